@@ -1,0 +1,49 @@
+"""The embedding queue: wrappers used by the worker. All are the operator's."""
+
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from pgvector import HalfVector
+
+from db.pool import Transaction
+
+Row = dict[str, Any]
+
+
+async def register_model(tx: Transaction, *, name: str, dimensions: int) -> int:
+    """Make a model the active one; returns its number."""
+    row = await tx.row("select loci.register_model(%(name)s, %(dimensions)s) as id", name=name, dimensions=dimensions)
+    return cast(int, row["id"])
+
+
+async def claim_embeddings(tx: Transaction, *, limit: int) -> list[Row]:
+    """Lock up to `limit` waiting memories until the transaction ends: rows (namespace_id, memory_id, model_id, text)."""
+    return await tx.rows("select * from loci.claim_embeddings(%(limit)s)", limit=limit)
+
+
+async def store_embeddings(tx: Transaction, *, claimed: list[Row], vectors: NDArray[np.float32]) -> None:
+    """Store a vector, shape (len(claimed), dimensions), for each claimed memory."""
+    await tx.row(
+        "select loci.store_embeddings(%(model)s::smallint, %(namespaces)s::int[], %(ids)s::uuid[], %(vectors)s::halfvec[])",
+        model=claimed[0]["model_id"],
+        namespaces=[row["namespace_id"] for row in claimed],
+        ids=[row["memory_id"] for row in claimed],
+        vectors=[HalfVector(vector) for vector in vectors.astype(np.float16)],
+    )
+
+
+async def refuse_embedding(tx: Transaction, *, claimed: Row, error: str) -> None:
+    """Keep why the provider refused a memory's text for good."""
+    await tx.row(
+        "select loci.refuse_embedding(%(namespace_id)s, %(id)s, %(model)s::smallint, %(error)s)",
+        namespace_id=claimed["namespace_id"],
+        id=claimed["memory_id"],
+        model=claimed["model_id"],
+        error=error,
+    )
+
+
+async def tidy(tx: Transaction) -> Row:
+    """Fold counts and join small posting blocks where that is due: (folded, joined)."""
+    return await tx.row("select folded, joined from loci.tidy_index()")

@@ -1,0 +1,156 @@
+"""What can go wrong, and which SQLSTATE says so.
+
+LociError
+├── Unauthorized  401  28000
+├── Forbidden     403  42501
+├── NotFound      404  P0002
+├── Conflict      409  23505, 23P01
+├── Invalid       422  22xxx, 23502, 23503, 23514, 23000
+├── Unavailable   503  08xxx, 53xxx, 57P0x, 40001, 40P01, a full pool
+└── TimedOut      504  57014
+"""
+
+import re
+from dataclasses import dataclass, field
+
+import psycopg
+from psycopg import errors as pg
+from psycopg_pool import PoolClosed, PoolTimeout
+
+
+@dataclass(frozen=True)
+class FieldError:
+    """One thing that is wrong with a request: the path of the field, and what was expected of it."""
+
+    field: str
+    message: str
+
+
+@dataclass
+class LociError(Exception):
+    """An error that callers can act on.
+
+    `detail` is a sentence for people; `errors` name the fields. Subclasses fix the HTTP status and the stable type.
+    """
+
+    detail: str
+    errors: list[FieldError] = field(default_factory=list)
+    hint: str | None = None
+    status = 500
+    slug = "internal-error"
+    title = "Internal error"
+
+
+class Unauthorized(LociError):
+    """No key, or one that is unknown, expired or revoked."""
+
+    status, slug, title = 401, "unauthorized", "Authentication needed"
+
+
+class Forbidden(LociError):
+    """The caller has no grant, or a role too low."""
+
+    status, slug, title = 403, "forbidden", "Not allowed"
+
+
+class NotFound(LociError):
+    """What was asked for does not exist in this namespace."""
+
+    status, slug, title = 404, "not-found", "Not found"
+
+
+class Conflict(LociError):
+    """The request contradicts what is stored, or a limit is reached."""
+
+    status, slug, title = 409, "conflict", "Conflict"
+
+
+class TooLarge(LociError):
+    """The body is larger than the service takes."""
+
+    status, slug, title = 413, "too-large", "Request too large"
+
+
+class Unsupported(LociError):
+    """The body is not of a media type that this path takes."""
+
+    status, slug, title = 415, "unsupported-media-type", "Unsupported media type"
+
+
+class Invalid(LociError):
+    """A field has a wrong type, form or value."""
+
+    status, slug, title = 422, "invalid-request", "Invalid request"
+
+
+class Unavailable(LociError):
+    """The database cannot be reached or is busy; the same request may succeed in a moment."""
+
+    status, slug, title = 503, "unavailable", "Temporarily unavailable"
+
+
+class TimedOut(LociError):
+    """The statement ran into its time limit."""
+
+    status, slug, title = 504, "timeout", "Timed out"
+
+
+# What a constraint demands, for constraints that say more than their field's name.
+EXPECTED = {
+    "memories_valid_check": ("valid_to", "must not be before valid_from"),
+    "memories_valid_finite_check": ("valid_from", "must be a finite time"),
+    "memories_parent_fkey": ("parent_id", "must be the id of a memory in this namespace"),
+    "memories_parent_cycle": ("parent_id", "must not be the memory itself or stand under it"),
+    "memories_content_check": ("content", "must be 1 byte to 1 MiB of text"),
+    "memories_category_check": ("category", "must be a path such as work/projects, without empty segments"),
+    "memory_links_self_check": ("target_id", "must be another memory"),
+    "edges_target_check": ("target", "exactly one of target and literal is needed"),
+    "edges_valid_check": ("valid_to", "must not be before valid_from"),
+    "namespaces_name_check": ("name", "must match [a-z0-9][a-z0-9._-]{0,63}"),
+    "namespaces_name_key": ("name", "is taken"),
+    "grants_role_check": ("role", "must be reader, writer or admin"),
+    "memories_overlap": ("valid_from", "another version of this lineage is valid then"),
+    "memories_open_lineage": ("id", "another version of this lineage is current"),
+    "entities_canonical_name_key": ("name", "another entity has this name"),
+}
+STATUS_BY_STATE = {
+    "28000": Unauthorized,
+    "42501": Forbidden,
+    "P0002": NotFound,
+    "23505": Conflict,
+    "23P01": Conflict,
+    "57014": TimedOut,
+}
+INVALID = re.compile(r"22...|23502|23503|23514|23000|54000")
+UNAVAILABLE = re.compile(r"08...|53...|57P0.|40001|40P01|25006|55P03")
+RETRYABLE = (pg.SerializationFailure, pg.DeadlockDetected)
+
+
+def translate(error: psycopg.Error | PoolTimeout | PoolClosed) -> LociError | None:
+    """Give the LociError that a database error means, or None for one that is a bug here."""
+    if isinstance(error, (PoolTimeout, PoolClosed)):
+        return Unavailable("the database cannot be reached", hint="Try again in a moment.")
+    state, diag = error.sqlstate, error.diag
+    if state is None:
+        if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)):
+            return Unavailable("the connection to the database was lost; nothing was written", hint="Try again in a moment.")
+        if isinstance(error, psycopg.DataError):
+            return Invalid(str(error))
+        return None
+    if UNAVAILABLE.fullmatch(state):
+        return Unavailable("the database is busy or restarting; nothing was written", hint="Try again in a moment.")
+    kind = STATUS_BY_STATE.get(state) or (Invalid if INVALID.fullmatch(state) else None)
+    if kind is None:
+        return None
+    message = diag.message_primary or str(error)
+    if diag.constraint_name in EXPECTED:
+        name, expected = EXPECTED[diag.constraint_name]
+        return kind(f"{name} {expected}", [FieldError(name, expected)], diag.message_hint)
+    name = diag.column_name or _field_of(diag.constraint_name)
+    return kind(message, [FieldError(name, message)] if name else [], diag.message_hint)
+
+
+def _field_of(constraint: str | None) -> str | None:
+    """The field in a constraint name such as memories_importance_check."""
+    match = re.fullmatch(r"[a-z]+(?:_links|_types|_mentions)?_(?P<field>[a-z_]+)_check", constraint or "")
+    return match["field"] if match else None

@@ -1,0 +1,150 @@
+"""Entities and edges: wrappers of the SQL functions that write, find and walk them."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+
+from db.pool import Transaction
+from db.search import Scope
+
+Row = dict[str, Any]
+
+
+async def upsert_entities(tx: Transaction, *, entities: list[Row]) -> list[Row]:
+    """Create entities or add to them, by canonical name or alias: rows (ordinal, id, name, created), in order."""
+    return await tx.rows("select * from loci.upsert_entities(%(namespace)s, %(entities)s)", entities=Jsonb(entities))
+
+
+async def list_entities(
+    tx: Transaction, *, type: str | None, query: str | None, pinned: bool | None, limit: int, cursor: str | None  # noqa: A002
+) -> list[Row]:
+    """A page of entities: pinned first, then the most mentioned."""
+    return await tx.rows(
+        "select * from loci.list_entities(%(namespace)s, %(type)s, %(query)s, %(pinned)s, %(limit)s, %(cursor)s)",
+        type=type,
+        query=query,
+        pinned=pinned,
+        limit=limit,
+        cursor=cursor,
+    )
+
+
+async def get_entity(tx: Transaction, *, ref: str) -> Row:
+    """The entity with this id, name or alias."""
+    return await tx.row("select * from loci.get_entity(%(namespace)s, %(ref)s)", ref=ref)
+
+
+async def update_entity(tx: Transaction, *, id: UUID, changes: Row) -> Row:  # noqa: A002 (the field's name)
+    """Change name, type, aliases, description, metadata or confidence of an entity; returns it."""
+    return await tx.row("select * from loci.update_entity(%(namespace)s, %(id)s, %(changes)s)", id=id, changes=Jsonb(changes))
+
+
+async def pin_entity(tx: Transaction, *, id: UUID, pinned: bool) -> Row:  # noqa: A002
+    """Pin an entity, or unpin it; returns it."""
+    return await tx.row("select * from loci.pin_entity(%(namespace)s, %(id)s, %(pinned)s)", id=id, pinned=pinned)
+
+
+async def touch_entities(tx: Transaction, *, ids: list[UUID]) -> int:
+    """Note that entities were referenced now; returns how many there were."""
+    row = await tx.row("select loci.touch_entities(%(namespace)s, %(ids)s) as touched", ids=ids)
+    return int(row["touched"])
+
+
+async def send_match_entities(tx: Transaction, *, text: str) -> Any:
+    """Send the search for known names in a text; fetch rows (id, name, type, matched, …) from the cursor."""
+    return await tx.send("select * from loci.match_entities(%(namespace)s, %(text)s)", text=text)
+
+
+async def match_entities(tx: Transaction, *, text: str) -> list[Row]:
+    """Entities whose name or alias stands in a text."""
+    rows: list[Row] = await (await send_match_entities(tx, text=text)).fetchall()
+    return rows
+
+
+async def observe_edges(tx: Transaction, *, edges: list[Row]) -> list[Row]:
+    """Observe edges between named entities: rows (ordinal, id, source_id, target_id, created, restored), in order."""
+    return await tx.rows("select * from loci.observe_edges(%(namespace)s, %(edges)s)", edges=Jsonb(edges))
+
+
+async def list_edges(
+    tx: Transaction, *, entity: str | None, type: str | None, faded: bool, as_of: datetime | None, limit: int, cursor: str | None  # noqa: A002
+) -> list[Row]:
+    """A page of edges with their effective confidence."""
+    return await tx.rows(
+        "select * from loci.list_edges(%(namespace)s, %(entity)s, %(type)s, %(faded)s, %(as_of)s, %(limit)s, %(cursor)s)",
+        entity=entity,
+        type=type,
+        faded=faded,
+        as_of=as_of,
+        limit=limit,
+        cursor=cursor,
+    )
+
+
+async def delete_edge(tx: Transaction, *, id: UUID) -> Row:  # noqa: A002
+    """Take an edge back: it is no longer believed, and stays in history."""
+    return await tx.row("select * from loci.delete_edge(%(namespace)s, %(id)s)", id=id)
+
+
+async def get_edge_type(tx: Transaction, *, type: str) -> Row:  # noqa: A002
+    """Settings of an edge type."""
+    return await tx.row("select * from loci.get_edge_type(%(namespace)s, %(type)s)", type=type)
+
+
+async def set_edge_type(tx: Transaction, *, type: str, changes: Row) -> Row:  # noqa: A002
+    """Change settings of an edge type; the row, and how many edges faded and came back."""
+    return await tx.row("select * from loci.set_edge_type(%(namespace)s, %(type)s, %(changes)s)", type=type, changes=Jsonb(changes))
+
+
+async def traverse(
+    tx: Transaction,
+    *,
+    start: list[str],
+    edge_types: list[str] | None = None,
+    direction: str = "both",
+    max_hops: int | None = None,
+    limit: int = 100,
+    min_confidence: float | None = None,
+    min_strength: float = 0.0,
+    as_of: datetime | None = None,
+    paths: bool = False,
+) -> list[Row]:
+    """Walk the graph breadth first; edges in order of discovery, each with `truncated` (why the walk ended early, or None)."""
+    return await tx.rows(
+        """select * from loci.traverse(%(namespace)s, %(start)s, %(edge_types)s, %(direction)s, %(max_hops)s, %(limit)s,
+           %(min_confidence)s, %(min_strength)s, %(as_of)s, %(paths)s)""",
+        start=start,
+        edge_types=edge_types,
+        direction=direction,
+        max_hops=max_hops,
+        limit=limit,
+        min_confidence=min_confidence,
+        min_strength=min_strength,
+        as_of=as_of,
+        paths=paths,
+    )
+
+
+async def recall_graph(tx: Transaction, *, query: str, limit: int | None, scope: Scope) -> Any:
+    """Graph arm, from the entities that the question names: rows (id, score, path) from the cursor."""
+    return await tx.send(
+        """select id, score, path from loci.recall_graph(%(namespace)s, %(query)s, %(limit)s, %(filters)s, %(as_of)s,
+           %(known_at)s)""",
+        query=query,
+        limit=limit,
+        **scope.parameters(),
+    )
+
+
+async def linked_memories(tx: Transaction, *, query: str, ids: list[UUID], limit: int | None, scope: Scope) -> Any:
+    """Graph arm, one hop over names that the best hits share: rows (id, score, path) from the cursor."""
+    return await tx.send(
+        """select id, score, path from loci.linked_memories(%(namespace)s, %(query)s, %(ids)s::uuid[], %(limit)s, %(filters)s,
+           %(as_of)s, %(known_at)s)""",
+        query=query,
+        ids=ids,
+        limit=limit,
+        **scope.parameters(),
+    )

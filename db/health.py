@@ -1,0 +1,63 @@
+"""What must hold before the service may serve: the role is restricted, the schema is at head, the indexes are valid."""
+
+from dataclasses import dataclass
+
+from psycopg import errors as pg
+
+from db.migrate import head
+from db.pool import Connection
+
+
+@dataclass(frozen=True)
+class Check:
+    """One condition, and what is wrong when it does not hold."""
+
+    name: str
+    ok: bool
+    detail: str
+
+
+async def check_role(connection: Connection) -> Check:
+    """The session can never bypass row-level security: no superuser, no BYPASSRLS, no owner of a table, not able to become one."""
+    row = await (
+        await connection.execute(
+            """select session_user::text as name,
+                      bool_or(r.rolsuper) as superuser, bool_or(r.rolbypassrls) as bypass,
+                      exists (select from pg_class c where c.relnamespace = to_regnamespace('loci')
+                              and c.relkind in ('r', 'p', 'v') and pg_has_role(session_user, c.relowner, 'member')) as owner
+               from pg_roles r where pg_has_role(session_user, r.oid, 'member') or r.rolname = current_user"""
+        )
+    ).fetchone()
+    assert row is not None  # noqa: S101 (an aggregate)
+    wrong = [word for word, bad in (("is a superuser", row["superuser"]), ("bypasses row-level security", row["bypass"]),
+                                    ("owns tables of Loci, or may act as their owner", row["owner"])) if bad]
+    detail = f"the role {row['name']} {' and '.join(wrong)}; connect as loci_app" if wrong else f"{row['name']} is restricted"
+    return Check("role", not wrong, detail)
+
+
+async def check_revision(connection: Connection) -> Check:
+    """The schema is at the revision that this code was written for."""
+    try:
+        row = await (await connection.execute("select version_num from public.loci_version")).fetchone()
+        found = row["version_num"] if row else None
+    except (pg.UndefinedTable, pg.InsufficientPrivilege):
+        found = None
+    return Check("migrations", found == head(), f"revision {found}, head {head()}" + ("" if found == head() else ": run `loci migrate`"))
+
+
+async def check_indexes(connection: Connection) -> Check:
+    """No index of the schema is invalid or half-built."""
+    rows = await (
+        await connection.execute(
+            """select c.relname from pg_index i join pg_class c on c.oid = i.indexrelid
+               where c.relnamespace = to_regnamespace('loci') and not (i.indisvalid and i.indisready) order by 1"""
+        )
+    ).fetchall()
+    names = ", ".join(row["relname"] for row in rows)
+    return Check("indexes", not rows, f"invalid: {names}" if rows else "all valid")
+
+
+async def has_keys(connection: Connection) -> bool:
+    """Whether any key could be accepted."""
+    row = await (await connection.execute("select loci.has_keys() as found")).fetchone()
+    return bool(row and row["found"])

@@ -1,0 +1,109 @@
+"""Memories: wrappers of the SQL functions that write and read them. Rows are dicts in the shape of loci.memory_record."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+
+from db.pool import Transaction
+
+Row = dict[str, Any]
+
+
+async def remember(tx: Transaction, *, items: list[Row]) -> list[Row]:
+    """Write memories in one transaction; one row (ordinal, id, superseded, duplicate) an item, in order."""
+    return await tx.rows("select * from loci.remember(%(namespace)s, %(items)s)", items=Jsonb(items))
+
+
+async def get_memories(tx: Transaction, *, ids: list[UUID]) -> list[Row]:
+    """Memories by id, in the order asked; unknown ids are left out."""
+    return await tx.rows("select * from loci.get_memories(%(namespace)s, %(ids)s)", ids=ids)
+
+
+async def list_memories(
+    tx: Transaction,
+    *,
+    filters: Row,
+    limit: int,
+    cursor: int | None = None,
+    as_of: datetime | None = None,
+    known_at: datetime | None = None,
+    all_versions: bool = False,
+) -> list[Row]:
+    """A page of memories, newest first; `cursor` is that of the last row of the page before."""
+    return await tx.rows(
+        """select * from loci.list_memories(%(namespace)s, %(filters)s, %(limit)s, %(cursor)s, %(as_of)s, %(known_at)s,
+           %(all_versions)s)""",
+        filters=Jsonb(filters),
+        limit=limit,
+        cursor=cursor,
+        as_of=as_of,
+        known_at=known_at,
+        all_versions=all_versions,
+    )
+
+
+async def history(tx: Transaction, *, ref: str, limit: int = 1000, after: int = 0) -> list[Row]:
+    """Versions of a lineage, named by itself or by the id of one of them, oldest first."""
+    return await tx.rows(
+        "select * from loci.history(%(namespace)s, %(ref)s, %(limit)s, %(after)s)", ref=ref, limit=limit, after=after
+    )
+
+
+async def update_memory(tx: Transaction, *, id: UUID, changes: Row) -> Row:  # noqa: A002 (the field's name)
+    """Change category, tags, layer, parent_id, importance, confidence or metadata; returns the memory."""
+    return await tx.row("select * from loci.update_memory(%(namespace)s, %(id)s, %(changes)s)", id=id, changes=Jsonb(changes))
+
+
+async def forget_memory(tx: Transaction, *, id: UUID, forget: bool) -> Row:  # noqa: A002
+    """Forget a memory, or restore it; returns it."""
+    return await tx.row("select * from loci.forget_memory(%(namespace)s, %(id)s, %(forget)s)", id=id, forget=forget)
+
+
+async def link_memories(tx: Transaction, *, source: UUID, target: UUID, type: str, strength: float) -> Row:  # noqa: A002
+    """Upsert a link between two memories."""
+    return await tx.row(
+        "select * from loci.link_memories(%(namespace)s, %(source)s, %(target)s, %(type)s, %(strength)s)",
+        source=source,
+        target=target,
+        type=type,
+        strength=strength,
+    )
+
+
+async def list_links(tx: Transaction, *, id: UUID, limit: int) -> list[Row]:  # noqa: A002
+    """Links of a memory in both directions, strongest first."""
+    return await tx.rows("select * from loci.list_links(%(namespace)s, %(id)s, %(limit)s)", id=id, limit=limit)
+
+
+async def list_categories(tx: Transaction, *, under: str | None) -> list[Row]:
+    """Category paths with counts of current memories."""
+    return await tx.rows("select * from loci.list_categories(%(namespace)s, %(under)s)", under=under)
+
+
+async def subtree(tx: Transaction, *, id: UUID, limit: int, as_of: datetime | None) -> list[Row]:  # noqa: A002
+    """Memories under a memory with their depth, nearest first."""
+    return await tx.rows(
+        "select depth, (memory).* from loci.subtree(%(namespace)s, %(id)s, %(limit)s, %(as_of)s)", id=id, limit=limit, as_of=as_of
+    )
+
+
+async def ancestors(tx: Transaction, *, id: UUID, as_of: datetime | None) -> list[Row]:  # noqa: A002
+    """Memories above a memory with their depth, nearest first."""
+    return await tx.rows("select depth, (memory).* from loci.ancestors(%(namespace)s, %(id)s, %(as_of)s)", id=id, as_of=as_of)
+
+
+async def replay_request(tx: Transaction, *, key: str, request_hash: bytes) -> Row:
+    """The reply kept for an idempotency key (status, response), or {} when this request now holds the key."""
+    return await tx.row("select * from loci.replay_request(%(namespace)s, %(key)s, %(hash)s)", key=key, hash=request_hash)
+
+
+async def keep_reply(tx: Transaction, *, key: str, status: int, response: Any) -> None:
+    """Keep the reply of the request that holds an idempotency key."""
+    await tx.send(
+        "select loci.keep_reply(%(namespace)s, %(key)s, %(status)s::smallint, %(response)s)",
+        key=key,
+        status=status,
+        response=Jsonb(response),
+    )

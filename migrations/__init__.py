@@ -1,0 +1,1 @@
+"""Alembic revisions: tables, types, indexes and constraints. Functions, views, triggers and policies live in sql/."""

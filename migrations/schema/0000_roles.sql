@@ -1,0 +1,49 @@
+-- Roles are shared by all databases of a server, so each is made only where it is missing.
+--   loci_owner    owns every object, logs in nowhere; policies let it through
+--   loci_app      the service: no superuser, no BYPASSRLS, owns nothing
+--   loci_analyst  group role of people who query in SQL
+
+do $$
+declare
+    v_role text;
+begin
+    foreach v_role in array array['loci_owner', 'loci_app', 'loci_analyst'] loop
+        begin
+            if not exists (select from pg_roles where rolname = v_role) then
+                execute format('create role %I nosuperuser nobypassrls %s', v_role,
+                               case v_role when 'loci_app' then 'login' else 'nologin' end);
+            end if;
+        exception when duplicate_object or unique_violation then
+            null; -- another database's migration made it at the same moment
+        end;
+    end loop;
+    if not pg_has_role(current_user, 'loci_owner', 'set') then
+        execute format('grant loci_owner to %I with set true, inherit true', current_user);
+    end if;
+end $$;
+
+create extension if not exists vector;
+create schema loci authorization loci_owner;
+create schema loci_migration authorization loci_owner;
+comment on schema loci is 'Memory and knowledge graph for AI agents.';
+comment on schema loci_migration is 'Revision of the schema, and what only migrations call.';
+
+-- Plans of hot statements depend on the namespace and on these settings; hanging them on the roles
+-- gives people in psql the same plans as the service. The extension must be loaded to know its settings.
+do $$
+declare
+    v_role    text;
+    v_vector  text := (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace
+                       where e.extname = 'vector');
+begin
+    execute format('select %L::%I.vector', '[1]', v_vector);
+    foreach v_role in array array['loci_app', 'loci_analyst'] loop
+        execute format('alter role %I in database %I set jit = off', v_role, current_database());
+        execute format('alter role %I in database %I set hnsw.ef_search = 128', v_role, current_database());
+        execute format('alter role %I in database %I set hnsw.iterative_scan = strict_order', v_role, current_database());
+        execute format('alter role %I in database %I set search_path = loci, %I', v_role, current_database(), v_vector);
+    end loop;
+    execute format('grant usage on schema %I to loci_owner, loci_app, loci_analyst', v_vector);
+end $$;
+grant usage on schema loci to loci_app, loci_analyst;
+grant usage on schema loci_migration to loci_app;

@@ -1,0 +1,15 @@
+"""SQL files as revisions and the replay run them."""
+
+from importlib.resources import files
+
+from sqlalchemy import Connection
+
+
+def execute(connection: Connection, text: str) -> None:
+    """Run a whole file's statements in the current transaction; `%` in them means nothing."""
+    connection.connection.cursor().execute(text)
+
+
+def run(connection: Connection, name: str) -> None:
+    """Execute migrations/schema/<name>."""
+    execute(connection, files("migrations").joinpath("schema", name).read_text(encoding="utf-8"))

@@ -1,0 +1,30 @@
+"""Foundation: roles, tenancy, memories, search, graph and the other tiers.
+
+Revision ID: 0001
+Revises:
+"""
+
+from alembic import op
+
+from migrations.schema_files import run
+
+revision = "0001"
+down_revision = None
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """Create roles and schema as the connecting role, and every table as loci_owner."""
+    run(op.get_bind(), "0000_roles.sql")
+    op.execute("set role loci_owner")
+    for name in ("0001_tenancy", "0002_memories", "0003_search", "0004_graph", "0005_tiers", "0006_policies"):
+        run(op.get_bind(), f"{name}.sql")
+    op.execute("reset role")
+    op.execute("grant select on public.loci_version to loci_app")
+
+
+def downgrade() -> None:
+    """Drop both schemas; the roles may serve other databases and stay."""
+    op.execute("drop schema loci cascade")
+    op.execute("drop schema loci_migration cascade")

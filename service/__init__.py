@@ -1,0 +1,1 @@
+"""Loci's service: REST, command line, rank fusion, embeddings and the worker. Thin over db and sql."""

@@ -1,0 +1,16 @@
+"""REST: one module a subject. A route is thin: a schema in, one call, rows out."""
+
+from fastapi import APIRouter
+
+from service.api import edges, entities, health, keys, memories, namespaces, recall
+
+API = "/api/v1"
+ROUTERS: list[tuple[APIRouter, str]] = [
+    (health.router, ""),
+    (namespaces.router, API),
+    (keys.router, API),
+    (memories.router, API),
+    (recall.router, API),
+    (entities.router, API),
+    (edges.router, API),
+]

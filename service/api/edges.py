@@ -1,0 +1,102 @@
+"""Edges: typed relations that decay unless they are observed again, and walks over them (rows G2, G7 to G10)."""
+
+from typing import Any
+from uuid import UUID
+
+from fastapi import APIRouter
+from fastapi.responses import Response
+from pydantic import AwareDatetime
+
+from db import graph
+from db.pool import Transaction
+from service.api.common import Cursor, Limit, problems
+from service.caller import CallerDependency
+from service.replies import page, reply
+from service.schemas import EdgeBatch, EdgeTypeChanges, EdgeWrite, TraverseInput
+
+router = APIRouter(tags=["graph"])
+
+
+@router.post("/edges", status_code=201, responses=problems(404, 409))
+async def observe_edge(body: EdgeWrite, caller: CallerDependency) -> Response:
+    """Observe an edge. Names are resolved or created; seen in a new conversation, it has full confidence again."""
+
+    async def work(tx: Transaction) -> Any:
+        return _outcome(body, (await graph.observe_edges(tx, edges=[body.stated()]))[0])
+
+    return await caller.write(work, status=201)
+
+
+@router.post("/edges/batch", responses=problems(404, 409))
+async def observe_edges(body: EdgeBatch, caller: CallerDependency) -> Response:
+    """Observe up to 10,000 edges, all or nothing."""
+
+    async def work(tx: Transaction) -> Any:
+        rows = await graph.observe_edges(tx, edges=[item.stated() for item in body.items])
+        return {"items": [_outcome(body.items[row["ordinal"]], row) for row in rows]}
+
+    return await caller.write(work)
+
+
+@router.get("/edges", responses=problems(404))
+async def list_edges(
+    caller: CallerDependency,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    entity: str | None = None,
+    type: str | None = None,  # noqa: A002 (the field's name)
+    faded: bool = False,
+    as_of: AwareDatetime | None = None,
+) -> Response:
+    """List edges with their effective confidence; `faded` shows those that fell below the threshold instead."""
+    rows = await caller.read(
+        lambda tx: graph.list_edges(tx, entity=entity, type=type, faded=faded, as_of=as_of, limit=limit + 1, cursor=cursor)
+    )
+    return page(rows, limit)
+
+
+@router.delete("/edges/{id}", responses=problems(404))
+async def delete_edge(id: UUID, caller: CallerDependency) -> Response:  # noqa: A002
+    """Take an edge back: no longer believed, kept as history."""
+    return await caller.write(lambda tx: graph.delete_edge(tx, id=id))
+
+
+@router.get("/edge-types/{type}", responses=problems(404))
+async def get_edge_type(type: str, caller: CallerDependency) -> Response:  # noqa: A002
+    """Settings of an edge type."""
+    return reply(await caller.read(lambda tx: graph.get_edge_type(tx, type=type)))
+
+
+@router.put("/edge-types/{type}", responses=problems())
+async def set_edge_type(type: str, body: EdgeTypeChanges, caller: CallerDependency) -> Response:  # noqa: A002
+    """Change settings of an edge type; says how many edges faded and how many came back."""
+    return await caller.write(lambda tx: graph.set_edge_type(tx, type=type, changes=body.stated()))
+
+
+@router.post("/graph/traverse", responses=problems(404))
+async def traverse(body: TraverseInput, caller: CallerDependency) -> Response:
+    """Walk the graph breadth first from entities; every bound that cut it short is named."""
+    arguments = body.model_dump(exclude={"start"})
+    rows = await caller.read(lambda tx: graph.traverse(tx, start=body.start, **arguments))
+    reason = rows[0]["truncated"] if rows else None
+    entities = {}
+    for row in rows:
+        entities[row["source_id"]] = row["source"]
+        if row["target_id"] is not None:
+            entities[row["target_id"]] = row["target"]
+        del row["truncated"], row["ordinal"]
+        if not body.paths:
+            del row["path"]
+    return reply(
+        {
+            "edges": rows,
+            "entities": [{"id": key, "name": name} for key, name in entities.items()],
+            "truncated": reason is not None,
+            "reason": reason,
+        }
+    )
+
+
+def _outcome(body: EdgeWrite, row: dict[str, Any]) -> dict[str, Any]:
+    target = {"target": body.target} if body.literal is None else {"literal": body.literal}
+    return {"source": body.source, "type": body.type, **target, **{k: v for k, v in row.items() if k != "ordinal"}}

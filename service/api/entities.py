@@ -1,0 +1,123 @@
+"""Entities: named things, found by name in texts, pinned and touched (rows G1, G3, G5, G6)."""
+
+from typing import Any
+from uuid import UUID
+
+from fastapi import APIRouter
+from fastapi.responses import Response
+
+from db import graph, memories
+from db.errors import NotFound
+from db.pool import Transaction
+from service.api.common import Cursor, Limit, problems
+from service.caller import CallerDependency
+from service.replies import page, reply
+from service.schemas import EntityChanges, EntityWrite, MemoryPage, TextInput, TouchInput
+
+router = APIRouter(prefix="/entities", tags=["entities"])
+
+
+@router.post("", status_code=201, responses=problems(409))
+async def write_entity(body: EntityWrite, caller: CallerDependency) -> Response:
+    """Create an entity, or add to the one that has this name or alias. A vaguer type gives way to a more specific one."""
+
+    async def work(tx: Transaction) -> Any:
+        outcome = (await graph.upsert_entities(tx, entities=[body.stated()]))[0]
+        return {**_shown(await graph.get_entity(tx, ref=str(outcome["id"]))), "created": outcome["created"]}
+
+    return await caller.write(work, status=201)
+
+
+@router.get("", responses=problems())
+async def list_entities(
+    caller: CallerDependency,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    type: str | None = None,  # noqa: A002 (the field's name)
+    query: str | None = None,
+    pinned: bool | None = None,
+) -> Response:
+    """List entities: pinned first, then the most mentioned. `query` is the start of a name."""
+    rows = await caller.read(
+        lambda tx: graph.list_entities(tx, type=type, query=query, pinned=pinned, limit=limit + 1, cursor=cursor)
+    )
+    return page(rows, limit)
+
+
+@router.post("/match", responses=problems())
+async def match_entities(body: TextInput, caller: CallerDependency) -> Response:
+    """Find known entities in a text: whole words and phrases, names and aliases."""
+    rows = await caller.read(lambda tx: graph.match_entities(tx, text=body.text))
+    return reply({"entities": rows})
+
+
+@router.post("/touch", responses=problems())
+async def touch_entities(body: TouchInput, caller: CallerDependency) -> Response:
+    """Note that entities were referenced now."""
+
+    async def work(tx: Transaction) -> Any:
+        return {"touched": await graph.touch_entities(tx, ids=body.ids)}
+
+    return await caller.write(work)
+
+
+@router.get("/{ref}", responses=problems(404))
+async def get_entity(ref: str, caller: CallerDependency) -> Response:
+    """An entity by id, name or alias."""
+    return reply(_shown(await caller.read(lambda tx: graph.get_entity(tx, ref=ref))))
+
+
+@router.patch("/{id}", responses=problems(404, 409))
+async def change_entity(id: UUID, body: EntityChanges, caller: CallerDependency) -> Response:  # noqa: A002
+    """Change name, type, aliases, description, metadata or confidence."""
+
+    async def work(tx: Transaction) -> Any:
+        return _shown(await graph.update_entity(tx, id=id, changes=body.stated()))
+
+    return await caller.write(work)
+
+
+@router.post("/{id}/pin", responses=problems(404))
+async def pin_entity(id: UUID, caller: CallerDependency) -> Response:  # noqa: A002
+    """Pin an entity: always focal, sorted first, never removed by a sweep."""
+
+    async def work(tx: Transaction) -> Any:
+        return _shown(await graph.pin_entity(tx, id=id, pinned=True))
+
+    return await caller.write(work)
+
+
+@router.post("/{id}/unpin", responses=problems(404))
+async def unpin_entity(id: UUID, caller: CallerDependency) -> Response:  # noqa: A002
+    """Unpin an entity."""
+
+    async def work(tx: Transaction) -> Any:
+        return _shown(await graph.pin_entity(tx, id=id, pinned=False))
+
+    return await caller.write(work)
+
+
+@router.get("/{ref}/history", response_model=MemoryPage, responses=problems(404))
+async def entity_history(ref: str, caller: CallerDependency, limit: Limit = 1000, cursor: Cursor = None) -> Response:
+    """All versions of a lineage, oldest first; where `ref` is an entity instead, the memories that mention it."""
+
+    async def work(tx: Transaction) -> tuple[list[dict[str, Any]], str]:
+        try:
+            async with tx.connection.transaction():
+                return await memories.history(tx, ref=ref, limit=limit + 1, after=int(cursor or 0)), "version"
+        except Exception as error:
+            if getattr(error, "sqlstate", None) != "P0002":
+                raise
+        rows = await memories.list_memories(
+            tx, filters={"entity": ref}, limit=limit + 1, cursor=int(cursor) if cursor else None, all_versions=True
+        )
+        return rows, "cursor"
+
+    rows, key = await caller.read(work)
+    return page(rows, limit, key)
+
+
+def _shown(row: dict[str, Any]) -> dict[str, Any]:
+    if not row:
+        raise NotFound("this entity does not exist")
+    return {key: value for key, value in row.items() if key != "cursor"}

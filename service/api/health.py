@@ -1,0 +1,54 @@
+"""Whether the process lives, whether it can serve, and its figures."""
+
+import psycopg
+from fastapi import APIRouter, Request
+from fastapi.responses import RedirectResponse, Response
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from psycopg_pool import PoolTimeout
+
+from db import health
+from service.metrics import POOL
+from service.replies import reply
+from service.state import State
+
+router = APIRouter(tags=["health"])
+
+
+@router.get("/", include_in_schema=False)
+async def home() -> Response:
+    """The documentation, until there is a page."""
+    return RedirectResponse("/docs")
+
+
+@router.get("/healthz")
+async def healthz() -> Response:
+    """The process answers."""
+    return reply({"status": "ok"})
+
+
+@router.get("/readyz")
+async def readyz(request: Request) -> Response:
+    """The service can serve: the database answers, migrations are at head, indexes are valid, the role is restricted."""
+    state: State = request.app.state.loci
+    try:
+        async with state.pool.connection(timeout=2) as connection:
+            checks = [
+                await health.check_role(connection),
+                await health.check_revision(connection),
+                await health.check_indexes(connection),
+            ]
+    except (psycopg.Error, PoolTimeout) as error:
+        checks = [health.Check("database", False, f"cannot be reached: {error.__class__.__name__}")]
+    ready = all(check.ok for check in checks)
+    body = {"status": "ready" if ready else "not ready", "checks": checks}
+    return reply(body, 200 if ready else 503)
+
+
+@router.get("/metrics")
+async def metrics(request: Request) -> Response:
+    """Prometheus metrics."""
+    state: State = request.app.state.loci
+    stats = state.pool.get_stats()
+    for name in ("pool_size", "pool_available", "requests_waiting"):
+        POOL.labels(name.removeprefix("pool_")).set(stats.get(name, 0))
+    return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)

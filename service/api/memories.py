@@ -1,0 +1,169 @@
+"""Memories: write, read, change, forget; history, hierarchy, links, categories (rows M1 to M10)."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response
+from pydantic import AwareDatetime
+
+from db import memories
+from db.errors import FieldError, Invalid, NotFound
+from db.pool import Transaction
+from service.api.common import Cursor, Limit, problems
+from service.batch import read_batch, write_each
+from service.caller import CallerDependency
+from service.replies import page, reply
+from service.schemas import LinkInput, MemoryBatch, MemoryChanges, MemoryInput, MemoryOut, MemoryPage, MemoryWritten
+
+router = APIRouter(tags=["memories"])
+
+
+@router.post("/memories", status_code=201, response_model=MemoryWritten, responses=problems(404, 409))
+async def write_memory(body: MemoryInput, caller: CallerDependency) -> Response:
+    """Write a memory. An existing lineage gets a new version; an exact duplicate reinforces the memory that is there."""
+
+    async def work(tx: Transaction) -> Any:
+        outcome = (await memories.remember(tx, items=[body.stated()]))[0]
+        row = (await memories.get_memories(tx, ids=[outcome["id"]]))[0]
+        del row["cursor"]
+        return {**row, "superseded": outcome["superseded"], "duplicate": outcome["duplicate"]}
+
+    return await caller.write(work, status=201)
+
+
+@router.post(
+    "/memories/batch",
+    responses=problems(409),
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {
+                "application/json": {"schema": MemoryBatch.model_json_schema()},
+                "application/x-ndjson": {"schema": {"type": "string", "description": "One memory a line"}},
+            },
+        }
+    },
+)
+async def write_batch(request: Request, caller: CallerDependency, atomic: bool | None = None) -> Response:
+    """Write up to 10,000 memories, as JSON or NDJSON. Atomic: all or nothing; otherwise each item has its own result."""
+    items, all_or_nothing = read_batch(request.headers.get("content-type"), await request.body(), atomic)
+    return await caller.write(lambda tx: write_each(tx, items, atomic=all_or_nothing))
+
+
+@router.get("/memories", response_model=MemoryPage, responses=problems())
+async def list_memories(
+    caller: CallerDependency,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    category: Annotated[str | None, Query(description="This category and all below it")] = None,
+    tag: Annotated[list[str] | None, Query(description="Any of these")] = None,
+    layer: Annotated[list[int] | None, Query()] = None,
+    session_id: str | None = None,
+    source: str | None = None,
+    entity: str | None = None,
+    under: UUID | None = None,
+    as_of: AwareDatetime | None = None,
+    known_at: AwareDatetime | None = None,
+    all_versions: Annotated[bool, Query(description="Superseded and forgotten ones too")] = False,
+) -> Response:
+    """List memories, newest first: those that are current, or were at `as_of` as believed at `known_at`."""
+    filters = {"category": category, "tags": tag, "layers": layer, "session_id": session_id, "source": source,
+               "entity": entity, "under": str(under) if under else None}
+    if cursor is not None and not cursor.isdigit():
+        raise Invalid("cursor must be the next_cursor of a page", [FieldError("cursor", "must be the next_cursor of a page")])
+    rows = await caller.read(
+        lambda tx: memories.list_memories(
+            tx, filters={k: v for k, v in filters.items() if v is not None}, limit=limit + 1,
+            cursor=int(cursor) if cursor else None, as_of=as_of, known_at=known_at, all_versions=all_versions,
+        )
+    )
+    return page(rows, limit)
+
+
+@router.get("/memories/{id}", response_model=MemoryOut, responses=problems(404))
+async def get_memory(id: UUID, caller: CallerDependency) -> Response:  # noqa: A002 (the path's word)
+    """One version of a memory, whatever its status."""
+    rows = await caller.read(lambda tx: memories.get_memories(tx, ids=[id]))
+    if not rows:
+        raise NotFound(f"memory {id} does not exist", [FieldError("id", "must be the id of a memory in this namespace")])
+    return reply({key: value for key, value in rows[0].items() if key != "cursor"})
+
+
+@router.patch("/memories/{id}", response_model=MemoryOut, responses=problems(404))
+async def change_memory(id: UUID, body: MemoryChanges, caller: CallerDependency) -> Response:  # noqa: A002
+    """Change category, tags, layer, parent, importance, confidence or metadata. Content changes by a new version."""
+
+    async def work(tx: Transaction) -> Any:
+        return _without_cursor(await memories.update_memory(tx, id=id, changes=body.stated()))
+
+    return await caller.write(work)
+
+
+@router.delete("/memories/{id}", response_model=MemoryOut, responses=problems(404))
+async def forget_memory(id: UUID, caller: CallerDependency) -> Response:  # noqa: A002
+    """Forget a memory: recall no longer finds it. Reversible with restore; nothing is deleted."""
+
+    async def work(tx: Transaction) -> Any:
+        return _without_cursor(await memories.forget_memory(tx, id=id, forget=True))
+
+    return await caller.write(work)
+
+
+@router.post("/memories/{id}/restore", response_model=MemoryOut, responses=problems(404, 409))
+async def restore_memory(id: UUID, caller: CallerDependency) -> Response:  # noqa: A002
+    """Take a forgetting back."""
+
+    async def work(tx: Transaction) -> Any:
+        return _without_cursor(await memories.forget_memory(tx, id=id, forget=False))
+
+    return await caller.write(work)
+
+
+@router.get("/memories/{id}/history", response_model=MemoryPage, responses=problems(404))
+async def memory_history(id: str, caller: CallerDependency, limit: Limit = 1000, cursor: Cursor = None) -> Response:  # noqa: A002
+    """Every version of a memory's lineage, oldest first. `id` is that of any version, or the lineage's name."""
+    if cursor is not None and not cursor.isdigit():
+        raise Invalid("cursor must be the next_cursor of a page", [FieldError("cursor", "must be the next_cursor of a page")])
+    rows = await caller.read(lambda tx: memories.history(tx, ref=id, limit=limit + 1, after=int(cursor or 0)))
+    return page(rows, limit, "version")
+
+
+@router.get("/memories/{id}/subtree", responses=problems(404))
+async def memory_subtree(id: UUID, caller: CallerDependency, limit: Limit = 100, as_of: AwareDatetime | None = None) -> Response:  # noqa: A002
+    """Memories under this one, nearest first, with their depth."""
+    rows = await caller.read(lambda tx: memories.subtree(tx, id=id, limit=limit, as_of=as_of))
+    return reply({"items": [_without_cursor(row) for row in rows], "next_cursor": None})
+
+
+@router.get("/memories/{id}/ancestors", responses=problems(404))
+async def memory_ancestors(id: UUID, caller: CallerDependency, as_of: AwareDatetime | None = None) -> Response:  # noqa: A002
+    """Memories above this one, nearest first, with their depth."""
+    rows = await caller.read(lambda tx: memories.ancestors(tx, id=id, as_of=as_of))
+    return reply({"items": [_without_cursor(row) for row in rows], "next_cursor": None})
+
+
+@router.post("/memories/{id}/links", status_code=201, responses=problems(404))
+async def link_memory(id: UUID, body: LinkInput, caller: CallerDependency) -> Response:  # noqa: A002
+    """Link this memory to another, or change the strength of the link."""
+    return await caller.write(
+        lambda tx: memories.link_memories(tx, source=id, target=body.target_id, type=body.type, strength=body.strength), status=201
+    )
+
+
+@router.get("/memories/{id}/links", responses=problems(404))
+async def list_links(id: UUID, caller: CallerDependency, limit: Limit = 100) -> Response:  # noqa: A002
+    """Links of this memory in both directions, strongest first."""
+    rows = await caller.read(lambda tx: memories.list_links(tx, id=id, limit=limit))
+    return reply({"items": rows, "next_cursor": None})
+
+
+@router.get("/categories", responses=problems())
+async def list_categories(caller: CallerDependency, under: str | None = None) -> Response:
+    """Categories in path order, with the number of current memories in each (`memories`) and in it and below (`total`)."""
+    rows = await caller.read(lambda tx: memories.list_categories(tx, under=under))
+    return reply({"items": rows, "next_cursor": None})
+
+
+def _without_cursor(row: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if key != "cursor"}

@@ -1,0 +1,62 @@
+"""Namespaces and their settings."""
+
+from typing import Any
+
+from fastapi import APIRouter
+from fastapi.responses import Response
+
+from db import tenancy
+from db.pool import Transaction
+from service.api.common import Cursor, Limit, problems
+from service.caller import CallerDependency
+from service.replies import page, reply
+from service.schemas import NamespaceChanges, NamespaceInput
+
+router = APIRouter(tags=["namespaces"])
+
+
+@router.post("/namespaces", status_code=201, responses=problems(409))
+async def create_namespace(body: NamespaceInput, caller: CallerDependency) -> Response:
+    """Create a namespace. Only the operator may."""
+
+    async def work(tx: Transaction) -> Any:
+        await tenancy.create_namespace(
+            tx, name=body.name, description=body.description, language=body.language, settings=body.settings
+        )
+        return (await tenancy.list_namespaces(tx, name=body.name))[0]
+
+    return await caller.write(work, role=None, status=201)
+
+
+@router.get("/namespaces", responses=problems())
+async def list_namespaces(caller: CallerDependency, limit: Limit = 50, cursor: Cursor = None) -> Response:
+    """Namespaces that the caller may read, by name, with counts."""
+    async with caller.transaction(None) as tx:
+        rows = await tenancy.list_namespaces(tx, limit=limit + 1, cursor=cursor)
+    return page(rows, limit, "name")
+
+
+@router.get("/namespaces/{name}", responses=problems(404))
+async def get_namespace(name: str, caller: CallerDependency) -> Response:
+    """A namespace: settings in force, and how much it holds."""
+    async with caller.transaction(None) as tx:
+        return reply((await tenancy.list_namespaces(tx, name=name))[0])
+
+
+@router.patch("/namespaces/{name}", responses=problems(404))
+async def change_namespace(name: str, body: NamespaceChanges, caller: CallerDependency) -> Response:
+    """Change description or settings; a setting of null goes back to its default. Admin."""
+
+    async def work(tx: Transaction) -> Any:
+        await tenancy.update_namespace(tx, changes=body.stated())
+        return (await tenancy.list_namespaces(tx, name=name))[0]
+
+    return await caller.write(work, role="admin", namespace=name)
+
+
+@router.delete("/namespaces/{name}", status_code=204, responses=problems(404))
+async def delete_namespace(name: str, caller: CallerDependency) -> Response:
+    """Delete a namespace and everything in it. Admin."""
+    async with caller.transaction("admin", name) as tx:
+        await tenancy.delete_namespace(tx)
+    return Response(status_code=204)

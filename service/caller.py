@@ -1,0 +1,103 @@
+"""Who sends a request, and how its work is run: one transaction, authenticated in its first round trip."""
+
+import hashlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import Depends, Header, Request
+from fastapi.responses import Response
+
+from db import memories
+from db.errors import RETRYABLE, FieldError, Invalid, Unauthorized
+from db.pool import OPERATOR, Transaction, transaction
+from service.replies import dumps, reply
+from service.state import State
+
+ATTEMPTS = 4
+Work = Callable[[Transaction], Awaitable[Any]]
+
+
+@dataclass(frozen=True)
+class Caller:
+    """A request's key, namespace and idempotency key."""
+
+    state: State
+    request: Request
+    key_hash: bytes | None
+    namespace: str | None
+    idempotency_key: str | None
+
+    @asynccontextmanager
+    async def transaction(self, role: str | None, namespace: str | None = None) -> AsyncIterator[Transaction]:
+        """A transaction in the caller's namespace (or `namespace`), with at least `role`."""
+        name = namespace or self.namespace
+        async with transaction(self.state.pool, key_hash=self.key_hash, namespace=name, role=role) as tx:
+            yield tx
+
+    async def read(self, work: Work, role: str = "reader") -> Any:
+        """Run work that only reads, and return what it returns."""
+        async with self.transaction(role) as tx:
+            return await work(tx)
+
+    async def write(self, work: Work, *, role: str = "writer", status: int = 200, namespace: str | None = None) -> Response:
+        """Run work that writes and reply with what it returns, once for each Idempotency-Key.
+
+        A deadlock or serialisation failure is tried again; the reply is sent after the commit.
+        """
+        for attempt in range(ATTEMPTS):
+            try:
+                return await self._write_once(work, role, status, namespace)
+            except RETRYABLE:
+                if attempt == ATTEMPTS - 1:
+                    raise
+        raise AssertionError("unreachable")
+
+    async def _write_once(self, work: Work, role: str, status: int, namespace: str | None) -> Response:
+        key = self.idempotency_key
+        async with self.transaction(role, namespace) as tx:
+            if key is not None:
+                kept = await memories.replay_request(tx, key=key, request_hash=await self._request_hash())
+                if kept:
+                    return reply(kept["response"], kept["status"], **{"Idempotency-Replayed": "true"})
+            body = await work(tx)
+            if key is not None:
+                await memories.keep_reply(tx, key=key, status=status, response=dumps(body))
+        self.state.worker.wake()
+        return reply(body, status)
+
+    async def _request_hash(self) -> bytes:
+        request = self.request
+        digest = hashlib.sha256(f"{request.method} {request.url.path}?{request.url.query}\n".encode())
+        digest.update(await request.body())
+        return digest.digest()
+
+
+def hash_key(key: str) -> bytes:
+    """What is stored of an API key."""
+    return hashlib.sha256(key.encode()).digest()
+
+
+async def get_caller(
+    request: Request,
+    authorization: Annotated[str | None, Header(description="Bearer <key>; not needed on loopback")] = None,
+    x_namespace: Annotated[str | None, Header(description="Namespace; default: the key's only one, or `default`")] = None,
+    idempotency_key: Annotated[str | None, Header(max_length=255, min_length=1)] = None,
+) -> Caller:
+    """The caller of a request. Raises Unauthorized where a key is needed and none is sent; the database checks the rest."""
+    state: State = request.app.state.loci
+    key_hash = OPERATOR
+    if authorization is not None:
+        scheme, _, key = authorization.partition(" ")
+        if scheme.lower() != "bearer" or not key.strip():
+            raise Unauthorized("the Authorization header must be `Bearer <key>`")
+        key_hash = hash_key(key.strip())
+    elif state.settings.keys_required:
+        raise Unauthorized("an API key is needed", hint="Send `Authorization: Bearer <key>`; `loci key create` makes one.")
+    if x_namespace is not None and "\x00" in x_namespace:
+        raise Invalid("X-Namespace must be a name", [FieldError("X-Namespace", "must be a name")])
+    return Caller(state, request, key_hash, x_namespace, idempotency_key)
+
+
+CallerDependency = Annotated[Caller, Depends(get_caller)]

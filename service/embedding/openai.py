@@ -1,0 +1,90 @@
+"""Any OpenAI-compatible `/v1/embeddings`: batched, retried with back-off, given up quickly when it is dead."""
+
+import asyncio
+import random
+import time
+from email.utils import parsedate_to_datetime
+
+import httpx
+import numpy as np
+
+from service.embedding.provider import EmbeddingError, RejectedText, Vectors, normalised
+from service.settings import EmbeddingSettings
+
+ATTEMPTS = 4
+COOL_DOWN = 10.0  # seconds during which a dead endpoint is not asked by recalls
+TOO_MANY, SERVER_ERROR = 429, 500
+
+
+class OpenAIProvider:
+    """Embeddings over HTTP. After a failure, queries fail at once for a while instead of waiting again."""
+
+    def __init__(self, settings: EmbeddingSettings, transport: httpx.AsyncBaseTransport | None = None) -> None:
+        self._settings = settings
+        self.name = f"openai/{settings.model}" + (f"-{settings.dimensions}" if settings.dimensions else "")
+        headers = {"Authorization": f"Bearer {settings.api_key}"} if settings.api_key else {}
+        self._client = httpx.AsyncClient(headers=headers, timeout=settings.timeout, transport=transport)
+        self._url = settings.endpoint.rstrip("/") + "/embeddings"
+        self._dimensions = settings.dimensions
+        self._dead_until = 0.0
+
+    async def dimensions(self) -> int:
+        """As configured, else as long as a first vector turns out to be."""
+        if self._dimensions is None:
+            self._dimensions = (await self.embed(["dimensions"])).shape[1]
+        return self._dimensions
+
+    async def embed(self, texts: list[str], *, timeout: float | None = None) -> Vectors:  # noqa: ASYNC109 (a budget, not a guard)
+        """Embed in requests of `batch` texts. With a `timeout` (a waiting recall): one attempt, and none while the endpoint is dead."""
+        if timeout is not None and time.monotonic() < self._dead_until:
+            raise EmbeddingError("the embedding endpoint failed a moment ago")
+        size = self._settings.batch
+        parts = [await self._request(texts[i : i + size], timeout) for i in range(0, len(texts), size)]
+        return normalised(np.concatenate(parts))
+
+    async def _request(self, texts: list[str], timeout: float | None) -> Vectors:  # noqa: ASYNC109
+        attempts = 1 if timeout is not None else ATTEMPTS
+        body: dict[str, object] = {"model": self._settings.model, "input": [t[: self._settings.max_chars] or " " for t in texts]}
+        if self._settings.dimensions:
+            body["dimensions"] = self._settings.dimensions
+        for attempt in range(attempts):
+            wait = 0.5 * 2**attempt * (1 + random.random())  # noqa: S311 (jitter)
+            try:
+                reply = await self._client.post(self._url, json=body, timeout=timeout or self._settings.timeout)
+                if reply.status_code == TOO_MANY or reply.status_code >= SERVER_ERROR:
+                    wait = _retry_after(reply) or wait
+                    problem = f"the embedding endpoint answered {reply.status_code}"
+                elif reply.is_error:
+                    raise RejectedText(f"the embedding endpoint answered {reply.status_code}: {reply.text[:200]}")
+                else:
+                    return _vectors(reply, len(texts))
+            except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
+                problem = f"the embedding endpoint failed: {error.__class__.__name__}: {error}"
+            if attempt + 1 < attempts:
+                await asyncio.sleep(min(wait, 30))
+        self._dead_until = time.monotonic() + COOL_DOWN
+        raise EmbeddingError(problem)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+
+def _vectors(reply: httpx.Response, count: int) -> Vectors:
+    """The vectors of a reply in the order of the request. Raises ValueError for a reply that does not hold them."""
+    data = sorted(reply.json()["data"], key=lambda item: item["index"])
+    vectors = np.array([item["embedding"] for item in data], dtype=np.float32)
+    if vectors.ndim != 2 or len(vectors) != count or not np.isfinite(vectors).all():  # noqa: PLR2004 (a matrix)
+        raise ValueError(f"{count} vectors were asked for, and the reply holds {vectors.shape}")
+    return vectors
+
+
+def _retry_after(reply: httpx.Response) -> float | None:
+    """Seconds that a Retry-After header asks for, as a number or a date."""
+    value = reply.headers.get("retry-after", "")
+    if value.isdigit():
+        return float(value)
+    try:
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
+    except (TypeError, ValueError):
+        return None

@@ -1,0 +1,61 @@
+"""What a provider is, and how the configured one is made."""
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from service.settings import EmbeddingSettings
+
+Vectors = NDArray[np.float32]
+
+
+class EmbeddingError(Exception):
+    """The provider could not embed now; the same texts may succeed later."""
+
+
+class RejectedText(EmbeddingError):
+    """The provider refused these texts for good."""
+
+
+class Provider(Protocol):
+    """A source of embeddings. `name` identifies the model in the database."""
+
+    name: str
+
+    async def dimensions(self) -> int:
+        """Length of its vectors. Raises EmbeddingError when it cannot be known now."""
+
+    async def embed(self, texts: list[str], *, timeout: float | None = None) -> Vectors:
+        """Embed texts: float32, shape (len(texts), dimensions), rows of length 1. Raises EmbeddingError."""
+
+    async def close(self) -> None:
+        """Release what it holds."""
+
+
+def make_provider(settings: EmbeddingSettings) -> Provider | None:
+    """Make the configured provider; None for `none`. Imports its library only then."""
+    match settings.provider:
+        case "none":
+            return None
+        case "static":
+            from service.embedding.static import StaticProvider
+
+            return StaticProvider()
+        case "minilm":
+            from service.embedding.minilm import MiniLMProvider
+
+            return MiniLMProvider()
+        case "openai":
+            from service.embedding.openai import OpenAIProvider
+
+            return OpenAIProvider(settings)
+
+
+def normalised(vectors: Vectors) -> Vectors:
+    """Scale rows to length 1; a row of zeros (no known word) becomes the first unit vector, so that it has a direction."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    empty = ~(lengths[:, 0] > 0)
+    vectors = vectors / np.where(lengths > 0, lengths, 1)
+    vectors[empty, 0] = 1
+    return vectors

@@ -1,0 +1,12 @@
+"""Prometheus metrics of the service."""
+
+from prometheus_client import Counter, Gauge, Histogram
+
+_FAST = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
+REQUESTS = Counter("loci_requests_total", "Requests by method, route and status.", ("method", "route", "status"))
+REQUEST_SECONDS = Histogram("loci_request_seconds", "Time to answer a request, by route.", ("route",), buckets=_FAST)
+ARM_SECONDS = Histogram("loci_recall_step_seconds", "Time of the steps of a recall.", ("step",), buckets=_FAST)
+EMBEDDED = Counter("loci_embedded_total", "Vectors written by this process.")
+EMBEDDING_FAILURES = Counter("loci_embedding_failures_total", "Batches that the embedding provider failed.")
+PENDING = Gauge("loci_pending_embeddings", "Memories that wait for a vector, as last seen by the worker.")
+POOL = Gauge("loci_pool_connections", "Connections of the pool, by state.", ("state",))

@@ -1,0 +1,119 @@
+"""Errors as RFC 9457 problem details: one shape, a stable `type`, the fields named."""
+
+import logging
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any
+
+import psycopg
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from psycopg_pool import PoolClosed, PoolTimeout
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+
+from db.errors import FieldError, LociError, NotFound, Unauthorized, Unavailable, translate
+from service.replies import dumps
+
+log = logging.getLogger(__name__)
+TYPE = "urn:loci:problem:"
+
+
+class ProblemField(BaseModel):
+    """One field that is wrong."""
+
+    field: str = Field(description="Path of the field, such as items[3].confidence")
+    message: str = Field(description="What is wrong, and what was expected")
+
+
+class Problem(BaseModel):
+    """RFC 9457 problem details."""
+
+    type: str = Field(description="Stable identifier of the kind of problem", examples=["urn:loci:problem:not-found"])
+    title: str
+    status: int
+    detail: str
+    errors: list[ProblemField] = []
+    hint: str | None = None
+    request_id: str | None = None
+
+
+def problem_of(error: LociError, request_id: str | None = None) -> dict[str, Any]:
+    """The problem document of an error."""
+    body: dict[str, Any] = {"type": TYPE + error.slug, "title": error.title, "status": error.status, "detail": error.detail}
+    if error.errors:
+        body["errors"] = [{"field": e.field, "message": e.message} for e in error.errors]
+    if error.hint:
+        body["hint"] = error.hint
+    if request_id:
+        body["request_id"] = request_id
+    return body
+
+
+def respond(error: LociError, request: Request) -> Response:
+    """The response of an error."""
+    headers = {}
+    if isinstance(error, Unavailable):
+        headers["Retry-After"] = "1"
+    if isinstance(error, Unauthorized):
+        headers["WWW-Authenticate"] = "Bearer"
+    body = dumps(problem_of(error, getattr(request.state, "request_id", None)))
+    return Response(body, error.status, headers, media_type="application/problem+json")
+
+
+def path_of(location: Sequence[int | str]) -> str:
+    """A pydantic location as a path: ("body", "items", 3, "confidence") is items[3].confidence."""
+    path = ""
+    for part in location[1:] if location and location[0] in {"body", "query", "path", "header"} else location:
+        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else str(part)
+    return path or "body"
+
+
+def field_errors(errors: Sequence[Any]) -> list[FieldError]:
+    """Field errors of a pydantic validation, without echoing the input."""
+    return [FieldError(path_of(e["loc"]), str(e["msg"]).removeprefix("Value error, ")) for e in errors]
+
+
+def _database_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, (psycopg.Error, PoolTimeout, PoolClosed))  # noqa: S101 (registered for these)
+    known = translate(error)
+    return respond(known, request) if known else _bug(request, error)
+
+
+def _invalid(request: Request, error: Exception) -> Response:
+    from db.errors import Invalid
+
+    assert isinstance(error, RequestValidationError)  # noqa: S101
+    errors = field_errors(error.errors())
+    detail = "; ".join(f"{e.field}: {e.message}" for e in errors[:3])
+    return respond(Invalid(detail, errors[:100]), request)
+
+
+def _http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101
+    phrase = HTTPStatus(error.status_code).phrase
+    slug = "not-found" if error.status_code == HTTPStatus.NOT_FOUND else phrase.lower().replace(" ", "-")
+    known = NotFound(f"no such path: {request.url.path}") if slug == "not-found" else LociError(str(error.detail))
+    body = {**problem_of(known), "type": TYPE + slug, "title": phrase, "status": error.status_code}
+    return Response(dumps(body), error.status_code, dict(error.headers or {}), media_type="application/problem+json")
+
+
+def _bug(request: Request, error: Exception) -> Response:
+    log.error("request %s failed", getattr(request.state, "request_id", "?"), exc_info=error)
+    return respond(LociError("something went wrong here; the log has it under this request id"), request)
+
+
+def _loci_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, LociError)  # noqa: S101
+    return respond(error, request)
+
+
+def install(app: FastAPI) -> None:
+    """Make every error of an application a problem document."""
+    app.add_exception_handler(LociError, _loci_error)
+    for kind in (psycopg.Error, PoolTimeout, PoolClosed):
+        app.add_exception_handler(kind, _database_error)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(Exception, _bug)

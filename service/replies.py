@@ -1,0 +1,24 @@
+"""Replies as JSON: rows come out of the database in the shape of the API, so they are serialised once and not validated again."""
+
+from typing import Any
+
+import orjson
+from fastapi.responses import Response
+
+
+def dumps(value: object) -> bytes:
+    """JSON of rows: datetimes in RFC 3339 with Z, UUIDs as text."""
+    return orjson.dumps(value, option=orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS)
+
+
+def reply(value: object, status: int = 200, **headers: str) -> Response:
+    """A JSON response."""
+    return Response(dumps(value), status, headers, media_type="application/json")
+
+
+def page(rows: list[dict[str, Any]], limit: int, cursor: str = "cursor") -> Response:
+    """A page of a list: `{items, next_cursor}`. One row more than the limit was asked for, to know whether there is a next page."""
+    more = len(rows) > limit
+    rows = rows[:limit]
+    last = str(rows[-1][cursor]) if more else None
+    return reply({"items": [{k: v for k, v in row.items() if k != "cursor"} for row in rows], "next_cursor": last})

@@ -1,0 +1,365 @@
+"""What requests may say: pydantic models. Unknown fields, NUL, lone surrogates, NaN and infinities are refused by name."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, JsonValue, model_validator
+
+MIB = 1024 * 1024
+MAX_BATCH = 10_000
+MAX_DEPTH = 64
+
+
+def _storable(text: str) -> str:
+    if "\x00" in text:
+        raise ValueError("must not contain NUL characters")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("must be valid Unicode: it holds a lone surrogate") from None
+    return text
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("must not be empty or blank")
+    return text
+
+
+def _mebibyte(text: str) -> str:
+    if len(text) > MIB or len(text.encode()) > MIB:
+        raise ValueError(f"must be at most 1 MiB (1,048,576 bytes) of UTF-8; it has {len(text.encode()):,}")
+    return text
+
+
+def _storable_json(value: Any, depth: int = 0) -> Any:
+    if depth > MAX_DEPTH:
+        raise ValueError(f"must not be nested deeper than {MAX_DEPTH} levels")
+    if isinstance(value, str):
+        _storable(value)
+    elif isinstance(value, float) and (value != value or value in {float("inf"), float("-inf")}):  # noqa: PLR0124 (NaN)
+        raise ValueError("must not contain NaN or infinities")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            _storable(key)
+            _storable_json(item, depth + 1)
+    elif isinstance(value, list):
+        for item in value:
+            _storable_json(item, depth + 1)
+    return value
+
+
+Text = Annotated[str, AfterValidator(_storable)]
+Content = Annotated[str, AfterValidator(_storable), AfterValidator(_not_blank), AfterValidator(_mebibyte)]
+Label = Annotated[str, Field(min_length=1, max_length=255), AfterValidator(_storable), AfterValidator(_not_blank)]
+Category = Annotated[str, Field(min_length=1, max_length=255, pattern=r"^[^/]+(/[^/]+)*$"), AfterValidator(_storable)]
+Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Rate = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Metadata = Annotated[dict[str, JsonValue], AfterValidator(_storable_json)]
+Vector = Annotated[list[Annotated[float, Field(allow_inf_nan=False)]], Field(min_length=1, max_length=4000)]
+Layer = Annotated[int, Field(ge=0, le=3, description="0 domain, 1 concept, 2 fact, 3 episode")]
+EntityType = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$", description="Such as person, project, tool")]
+EdgeType = Annotated[str, Field(min_length=1, max_length=128), AfterValidator(_storable), AfterValidator(_not_blank)]
+Literal1000 = Annotated[str, Field(min_length=1, max_length=1000), AfterValidator(_storable)]
+Tags = Annotated[list[Label], Field(max_length=100)]
+Aliases = Annotated[list[Label], Field(max_length=100)]
+NamespaceName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
+
+
+class Model(BaseModel):
+    """A request body: unknown fields are errors."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=False)
+
+    def stated(self) -> dict[str, Any]:
+        """What the request states, JSON-ready, without absent fields."""
+        return self.model_dump(mode="json", exclude_unset=True)
+
+
+class EntityInput(Model):
+    """An entity named in a write."""
+
+    name: Label
+    type: EntityType | None = None
+    aliases: Aliases | None = None
+
+
+class EdgeInput(Model):
+    """A relation stated in a write: to an entity (`target`) or to a literal."""
+
+    source: Label
+    type: EdgeType
+    target: Label | None = None
+    literal: Literal1000 | None = None
+    confidence: Unit | None = None
+    strength: Unit | None = None
+
+    @model_validator(mode="after")
+    def _one_target(self) -> "EdgeInput":
+        if (self.target is None) == (self.literal is None):
+            raise ValueError("exactly one of target and literal is needed")
+        return self
+
+
+class MemoryInput(Model):
+    """A memory to write. Only `content` is needed."""
+
+    content: Content = Field(description="The statement; at most 1 MiB")
+    lineage: Label | None = Field(None, description="Name that groups versions; an existing one gets a new version")
+    category: Category | None = Field(None, description="Slash-separated path", examples=["user-preferences/timezone"])
+    tags: Tags | None = None
+    layer: Layer | None = None
+    parent_id: UUID | None = Field(None, description="The memory that this one stands under")
+    valid_from: AwareDatetime | None = Field(None, description="From when it is true; default now")
+    valid_to: AwareDatetime | None = Field(None, description="Until when (exclusive); default: still")
+    importance: Unit | None = None
+    confidence: Unit | None = None
+    metadata: Metadata | None = None
+    source: Label | None = Field(None, description="Who said it")
+    session_id: Label | None = Field(None, description="The conversation it comes from")
+    entities: Annotated[list[EntityInput], Field(max_length=1000)] | None = None
+    edges: Annotated[list[EdgeInput], Field(max_length=1000)] | None = None
+    embedding: Vector | None = Field(None, description="Your own vector, of the active model's dimensions")
+
+    @model_validator(mode="after")
+    def _interval(self) -> "MemoryInput":
+        if self.valid_to is not None and self.valid_from is not None and self.valid_to < self.valid_from:
+            raise ValueError("valid_to must not be before valid_from")
+        return self
+
+
+class MemoryBatch(Model):
+    """Many memories. Items are checked one by one, so that a wrong one does not hide the others."""
+
+    items: Annotated[list[Any], Field(min_length=1, max_length=MAX_BATCH, description="Memories, at most 10,000")]
+    atomic: bool = Field(False, description="True: all or nothing. False: each item gets its own result")
+
+
+class MemoryChanges(Model):
+    """What may change about a memory. Its content changes by writing a new version with the same lineage."""
+
+    category: Category | None = None
+    tags: Tags | None = None
+    layer: Layer | None = None
+    parent_id: UUID | None = None
+    importance: Unit | None = None
+    confidence: Unit | None = None
+    metadata: Metadata | None = None
+
+    @model_validator(mode="after")
+    def _not_null(self) -> "MemoryChanges":
+        for name in self.model_fields_set - {"parent_id"}:
+            if getattr(self, name) is None:
+                raise ValueError(f"{name} must not be null; leave it out to keep its value")
+        return self
+
+
+class LinkInput(Model):
+    """A link to another memory."""
+
+    target_id: UUID
+    type: EdgeType = "related_to"
+    strength: Unit = 0.5
+
+
+class Filters(Model):
+    """What results are restricted to; every filter applies before ranking."""
+
+    category: Category | None = Field(None, description="This category and all below it")
+    tags: Tags | None = Field(None, description="Any of these")
+    tags_all: Tags | None = Field(None, description="All of these")
+    layers: list[Layer] | None = None
+    lineage: Label | None = None
+    source: Label | None = None
+    session_id: Label | None = None
+    metadata: Metadata | None = Field(None, description="Contained in the memory's metadata")
+    valid_after: AwareDatetime | None = Field(None, description="valid_from at or after")
+    valid_before: AwareDatetime | None = Field(None, description="valid_from before")
+    recorded_after: AwareDatetime | None = None
+    recorded_before: AwareDatetime | None = None
+    min_importance: Unit | None = None
+    min_confidence: Unit | None = None
+    under: UUID | None = Field(None, description="This memory and everything under it")
+    entity: Label | None = Field(None, description="Mentions this entity (id, name or alias)")
+
+
+class Weights(Model):
+    """Weight of each arm in the fusion."""
+
+    lexical: Rate | None = None
+    vector: Rate | None = None
+    graph: Rate | None = None
+    hierarchy: Rate | None = None
+
+
+class RecallInput(Model):
+    """A question."""
+
+    query: Content
+    k: int = Field(10, ge=1, le=100, description="How many results")
+    arms: list[Literal["lexical", "vector", "graph", "hierarchy"]] | None = Field(None, min_length=1)
+    weights: Weights | None = None
+    fusion: Literal["rrf", "relative_score"] = "rrf"
+    rrf_k: Annotated[float, Field(ge=0, le=1000, allow_inf_nan=False)] | None = None
+    filters: Filters | None = None
+    as_of: AwareDatetime | None = Field(None, description="Valid at this moment; default now")
+    known_at: AwareDatetime | None = Field(None, description="As believed at this moment; default now")
+    explain: bool = False
+    session_id: Label | None = Field(None, description="The conversation that asks")
+    embedding: Vector | None = Field(None, description="The question's vector, if you made it yourself")
+
+
+class TraverseInput(Model):
+    """Where to start walking the graph, and how far."""
+
+    start: Annotated[list[Label], Field(min_length=1, max_length=100, description="Names, aliases or ids of entities")]
+    edge_types: Annotated[list[EdgeType], Field(min_length=1, max_length=100)] | None = None
+    direction: Literal["out", "in", "both"] = "both"
+    max_hops: int | None = Field(None, ge=1, le=20)
+    limit: int = Field(100, ge=1, le=10_000)
+    min_confidence: Unit | None = Field(None, description="0 shows faded edges too")
+    min_strength: Unit = 0.0
+    as_of: AwareDatetime | None = None
+    paths: bool = False
+
+
+class EntityWrite(EntityInput):
+    """An entity to create, or to add to."""
+
+    description: Annotated[str, Field(max_length=10_000), AfterValidator(_storable)] | None = None
+    confidence: Unit | None = None
+    metadata: Metadata | None = None
+
+
+class EntityChanges(Model):
+    """What may change about an entity."""
+
+    name: Label | None = None
+    type: EntityType | None = None
+    aliases: Aliases | None = None
+    description: Annotated[str, Field(max_length=10_000), AfterValidator(_storable)] | None = None
+    confidence: Unit | None = None
+    metadata: Metadata | None = None
+
+
+class TextInput(Model):
+    """A text to find entities in."""
+
+    text: Content
+
+
+class TouchInput(Model):
+    """Entities that were referenced."""
+
+    ids: Annotated[list[UUID], Field(min_length=1, max_length=10_000)]
+
+
+class EdgeWrite(EdgeInput):
+    """An observation of an edge."""
+
+    session_id: Label | None = None
+    memory_id: UUID | None = None
+    observed_at: AwareDatetime | None = None
+    valid_from: AwareDatetime | None = None
+    valid_to: AwareDatetime | None = None
+    metadata: Metadata | None = None
+
+
+class EdgeBatch(Model):
+    """Many observations, all or nothing."""
+
+    items: Annotated[list[EdgeWrite], Field(min_length=1, max_length=MAX_BATCH)]
+
+
+class EdgeTypeChanges(Model):
+    """Settings of an edge type."""
+
+    decay_rate: Rate | None = Field(None, description="Per day; null: the namespace's")
+    single_valued: bool | None = None
+    description: Annotated[str, Field(max_length=10_000), AfterValidator(_storable)] | None = None
+
+
+class NamespaceInput(Model):
+    """A namespace to create."""
+
+    name: NamespaceName
+    description: Annotated[str, Field(max_length=10_000), AfterValidator(_storable)] | None = None
+    language: Label = Field("english", description="Text search configuration of PostgreSQL")
+    settings: Metadata = {}
+
+
+class NamespaceChanges(Model):
+    """What may change about a namespace."""
+
+    description: Annotated[str, Field(max_length=10_000), AfterValidator(_storable)] | None = None
+    settings: Metadata | None = None
+
+
+class KeyInput(Model):
+    """A key to make."""
+
+    role: Literal["reader", "writer", "admin"] = "writer"
+    name: Label = "key"
+    expires_at: AwareDatetime | None = None
+
+
+class MemoryWritten(BaseModel):
+    """What became of a write."""
+
+    id: UUID
+    lineage: str
+    version: int
+    superseded: UUID | None
+    duplicate: bool
+
+
+class MemoryOut(BaseModel):
+    """A memory."""
+
+    id: UUID
+    lineage: str
+    version: int
+    content: str
+    category: str
+    tags: list[str]
+    layer: int
+    parent_id: UUID | None
+    valid_from: datetime
+    valid_to: datetime | None
+    recorded_at: datetime
+    superseded_at: datetime | None
+    current: bool
+    status: Literal["active", "forgotten"]
+    importance: float
+    confidence: float
+    metadata: dict[str, Any]
+    source: str | None
+    session_id: str | None
+    observations: int
+    last_observed_at: datetime
+    updated_at: datetime
+
+
+class MemoryPage(BaseModel):
+    """A page of memories."""
+
+    items: list[MemoryOut]
+    next_cursor: str | None
+
+
+class Recalled(MemoryOut):
+    """A memory as a result of recall."""
+
+    score: float
+    explain: dict[str, Any] | None = None
+
+
+class RecallOut(BaseModel):
+    """The answer to a question."""
+
+    results: list[Recalled]
+    constraints: list[dict[str, Any]]
+    entities: list[dict[str, Any]]
+    skipped: dict[str, str] = Field(description="Arms that did not take part, and why")
+    took_ms: float

@@ -1,0 +1,62 @@
+"""Settings of the service, from the environment (prefix LOCI_, `__` between levels) and a .env file."""
+
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from pydantic import AliasChoices, BaseModel, Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class EmbeddingSettings(BaseModel):
+    """Which model makes vectors: `LOCI_EMBEDDING__PROVIDER` and so on (row L1)."""
+
+    provider: Literal["static", "openai", "minilm", "none"] = "static"
+    endpoint: str = "https://api.openai.com/v1"
+    model: str = "text-embedding-3-small"
+    api_key: str | None = None
+    dimensions: int | None = Field(default=None, ge=1, le=4000, description="Asked of the endpoint; None: its default")
+    timeout: float = Field(default=30.0, gt=0, description="Seconds for a batch in the background")
+    query_timeout: float = Field(default=2.0, gt=0, description="Seconds that a recall waits for its query's vector")
+    max_chars: int = Field(default=30_000, ge=1)
+    batch: int = Field(default=128, ge=1, le=2048)
+
+
+class Settings(BaseSettings):
+    """Everything that can be configured.
+
+    `database_url` None starts the embedded PostgreSQL in `data_dir`. `migration_url` is the owner's connection for
+    `loci migrate`; the service itself never uses it.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="LOCI_", env_nested_delimiter="__", env_file=".env", extra="ignore")
+
+    database_url: str | None = Field(default=None, validation_alias=AliasChoices("LOCI_DATABASE_URL", "DATABASE_URL"))
+    migration_url: str | None = None
+    app_password: str | None = Field(default=None, description="Password that `loci migrate` gives the role loci_app")
+    data_dir: Path = Path(".loci")
+    postgres_version: Literal[16, 18] = 18
+    host: str = "127.0.0.1"
+    port: int = Field(default=8420, ge=0, le=65535)
+    pool_size: int = Field(default=10, ge=1, le=200)
+    max_body_bytes: int = Field(default=64 * 1024 * 1024, ge=1024)
+    require_keys: bool | None = Field(default=None, description="None: needed unless bound to loopback")
+    worker: bool = Field(default=True, description="Whether `loci serve` also runs the background worker")
+    log_level: str = "INFO"
+    embedding: EmbeddingSettings = EmbeddingSettings()
+
+    @property
+    def loopback(self) -> bool:
+        """Whether the service is bound to this machine alone."""
+        return self.host in {"localhost", "::1"} or self.host.startswith("127.")
+
+    @property
+    def keys_required(self) -> bool:
+        """Whether requests must carry a key."""
+        return not self.loopback if self.require_keys is None else self.require_keys
+
+
+@cache
+def get_settings() -> Settings:
+    """The settings of this process, read once."""
+    return Settings()

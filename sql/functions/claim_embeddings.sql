@@ -1,0 +1,34 @@
+-- Which memories does the worker embed next? A fair share of each namespace that waits, oldest first, locked until the
+-- caller's transaction ends: a worker that dies gives them back. Text is the one that words are found by (row R8).
+-- Where the same content has a vector already, it is reused (row L1's cache). Security definer: reads all namespaces.
+create or replace function loci.claim_embeddings(p_limit integer)
+returns table (namespace_id integer, memory_id uuid, model_id smallint, text text)
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+    v_waiting integer[];
+begin
+    if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
+        raise insufficient_privilege using message = 'only the operator may claim embeddings';
+    end if;
+    with recursive waiting as (
+        (select q.namespace_id from loci.embedding_queue q where q.error is null order by q.namespace_id limit 1)
+        union all
+        select (select q.namespace_id from loci.embedding_queue q
+                where q.error is null and q.namespace_id > w.namespace_id order by q.namespace_id limit 1)
+        from waiting w where w.namespace_id is not null
+    )
+    select array_agg(w.namespace_id) into v_waiting
+    from (select w.namespace_id from waiting w where w.namespace_id is not null order by random() limit p_limit) w;
+    return query
+    select q.namespace_id, q.memory_id, q.model_id, left(loci.embed_text(m), 30000)
+    from unnest(v_waiting) n(id)
+    cross join lateral (
+        select e.namespace_id, e.memory_id, e.model_id from loci.embedding_queue e
+        where e.namespace_id = n.id and e.error is null
+        order by e.enqueued_at limit greatest(p_limit / cardinality(v_waiting), 1)
+        for update skip locked) q
+    join loci.embedding_models a on a.id = q.model_id and a.active
+    join loci.memories m on m.namespace_id = q.namespace_id and m.id = q.memory_id;
+end $$;
+comment on function loci.claim_embeddings(integer) is 'Lock and return up to p_limit memories that wait for a vector, shared fairly between namespaces. Operator only.';

@@ -1,0 +1,10 @@
+-- Remove a namespace and everything in it, in one transaction. Admin. Cascades follow the foreign keys.
+create or replace function loci.delete_namespace(p_namespace text) returns void
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+    v_ns integer := loci.authorize(p_namespace, 'admin');
+begin
+    delete from loci.namespaces where id = v_ns;
+end $$;
+comment on function loci.delete_namespace(text) is 'Delete a namespace and everything in it. Admin. Errors: 42501, P0002.';

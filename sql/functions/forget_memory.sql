@@ -1,0 +1,18 @@
+-- Forget a memory, or take that back (row M8): its status changes, nothing is deleted, and what was believed before stays
+-- askable with known_at. Restoring fails where a later version has taken its place. Called by REST.
+create or replace function loci.forget_memory(p_namespace text, p_id uuid, p_forget boolean) returns setof loci.memory_record
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+    v_ns integer := loci.authorize(p_namespace, 'writer');
+begin
+    return query
+    update loci.memories m
+    set status = case when p_forget then 'forgotten' else 'active' end, updated_at = clock_timestamp()
+    where m.namespace_id = v_ns and m.id = p_id
+    returning (loci.memory_record(m, clock_timestamp())).*;
+    if not found then
+        raise no_data_found using message = format('memory %s does not exist', p_id), column = 'id';
+    end if;
+end $$;
+comment on function loci.forget_memory(text, uuid, boolean) is 'Forget (true) or restore (false) a memory; returns it. Errors: 42501, P0002, 23P01 (its place is taken).';

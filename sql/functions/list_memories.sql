@@ -1,0 +1,21 @@
+-- Newest first, page by page: what is visible at as_of and known_at and passes the filters. p_cursor is the last page's
+-- last cursor. Walks the unique index on doc_id. Called by REST.
+create or replace function loci.list_memories(
+    p_namespace text, p_filter jsonb default '{}', p_limit integer default 50, p_cursor bigint default null,
+    p_as_of timestamptz default null, p_known_at timestamptz default null, p_all_versions boolean default false)
+returns setof loci.memory_record
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+    v_ns     integer := loci.authorize(p_namespace, 'reader');
+    v_filter loci.memory_filter := loci.resolve_filter(v_ns, p_filter);
+    v_at     timestamptz := coalesce(p_as_of, clock_timestamp());
+begin
+    return query
+    select (loci.memory_record(m, v_at)).*
+    from loci.memories m
+    where m.namespace_id = v_ns and (p_cursor is null or m.doc_id < p_cursor)
+      and (p_all_versions or loci.is_visible(m, v_at, p_known_at)) and loci.matches(m, v_filter)
+    order by m.doc_id desc limit p_limit;
+end $$;
+comment on function loci.list_memories(text, jsonb, integer, bigint, timestamptz, timestamptz, boolean) is 'A page of memories, newest first. Errors: 42501, P0002, 22023.';

@@ -1,0 +1,29 @@
+-- The namespaces that the caller may read, by name, with their settings in force, the caller's role and their sizes.
+-- p_name asks for one. Counts are index-only scans of each namespace listed. Called by REST and the command line.
+create or replace function loci.list_namespaces(p_name text default null, p_limit integer default 100, p_cursor text default null)
+returns table (name text, description text, language text, role text, settings jsonb, memories bigint, current_memories bigint, entities bigint,
+               edges bigint, pending_embeddings bigint, created_at timestamptz, updated_at timestamptz)
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+    v_ids integer[] := loci.readable_namespaces();
+begin
+    if p_name is not null then
+        v_ids := array[loci.authorize(p_name, 'reader')];
+    end if;
+    return query
+    select n.name, n.description, c.cfgname::text,
+           coalesce((select g.role from loci.grants g where g.namespace_id = n.id and g.agent_id = loci.caller()), 'admin'),
+           loci.settings(n.id),
+           (select count(*) from loci.memories m where m.namespace_id = n.id),
+           (select count(*) from loci.memories m where m.namespace_id = n.id and loci.is_visible(m, clock_timestamp(), null)),
+           (select count(*) from loci.entities e where e.namespace_id = n.id),
+           (select count(*) from loci.edges e where e.namespace_id = n.id and e.superseded_at is null),
+           (select count(*) from loci.embedding_queue q where q.namespace_id = n.id and q.error is null),
+           n.created_at, n.updated_at
+    from (select * from loci.namespaces s where s.id = any (v_ids) and (p_cursor is null or s.name > p_cursor)
+          order by s.name limit p_limit) n
+    join pg_catalog.pg_ts_config c on c.oid = n.language
+    order by n.name;
+end $$;
+comment on function loci.list_namespaces(text, integer, text) is 'Readable namespaces with role, settings in force and counts, by name; one if named. Errors: 42501, P0002.';

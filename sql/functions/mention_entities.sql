@@ -1,0 +1,29 @@
+-- Record which memories mention which entities, once a pair, and count them in entities.mentions (rows G4, R9).
+-- Idempotent. Counters are locked in order of canonical_name, like everywhere. Returns how many mentions are new.
+-- Called by remember_graph; internal.
+create or replace function loci.mention_entities(p_namespace_id integer, p_mentions jsonb) returns integer
+language sql volatile
+as $$
+    with added as (
+        insert into loci.memory_mentions as m (namespace_id, memory_id, entity_id, mention_text)
+        select distinct on (i.memory_id, i.entity_id) p_namespace_id, i.memory_id, i.entity_id, coalesce(i.mention_text, '')
+        from rows from (jsonb_to_recordset(p_mentions) as (memory_id uuid, entity_id uuid, mention_text text))
+             with ordinality as i(memory_id, entity_id, mention_text, ordinal)
+        order by i.memory_id, i.entity_id, i.ordinal
+        on conflict (namespace_id, memory_id, entity_id) do nothing
+        returning m.entity_id
+    ), counted as materialized (
+        select a.entity_id, count(*)::integer as times from added a group by a.entity_id
+    ), locked as materialized (
+        select e.id from loci.entities e
+        where e.namespace_id = p_namespace_id and e.id in (select c.entity_id from counted c)
+        order by e.canonical_name
+        for no key update
+    ), raised as (
+        update loci.entities e set mentions = e.mentions + c.times
+        from counted c join locked l on l.id = c.entity_id
+        where e.namespace_id = p_namespace_id and e.id = c.entity_id
+    )
+    select coalesce(sum(c.times), 0)::integer from counted c
+$$;
+comment on function loci.mention_entities(integer, jsonb) is 'Store mentions, JSON array of {memory_id, entity_id, mention_text?}, and raise the entities'' counters by those that are new. Internal.';

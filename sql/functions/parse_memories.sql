@@ -1,0 +1,23 @@
+-- The items of a write, typed: one scan of the JSON. An item that states no valid_from and is no episode may fold into an
+-- exact duplicate (row M4). round: how many items of the same lineage stand before it, so that a round never has two.
+-- Called by remember; internal. Errors: 22023 with the item's position and field.
+create or replace function loci.parse_memories(p_namespace_id integer, p_items jsonb) returns loci.memory_input[]
+language sql volatile set search_path = ''
+as $$
+    select array_agg(row(i.*)::loci.memory_input order by i.ordinal)
+    from (
+        select (i.ordinal - 1)::integer as ordinal, row_number() over (partition by i.lineage order by i.ordinal)::integer,
+               coalesce(i.id, loci.uuid7()), i.content, loci.content_hash(i.content),
+               case when i.layer = 3 or i.valid_from is not null or i.valid_to is not null then null
+                    else coalesce(i.lineage, '') end,
+               i.lineage, i.category, i.tags, i.layer, i.parent_id, i.valid_from, i.valid_to, i.importance, i.confidence,
+               i.metadata, i.source, i.session_id, i.embedding, null::timestamptz
+        from rows from (jsonb_to_recordset(p_items) as (
+                 id uuid, content text, lineage text, category text, tags text[], layer smallint, parent_id uuid,
+                 valid_from timestamptz, valid_to timestamptz, importance double precision, confidence double precision,
+                 metadata jsonb, source text, session_id text, embedding real[])) with ordinality
+             as i(id, content, lineage, category, tags, layer, parent_id, valid_from, valid_to, importance, confidence,
+                  metadata, source, session_id, embedding, ordinal)
+    ) i
+$$;
+comment on function loci.parse_memories(integer, jsonb) is 'JSON array of memory items as memory_input[]. Internal.';

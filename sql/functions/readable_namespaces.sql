@@ -1,0 +1,15 @@
+-- Which namespaces may the caller read? Policies ask once per statement (scalar subquery).
+-- Security definer: reads grants, which callers may not.
+create or replace function loci.readable_namespaces() returns integer[]
+language plpgsql stable parallel safe security definer set search_path = ''
+as $$
+declare
+    v_caller uuid := loci.caller();
+begin
+    if exists (select from loci.agents where id = v_caller and kind = 'operator') then
+        return array(select id from loci.namespaces);
+    end if;
+    return array(select namespace_id from loci.grants
+                 where agent_id = v_caller and (expires_at is null or expires_at > clock_timestamp()));
+end $$;
+comment on function loci.readable_namespaces() is 'Ids of the namespaces that the caller holds a grant in; all of them for the operator, none without an agent.';

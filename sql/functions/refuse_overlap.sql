@@ -1,0 +1,28 @@
+-- Trigger: two active versions of one lineage are never valid at the same moment, whatever the writer does.
+-- Two probes of the index memories_chain: the neighbours in valid time. Empty intervals (corrected errors) overlap nothing.
+create or replace function loci.refuse_overlap() returns trigger
+language plpgsql security definer set search_path = ''
+as $$
+declare
+    v_other uuid;
+begin
+    select o.id into v_other from loci.memories o
+    where o.namespace_id = new.namespace_id and o.lineage = new.lineage and o.id <> new.id and o.status = 'active'
+      and o.valid_from <= new.valid_from and (o.valid_to is null or o.valid_to > o.valid_from)
+      and (o.valid_to is null or o.valid_to > new.valid_from)
+    order by o.valid_from desc limit 1;
+    if v_other is null then
+        select o.id into v_other from loci.memories o
+        where o.namespace_id = new.namespace_id and o.lineage = new.lineage and o.id <> new.id and o.status = 'active'
+          and o.valid_from > new.valid_from and (o.valid_to is null or o.valid_to > o.valid_from)
+          and (new.valid_to is null or o.valid_from < new.valid_to)
+        order by o.valid_from limit 1;
+    end if;
+    if v_other is not null then
+        raise exclusion_violation using
+            message = format('version %s of lineage %L would be valid together with memory %s', new.version, new.lineage, v_other),
+            constraint = 'memories_overlap', column = 'valid_from';
+    end if;
+    return null;
+end $$;
+comment on function loci.refuse_overlap() is 'Trigger: refuse versions of one lineage whose validity overlaps.';

@@ -1,0 +1,36 @@
+-- Make this model the active one; the first time, give it its partial HNSW index (m = 24, ef_construction = 128, cosine)
+-- and queue every memory for it. Security definer (makes an index); the operator's. Called when the service starts.
+create or replace function loci.register_model(p_name text, p_dimensions integer) returns smallint
+language plpgsql volatile security definer set search_path from current
+as $$
+declare
+    v_model loci.embedding_models;
+begin
+    if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
+        raise insufficient_privilege using message = 'only the operator may register an embedding model';
+    end if;
+    select * into v_model from loci.embedding_models where name = p_name;
+    if v_model.active and v_model.dimensions = p_dimensions then
+        return v_model.id;
+    end if;
+    lock table loci.embedding_models in exclusive mode;
+    select * into v_model from loci.embedding_models where name = p_name;
+    if v_model.id is null then
+        insert into loci.embedding_models (name, dimensions) values (p_name, p_dimensions) returning * into v_model;
+        execute format('create index memory_vectors_hnsw_%1$s on loci.memory_vectors
+                        using hnsw ((embedding::halfvec(%2$s)) halfvec_cosine_ops)
+                        with (m = 24, ef_construction = 128) where model_id = %1$s', v_model.id, p_dimensions);
+    elsif v_model.dimensions <> p_dimensions then
+        raise invalid_parameter_value using column = 'dimensions',
+            message = format('the model %s has %s dimensions here, not %s', p_name, v_model.dimensions, p_dimensions);
+    end if;
+    update loci.embedding_models set active = false where active and id <> v_model.id;
+    update loci.embedding_models set active = true where id = v_model.id;
+    insert into loci.embedding_queue (namespace_id, memory_id, model_id)
+    select m.namespace_id, m.id, v_model.id from loci.memories m
+    where not exists (select from loci.memory_vectors v
+                      where v.namespace_id = m.namespace_id and v.memory_id = m.id and v.model_id = v_model.id)
+    on conflict do nothing;
+    return v_model.id;
+end $$;
+comment on function loci.register_model(text, integer) is 'Make an embedding model the active one, with its index; queue memories that it has not embedded. Operator only.';

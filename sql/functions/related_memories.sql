@@ -1,0 +1,48 @@
+-- What stands around these memories in the hierarchy (seed E): parent, children, siblings, and links. Seeds come best first;
+-- a relative is worth its relation (link: its strength) over the rank of its seed. At most 20 of a kind for a seed.
+-- Ranges of memory_closure and memory_links by node, then the visible version of each. Called by recall.
+create or replace function loci.related_memories(
+    p_namespace text, p_ids uuid[], p_limit integer default null, p_filter jsonb default '{}',
+    p_as_of timestamptz default null, p_known_at timestamptz default null)
+returns table (id uuid, score double precision, seed_id uuid, relation text)
+language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan
+as $$
+declare
+    v_ns     integer := loci.authorize(p_namespace, 'reader');
+    v_filter loci.memory_filter := loci.resolve_filter(v_ns, p_filter);
+    v_limit  integer := coalesce(p_limit, (loci.settings(v_ns) ->> 'depth')::integer);
+    v_as_of  timestamptz := coalesce(p_as_of, clock_timestamp());
+begin
+    return query
+    with seed as materialized (
+        select i.id, i.place, m.lineage_id as node
+        from unnest(p_ids) with ordinality i(id, place) join loci.memories m on m.namespace_id = v_ns and m.id = i.id
+    ), relative as (
+        select s.*, r.node as relative, r.relation, r.weight
+        from seed s cross join lateral (
+            (select c.ancestor_id as node, 'parent' as relation, 1.0::double precision as weight from loci.memory_closure c
+             where c.namespace_id = v_ns and c.descendant_id = s.node and c.depth = 1)
+            union all
+            (select c.descendant_id, 'child', 0.8 from loci.memory_closure c
+             where c.namespace_id = v_ns and c.ancestor_id = s.node and c.depth = 1 order by c.descendant_id limit 20)
+            union all
+            (select b.descendant_id, 'sibling', 0.6 from loci.memory_closure c
+             join loci.memory_closure b on b.namespace_id = v_ns and b.ancestor_id = c.ancestor_id and b.depth = 1
+             where c.namespace_id = v_ns and c.descendant_id = s.node and c.depth = 1 and b.descendant_id <> s.node
+             order by b.descendant_id limit 20)
+            union all
+            (select l.target_id, l.type, l.strength from loci.memory_links l
+             where l.namespace_id = v_ns and l.source_id = s.node order by l.strength desc, l.target_id limit 20)
+            union all
+            (select l.source_id, l.type, l.strength from loci.memory_links l
+             where l.namespace_id = v_ns and l.target_id = s.node order by l.strength desc, l.source_id limit 20)) r
+    )
+    select m.id, sum(r.weight / r.place) as score,
+           (array_agg(r.id order by r.weight / r.place desc, r.place))[1],
+           (array_agg(r.relation order by r.weight / r.place desc, r.place))[1]
+    from relative r
+    join loci.memories m on m.namespace_id = v_ns and m.lineage_id = r.relative
+    where loci.is_visible(m, v_as_of, p_known_at) and loci.matches(m, v_filter)
+    group by m.id order by score desc, m.id limit v_limit;
+end $$;
+comment on function loci.related_memories(text, uuid[], integer, jsonb, timestamptz, timestamptz) is 'Parents, children, siblings and linked memories of seeds, best first, with the seed and relation that led there. Errors: 42501, P0002.';

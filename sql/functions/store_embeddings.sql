@@ -1,0 +1,15 @@
+-- The worker's other half: vectors for what it claimed, in the same transaction. Security definer; the operator's.
+create or replace function loci.store_embeddings(p_model_id smallint, p_namespaces integer[], p_ids uuid[], p_embeddings halfvec[])
+returns integer
+language plpgsql volatile security definer set search_path from current
+as $$
+begin
+    if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
+        raise insufficient_privilege using message = 'only the operator may store embeddings';
+    end if;
+    return (select sum(loci.store_vectors(c.namespace_id, c.ids, c.embeddings, p_model_id))
+            from (select v.namespace_id, array_agg(v.id) as ids, array_agg(v.embedding) as embeddings
+                  from unnest(p_namespaces, p_ids, p_embeddings) v(namespace_id, id, embedding)
+                  group by v.namespace_id) c);
+end $$;
+comment on function loci.store_embeddings(smallint, integer[], uuid[], halfvec[]) is 'Store claimed vectors of any namespaces and take them off the queue. Operator only.';

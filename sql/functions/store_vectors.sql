@@ -1,0 +1,30 @@
+-- Keep the vectors of memories, made by the active model unless another is named; what waited in the queue is done.
+-- Called by remember (a write that brings its own vector) and by the worker. Internal. Errors: 22023 for a wrong dimension.
+create or replace function loci.store_vectors(p_namespace_id integer, p_ids uuid[], p_embeddings halfvec[], p_model_id smallint default null)
+returns integer
+language plpgsql volatile set search_path from current
+as $$
+declare
+    v_model loci.embedding_models;
+    v_wrong integer;
+    v_count integer;
+begin
+    select * into v_model from loci.embedding_models where case when p_model_id is null then active else id = p_model_id end;
+    select vector_dims(e) into v_wrong from unnest(p_embeddings) e where vector_dims(e) is distinct from v_model.dimensions limit 1;
+    if v_model.id is null or found then
+        raise invalid_parameter_value using
+            message = case when v_model.id is null then 'this service has no embedding model, so it takes no vectors'
+                           else format('embedding has %s dimensions; the model %s has %s', v_wrong, v_model.name, v_model.dimensions) end,
+            column = 'embedding';
+    end if;
+    insert into loci.memory_vectors (namespace_id, memory_id, model_id, embedding)
+    select p_namespace_id, v.id, v_model.id, v.embedding
+    from unnest(p_ids, p_embeddings) v(id, embedding)
+    join loci.memories m on m.namespace_id = p_namespace_id and m.id = v.id
+    on conflict (namespace_id, memory_id, model_id) do update set embedding = excluded.embedding;
+    get diagnostics v_count = row_count;
+    delete from loci.embedding_queue
+    where namespace_id = p_namespace_id and memory_id = any (p_ids) and model_id = v_model.id;
+    return v_count;
+end $$;
+comment on function loci.store_vectors(integer, uuid[], halfvec[], smallint) is 'Upsert vectors of memories and take them off the embedding queue. Internal.';

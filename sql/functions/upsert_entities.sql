@@ -1,0 +1,12 @@
+-- Write entities by hand: one or thousands, upserted by name or alias (row G3). Names of any length. See save_entities.
+-- Security definer: writes past the policies; checks the caller itself.
+create or replace function loci.upsert_entities(p_namespace text, p_entities jsonb)
+returns table (ordinal integer, id uuid, name text, created boolean)
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+    v_namespace_id integer := loci.authorize(p_namespace, 'writer');
+begin
+    return query select s.* from loci.save_entities(v_namespace_id, p_entities, clock_timestamp()) s;
+end $$;
+comment on function loci.upsert_entities(text, jsonb) is 'Upsert entities: JSON array of {name, type?, aliases?, description?, metadata?, confidence?}; one row an item, ordinal from 1. Errors: 42501, P0002, 22023.';
