@@ -1,6 +1,7 @@
-"""The embedding queue: wrappers used by the worker. All are the operator's."""
+"""The worker's queues, for vectors and for names: wrappers of SQL functions. All are the operator's."""
 
 from typing import Any, cast
+from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,22 @@ async def refuse_embedding(tx: Transaction, *, claimed: Row, error: str) -> None
         model=claimed["model_id"],
         error=error,
     )
+
+
+async def claim_names(tx: Transaction, *, limit: int) -> list[Row]:
+    """Take up to `limit` memories off the name queue: rows (namespace_id, memory_id, content, source)."""
+    return await tx.rows("select * from loci.claim_names(%(limit)s)", limit=limit)
+
+
+async def note_names(tx: Transaction, *, found: list[tuple[int, UUID, str]]) -> int:
+    """Note names found in memories, as (namespace_id, memory_id, name); returns the number of new mentions."""
+    row = await tx.row(
+        "select loci.note_names(%(namespaces)s::int[], %(memories)s::uuid[], %(names)s::text[]) as mentions",
+        namespaces=[namespace for namespace, _, _ in found],
+        memories=[memory for _, memory, _ in found],
+        names=[name for _, _, name in found],
+    )
+    return int(row["mentions"])
 
 
 async def tidy(tx: Transaction) -> Row:

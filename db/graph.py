@@ -7,7 +7,6 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from db.pool import Transaction
-from db.search import Scope
 
 Row = dict[str, Any]
 
@@ -52,15 +51,9 @@ async def touch_entities(tx: Transaction, *, ids: list[UUID]) -> int:
     return int(row["touched"])
 
 
-async def send_match_entities(tx: Transaction, *, text: str) -> Any:
-    """Send the search for known names in a text; fetch rows (id, name, type, matched, …) from the cursor."""
-    return await tx.send("select * from loci.match_entities(%(namespace)s, %(text)s)", text=text)
-
-
 async def match_entities(tx: Transaction, *, text: str) -> list[Row]:
     """Entities whose name or alias stands in a text."""
-    rows: list[Row] = await (await send_match_entities(tx, text=text)).fetchall()
-    return rows
+    return await tx.rows("select * from loci.match_entities(%(namespace)s, %(text)s)", text=text)
 
 
 async def observe_edges(tx: Transaction, *, edges: list[Row]) -> list[Row]:
@@ -124,27 +117,4 @@ async def traverse(
         min_strength=min_strength,
         as_of=as_of,
         paths=paths,
-    )
-
-
-async def recall_graph(tx: Transaction, *, query: str, limit: int | None, scope: Scope) -> Any:
-    """Graph arm, from the entities that the question names: rows (id, score, path) from the cursor."""
-    return await tx.send(
-        """select id, score, path from loci.recall_graph(%(namespace)s, %(query)s, %(limit)s, %(filters)s, %(as_of)s,
-           %(known_at)s)""",
-        query=query,
-        limit=limit,
-        **scope.parameters(),
-    )
-
-
-async def linked_memories(tx: Transaction, *, query: str, ids: list[UUID], limit: int | None, scope: Scope) -> Any:
-    """Graph arm, one hop over names that the best hits share: rows (id, score, path) from the cursor."""
-    return await tx.send(
-        """select id, score, path from loci.linked_memories(%(namespace)s, %(query)s, %(ids)s::uuid[], %(limit)s, %(filters)s,
-           %(as_of)s, %(known_at)s)""",
-        query=query,
-        ids=ids,
-        limit=limit,
-        **scope.parameters(),
     )

@@ -1,10 +1,15 @@
-"""The arms of recall: each returns memory ids with scores, best first. They are sent without waiting and fetched later."""
+"""Recall's three statements: the arms that start from the question, what stands around their best hits, and the memories.
+
+Hits are document numbers (`doc_id`) with scores, best first.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
-from uuid import UUID
 
+import numpy as np
+from numpy.typing import NDArray
+from pgvector import Vector
 from psycopg.types.json import Jsonb
 
 from db.pool import Transaction
@@ -25,43 +30,75 @@ class Scope:
         return {"filters": Jsonb(self.filters), "as_of": self.as_of, "known_at": self.known_at}
 
 
-async def search_text(tx: Transaction, *, query: str, limit: int | None, scope: Scope) -> Any:
-    """Lexical arm: rows (id, score), exact BM25."""
+@dataclass
+class Hits:
+    """What one arm found: scores by document number, best first, and where it says so what led to each."""
+
+    scores: dict[int, float]
+    paths: dict[int, Any]
+
+
+def _hits(row: Row, arm: str) -> Hits:
+    ids, scores, paths = row[f"{arm}_ids"] or [], row[f"{arm}_scores"] or [], row.get(f"{arm}_paths") or []
+    return Hits(dict(zip(ids, scores, strict=True)), dict(zip(ids, paths, strict=False)))
+
+
+async def recall_arms(
+    tx: Transaction, *, query: str, embedding: NDArray[np.float32] | None, arms: list[str], scope: Scope
+) -> tuple[dict[str, Hits], list[Row]]:
+    """The arms lexical, vector (where there is a vector) and graph; and the entities that the question names."""
+    row = await tx.row(
+        """select * from loci.recall_arms(%(namespace)s, %(query)s, %(embedding)s::vector::real[], %(arms)s::text[],
+           %(filters)s, %(as_of)s, %(known_at)s)""",
+        query=query,
+        embedding=None if embedding is None else Vector(embedding),
+        arms=arms,
+        **scope.parameters(),
+    )
+    took_part = [arm for arm in ("lexical", "vector", "graph") if arm in arms and (arm != "vector" or embedding is not None)]
+    return {arm: _hits(row, arm) for arm in took_part}, row["entities"] or []
+
+
+@dataclass(frozen=True)
+class Around:
+    """What stands around the best hits: neighbours in time by document (number, distance), and two arms."""
+
+    near: dict[int, list[tuple[int, int]]]
+    hierarchy: Hits
+    linked: Hits
+
+
+async def recall_around(
+    tx: Transaction, *, query: str, documents: list[int], seeds: list[int], arms: list[str], scope: Scope
+) -> Around:
+    """Neighbours of `documents`; hierarchy and shared names around `seeds`, given best first."""
+    row = await tx.row(
+        """select * from loci.recall_around(%(namespace)s, %(query)s, %(documents)s::bigint[], %(seeds)s::bigint[],
+           %(arms)s::text[], %(filters)s, %(as_of)s, %(known_at)s)""",
+        query=query,
+        documents=documents,
+        seeds=seeds,
+        arms=arms,
+        **scope.parameters(),
+    )
+    near: dict[int, list[tuple[int, int]]] = {}
+    for of, other, distance in zip(row["near_of"] or [], row["near_ids"] or [], row["near_distances"] or [], strict=True):
+        near.setdefault(of, []).append((other, distance))
+    return Around(near, _hits(row, "hierarchy"), _hits(row, "linked"))
+
+
+async def get_documents(tx: Transaction, *, documents: list[int]) -> Any:
+    """Memories by document number, in the order asked; rows are fetched from the cursor returned."""
     return await tx.send(
-        "select id, score from loci.search_text(%(namespace)s, %(query)s, %(limit)s, %(filters)s, %(as_of)s, %(known_at)s)",
+        "select * from loci.get_documents(%(namespace)s, %(documents)s::bigint[])", documents=documents
+    )
+
+
+async def search_text(tx: Transaction, *, query: str, limit: int | None, scope: Scope) -> list[Row]:
+    """Memories in BM25 order: rows (id, doc_id, score)."""
+    return await tx.rows(
+        "select * from loci.search_text(%(namespace)s, %(query)s, %(limit)s, %(filters)s, %(as_of)s, %(known_at)s)",
         query=query,
         limit=limit,
-        **scope.parameters(),
-    )
-
-
-async def similar_memories(tx: Transaction, *, embedding: list[float], limit: int | None, scope: Scope) -> Any:
-    """Vector arm: rows (id, score), cosine similarity."""
-    return await tx.send(
-        """select id, score from loci.similar_memories(%(namespace)s, %(embedding)s::real[], %(limit)s, %(filters)s, %(as_of)s,
-           %(known_at)s)""",
-        embedding=embedding,
-        limit=limit,
-        **scope.parameters(),
-    )
-
-
-async def related_memories(tx: Transaction, *, ids: list[UUID], limit: int | None, scope: Scope) -> Any:
-    """Hierarchy arm: rows (id, score, seed_id, relation) around the seeds, given best first."""
-    return await tx.send(
-        """select id, score, seed_id, relation from loci.related_memories(%(namespace)s, %(ids)s::uuid[], %(limit)s, %(filters)s,
-           %(as_of)s, %(known_at)s)""",
-        ids=ids,
-        limit=limit,
-        **scope.parameters(),
-    )
-
-
-async def neighbour_memories(tx: Transaction, *, ids: list[UUID], scope: Scope) -> Any:
-    """Rows (id, neighbour_id, distance): who stands one and two turns away in the same session."""
-    return await tx.send(
-        """select id, neighbour_id, distance from loci.neighbour_memories(%(namespace)s, %(ids)s::uuid[], %(filters)s, %(as_of)s,
-           %(known_at)s)""",
-        ids=ids,
         **scope.parameters(),
     )

@@ -60,7 +60,7 @@ async def write_each(tx: Transaction, items: list[Any], *, atomic: bool) -> dict
     checked = [check(item) for item in items]
     wrong = [(i, c) for i, c in enumerate(checked) if isinstance(c, LociError)]
     if atomic and wrong:
-        errors = [FieldError(f"items[{i}].{e.field}", e.message) for i, problem in wrong for e in problem.errors]
+        errors = [FieldError(f"items[{i}]" if e.field == "body" else f"items[{i}].{e.field}", e.message) for i, problem in wrong for e in problem.errors]
         raise Invalid(f"{len(wrong)} of {len(items)} items are wrong; nothing was written", errors[:100])
     results: list[Outcome | LociError] = [c if isinstance(c, LociError) else {} for c in checked]
     good = [(i, c.stated()) for i, c in enumerate(checked) if isinstance(c, MemoryInput)]

@@ -1,25 +1,25 @@
 """Rank fusion: many rankings in, one out. Pure functions over ids, so that their laws can be tested."""
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
-Id = TypeVar("Id", bound=Hashable)
+Id = TypeVar("Id", int, str)
 Neighbours = Mapping[Id, Sequence[tuple[Id, int]]]
 
 
 def ranked(scores: Mapping[Id, float]) -> list[Id]:
-    """Ids by falling score; equal scores by the text of the id, so that the order never depends on the input's."""
-    return sorted(scores, key=lambda key: (-scores[key], str(key)))
+    """Ids by falling score; equal scores by id, so that the order never depends on the input's."""
+    return [key for _, key in sorted((-score, key) for key, score in scores.items())]
 
 
-def reciprocal_rank(rankings: Iterable[tuple[Sequence[Id], float]], *, k: float) -> dict[Id, float]:
+def reciprocal_rank(rankings: Iterable[tuple[Iterable[Id], float]], *, k: float) -> dict[Id, float]:
     """Fuse (ranking, weight) pairs: each id gets the sum of weight / (k + rank), rank from 1 (Cormack et al., SIGIR 2009)."""
-    fused: dict[Id, float] = defaultdict(float)
+    fused: dict[Id, float] = {}
     for ranking, weight in rankings:
         for rank, key in enumerate(ranking, start=1):
-            fused[key] += weight / (k + rank)
-    return dict(fused)
+            fused[key] = fused.get(key, 0.0) + weight / (k + rank)
+    return fused
 
 
 def relative_score(arms: Iterable[Mapping[Id, float]]) -> dict[Id, float]:

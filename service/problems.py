@@ -13,7 +13,7 @@ from psycopg_pool import PoolClosed, PoolTimeout
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
-from db.errors import FieldError, LociError, NotFound, Unauthorized, Unavailable, translate
+from db.errors import FieldError, Invalid, LociError, NotFound, Unauthorized, Unavailable, translate
 from service.replies import dumps
 
 log = logging.getLogger(__name__)
@@ -82,8 +82,6 @@ def _database_error(request: Request, error: Exception) -> Response:
 
 
 def _invalid(request: Request, error: Exception) -> Response:
-    from db.errors import Invalid
-
     assert isinstance(error, RequestValidationError)  # noqa: S101
     errors = field_errors(error.errors())
     detail = "; ".join(f"{e.field}: {e.message}" for e in errors[:3])
@@ -92,6 +90,9 @@ def _invalid(request: Request, error: Exception) -> Response:
 
 def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101
+    if error.status_code == HTTPStatus.BAD_REQUEST:  # the framework's answer to a body that no JSON parser takes
+        expected = "must be JSON in UTF-8, nested less than a thousand levels, its integers under 4,300 digits"
+        return respond(Invalid(f"the body {expected}", [FieldError("body", expected)]), request)
     phrase = HTTPStatus(error.status_code).phrase
     slug = "not-found" if error.status_code == HTTPStatus.NOT_FOUND else phrase.lower().replace(" ", "-")
     known = NotFound(f"no such path: {request.url.path}") if slug == "not-found" else LociError(str(error.detail))

@@ -5,18 +5,18 @@ that start from the best hits (neighbours in the session, hierarchy, names share
 """
 
 import time
-from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
-from uuid import UUID
 
-from db import graph, memories, search
-from db.pool import Entered, Transaction
+import numpy as np
+from numpy.typing import NDArray
+
+from db import search
+from db.pool import Transaction
+from db.search import Hits
 from service.embedding import EmbeddingError, Provider
 from service.fusion import Neighbours, ranked, reciprocal_rank, relative_score, smoothed
-from service.metrics import ARM_SECONDS
 from service.settings import EmbeddingSettings
 
 Arm = Literal["lexical", "vector", "graph", "hierarchy"]
@@ -24,7 +24,6 @@ ARMS: tuple[Arm, ...] = ("lexical", "vector", "graph", "hierarchy")
 IN_ARM = (0.3, 0.15)  # share of a lexical hit's score that its neighbours get; measured, docs/decisions
 AFTER_FUSION = (0.1, 0.1)  # the same of fused scores
 LENDERS = 50
-SEEDS = 10
 COSINE_FLOOR = 0.5  # relative_score only (seed B)
 
 
@@ -44,14 +43,6 @@ class Question:
 
 
 @dataclass
-class Hits:
-    """What one arm found: scores by id, best first, and for explanations what led to each."""
-
-    scores: dict[UUID, float]
-    paths: dict[UUID, Any] = field(default_factory=dict)
-
-
-@dataclass
 class Answer:
     """Results of a recall, and what did not take part."""
 
@@ -61,105 +52,123 @@ class Answer:
     took_ms: float
 
 
-async def recall(tx: Transaction, question: Question, provider: Provider | None, settings: EmbeddingSettings) -> Answer:
-    """Answer a question. A dead embedding endpoint costs its arm, not the answer."""
+async def recall(tx: Transaction, question: Question, provider: Provider | None, settings: EmbeddingSettings) -> "Pending":
+    """Ask the arms and fuse them; the memories are sent for and fetched by the caller after the transaction.
+
+    A dead embedding endpoint costs its arm, not the answer.
+    """
     started = time.perf_counter()
     skipped: dict[str, str] = {}
     embedding = await _embedding(question, provider, settings, skipped)
-    arms, entities = await _first_round(tx, question, embedding)
+    arms, entities = await search.recall_arms(
+        tx, query=question.query, embedding=embedding, arms=list(question.arms), scope=question.scope
+    )
     entered = await tx.entered()
-    weights = {**entered.settings["weights"], **question.weights}
-    fused, arms = await _second_round(tx, question, arms, weights, entered)
+    plan = Plan(question, {**entered.settings["weights"], **question.weights}, entered.settings)
+    fused, arms = await _around(tx, plan, arms)
     best = ranked(fused)[: question.k]
-    rows = await memories.get_memories(tx, ids=best)
-    results = [_result(row, fused, arms, question, weights, entered) for row in rows]
-    return Answer(results, entities, skipped, round(1000 * (time.perf_counter() - started), 2))
+    rows = await search.get_documents(tx, documents=best)
+    return Pending(plan, fused, arms, entities, skipped, rows, started)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A question with the weights and settings in force."""
+
+    question: Question
+    weights: dict[str, float]
+    settings: dict[str, Any]
+
+    @property
+    def k(self) -> float:
+        """k of reciprocal rank fusion."""
+        return float(self.settings["rrf_k"] if self.question.rrf_k is None else self.question.rrf_k)
+
+    def fuse(self, arms: dict[str, Hits]) -> dict[int, float]:
+        """One score a document from what the arms found."""
+        if self.question.fusion == "relative_score":
+            return relative_score(
+                {key: s for key, s in hits.scores.items() if name != "vector" or s >= COSINE_FLOOR} for name, hits in arms.items()
+            )
+        return reciprocal_rank(((hits.scores, self.weights.get(name, 1.0)) for name, hits in arms.items()), k=self.k)
+
+
+@dataclass(frozen=True)
+class Pending:
+    """A recall whose memories are on their way."""
+
+    plan: Plan
+    fused: dict[int, float]
+    arms: dict[str, Hits]
+    entities: list[dict[str, Any]]
+    skipped: dict[str, str]
+    rows: Any
+    started: float
+
+    async def answer(self) -> Answer:
+        """Fetch the memories."""
+        results = [self._result(row) for row in await self.rows.fetchall()]
+        return Answer(results, self.entities, self.skipped, round(1000 * (time.perf_counter() - self.started), 2))
+
+    def _result(self, row: dict[str, Any]) -> dict[str, Any]:
+        """A memory with its score, and with `explain` each arm's rank, score, weight and path."""
+        document = row.pop("cursor")
+        row["score"] = self.fused[document]
+        if self.plan.question.explain:
+            row["explain"] = {"fusion": self.plan.question.fusion, "rrf_k": self.plan.k, "arms": {
+                name: {
+                    "rank": list(hits.scores).index(document) + 1,
+                    "score": hits.scores[document],
+                    "weight": self.plan.weights.get(name, 1.0),
+                    "path": hits.paths.get(document),
+                }
+                for name, hits in self.arms.items() if document in hits.scores
+            }}
+        return row
 
 
 async def _embedding(
     question: Question, provider: Provider | None, settings: EmbeddingSettings, skipped: dict[str, str]
-) -> list[float] | None:
+) -> NDArray[np.float32] | None:
     """The question's vector, or None with the reason why the vector arm is skipped."""
     if "vector" not in question.arms:
         return None
     if question.embedding is not None:
-        return question.embedding
+        return np.asarray(question.embedding, dtype=np.float32)
     if provider is None:
         skipped["vector"] = "no embedding model is configured"
         return None
     try:
-        with ARM_SECONDS.labels("embed").time():
-            vectors = await provider.embed([question.query[: settings.max_chars]], timeout=settings.query_timeout)
+        vectors = await provider.embed([question.query[: settings.max_chars]], timeout=settings.query_timeout)
     except EmbeddingError as error:
         skipped["vector"] = str(error)
         return None
-    return [float(x) for x in vectors[0]]
+    return vectors[0]
 
 
-async def _first_round(
-    tx: Transaction, question: Question, embedding: list[float] | None
-) -> tuple[dict[str, Hits], list[dict[str, Any]]]:
-    """The arms that start from the question, in one round trip; and the entities that it names."""
-    sent: dict[str, Any] = {}
-    if "lexical" in question.arms:
-        sent["lexical"] = await search.search_text(tx, query=question.query, limit=None, scope=question.scope)
-    if embedding is not None:
-        sent["vector"] = await search.similar_memories(tx, embedding=embedding, limit=None, scope=question.scope)
-    if "graph" in question.arms:
-        sent["entities"] = await graph.send_match_entities(tx, text=question.query)
-        sent["graph"] = await graph.recall_graph(tx, query=question.query, limit=None, scope=question.scope)
-    fetched = {name: await cursor.fetchall() for name, cursor in sent.items()}
-    entities = fetched.pop("entities", [])
-    arms = {
-        name: Hits({row["id"]: row["score"] for row in rows}, {row["id"]: row["path"] for row in rows if row.get("path")})
-        for name, rows in fetched.items()
-    }
-    return arms, entities
-
-
-def _fuse(arms: dict[str, Hits], question: Question, weights: dict[str, float], k: float) -> dict[UUID, float]:
-    if question.fusion == "relative_score":
-        scores = [
-            {key: s for key, s in hits.scores.items() if name != "vector" or s >= COSINE_FLOOR} for name, hits in arms.items()
-        ]
-        return relative_score(scores)
-    return reciprocal_rank(((list(hits.scores), weights.get(name, 1.0)) for name, hits in arms.items()), k=k)
-
-
-async def _second_round(
-    tx: Transaction, question: Question, arms: dict[str, Hits], weights: dict[str, float], entered: Entered
-) -> tuple[dict[UUID, float], dict[str, Hits]]:
+async def _around(tx: Transaction, plan: Plan, arms: dict[str, Hits]) -> tuple[dict[int, float], dict[str, Hits]]:
     """Lend scores to neighbours in time, and add what stands around the best hits."""
-    k = entered.settings["rrf_k"] if question.rrf_k is None else question.rrf_k
-    depth = int(entered.settings["depth"])
-    fused = _fuse(arms, question, weights, k)
-    seeds = ranked(fused)
-    lexical = list(arms["lexical"].scores) if "lexical" in arms else []
-    asked = list(dict.fromkeys([*lexical, *seeds[: 2 * LENDERS]]))
-    if not asked:
+    question, depth = plan.question, int(plan.settings["depth"])
+    fused = plan.fuse(arms)
+    seeds = ranked(fused)[: 2 * LENDERS]
+    if not seeds:
         return fused, arms
-    near_rows = await search.neighbour_memories(tx, ids=asked, scope=question.scope)
-    linked = await graph.linked_memories(tx, query=question.query, ids=seeds[:20], limit=depth, scope=question.scope) if "graph" in question.arms else None
-    around = await search.related_memories(tx, ids=seeds[:SEEDS], limit=depth, scope=question.scope) if "hierarchy" in question.arms else None
-    near: dict[UUID, list[tuple[UUID, int]]] = defaultdict(list)
-    for row in await near_rows.fetchall():
-        near[row["id"]].append((row["neighbour_id"], row["distance"]))
-    if near and "lexical" in arms:
-        scores = smoothed(arms["lexical"].scores, near, IN_ARM)
+    lexical = arms["lexical"].scores if "lexical" in arms else {}
+    around = await search.recall_around(
+        tx, query=question.query, documents=list({**lexical, **dict.fromkeys(seeds)}), seeds=seeds[:20],
+        arms=list(question.arms), scope=question.scope,
+    )
+    if around.near and lexical:
+        scores = smoothed(lexical, around.near, IN_ARM)
         arms["lexical"].scores = {key: scores[key] for key in ranked(scores)[:depth]}
-    if linked is not None:
-        _merge(arms["graph"], await linked.fetchall(), depth)
-    if around is not None:
-        rows = await around.fetchall()
-        arms["hierarchy"] = Hits(
-            {row["id"]: row["score"] for row in rows},
-            {row["id"]: {"from": row["seed_id"], "relation": row["relation"]} for row in rows},
-        )
-    fused = _fuse(arms, question, weights, k)
-    return _lend(fused, near), arms
+    if around.linked.scores:
+        arms["graph"] = _joined(arms["graph"], around.linked, depth)
+    if around.hierarchy.scores:
+        arms["hierarchy"] = around.hierarchy
+    return _lend(plan.fuse(arms), around.near), arms
 
 
-def _lend(fused: dict[UUID, float], near: Neighbours[UUID]) -> dict[UUID, float]:
+def _lend(fused: dict[int, float], near: Neighbours[int]) -> dict[int, float]:
     """Each of the best fused hits adds a share of its score to its neighbours in the session."""
     if not near:
         return fused
@@ -168,32 +177,10 @@ def _lend(fused: dict[UUID, float], near: Neighbours[UUID]) -> dict[UUID, float]
     return {key: fused.get(key, 0.0) + lent.get(key, 0.0) - lenders.get(key, 0.0) for key in {*fused, *lent}}
 
 
-def _merge(hits: Hits, rows: Sequence[dict[str, Any]], depth: int) -> None:
+def _joined(first: Hits, second: Hits, depth: int) -> Hits:
     """Join two sources of the graph arm: by rank, because their scores are of different kinds."""
-    linked = {row["id"]: row["score"] for row in rows}
-    both = reciprocal_rank([(list(hits.scores), 1.0), (list(linked), 1.0)], k=1)
-    hits.paths = {**{row["id"]: row["path"] for row in rows}, **hits.paths}
-    hits.scores = {key: both[key] for key in ranked(both)[:depth]}
-
-
-def _result(
-    row: dict[str, Any], fused: dict[UUID, float], arms: dict[str, Hits], question: Question, weights: dict[str, float], entered: Entered
-) -> dict[str, Any]:
-    """A memory with its score, and with `explain` each arm's rank, score and path."""
-    row = {key: value for key, value in row.items() if key != "cursor"}
-    row["score"] = fused[row["id"]]
-    if question.explain:
-        row["explain"] = {"arms": {}, "fusion": question.fusion, "rrf_k": question.rrf_k or entered.settings["rrf_k"]}
-        for name, hits in arms.items():
-            if row["id"] in hits.scores:
-                rank = list(hits.scores).index(row["id"]) + 1
-                row["explain"]["arms"][name] = {
-                    "rank": rank,
-                    "score": hits.scores[row["id"]],
-                    "weight": weights.get(name, 1.0),
-                    "path": hits.paths.get(row["id"]),
-                }
-    return row
+    both = reciprocal_rank([(first.scores, 1.0), (second.scores, 1.0)], k=1)
+    return Hits({key: both[key] for key in ranked(both)[:depth]}, {**second.paths, **first.paths})
 
 
 def make_scope(filters: dict[str, Any], as_of: datetime | None, known_at: datetime | None) -> search.Scope:

@@ -1,14 +1,27 @@
-"""What requests may say: pydantic models. Unknown fields, NUL, lone surrogates, NaN and infinities are refused by name."""
+"""What requests may say: pydantic models. A time without an offset is in UTC. Unknown fields, NUL, lone surrogates, NaN and infinities are refused by name."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 MIB = 1024 * 1024
 MAX_BATCH = 10_000
 MAX_DEPTH = 64
+
+
+def _in_utc(moment: datetime) -> datetime:
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
 
 
 def _storable(text: str) -> str:
@@ -62,6 +75,7 @@ Layer = Annotated[int, Field(ge=0, le=3, description="0 domain, 1 concept, 2 fac
 EntityType = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$", description="Such as person, project, tool")]
 EdgeType = Annotated[str, Field(min_length=1, max_length=128), AfterValidator(_storable), AfterValidator(_not_blank)]
 Literal1000 = Annotated[str, Field(min_length=1, max_length=1000), AfterValidator(_storable)]
+Moment = Annotated[datetime, AfterValidator(_in_utc)]
 Tags = Annotated[list[Label], Field(max_length=100)]
 Aliases = Annotated[list[Label], Field(max_length=100)]
 NamespaceName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
@@ -111,8 +125,8 @@ class MemoryInput(Model):
     tags: Tags | None = None
     layer: Layer | None = None
     parent_id: UUID | None = Field(None, description="The memory that this one stands under")
-    valid_from: AwareDatetime | None = Field(None, description="From when it is true; default now")
-    valid_to: AwareDatetime | None = Field(None, description="Until when (exclusive); default: still")
+    valid_from: Moment | None = Field(None, description="From when it is true; default now")
+    valid_to: Moment | None = Field(None, description="Until when (exclusive); default: still")
     importance: Unit | None = None
     confidence: Unit | None = None
     metadata: Metadata | None = None
@@ -122,11 +136,13 @@ class MemoryInput(Model):
     edges: Annotated[list[EdgeInput], Field(max_length=1000)] | None = None
     embedding: Vector | None = Field(None, description="Your own vector, of the active model's dimensions")
 
-    @model_validator(mode="after")
-    def _interval(self) -> "MemoryInput":
-        if self.valid_to is not None and self.valid_from is not None and self.valid_to < self.valid_from:
-            raise ValueError("valid_to must not be before valid_from")
-        return self
+    @field_validator("valid_to")
+    @classmethod
+    def _interval(cls, value: datetime | None, info: ValidationInfo) -> datetime | None:
+        start = info.data.get("valid_from")
+        if value is not None and start is not None and value < start:
+            raise ValueError("must not be before valid_from")
+        return value
 
 
 class MemoryBatch(Model):
@@ -174,10 +190,10 @@ class Filters(Model):
     source: Label | None = None
     session_id: Label | None = None
     metadata: Metadata | None = Field(None, description="Contained in the memory's metadata")
-    valid_after: AwareDatetime | None = Field(None, description="valid_from at or after")
-    valid_before: AwareDatetime | None = Field(None, description="valid_from before")
-    recorded_after: AwareDatetime | None = None
-    recorded_before: AwareDatetime | None = None
+    valid_after: Moment | None = Field(None, description="valid_from at or after")
+    valid_before: Moment | None = Field(None, description="valid_from before")
+    recorded_after: Moment | None = None
+    recorded_before: Moment | None = None
     min_importance: Unit | None = None
     min_confidence: Unit | None = None
     under: UUID | None = Field(None, description="This memory and everything under it")
@@ -203,8 +219,8 @@ class RecallInput(Model):
     fusion: Literal["rrf", "relative_score"] = "rrf"
     rrf_k: Annotated[float, Field(ge=0, le=1000, allow_inf_nan=False)] | None = None
     filters: Filters | None = None
-    as_of: AwareDatetime | None = Field(None, description="Valid at this moment; default now")
-    known_at: AwareDatetime | None = Field(None, description="As believed at this moment; default now")
+    as_of: Moment | None = Field(None, description="Valid at this moment; default now")
+    known_at: Moment | None = Field(None, description="As believed at this moment; default now")
     explain: bool = False
     session_id: Label | None = Field(None, description="The conversation that asks")
     embedding: Vector | None = Field(None, description="The question's vector, if you made it yourself")
@@ -220,7 +236,7 @@ class TraverseInput(Model):
     limit: int = Field(100, ge=1, le=10_000)
     min_confidence: Unit | None = Field(None, description="0 shows faded edges too")
     min_strength: Unit = 0.0
-    as_of: AwareDatetime | None = None
+    as_of: Moment | None = None
     paths: bool = False
 
 
@@ -260,9 +276,9 @@ class EdgeWrite(EdgeInput):
 
     session_id: Label | None = None
     memory_id: UUID | None = None
-    observed_at: AwareDatetime | None = None
-    valid_from: AwareDatetime | None = None
-    valid_to: AwareDatetime | None = None
+    observed_at: Moment | None = None
+    valid_from: Moment | None = None
+    valid_to: Moment | None = None
     metadata: Metadata | None = None
 
 
@@ -301,7 +317,7 @@ class KeyInput(Model):
 
     role: Literal["reader", "writer", "admin"] = "writer"
     name: Label = "key"
-    expires_at: AwareDatetime | None = None
+    expires_at: Moment | None = None
 
 
 class MemoryWritten(BaseModel):

@@ -1,4 +1,4 @@
-"""The background worker: fills vectors behind the writes (row L1) and keeps the lexical index tidy.
+"""The background worker: fills vectors behind the writes (row L1), finds names (row R9), keeps the lexical index tidy.
 
 It runs inside `loci serve` and as `loci worker`; any number may run, because work is claimed with SKIP LOCKED in the
 transaction that completes it. A worker that dies gives its claims back.
@@ -6,7 +6,8 @@ transaction that completes it. A worker that dies gives its claims back.
 
 import asyncio
 import logging
-import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 import psycopg
 from psycopg_pool import PoolTimeout
@@ -14,7 +15,8 @@ from psycopg_pool import PoolTimeout
 from db import embeddings
 from db.pool import OPERATOR, Pool, transaction
 from service.embedding import EmbeddingError, Provider, RejectedText
-from service.metrics import EMBEDDED, EMBEDDING_FAILURES
+from service.metrics import EMBEDDED, FAILURES
+from service.names import find_names
 
 log = logging.getLogger(__name__)
 BATCH = 256
@@ -24,56 +26,74 @@ LONGEST_PAUSE = 60.0
 
 
 class Worker:
-    """One loop over the embedding queue. `wake` cuts an idle wait short after a write of this process."""
+    """Loops over names, vectors and the index, side by side, so that a dead embedding endpoint holds nothing else up.
+
+    `wake` cuts idle waits short after a write of this process.
+    """
 
     def __init__(self, pool: Pool, provider: Provider | None) -> None:
         self._pool = pool
         self._provider = provider
-        self._woken = asyncio.Event()
         self._registered = False
-        self._tidied = time.monotonic()
+        self._woken = {step: asyncio.Event() for step in ("names", "vectors", "index")}
 
     def wake(self) -> None:
-        """Look at the queue now."""
-        self._woken.set()
+        """Look at the queues now."""
+        self._woken["names"].set()
+        self._woken["vectors"].set()
 
     async def run(self) -> None:
         """Work until cancelled. Failures are logged and waited out, longer each time, a minute at most."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._repeat("names", self.name_batch, IDLE))
+            group.create_task(self._repeat("index", self.tidy, TIDY_EVERY))
+            if self._provider is not None:
+                group.create_task(self._repeat("vectors", self.vector_batch, IDLE))
+
+    async def _repeat(self, name: str, step: Callable[[], Awaitable[bool]], idle: float) -> None:
         failures = 0
         while True:
             try:
-                busy = await self.step()
+                busy = await step()
                 failures = 0
             except (EmbeddingError, psycopg.Error, PoolTimeout) as error:
-                EMBEDDING_FAILURES.inc()
+                FAILURES.labels(name).inc()
                 failures += 1
                 pause = min(0.5 * 2**failures, LONGEST_PAUSE)
-                log.warning("worker waits %.0f s: %s", pause, error)
+                log.warning("worker (%s) waits %.0f s: %s", name, pause, error)
                 await asyncio.sleep(pause)
                 continue
             if not busy:
-                await self._rest()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._woken[name].wait(), idle)
+                self._woken[name].clear()
 
-    async def _rest(self) -> None:
-        try:
-            await asyncio.wait_for(self._woken.wait(), IDLE)
-        except TimeoutError:
-            pass
-        self._woken.clear()
+    async def tidy(self) -> bool:
+        """Fold counts and join small posting blocks of one namespace; True if there may be more."""
+        async with transaction(self._pool, key_hash=OPERATOR, namespace=None, role=None) as tx:
+            return bool((await embeddings.tidy(tx))["folded"])
 
-    async def step(self) -> bool:
-        """Embed one batch, or tidy; True if there may be more to do."""
-        if self._provider is not None:
-            if not self._registered:
-                await register(self._pool, self._provider)
-                self._registered = True
-            if await self._embed_batch(self._provider):
-                return True
-        if time.monotonic() - self._tidied > TIDY_EVERY:
-            self._tidied = time.monotonic()
-            async with transaction(self._pool, key_hash=OPERATOR, namespace=None, role=None) as tx:
-                return bool((await embeddings.tidy(tx))["folded"])
-        return False
+    async def vector_batch(self) -> bool:
+        """Embed one batch of memories; True if there may be more."""
+        if self._provider is None:
+            return False
+        if not self._registered:
+            await register(self._pool, self._provider)
+            self._registered = True
+        return await self._embed_batch(self._provider)
+
+    async def name_batch(self) -> bool:
+        """Find the names of one batch of memories; True if there may be more."""
+        async with transaction(self._pool, key_hash=OPERATOR, namespace=None, role=None) as tx:
+            claimed = await embeddings.claim_names(tx, limit=BATCH)
+            found = [
+                (row["namespace_id"], row["memory_id"], name)
+                for row in claimed
+                for name in find_names(row["content"], source=row["source"])
+            ]
+            if found:
+                await embeddings.note_names(tx, found=found)
+        return bool(claimed)
 
     async def _embed_batch(self, provider: Provider) -> bool:
         async with transaction(self._pool, key_hash=OPERATOR, namespace=None, role=None) as tx:

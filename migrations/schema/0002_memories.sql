@@ -134,7 +134,9 @@ create type loci.memory_input as (
     source       text,
     session_id   text,
     embedding    real[],
-    recorded_at  timestamptz
+    recorded_at  timestamptz,
+    superseded   uuid,
+    duplicate    boolean
 );
 -- What became of it.
 create type loci.memory_outcome as (
@@ -188,7 +190,7 @@ create type loci.memory_filter as (
     under           uuid,
     entity_id       uuid
 );
-comment on type loci.memory_input is 'One item of a write, parsed.';
+comment on type loci.memory_input is 'One item of a write: as parsed, and once placed in its lineage with recorded_at, what it supersedes and whether it is a duplicate.';
 comment on type loci.memory_outcome is 'What became of one item: the memory it made or reinforced, and the version it superseded.';
 comment on type loci.memory_record is 'A memory as REST, SQL and MCP show it; cursor pages listings.';
 comment on type loci.memory_filter is 'Filters of recall and listings, resolved; loci.resolve_filter makes it from JSON.';

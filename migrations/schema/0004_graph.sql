@@ -57,6 +57,26 @@ create table loci.memory_mentions (
 );
 create index memory_mentions_entity on loci.memory_mentions (namespace_id, entity_id, memory_id);
 
+-- Names found in texts without a model. A name that two memories share becomes an entity; until then it waits here.
+create table loci.name_candidates (
+    namespace_id   integer not null,
+    canonical_name text not null,
+    memory_id      uuid not null,
+    name           text not null,
+    primary key (namespace_id, canonical_name, memory_id),
+    constraint name_candidates_memory_fkey foreign key (namespace_id, memory_id)
+        references loci.memories (namespace_id, id) on delete cascade
+);
+create index name_candidates_memory on loci.name_candidates (namespace_id, memory_id);
+
+create table loci.name_queue (
+    namespace_id integer not null references loci.namespaces on delete cascade,
+    memory_id    uuid not null,
+    enqueued_at  timestamptz not null default now(),
+    primary key (namespace_id, memory_id)
+);
+create index name_queue_waiting on loci.name_queue (namespace_id, enqueued_at);
+
 create table loci.edge_types (
     namespace_id  integer not null references loci.namespaces on delete cascade,
     type          text not null,
@@ -213,6 +233,15 @@ comment on column loci.memory_mentions.entity_id is 'The entity.';
 comment on column loci.memory_mentions.mention_text is 'The name as it stood in the write.';
 comment on column loci.memory_mentions.confidence is '0 to 1.';
 comment on column loci.memory_mentions.created_at is 'When the mention was recorded.';
+comment on table loci.name_candidates is 'Proper-noun phrases seen in one memory so far (row R9). The second memory makes an entity of type extracted of them.';
+comment on column loci.name_candidates.namespace_id is 'The namespace.';
+comment on column loci.name_candidates.canonical_name is 'Canonical form of the phrase.';
+comment on column loci.name_candidates.memory_id is 'The memory that has it.';
+comment on column loci.name_candidates.name is 'The phrase as it stands in the memory.';
+comment on table loci.name_queue is 'Memories whose names are still to be found. Written in the transaction of the memory, claimed with SKIP LOCKED.';
+comment on column loci.name_queue.namespace_id is 'The namespace.';
+comment on column loci.name_queue.memory_id is 'The memory.';
+comment on column loci.name_queue.enqueued_at is 'Since when it waits.';
 comment on table loci.edge_types is 'Settings of an edge type in a namespace; a type without a row has the defaults.';
 comment on column loci.edge_types.namespace_id is 'The namespace.';
 comment on column loci.edge_types.type is 'The predicate.';

@@ -5,14 +5,13 @@ from uuid import UUID
 
 from fastapi import APIRouter
 from fastapi.responses import Response
-from pydantic import AwareDatetime
 
 from db import graph
 from db.pool import Transaction
 from service.api.common import Cursor, Limit, problems
 from service.caller import CallerDependency
 from service.replies import page, reply
-from service.schemas import EdgeBatch, EdgeTypeChanges, EdgeWrite, TraverseInput
+from service.schemas import EdgeBatch, EdgeTypeChanges, EdgeWrite, Moment, Text, TraverseInput
 
 router = APIRouter(tags=["graph"])
 
@@ -43,10 +42,10 @@ async def list_edges(
     caller: CallerDependency,
     limit: Limit = 50,
     cursor: Cursor = None,
-    entity: str | None = None,
-    type: str | None = None,  # noqa: A002 (the field's name)
+    entity: Text | None = None,
+    type: Text | None = None,  # noqa: A002 (the field's name)
     faded: bool = False,
-    as_of: AwareDatetime | None = None,
+    as_of: Moment | None = None,
 ) -> Response:
     """List edges with their effective confidence; `faded` shows those that fell below the threshold instead."""
     rows = await caller.read(
@@ -62,13 +61,13 @@ async def delete_edge(id: UUID, caller: CallerDependency) -> Response:  # noqa: 
 
 
 @router.get("/edge-types/{type}", responses=problems(404))
-async def get_edge_type(type: str, caller: CallerDependency) -> Response:  # noqa: A002
+async def get_edge_type(type: Text, caller: CallerDependency) -> Response:  # noqa: A002
     """Settings of an edge type."""
     return reply(await caller.read(lambda tx: graph.get_edge_type(tx, type=type)))
 
 
 @router.put("/edge-types/{type}", responses=problems())
-async def set_edge_type(type: str, body: EdgeTypeChanges, caller: CallerDependency) -> Response:  # noqa: A002
+async def set_edge_type(type: Text, body: EdgeTypeChanges, caller: CallerDependency) -> Response:  # noqa: A002
     """Change settings of an edge type; says how many edges faded and how many came back."""
     return await caller.write(lambda tx: graph.set_edge_type(tx, type=type, changes=body.stated()))
 

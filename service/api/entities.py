@@ -9,10 +9,10 @@ from fastapi.responses import Response
 from db import graph, memories
 from db.errors import NotFound
 from db.pool import Transaction
-from service.api.common import Cursor, Limit, problems
+from service.api.common import VERSIONS, Cursor, Limit, position, problems
 from service.caller import CallerDependency
 from service.replies import page, reply
-from service.schemas import EntityChanges, EntityWrite, MemoryPage, TextInput, TouchInput
+from service.schemas import EntityChanges, EntityWrite, MemoryPage, Text, TextInput, TouchInput
 
 router = APIRouter(prefix="/entities", tags=["entities"])
 
@@ -33,8 +33,8 @@ async def list_entities(
     caller: CallerDependency,
     limit: Limit = 50,
     cursor: Cursor = None,
-    type: str | None = None,  # noqa: A002 (the field's name)
-    query: str | None = None,
+    type: Text | None = None,  # noqa: A002 (the field's name)
+    query: Text | None = None,
     pinned: bool | None = None,
 ) -> Response:
     """List entities: pinned first, then the most mentioned. `query` is the start of a name."""
@@ -62,7 +62,7 @@ async def touch_entities(body: TouchInput, caller: CallerDependency) -> Response
 
 
 @router.get("/{ref}", responses=problems(404))
-async def get_entity(ref: str, caller: CallerDependency) -> Response:
+async def get_entity(ref: Text, caller: CallerDependency) -> Response:
     """An entity by id, name or alias."""
     return reply(_shown(await caller.read(lambda tx: graph.get_entity(tx, ref=ref))))
 
@@ -98,18 +98,20 @@ async def unpin_entity(id: UUID, caller: CallerDependency) -> Response:  # noqa:
 
 
 @router.get("/{ref}/history", response_model=MemoryPage, responses=problems(404))
-async def entity_history(ref: str, caller: CallerDependency, limit: Limit = 1000, cursor: Cursor = None) -> Response:
+async def entity_history(ref: Text, caller: CallerDependency, limit: Limit = 1000, cursor: Cursor = None) -> Response:
     """All versions of a lineage, oldest first; where `ref` is an entity instead, the memories that mention it."""
+
+    after = position(cursor)
 
     async def work(tx: Transaction) -> tuple[list[dict[str, Any]], str]:
         try:
             async with tx.connection.transaction():
-                return await memories.history(tx, ref=ref, limit=limit + 1, after=int(cursor or 0)), "version"
+                return await memories.history(tx, ref=ref, limit=limit + 1, after=min(after or 0, VERSIONS)), "version"
         except Exception as error:
             if getattr(error, "sqlstate", None) != "P0002":
                 raise
         rows = await memories.list_memories(
-            tx, filters={"entity": ref}, limit=limit + 1, cursor=int(cursor) if cursor else None, all_versions=True
+            tx, filters={"entity": ref}, limit=limit + 1, cursor=after, all_versions=True
         )
         return rows, "cursor"
 

@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 
 from db import tenancy
-from service.api.common import Cursor, Limit, problems
+from service.api.common import Limit, problems
 from service.caller import CallerDependency
 from service.keys import new_key
 from service.replies import page, reply

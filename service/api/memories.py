@@ -5,16 +5,26 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
-from pydantic import AwareDatetime
 
 from db import memories
-from db.errors import FieldError, Invalid, NotFound
+from db.errors import FieldError, NotFound
 from db.pool import Transaction
-from service.api.common import Cursor, Limit, problems
+from service.api.common import VERSIONS, Cursor, Limit, position, problems
 from service.batch import read_batch, write_each
 from service.caller import CallerDependency
 from service.replies import page, reply
-from service.schemas import LinkInput, MemoryBatch, MemoryChanges, MemoryInput, MemoryOut, MemoryPage, MemoryWritten
+from service.schemas import (
+    Layer,
+    LinkInput,
+    MemoryBatch,
+    MemoryChanges,
+    MemoryInput,
+    MemoryOut,
+    MemoryPage,
+    MemoryWritten,
+    Moment,
+    Text,
+)
 
 router = APIRouter(tags=["memories"])
 
@@ -56,26 +66,25 @@ async def list_memories(
     caller: CallerDependency,
     limit: Limit = 50,
     cursor: Cursor = None,
-    category: Annotated[str | None, Query(description="This category and all below it")] = None,
-    tag: Annotated[list[str] | None, Query(description="Any of these")] = None,
-    layer: Annotated[list[int] | None, Query()] = None,
-    session_id: str | None = None,
-    source: str | None = None,
-    entity: str | None = None,
+    category: Annotated[Text | None, Query(description="This category and all below it")] = None,
+    tag: Annotated[list[Text] | None, Query(description="Any of these")] = None,
+    layer: Annotated[list[Layer] | None, Query()] = None,
+    session_id: Text | None = None,
+    source: Text | None = None,
+    entity: Text | None = None,
     under: UUID | None = None,
-    as_of: AwareDatetime | None = None,
-    known_at: AwareDatetime | None = None,
+    as_of: Moment | None = None,
+    known_at: Moment | None = None,
     all_versions: Annotated[bool, Query(description="Superseded and forgotten ones too")] = False,
 ) -> Response:
     """List memories, newest first: those that are current, or were at `as_of` as believed at `known_at`."""
     filters = {"category": category, "tags": tag, "layers": layer, "session_id": session_id, "source": source,
                "entity": entity, "under": str(under) if under else None}
-    if cursor is not None and not cursor.isdigit():
-        raise Invalid("cursor must be the next_cursor of a page", [FieldError("cursor", "must be the next_cursor of a page")])
+    after = position(cursor)
     rows = await caller.read(
         lambda tx: memories.list_memories(
             tx, filters={k: v for k, v in filters.items() if v is not None}, limit=limit + 1,
-            cursor=int(cursor) if cursor else None, as_of=as_of, known_at=known_at, all_versions=all_versions,
+            cursor=after, as_of=as_of, known_at=known_at, all_versions=all_versions,
         )
     )
     return page(rows, limit)
@@ -121,23 +130,22 @@ async def restore_memory(id: UUID, caller: CallerDependency) -> Response:  # noq
 
 
 @router.get("/memories/{id}/history", response_model=MemoryPage, responses=problems(404))
-async def memory_history(id: str, caller: CallerDependency, limit: Limit = 1000, cursor: Cursor = None) -> Response:  # noqa: A002
+async def memory_history(id: Text, caller: CallerDependency, limit: Limit = 1000, cursor: Cursor = None) -> Response:  # noqa: A002
     """Every version of a memory's lineage, oldest first. `id` is that of any version, or the lineage's name."""
-    if cursor is not None and not cursor.isdigit():
-        raise Invalid("cursor must be the next_cursor of a page", [FieldError("cursor", "must be the next_cursor of a page")])
-    rows = await caller.read(lambda tx: memories.history(tx, ref=id, limit=limit + 1, after=int(cursor or 0)))
+    after = position(cursor, VERSIONS) or 0
+    rows = await caller.read(lambda tx: memories.history(tx, ref=id, limit=limit + 1, after=after))
     return page(rows, limit, "version")
 
 
 @router.get("/memories/{id}/subtree", responses=problems(404))
-async def memory_subtree(id: UUID, caller: CallerDependency, limit: Limit = 100, as_of: AwareDatetime | None = None) -> Response:  # noqa: A002
+async def memory_subtree(id: UUID, caller: CallerDependency, limit: Limit = 100, as_of: Moment | None = None) -> Response:  # noqa: A002
     """Memories under this one, nearest first, with their depth."""
     rows = await caller.read(lambda tx: memories.subtree(tx, id=id, limit=limit, as_of=as_of))
     return reply({"items": [_without_cursor(row) for row in rows], "next_cursor": None})
 
 
 @router.get("/memories/{id}/ancestors", responses=problems(404))
-async def memory_ancestors(id: UUID, caller: CallerDependency, as_of: AwareDatetime | None = None) -> Response:  # noqa: A002
+async def memory_ancestors(id: UUID, caller: CallerDependency, as_of: Moment | None = None) -> Response:  # noqa: A002
     """Memories above this one, nearest first, with their depth."""
     rows = await caller.read(lambda tx: memories.ancestors(tx, id=id, as_of=as_of))
     return reply({"items": [_without_cursor(row) for row in rows], "next_cursor": None})
@@ -159,7 +167,7 @@ async def list_links(id: UUID, caller: CallerDependency, limit: Limit = 100) -> 
 
 
 @router.get("/categories", responses=problems())
-async def list_categories(caller: CallerDependency, under: str | None = None) -> Response:
+async def list_categories(caller: CallerDependency, under: Text | None = None) -> Response:
     """Categories in path order, with the number of current memories in each (`memories`) and in it and below (`total`)."""
     rows = await caller.read(lambda tx: memories.list_categories(tx, under=under))
     return reply({"items": rows, "next_cursor": None})

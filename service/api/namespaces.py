@@ -10,7 +10,7 @@ from db.pool import Transaction
 from service.api.common import Cursor, Limit, problems
 from service.caller import CallerDependency
 from service.replies import page, reply
-from service.schemas import NamespaceChanges, NamespaceInput
+from service.schemas import NamespaceChanges, NamespaceInput, Text
 
 router = APIRouter(tags=["namespaces"])
 
@@ -37,14 +37,14 @@ async def list_namespaces(caller: CallerDependency, limit: Limit = 50, cursor: C
 
 
 @router.get("/namespaces/{name}", responses=problems(404))
-async def get_namespace(name: str, caller: CallerDependency) -> Response:
+async def get_namespace(name: Text, caller: CallerDependency) -> Response:
     """A namespace: settings in force, and how much it holds."""
     async with caller.transaction(None) as tx:
         return reply((await tenancy.list_namespaces(tx, name=name))[0])
 
 
 @router.patch("/namespaces/{name}", responses=problems(404))
-async def change_namespace(name: str, body: NamespaceChanges, caller: CallerDependency) -> Response:
+async def change_namespace(name: Text, body: NamespaceChanges, caller: CallerDependency) -> Response:
     """Change description or settings; a setting of null goes back to its default. Admin."""
 
     async def work(tx: Transaction) -> Any:
@@ -55,7 +55,7 @@ async def change_namespace(name: str, body: NamespaceChanges, caller: CallerDepe
 
 
 @router.delete("/namespaces/{name}", status_code=204, responses=problems(404))
-async def delete_namespace(name: str, caller: CallerDependency) -> Response:
+async def delete_namespace(name: Text, caller: CallerDependency) -> Response:
     """Delete a namespace and everything in it. Admin."""
     async with caller.transaction("admin", name) as tx:
         await tenancy.delete_namespace(tx)

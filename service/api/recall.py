@@ -11,7 +11,7 @@ from service.api.common import problems
 from service.caller import CallerDependency
 from service.recall import ARMS, Question, make_scope, recall
 from service.replies import reply
-from service.schemas import RecallInput, RecallOut
+from service.schemas import RecallInput, RecallOut, Text
 
 router = APIRouter(tags=["recall"])
 
@@ -32,19 +32,20 @@ async def ask(body: RecallInput, caller: CallerDependency) -> Response:
         explain=body.explain,
     )
     state = caller.state
-    answer = await caller.read(lambda tx: recall(tx, question, state.provider, state.settings.embedding))
+    pending = await caller.read(lambda tx: recall(tx, question, state.provider, state.settings.embedding))
+    answer = await pending.answer()
     return reply({"results": answer.results, "constraints": [], "entities": answer.entities,
                   "skipped": answer.skipped, "took_ms": answer.took_ms})
 
 
 @router.get("/memory/search", responses=problems())
 async def search_words(
-    caller: CallerDependency, q: Annotated[str, Query(min_length=1, max_length=10_000)], limit: Annotated[int, Query(ge=1, le=100)] = 10
+    caller: CallerDependency, q: Annotated[Text, Query(min_length=1, max_length=10_000)], limit: Annotated[int, Query(ge=1, le=100)] = 10
 ) -> Response:
     """Search by words alone: BM25 order."""
 
     async def work(tx: Transaction) -> list[dict[str, object]]:
-        found = await (await search.search_text(tx, query=q, limit=limit, scope=search.Scope({}))).fetchall()
+        found = await search.search_text(tx, query=q, limit=limit, scope=search.Scope({}))
         scores = {row["id"]: row["score"] for row in found}
         rows = await memories.get_memories(tx, ids=list(scores))
         return [{**{k: v for k, v in row.items() if k != "cursor"}, "score": scores[row["id"]]} for row in rows]

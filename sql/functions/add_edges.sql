@@ -5,10 +5,13 @@
 create or replace function loci.add_edges(p_namespace_id integer, p_edges jsonb, p_at timestamptz)
 returns table (ordinal integer, id uuid, created boolean)
 language plpgsql volatile set search_path = '' set plan_cache_mode = force_generic_plan
+set enable_nestloop = off  -- where there is a choice: the size of a batch is unknown to the planner
 as $$
 declare
     v_settings jsonb := loci.settings(p_namespace_id);
     v_rate     double precision := v_settings ->> 'decay_rate';
+    v_rates    jsonb := (select jsonb_object_agg(t.type, t.decay_rate) from loci.edge_types t
+                         where t.namespace_id = p_namespace_id and t.decay_rate is not null);
     v_limit    double precision := v_settings ->> 'edge_threshold';
     v_created  uuid[];
     v_found    integer;
@@ -19,15 +22,15 @@ begin
         order by i.source_id, i.type, i.target_id, i.literal, i.ordinal
     ), fresh as materialized (
         select loci.uuid7() as id, n.*
-        from (select i.*, t.decay_rate from item i
-              left join loci.edge_types t on t.namespace_id = p_namespace_id and t.type = i.type
+        from (select i.* from item i
               where loci.edge_id(p_namespace_id, i.source_id, i.type, i.target_id, i.literal) is null
               order by i.ordinal) n
     ), added as (
         insert into loci.edges (namespace_id, id, source_id, type, target_id, literal, confidence, initial_confidence, strength,
                                 first_observed_at, last_observed_at, fades_at, valid_from, valid_to, recorded_at, metadata, updated_at)
         select p_namespace_id, f.id, f.source_id, f.type, f.target_id, f.literal, f.confidence, f.confidence, coalesce(f.strength, 0.5),
-               f.observed_at, f.observed_at, loci.fades_at(f.confidence, coalesce(f.decay_rate, v_rate), f.observed_at, v_limit),
+               f.observed_at, f.observed_at, loci.fades_at(f.confidence, coalesce((v_rates ->> f.type)::double precision, v_rate),
+                                                       f.observed_at, v_limit),
                coalesce(f.valid_from, f.observed_at), f.valid_to, p_at, coalesce(f.metadata, '{}'), p_at
         from fresh f
         order by f.source_id, f.type, f.target_id, f.literal
@@ -43,7 +46,7 @@ begin
     ), known as materialized (
         select e.id from loci.edges e
         where e.namespace_id = p_namespace_id and e.superseded_at is null
-          and e.id in (select i.edge_id from item i except select unnest(v_created))
+          and e.id = any(array(select i.edge_id from item i except select unnest(v_created)))
         order by e.id
         for no key update
     )

@@ -1,43 +1,40 @@
--- The edges of some entities that are worth following, entity by entity in the order given, oldest first in each direction: two
--- indexed half-queries (edges_source, edges_target), each of p_fan_out edges and one more, which tells that there are others (n).
--- Alive is an indexed comparison, fades_at > as_of; the exponential is computed only when a minimum is asked for.
--- Cost follows the edges read, whatever the size of the graph. Inlines. Called by expand_entities; internal.
+-- The edges of some entities that are worth following, in the order of the entities, then by id, which is by age. Two indexed
+-- half-queries (edges_source, edges_target), never OR; each gives p_side edges and one more, which tells that there are others
+-- (n). Alive is a comparison, fades_at > p_alive_after; the exponential is computed only when a minimum is asked for.
+-- worth: effective confidence, null before the edge's last observation. p_rates: rates of the types that have their own. Cost follows the edges read, not the graph.
+-- Called by expand_entities; internal.
 create or replace function loci.adjacent_edges(
-    p_namespace_id integer, p_ids uuid[], p_edge_types text[], p_out boolean, p_in boolean, p_fan_out integer,
-    p_alive_after timestamptz, p_min_confidence double precision, p_rate double precision, p_min_strength double precision,
-    p_as_of timestamptz)
-returns table (place bigint, far_id uuid, n bigint, id uuid, source_id uuid, type text, target_id uuid, literal text,
-               confidence double precision, strength double precision, last_observed_at timestamptz)
+    p_namespace_id integer, p_ids uuid[], p_edge_types text[], p_direction text, p_side integer, p_alive_after timestamptz,
+    p_min_confidence double precision, p_min_strength double precision, p_rate double precision, p_rates jsonb, p_as_of timestamptz)
+returns table (place bigint, from_id uuid, far_id uuid, n bigint, id uuid, edge loci.edges, worth double precision)
 language sql stable parallel safe
 as $$
-    select f.place, e.*
+    select f.place, f.id, e.*
     from unnest(p_ids) with ordinality f(id, place)
     cross join lateral (
-        (select e.target_id, row_number() over (order by e.id), e.id, e.source_id, e.type, e.target_id, e.literal,
-                e.confidence, e.strength, e.last_observed_at
+        (select e.target_id, row_number() over (order by e.id), e.id, e, w.worth
          from loci.edges e
-         where p_out and e.namespace_id = p_namespace_id and e.source_id = f.id
-           and e.superseded_at is null and e.valid_from <= p_as_of and (e.valid_to is null or e.valid_to > p_as_of)
-           and e.first_observed_at <= p_as_of and e.fades_at > p_alive_after and e.strength >= p_min_strength
-           and (p_edge_types is null or e.type = any(p_edge_types))
-           and (p_min_confidence is null or e.last_observed_at > p_as_of or loci.effective_confidence(
-                e.confidence, coalesce((select t.decay_rate from loci.edge_types t
-                                        where t.namespace_id = p_namespace_id and t.type = e.type), p_rate),
-                e.last_observed_at, p_as_of) >= p_min_confidence)
-         order by e.id limit p_fan_out + 1)
+         cross join lateral (select case when e.last_observed_at <= p_as_of then loci.effective_confidence(
+             e.confidence, coalesce((p_rates ->> e.type)::double precision, p_rate), e.last_observed_at, p_as_of) end) w(worth)
+         where p_direction <> 'in' and e.namespace_id = p_namespace_id and e.source_id = f.id
+           and e.fades_at > p_alive_after and e.superseded_at is null
+           and e.valid_from <= p_as_of and (e.valid_to is null or e.valid_to > p_as_of) and e.first_observed_at <= p_as_of
+           and e.strength >= p_min_strength and (p_edge_types is null or e.type = any(p_edge_types))
+           and (p_min_confidence is null or coalesce(w.worth >= p_min_confidence, true))
+         order by e.id limit p_side + 1)
         union all
-        (select e.source_id, row_number() over (order by e.id), e.id, e.source_id, e.type, e.target_id, e.literal,
-                e.confidence, e.strength, e.last_observed_at
+        (select e.source_id, row_number() over (order by e.id), e.id, e, w.worth
          from loci.edges e
-         where p_in and e.namespace_id = p_namespace_id and e.target_id = f.id and (e.source_id <> f.id or not p_out)
-           and e.superseded_at is null and e.valid_from <= p_as_of and (e.valid_to is null or e.valid_to > p_as_of)
-           and e.first_observed_at <= p_as_of and e.fades_at > p_alive_after and e.strength >= p_min_strength
-           and (p_edge_types is null or e.type = any(p_edge_types))
-           and (p_min_confidence is null or e.last_observed_at > p_as_of or loci.effective_confidence(
-                e.confidence, coalesce((select t.decay_rate from loci.edge_types t
-                                        where t.namespace_id = p_namespace_id and t.type = e.type), p_rate),
-                e.last_observed_at, p_as_of) >= p_min_confidence)
-         order by e.id limit p_fan_out + 1)
-    ) e
+         cross join lateral (select case when e.last_observed_at <= p_as_of then loci.effective_confidence(
+             e.confidence, coalesce((p_rates ->> e.type)::double precision, p_rate), e.last_observed_at, p_as_of) end) w(worth)
+         where p_direction <> 'out' and e.namespace_id = p_namespace_id and e.target_id = f.id
+           and (e.source_id <> f.id or p_direction = 'in')  -- a loop is found once
+           and e.fades_at > p_alive_after and e.superseded_at is null
+           and e.valid_from <= p_as_of and (e.valid_to is null or e.valid_to > p_as_of) and e.first_observed_at <= p_as_of
+           and e.strength >= p_min_strength and (p_edge_types is null or e.type = any(p_edge_types))
+           and (p_min_confidence is null or coalesce(w.worth >= p_min_confidence, true))
+         order by e.id limit p_side + 1)
+    ) e(far_id, n, id, edge, worth)
+    order by f.place, e.id
 $$;
-comment on function loci.adjacent_edges(integer, uuid[], text[], boolean, boolean, integer, timestamptz, double precision, double precision, double precision, timestamptz) is 'Edges at entities that pass the filters of a traversal, at most p_fan_out + 1 a side. Internal.';
+comment on function loci.adjacent_edges(integer, uuid[], text[], text, integer, timestamptz, double precision, double precision, double precision, jsonb, timestamptz) is 'Edges at entities that pass the filters of a traversal, at most p_side + 1 a direction. Internal.';

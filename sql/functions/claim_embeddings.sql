@@ -11,22 +11,14 @@ begin
     if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
         raise insufficient_privilege using message = 'only the operator may claim embeddings';
     end if;
-    with recursive waiting as (
-        (select q.namespace_id from loci.embedding_queue q where q.error is null order by q.namespace_id limit 1)
-        union all
-        select (select q.namespace_id from loci.embedding_queue q
-                where q.error is null and q.namespace_id > w.namespace_id order by q.namespace_id limit 1)
-        from waiting w where w.namespace_id is not null
-    )
-    select array_agg(w.namespace_id) into v_waiting
-    from (select w.namespace_id from waiting w where w.namespace_id is not null order by random() limit p_limit) w;
+    v_waiting := array(select w from loci.waiting_namespaces('embedding_queue') w order by random() limit p_limit);
     return query
     select q.namespace_id, q.memory_id, q.model_id, left(loci.embed_text(m), 30000)
     from unnest(v_waiting) n(id)
     cross join lateral (
         select e.namespace_id, e.memory_id, e.model_id from loci.embedding_queue e
         where e.namespace_id = n.id and e.error is null
-        order by e.enqueued_at limit greatest(p_limit / cardinality(v_waiting), 1)
+        order by e.enqueued_at limit greatest(p_limit / greatest(cardinality(v_waiting), 1), 1)
         for update skip locked) q
     join loci.embedding_models a on a.id = q.model_id and a.active
     join loci.memories m on m.namespace_id = q.namespace_id and m.id = q.memory_id;

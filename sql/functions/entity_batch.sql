@@ -5,7 +5,7 @@
 create or replace function loci.entity_batch(p_namespace_id integer, p_entities jsonb)
 returns table (ordinals integer[], id uuid, name text, canonical_name text, type text, aliases text[], description text,
                metadata jsonb, stated double precision, further integer)
-language sql stable set search_path = ''
+language sql stable set search_path = '' set enable_nestloop = off
 as $$
     with recursive item as materialized (
         select i.* from loci.parse_entities(p_entities) i

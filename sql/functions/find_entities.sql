@@ -13,22 +13,8 @@ begin
         return;
     end if;
     return query
-    with token as (  -- finish: where it ends in the text lower-cased with white space folded
-        select t.place, t.token, t.piece, (sum(length(t.piece)) over (order by t.place))::integer as finish
-        from (select n.position as place, lower(n.token) as token,
-                     case when n.glued then '' else ' ' end || lower(n.token) as piece
-              from loci.name_tokens(p_text) n) t
-    ), ahead as (  -- each token with those that follow it
-        select k.place, k.finish - length(k.token) as start, substr(string_agg(k.piece, '') over following, length(k.piece) - length(k.token) + 1) as rest,
-               array_agg(k.finish) over following as ends, array_agg(k.place + length(k.token)) over following as places
-        from token k
-        window following as (order by k.place rows between current row and v_longest - 1 following)
-    ), phrase as (
-        select a.place, a.places[n.length] - a.place as width, left(a.rest, a.ends[n.length] - a.start) as name
-        from ahead a cross join lateral generate_subscripts(a.ends, 1) n(length)
-    )
     select distinct on (k.entity_id) k.entity_id, substr(p_text, p.place, p.width), k.is_alias, p.place
-    from phrase p
+    from loci.name_phrases(p_text, v_longest) p
     cross join lateral (
         select e.entity_id, e.is_alias from loci.entity_names e
         where e.namespace_id = p_namespace_id and e.canonical_name = p.name

@@ -1,49 +1,56 @@
 -- One hop over shared names (row R10): the question names an entity; the best hit that mentions it is a seed; other, rare names
 -- of that seed lead to the memories that share them. Names in 2 to 30 memories count, by ln(N / df) / df. A question
 -- that names nothing known, or nothing that a hit mentions, gets nothing: the arm is out of its way (measured in docs/decisions).
--- Index ranges of memory_mentions by memory and by entity. p_ids are the best hits, best first. Called by recall.
+-- Index ranges of memory_mentions by memory and by entity. p_documents are the best hits, best first. Called by recall.
 create or replace function loci.linked_memories(
-    p_namespace text, p_query text, p_ids uuid[], p_limit integer default null, p_filter jsonb default '{}',
+    p_namespace text, p_query text, p_documents bigint[], p_limit integer default null, p_filter jsonb default '{}',
     p_as_of timestamptz default null, p_known_at timestamptz default null)
-returns table (id uuid, score double precision, path text[])
-language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan
+returns table (id uuid, doc_id bigint, score double precision, path text[])
+language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$
 declare
     v_ns        integer := loci.authorize(p_namespace, 'reader');
     v_filter    loci.memory_filter := loci.resolve_filter(v_ns, p_filter);
     v_limit     integer := coalesce(p_limit, (loci.settings(v_ns) ->> 'depth')::integer);
     v_as_of     timestamptz := coalesce(p_as_of, clock_timestamp());
-    v_named     uuid[] := array(select e.id from loci.find_entities(v_ns, p_query) e);
+    v_names     text[];
+    v_entities  uuid[];
+    v_memories  uuid[];
     v_documents double precision;
 begin
-    if cardinality(v_named) = 0 then
+    select array_agg(q.name), array_agg(q.entity_id), array_agg(q.memory_id) into v_names, v_entities, v_memories
+    from loci.question_names(v_ns, p_query) q;
+    if v_names is null then
         return;
     end if;
     select greatest(sum(c.documents), 1) into v_documents from loci.corpus_counts c where c.namespace_id = v_ns;
     return query
-    with seed as (
-        select distinct on (m.entity_id) h.id, h.place, m.entity_id as named
-        from unnest(p_ids) with ordinality h(id, place)
-        join loci.memory_mentions m on m.namespace_id = v_ns and m.memory_id = h.id
-        where m.entity_id = any (v_named)
-        order by m.entity_id, h.place
+    with hit as materialized (
+        select o.id, h.place
+        from unnest(p_documents) with ordinality h(doc_id, place)
+        cross join lateral (select s.id from loci.memories s where s.namespace_id = v_ns and s.doc_id = h.doc_id limit 1) o
+    ), seed as (
+        select distinct on (q.name) q.name as named, h.id, h.place
+        from unnest(v_names, v_entities, v_memories) q(name, entity_id, memory_id)
+        join hit h on h.id = q.memory_id or exists (
+             select from loci.memory_mentions m where m.namespace_id = v_ns and m.memory_id = h.id and m.entity_id = q.entity_id)
+        order by q.name, h.place
     ), bridge as (
-        select e.id, e.name, e.mentions, sum(1.0 / s.place) as heat, min(n.name) as named
+        select e.id, e.name, e.mentions, sum(1.0 / s.place) as heat, min(s.named) as named
         from seed s
         join loci.memory_mentions m on m.namespace_id = v_ns and m.memory_id = s.id
         join loci.entities e on e.namespace_id = v_ns and e.id = m.entity_id
-        join loci.entities n on n.namespace_id = v_ns and n.id = s.named
-        where e.id <> all (v_named) and e.mentions between 2 and 30
+        where e.id <> all (array_remove(v_entities, null)) and e.mentions between 2 and 30
         group by e.id, e.name, e.mentions
     ), reached as (
-        select m.memory_id, sum(b.heat * ln(v_documents / b.mentions + 1) / b.mentions)::double precision as score,
+        select m.memory_id, sum(b.heat * ln(v_documents / b.mentions) / b.mentions)::double precision as score,
                (array_agg(array[b.named, b.name] order by b.heat / b.mentions desc, b.id))[1:1] as path
         from bridge b join loci.memory_mentions m on m.namespace_id = v_ns and m.entity_id = b.id
         group by m.memory_id
     )
-    select r.memory_id, r.score, array(select unnest(r.path))
+    select r.memory_id, o.doc_id, r.score, array(select unnest(r.path))
     from reached r join loci.memories o on o.namespace_id = v_ns and o.id = r.memory_id
     where loci.is_visible(o, v_as_of, p_known_at) and loci.matches(o, v_filter)
     order by r.score desc, o.doc_id limit v_limit;
 end $$;
-comment on function loci.linked_memories(text, text, uuid[], integer, jsonb, timestamptz, timestamptz) is 'Memories that share a rare name with the best hit for each entity that the question names. Errors: 42501, P0002, 22023.';
+comment on function loci.linked_memories(text, text, bigint[], integer, jsonb, timestamptz, timestamptz) is 'Memories that share a rare name with the best hit for each entity that the question names. Errors: 42501, P0002, 22023.';

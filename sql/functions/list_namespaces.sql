@@ -2,7 +2,7 @@
 -- p_name asks for one. Counts are index-only scans of each namespace listed. Called by REST and the command line.
 create or replace function loci.list_namespaces(p_name text default null, p_limit integer default 100, p_cursor text default null)
 returns table (name text, description text, language text, role text, settings jsonb, memories bigint, current_memories bigint, entities bigint,
-               edges bigint, pending_embeddings bigint, created_at timestamptz, updated_at timestamptz)
+               edges bigint, pending_embeddings bigint, pending_names bigint, created_at timestamptz, updated_at timestamptz)
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
@@ -20,6 +20,7 @@ begin
            (select count(*) from loci.entities e where e.namespace_id = n.id),
            (select count(*) from loci.edges e where e.namespace_id = n.id and e.superseded_at is null),
            (select count(*) from loci.embedding_queue q where q.namespace_id = n.id and q.error is null),
+           (select count(*) from loci.name_queue q where q.namespace_id = n.id),
            n.created_at, n.updated_at
     from (select * from loci.namespaces s where s.id = any (v_ids) and (p_cursor is null or s.name > p_cursor)
           order by s.name limit p_limit) n

@@ -2,7 +2,7 @@
 -- Idempotent. Counters are locked in order of canonical_name, like everywhere. Returns how many mentions are new.
 -- Called by remember_graph; internal.
 create or replace function loci.mention_entities(p_namespace_id integer, p_mentions jsonb) returns integer
-language sql volatile
+language sql volatile set enable_nestloop = off  -- where there is a choice: the size of a batch is unknown to the planner
 as $$
     with added as (
         insert into loci.memory_mentions as m (namespace_id, memory_id, entity_id, mention_text)
@@ -16,13 +16,13 @@ as $$
         select a.entity_id, count(*)::integer as times from added a group by a.entity_id
     ), locked as materialized (
         select e.id from loci.entities e
-        where e.namespace_id = p_namespace_id and e.id in (select c.entity_id from counted c)
+        where e.namespace_id = p_namespace_id and e.id = any(array(select c.entity_id from counted c))
         order by e.canonical_name
         for no key update
     ), raised as (
         update loci.entities e set mentions = e.mentions + c.times
-        from counted c join locked l on l.id = c.entity_id
-        where e.namespace_id = p_namespace_id and e.id = c.entity_id
+        from counted c
+        where e.namespace_id = p_namespace_id and e.id = any(array(select l.id from locked l)) and e.id = c.entity_id
     )
     select coalesce(sum(c.times), 0)::integer from counted c
 $$;

@@ -11,7 +11,7 @@ as $$
                case when i.layer = 3 or i.valid_from is not null or i.valid_to is not null then null
                     else coalesce(i.lineage, '') end,
                i.lineage, i.category, i.tags, i.layer, i.parent_id, i.valid_from, i.valid_to, i.importance, i.confidence,
-               i.metadata, i.source, i.session_id, i.embedding, null::timestamptz
+               i.metadata, i.source, i.session_id, i.embedding, null::timestamptz, null::uuid, false
         from rows from (jsonb_to_recordset(p_items) as (
                  id uuid, content text, lineage text, category text, tags text[], layer smallint, parent_id uuid,
                  valid_from timestamptz, valid_to timestamptz, importance double precision, confidence double precision,

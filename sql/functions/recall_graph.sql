@@ -3,8 +3,8 @@
 create or replace function loci.recall_graph(
     p_namespace text, p_query text, p_limit integer default null, p_filter jsonb default '{}',
     p_as_of timestamptz default null, p_known_at timestamptz default null)
-returns table (id uuid, score double precision, path text[])
-language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan
+returns table (id uuid, doc_id bigint, score double precision, path text[])
+language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$
 declare
     v_ns     integer := loci.authorize(p_namespace, 'reader');
@@ -13,7 +13,7 @@ declare
     v_as_of  timestamptz := coalesce(p_as_of, clock_timestamp());
 begin
     return query
-    select g.memory_id, g.score, g.path
+    select g.memory_id, m.doc_id, g.score, g.path
     from loci.search_graph(v_ns, p_query, 10000, v_as_of) g
     join loci.memories m on m.namespace_id = v_ns and m.id = g.memory_id
     where loci.is_visible(m, v_as_of, p_known_at) and loci.matches(m, v_filter)

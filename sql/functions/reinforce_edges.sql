@@ -10,10 +10,13 @@
 create or replace function loci.reinforce_edges(p_namespace_id integer, p_edges jsonb, p_ids uuid[], p_created boolean[], p_at timestamptz)
 returns table (ordinal integer, restored boolean)
 language plpgsql volatile set search_path = '' set plan_cache_mode = force_generic_plan
+set enable_nestloop = off  -- where there is a choice: the size of a batch is unknown to the planner
 as $$
 declare
     v_settings jsonb := loci.settings(p_namespace_id);
     v_rate     double precision := v_settings ->> 'decay_rate';
+    v_rates    jsonb := (select jsonb_object_agg(t.type, t.decay_rate) from loci.edge_types t
+                         where t.namespace_id = p_namespace_id and t.decay_rate is not null);
     v_limit    double precision := v_settings ->> 'edge_threshold';
     v_mode     text := v_settings ->> 'reinforcement';
 begin
@@ -36,6 +39,7 @@ begin
                    partition by k.edge_id order by k.ordinal rows between unbounded preceding and 1 preceding)) as late
         from kept k
         join loci.edges e on e.namespace_id = p_namespace_id and e.id = k.edge_id
+             and e.id = any(array(select o.edge_id from kept o where not o.created))
         cross join lateral (
             select k.session_id is null or k.first_of_session and not exists (
                 select from loci.edge_observations o
@@ -66,7 +70,7 @@ begin
     ), described as (
         select r.edge_id, jsonb_object_agg(m.key, m.value order by r.ordinal) as metadata
         from reckoned r cross join lateral jsonb_each(r.metadata) m where not r.late group by r.edge_id
-    ), outcome as (
+    ), outcome as materialized (
         select r.edge_id, r.type, count(*) as times, (array_agg(r.new_confidence order by r.ordinal desc))[1] as confidence,
                max(r.observed_at) filter (where r.restores) as restored_at, min(r.observed_at) as first_at,
                min(r.valid_from) as valid_from, max(r.observed_at) filter (where not r.late) as seen_at,
@@ -79,14 +83,13 @@ begin
             first_observed_at = least(e.first_observed_at, o.first_at),
             last_observed_at = greatest(e.last_observed_at, o.restored_at),
             fades_at = case when o.restored_at is null then e.fades_at else loci.fades_at(
-                o.confidence, coalesce(t.decay_rate, v_rate), greatest(e.last_observed_at, o.restored_at), v_limit) end,
+                o.confidence, coalesce((v_rates ->> o.type)::double precision, v_rate), greatest(e.last_observed_at, o.restored_at), v_limit) end,
             valid_from = least(e.valid_from, o.valid_from, case when o.first_at < e.first_observed_at then o.first_at end),
             valid_to = coalesce(o.valid_to, case when o.seen_at >= e.valid_to then null else e.valid_to end),  -- seen again: true again
             metadata = e.metadata || coalesce(d.metadata, '{}'), updated_at = p_at
         from outcome o
         left join described d on d.edge_id = o.edge_id
-        left join loci.edge_types t on t.namespace_id = p_namespace_id and t.type = o.type
-        where e.namespace_id = p_namespace_id and e.id = o.edge_id
+        where e.namespace_id = p_namespace_id and e.id = any(array(select x.edge_id from outcome x)) and e.id = o.edge_id
     )
     select r.ordinal, r.restores from reckoned r;
 end $$;

@@ -2,10 +2,10 @@
 -- a relative is worth its relation (link: its strength) over the rank of its seed. At most 20 of a kind for a seed.
 -- Ranges of memory_closure and memory_links by node, then the visible version of each. Called by recall.
 create or replace function loci.related_memories(
-    p_namespace text, p_ids uuid[], p_limit integer default null, p_filter jsonb default '{}',
+    p_namespace text, p_documents bigint[], p_limit integer default null, p_filter jsonb default '{}',
     p_as_of timestamptz default null, p_known_at timestamptz default null)
-returns table (id uuid, score double precision, seed_id uuid, relation text)
-language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan
+returns table (id uuid, doc_id bigint, score double precision, seed_id uuid, relation text)
+language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$
 declare
     v_ns     integer := loci.authorize(p_namespace, 'reader');
@@ -15,8 +15,10 @@ declare
 begin
     return query
     with seed as materialized (
-        select i.id, i.place, m.lineage_id as node
-        from unnest(p_ids) with ordinality i(id, place) join loci.memories m on m.namespace_id = v_ns and m.id = i.id
+        select m.id, i.place, m.lineage_id as node
+        from unnest(p_documents) with ordinality i(doc_id, place)
+        cross join lateral (select o.id, o.lineage_id from loci.memories o
+                            where o.namespace_id = v_ns and o.doc_id = i.doc_id limit 1) m
     ), relative as (
         select s.*, r.node as relative, r.relation, r.weight
         from seed s cross join lateral (
@@ -37,12 +39,12 @@ begin
             (select l.source_id, l.type, l.strength from loci.memory_links l
              where l.namespace_id = v_ns and l.target_id = s.node order by l.strength desc, l.source_id limit 20)) r
     )
-    select m.id, sum(r.weight / r.place) as score,
+    select m.id, m.doc_id, sum(r.weight / r.place) as score,
            (array_agg(r.id order by r.weight / r.place desc, r.place))[1],
            (array_agg(r.relation order by r.weight / r.place desc, r.place))[1]
     from relative r
     join loci.memories m on m.namespace_id = v_ns and m.lineage_id = r.relative
     where loci.is_visible(m, v_as_of, p_known_at) and loci.matches(m, v_filter)
-    group by m.id order by score desc, m.id limit v_limit;
+    group by m.id, m.doc_id order by score desc, m.doc_id limit v_limit;
 end $$;
-comment on function loci.related_memories(text, uuid[], integer, jsonb, timestamptz, timestamptz) is 'Parents, children, siblings and linked memories of seeds, best first, with the seed and relation that led there. Errors: 42501, P0002.';
+comment on function loci.related_memories(text, bigint[], integer, jsonb, timestamptz, timestamptz) is 'Parents, children, siblings and linked memories of seeds, best first, with the seed and relation that led there. Errors: 42501, P0002.';

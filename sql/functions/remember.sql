@@ -1,11 +1,12 @@
 -- Write memories: the one way in, for one item or thousands. All or nothing: one transaction.
 -- Named lineages are locked first, in order of name; only then is the clock read, so that the order of versions is the
 -- order of the locks. Items of one lineage in a batch follow each other in rounds. Graph parts of items come last.
+-- A batch is planned for its size and the tables' (a cached plan may stem from empty ones); a single write uses cached plans.
 -- Cost: a handful of set-based statements; the triggers index words in the same transaction (rows M1, M2, M4, M10, G4).
 -- Errors: 42501, P0002 (namespace), 22023 / 23514 (a field), 23503 (parent_id), P0001 (cycle).
 create or replace function loci.remember(p_namespace text, p_items jsonb)
 returns table (ordinal integer, id uuid, superseded uuid, duplicate boolean)
-language plpgsql volatile security definer set search_path from current
+language plpgsql volatile security definer set search_path from current set plan_cache_mode = auto
 as $$
 declare
     v_ns       integer := loci.authorize(p_namespace, 'writer');
@@ -14,6 +15,9 @@ declare
     v_round    record;
     v_at       timestamptz;
 begin
+    if cardinality(v_items) > 20 then
+        set local plan_cache_mode = force_custom_plan;
+    end if;
     insert into loci.lineages as l (namespace_id, lineage, id, versions)
     select v_ns, i.lineage, coalesce(first.lineage_id, i.id), coalesce(first.version, 0)
     from (select distinct on (u.lineage) u.lineage, u.id from unnest(v_items) u where u.lineage is not null

@@ -6,6 +6,7 @@
 create or replace function loci.save_entities(p_namespace_id integer, p_entities jsonb, p_at timestamptz)
 returns table (ordinal integer, id uuid, name text, created boolean)
 language plpgsql volatile set search_path = '' set plan_cache_mode = force_generic_plan
+set enable_nestloop = off  -- where there is a choice: the size of a batch is unknown to the planner
 as $$
 declare
     v_batch   jsonb;
@@ -43,11 +44,11 @@ begin
             where b.id is not null and e.namespace_id = p_namespace_id and e.id = b.id
             union all
             select e.id, e.name from loci.entities e
-            where b.id is null and e.namespace_id = p_namespace_id and e.canonical_name = b.canonical_name) e
+            where b.id is null and e.namespace_id = p_namespace_id and e.canonical_name = b.canonical_name offset 0) e
         left join unnest(v_created) c(id) on c.id = e.id
     ), locked as materialized (
         select e.id from loci.entities e
-        where e.namespace_id = p_namespace_id and e.id in (select b.entity_id from batch b where not b.is_new)
+        where e.namespace_id = p_namespace_id and e.id = any(array(select b.entity_id from batch b where not b.is_new))
         order by e.canonical_name
         for no key update
     ), reinforced as (
@@ -58,8 +59,8 @@ begin
             metadata = e.metadata || coalesce(b.metadata, '{}'),
             confidence = 1 - (1 - coalesce(b.stated, e.confidence)) * 0.8 ^ b.further,
             observations = e.observations + cardinality(b.ordinals), updated_at = p_at
-        from batch b join locked l on l.id = b.entity_id
-        where e.namespace_id = p_namespace_id and e.id = b.entity_id
+        from batch b
+        where e.namespace_id = p_namespace_id and e.id = any(array(select l.id from locked l)) and e.id = b.entity_id
     )
     select o.ordinal, b.entity_id, b.entity_name, b.is_new and o.nth = 1
     from batch b cross join lateral unnest(b.ordinals) with ordinality o(ordinal, nth)

@@ -6,8 +6,8 @@
 create or replace function loci.search_text(
     p_namespace text, p_query text, p_limit integer default null, p_filter jsonb default '{}',
     p_as_of timestamptz default null, p_known_at timestamptz default null)
-returns table (id uuid, score double precision)
-language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan
+returns table (id uuid, doc_id bigint, score double precision)
+language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$
 declare
     v_ns        integer := loci.authorize(p_namespace, 'reader');
@@ -19,6 +19,7 @@ declare
     v_slope     double precision; -- k1 * b / mean length
     v_tried     integer := v_limit * 4;
     v_ids       uuid[];
+    v_docs      bigint[];
     v_scores    double precision[];
     v_seen      bigint;
 begin
@@ -42,16 +43,20 @@ begin
             select s.doc_id, s.score from scored s order by s.score desc, s.doc_id limit v_tried
         ), passed as (
             select m.id, b.score, b.doc_id
-            from best b join loci.memories m on m.namespace_id = v_ns and m.doc_id = b.doc_id
-            where loci.is_visible(m, v_as_of, p_known_at) and loci.matches(m, v_filter)
+            from best b
+            cross join lateral (
+                select m.id from loci.memories m
+                where m.namespace_id = v_ns and m.doc_id = b.doc_id
+                  and loci.is_visible(m, v_as_of, p_known_at) and loci.matches(m, v_filter) limit 1) m
             order by b.score desc, b.doc_id limit v_limit
         )
-        select array_agg(p.id order by p.score desc, p.doc_id), array_agg(p.score order by p.score desc, p.doc_id),
+        select array_agg(p.id order by p.score desc, p.doc_id), array_agg(p.doc_id order by p.score desc, p.doc_id),
+               array_agg(p.score order by p.score desc, p.doc_id),
                (select count(*) from best)
-        into v_ids, v_scores, v_seen from passed p;
+        into v_ids, v_docs, v_scores, v_seen from passed p;
         exit when coalesce(cardinality(v_ids), 0) >= v_limit or v_tried is null or v_seen < v_tried;
         v_tried := null;
     end loop;
-    return query select u.id, u.score from unnest(v_ids, v_scores) u(id, score);
+    return query select u.id, u.doc_id, u.score from unnest(v_ids, v_docs, v_scores) u(id, doc_id, score);
 end $$;
 comment on function loci.search_text(text, text, integer, jsonb, timestamptz, timestamptz) is 'Memories by exact BM25 over the question''s terms (OR), best first. Filters, as_of and known_at apply before the limit. Errors: 42501, P0002, 22023.';

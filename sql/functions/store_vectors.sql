@@ -3,6 +3,7 @@
 create or replace function loci.store_vectors(p_namespace_id integer, p_ids uuid[], p_embeddings halfvec[], p_model_id smallint default null)
 returns integer
 language plpgsql volatile set search_path from current
+set enable_seqscan = off
 as $$
 declare
     v_model loci.embedding_models;
@@ -20,7 +21,7 @@ begin
     insert into loci.memory_vectors (namespace_id, memory_id, model_id, embedding)
     select p_namespace_id, v.id, v_model.id, v.embedding
     from unnest(p_ids, p_embeddings) v(id, embedding)
-    join loci.memories m on m.namespace_id = p_namespace_id and m.id = v.id
+    cross join lateral (select from loci.memories m where m.namespace_id = p_namespace_id and m.id = v.id limit 1) m
     on conflict (namespace_id, memory_id, model_id) do update set embedding = excluded.embedding;
     get diagnostics v_count = row_count;
     delete from loci.embedding_queue

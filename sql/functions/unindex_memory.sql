@@ -6,6 +6,7 @@ begin
     if exists (select from loci.namespaces where id = old.namespace_id) then
         perform loci.unpost_document(old);
         delete from loci.embedding_queue where namespace_id = old.namespace_id and memory_id = old.id;
+        delete from loci.name_queue where namespace_id = old.namespace_id and memory_id = old.id;
     end if;
     return null;
 end $$;

@@ -1,0 +1,54 @@
+"""The command line `loci`. Commands import what they need when they run, so that `loci --help` stays quick."""
+
+from typing import Annotated
+
+import typer
+
+from service.cli import asking, database, demo, importing, keys, namespaces, serving
+from service.cli.shell import Commands, Defaults
+
+app = typer.Typer(
+    cls=Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"loci {version('loci')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    context: typer.Context,
+    as_json: Annotated[bool, typer.Option("--json", help="Print data as JSON, for scripts.")] = False,
+    version: Annotated[  # noqa: ARG001 (handled by its callback)
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Memory and knowledge graph for AI agents, inside Postgres.
+
+    Without DATABASE_URL, commands use the embedded PostgreSQL in the folder .loci (LOCI_DATA_DIR) and start it if needed.
+    """
+    context.obj = Defaults(as_json)
+
+
+for module in (serving, database, demo, importing, asking):
+    module.register(app)
+app.add_typer(keys.app, name="key")
+app.add_typer(namespaces.app, name="namespace")
+
+
+def main() -> None:
+    """Run the command line."""
+    app(prog_name="loci")
+
+
+__all__ = ["app", "main"]

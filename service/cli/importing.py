@@ -1,0 +1,106 @@
+"""`loci import`: memories, entities and edges from JSON lines, in batches."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+
+import typer
+
+from service.cli.output import console, print_json
+from service.cli.session import Session, run
+from service.cli.shell import Json, Namespace, complain, wants_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from service.cli.loading import Load
+
+SHOWN = 100
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("import")(import_)
+
+
+def import_(
+    context: typer.Context,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="JSON lines; - reads standard input.")],
+    namespace: Namespace = "default",
+    atomic: Annotated[bool, typer.Option("--atomic", help="All or nothing: one wrong line, and nothing is written.")] = False,
+    batch_size: Annotated[int, typer.Option(min=1, max=10_000, help="Lines a statement.")] = 1000,
+    as_json: Json = False,
+) -> None:
+    """Import memories, entities and edges from JSON lines.
+
+    A line is {"kind": "memory", "content": …}, {"kind": "entity", "name": …} or {"kind": "edge", "source": …, "type": …,
+    "target": …} with the fields of the REST API. A line without kind that has content is a memory. A wrong line is
+    reported with its number and the rest goes in.
+    """
+    from service.cli.loading import load
+
+    started = time.perf_counter()
+    with _opened(file) as (stream, size), _progress(size) as advance:
+        loaded = run(lambda session: _load(session, load, stream, advance, namespace, atomic, batch_size))
+    seconds = time.perf_counter() - started
+    if wants_json(context, as_json):
+        print_json({**loaded.counts(), "seconds": round(seconds, 3)})
+    else:
+        _report(loaded, atomic=atomic, seconds=seconds)
+    if loaded.errors:
+        raise typer.Exit(1)
+
+
+async def _load(
+    session: Session, load: "Callable[..., Any]", stream: BinaryIO, advance: "Callable[[int, int], None]",
+    namespace: str, atomic: bool, batch_size: int,
+) -> "Load":
+    loaded: Load = await load(
+        session, stream, namespace=namespace, atomic=atomic, batch_size=batch_size, advance=advance
+    )
+    return loaded
+
+
+@contextmanager
+def _opened(file: str) -> Iterator[tuple[BinaryIO, int | None]]:
+    """The file and its size in bytes; standard input has none."""
+    if file == "-":
+        yield typer.get_binary_stream("stdin"), None
+        return
+    path = Path(file)
+    with path.open("rb") as stream:
+        yield stream, path.stat().st_size if path.is_file() else None
+
+
+@contextmanager
+def _progress(size: int | None) -> "Iterator[Callable[[int, int], None]]":
+    """A bar on stderr, if that is a terminal; call it with the bytes read and the lines written so far."""
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = SpinnerColumn(), BarColumn(), TextColumn("{task.fields[lines]:,} lines, {task.fields[rate]:,.0f}/s"), TimeElapsedColumn()
+    started = time.perf_counter()
+    with Progress(*columns, console=console(err=True), transient=True, disable=not console(err=True).is_terminal) as bar:
+        task = bar.add_task("import", total=size, lines=0, rate=0.0)
+
+        def advance(read: int, lines: int) -> None:
+            bar.update(task, completed=read, lines=lines, rate=lines / (time.perf_counter() - started))
+
+        yield advance
+
+
+def _report(loaded: "Load", *, atomic: bool, seconds: float) -> None:
+    for error in loaded.errors[:SHOWN]:
+        typer.echo(f"line {error.line}: {error.reason}", err=True)
+    if len(loaded.errors) > SHOWN:
+        typer.echo(f"… and {len(loaded.errors) - SHOWN:,} more", err=True)
+    counts = loaded.counts()
+    rate = sum(counts[kind] for kind in ("memories", "entities", "edges")) / max(seconds, 1e-9)
+    typer.echo(
+        f"{counts['memories']:,} memories ({counts['duplicates']:,} known already, {counts['superseded']:,} replaced an older "
+        f"version), {counts['entities']:,} entities, {counts['edges']:,} edges in {seconds:.1f} s ({rate:,.0f}/s)"
+    )
+    if loaded.errors:
+        nothing = "; nothing was written" if atomic else ""
+        complain(f"{len(loaded.errors):,} of {loaded.lines:,} lines are wrong{nothing}")

@@ -1,0 +1,129 @@
+"""How commands reach the database: as loci_app, acting as the operator, on the configured server or the embedded one."""
+
+import asyncio
+import subprocess
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from service.cli.shell import Failure, first_line
+
+if TYPE_CHECKING:
+    from db.embedded import EmbeddedServer
+    from db.pool import Connection, Pool, Transaction
+    from service.settings import Settings
+
+T = TypeVar("T")
+CONNECT_SECONDS = 10
+POOL = 2
+
+
+@dataclass(frozen=True)
+class Session:
+    """The settings of this process and an open pool."""
+
+    settings: "Settings"
+    pool: "Pool"
+
+    def transaction(self, namespace: str | None, role: str | None = "reader") -> "AbstractAsyncContextManager[Transaction]":
+        """Open a transaction of the operator in a namespace; `role` None asks for no namespace."""
+        from db.pool import OPERATOR, transaction
+
+        return transaction(self.pool, key_hash=OPERATOR, namespace=namespace, role=role)
+
+
+def run(work: Callable[[Session], Awaitable[T]]) -> T:
+    """Run work in a session. Starts the embedded server if it is needed and does not run yet."""
+    from service.settings import get_settings
+
+    settings = get_settings()
+    url, server = reach(settings)
+    try:
+        return asyncio.run(_work(settings, url, work))
+    finally:
+        if server is not None:
+            server.stop()
+
+
+async def _work(settings: "Settings", url: str, work: Callable[[Session], Awaitable[T]]) -> T:
+    async with open_pool(url) as pool:
+        return await work(Session(settings, pool))
+
+
+def reach(settings: "Settings") -> tuple[str, "EmbeddedServer | None"]:
+    """The URL of the restricted role, and the embedded server if that is the one.
+
+    An embedded server that runs already is joined without migrating it again: migrations lock what others read.
+    """
+    from db.migrate import upgrade
+
+    if settings.database_url:
+        asyncio.run(_check_revision(settings.database_url))
+        return settings.database_url, None
+    joined = (settings.data_dir / "pg" / "postmaster.pid").exists()
+    server = start_embedded(settings)
+    try:
+        if not joined or not asyncio.run(_is_current(server.url("loci_app"))):
+            upgrade(server.url("postgres"))
+    except BaseException:
+        server.stop()
+        raise
+    return server.url("loci_app"), server
+
+
+def start_embedded(settings: "Settings") -> "EmbeddedServer":
+    """Start the embedded server of the data folder, or join it."""
+    from db.embedded import EmbeddedServer
+
+    try:
+        return EmbeddedServer(settings.data_dir, settings.postgres_version)
+    except (subprocess.SubprocessError, RuntimeError, TimeoutError) as error:
+        raise Failure(
+            f"the embedded PostgreSQL does not start: {first_line(error)}", f"Its log is {settings.data_dir / 'pg' / 'log'}."
+        ) from error
+
+
+@asynccontextmanager
+async def connect(url: str) -> "AsyncIterator[Connection]":
+    """One connection in autocommit. Raises Failure when the server cannot be reached."""
+    import psycopg
+    from psycopg.rows import dict_row
+
+    try:
+        connection = await psycopg.AsyncConnection.connect(
+            url, autocommit=True, row_factory=dict_row, connect_timeout=CONNECT_SECONDS
+        )
+    except (psycopg.OperationalError, psycopg.ProgrammingError) as error:
+        raise Failure(f"cannot reach the database: {first_line(error)}", "Check DATABASE_URL, and that the server runs.") from None
+    async with connection:
+        yield connection
+
+
+async def _check_revision(url: str) -> None:
+    from db.health import check_revision
+
+    async with connect(url) as connection:
+        check = await check_revision(connection)
+    if not check.ok:
+        raise Failure(f"the database is not at this version's schema: {check.detail}")
+
+
+async def _is_current(url: str) -> bool:
+    from db.health import check_revision
+
+    try:
+        async with connect(url) as connection:
+            return (await check_revision(connection)).ok
+    except Failure:  # the role does not exist yet
+        return False
+
+
+@asynccontextmanager
+async def open_pool(url: str) -> "AsyncIterator[Pool]":
+    """A small pool over a migrated database."""
+    from db.pool import make_pool
+
+    async with make_pool(url, size=POOL, timeout=CONNECT_SECONDS) as pool:
+        await pool.wait(CONNECT_SECONDS)
+        yield pool

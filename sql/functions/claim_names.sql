@@ -1,0 +1,29 @@
+-- Which memories does the worker read for names next? A fair share of each namespace that waits, oldest first; taken off
+-- the queue in the caller's transaction, so that a worker that dies gives them back. Security definer: reads all namespaces.
+create or replace function loci.claim_names(p_limit integer)
+returns table (namespace_id integer, memory_id uuid, content text, source text)
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+    v_waiting integer[];
+begin
+    if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
+        raise insufficient_privilege using message = 'only the operator may claim names';
+    end if;
+    v_waiting := array(select w from loci.waiting_namespaces('name_queue') w order by random() limit p_limit);
+    return query
+    with claimed as (
+        select q.namespace_id, q.memory_id
+        from unnest(v_waiting) n(id)
+        cross join lateral (
+            select e.namespace_id, e.memory_id from loci.name_queue e
+            where e.namespace_id = n.id order by e.enqueued_at limit greatest(p_limit / greatest(cardinality(v_waiting), 1), 1)
+            for update skip locked) q
+    ), gone as (
+        delete from loci.name_queue q using claimed c where q.namespace_id = c.namespace_id and q.memory_id = c.memory_id
+        returning q.namespace_id, q.memory_id
+    )
+    select g.namespace_id, g.memory_id, left(m.content, 100000), m.source
+    from gone g join loci.memories m on m.namespace_id = g.namespace_id and m.id = g.memory_id;
+end $$;
+comment on function loci.claim_names(integer) is 'Take up to p_limit memories off name_queue, shared fairly between namespaces. Operator only.';

@@ -1,0 +1,21 @@
+-- Take an edge back: it is no longer believed from now on, but stays for the record (row S8). Observing it again makes a new one.
+-- Security definer: writes past the policies; checks the caller itself. Errors: 42501, P0002.
+create or replace function loci.delete_edge(p_namespace text, p_id uuid)
+returns table (id uuid, source_id uuid, source text, type text, target_id uuid, target text, literal text, confidence double precision,
+               strength double precision, faded boolean, observations integer, first_observed_at timestamptz,
+               last_observed_at timestamptz, fades_at timestamptz, valid_from timestamptz, valid_to timestamptz,
+               recorded_at timestamptz, superseded_at timestamptz, metadata jsonb)
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+    v_namespace_id integer := loci.authorize(p_namespace, 'writer');
+    v_at           timestamptz := clock_timestamp();
+begin
+    update loci.edges e set superseded_at = v_at, updated_at = v_at
+    where e.namespace_id = v_namespace_id and e.id = p_id and e.superseded_at is null;
+    if not found then
+        raise no_data_found using message = format('edge %s does not exist', p_id), column = 'id';
+    end if;
+    return query select r.* from loci.edge_rows(v_namespace_id, array[p_id], v_at) r;
+end $$;
+comment on function loci.delete_edge(text, uuid) is 'Stop believing an edge (superseded_at is set, the row stays); returns it. Errors: 42501, P0002.';

@@ -1,0 +1,49 @@
+-- Names that the worker found in memories (row R9). A name of a known entity is a mention of it. Another one waits until a
+-- second memory has it, and then becomes an entity of type extracted, mentioned by both. Names shorter than 4
+-- characters are refused (row G3). p_namespaces, p_memories and p_names are parallel. Security definer; the operator's.
+create or replace function loci.note_names(p_namespaces integer[], p_memories uuid[], p_names text[]) returns integer
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+    v_ns    integer;
+    v_new   jsonb;
+    v_total integer := 0;
+begin
+    if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
+        raise insufficient_privilege using message = 'only the operator may note names';
+    end if;
+    for v_ns in select distinct u from unnest(p_namespaces) u order by u loop
+        insert into loci.name_candidates (namespace_id, canonical_name, memory_id, name)
+        select v_ns, loci.canonical_name(n.name), n.memory_id, min(n.name)
+        from unnest(p_namespaces, p_memories, p_names) n(namespace_id, memory_id, name)
+        where n.namespace_id = v_ns and length(n.name) between 4 and 255
+          and exists (select from loci.memories m where m.namespace_id = v_ns and m.id = n.memory_id)
+        group by 2, 3 order by 2, 3
+        on conflict do nothing;
+
+        select jsonb_agg(jsonb_build_object('name', r.name, 'type', 'extracted') order by r.canonical_name) into v_new
+        from (select c.canonical_name, min(c.name) as name
+              from (select distinct loci.canonical_name(n.name) as canonical_name
+                    from unnest(p_namespaces, p_names) n(namespace_id, name) where n.namespace_id = v_ns) seen
+              join loci.name_candidates c on c.namespace_id = v_ns and c.canonical_name = seen.canonical_name
+              where not exists (select from loci.entity_names e where e.namespace_id = v_ns and e.canonical_name = seen.canonical_name)
+              group by c.canonical_name having count(*) > 1) r;
+        if v_new is not null then
+            perform loci.save_entities(v_ns, v_new, clock_timestamp());
+        end if;
+
+        with known as (
+            delete from loci.name_candidates c
+            using (select distinct loci.canonical_name(n.name) as canonical_name
+                   from unnest(p_namespaces, p_names) n(namespace_id, name) where n.namespace_id = v_ns) seen
+            where c.namespace_id = v_ns and c.canonical_name = seen.canonical_name
+              and exists (select from loci.entity_names e where e.namespace_id = v_ns and e.canonical_name = c.canonical_name)
+            returning c.memory_id, c.name
+        )
+        select v_total + coalesce(loci.mention_entities(v_ns, jsonb_agg(jsonb_build_object(
+                   'memory_id', k.memory_id, 'entity_id', loci.entity_id(v_ns, k.name), 'mention_text', k.name))), 0)
+        into v_total from known k;
+    end loop;
+    return v_total;
+end $$;
+comment on function loci.note_names(integer[], uuid[], text[]) is 'Mentions and extracted entities from names found in memories; returns the number of new mentions. Operator only.';

@@ -1,0 +1,27 @@
+-- First half of a recall: the arms that start from the question, in one statement: lexical, vector (where a vector is given)
+-- and graph, and the entities that the question names. Arrays are parallel, best first; ids are document numbers, which are
+-- short to send and quick to fuse. Security invoker: the functions called check for themselves. Called by recall.
+create or replace function loci.recall_arms(
+    p_namespace text, p_query text, p_embedding real[], p_arms text[], p_filter jsonb default '{}',
+    p_as_of timestamptz default null, p_known_at timestamptz default null)
+returns table (lexical_ids bigint[], lexical_scores double precision[], vector_ids bigint[], vector_scores double precision[],
+               graph_ids bigint[], graph_scores double precision[], graph_paths jsonb, entities jsonb)
+language plpgsql stable set search_path = ''
+as $$
+begin
+    if 'lexical' = any (p_arms) then
+        select array_agg(s.doc_id), array_agg(s.score) into lexical_ids, lexical_scores
+        from loci.search_text(p_namespace, p_query, null, p_filter, p_as_of, p_known_at) s;
+    end if;
+    if p_embedding is not null then
+        select array_agg(s.doc_id), array_agg(s.score) into vector_ids, vector_scores
+        from loci.similar_memories(p_namespace, p_embedding, null, p_filter, p_as_of, p_known_at) s;
+    end if;
+    select jsonb_agg(to_jsonb(e) order by e.position, e.id) into entities from loci.match_entities(p_namespace, p_query) e;
+    if 'graph' = any (p_arms) and entities is not null then
+        select array_agg(s.doc_id), array_agg(s.score), jsonb_agg(s.path) into graph_ids, graph_scores, graph_paths
+        from loci.recall_graph(p_namespace, p_query, null, p_filter, p_as_of, p_known_at) s;
+    end if;
+    return next;
+end $$;
+comment on function loci.recall_arms(text, text, real[], text[], jsonb, timestamptz, timestamptz) is 'Arms of a recall that start from the question: one row of parallel arrays, best first, null for an arm that did not take part or found nothing.';

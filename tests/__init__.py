@@ -1,0 +1,1 @@
+"""The test suite: promises, kept on a real PostgreSQL."""

@@ -1,0 +1,1 @@
+"""Promises of the REST interface, over a running service."""

@@ -1,0 +1,14 @@
+"""Names of the objects that the files declare, so that tests can be parametrised before a database exists."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+FUNCTIONS = sorted(path.stem for path in ROOT.glob("sql/functions/*.sql"))
+VIEWS = sorted(path.stem for path in ROOT.glob("sql/views/*.sql"))
+_SCHEMA = "\n".join(path.read_text() for path in sorted(ROOT.glob("migrations/schema/*.sql")))
+TABLES = sorted(set(re.findall(r"^create table loci\.(\w+)", _SCHEMA, re.MULTILINE)))
+PARTITIONS = [f"{table}_{n:02}" for table in ("memory_texts", "memory_vectors") for n in (0, 7, 15)]
+TRIGGERS = sorted(
+    name for path in ROOT.glob("sql/triggers/*.sql") for name in re.findall(r"^create or replace trigger (\w+)", path.read_text(), re.MULTILINE)
+)

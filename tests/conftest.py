@@ -1,0 +1,131 @@
+"""Fixtures: a server for the run, a clone of its template for each worker, a rolled-back transaction for each test.
+
+LOCI_TEST_URL names another server (as a superuser); LOCI_TEST_POSTGRES=16 takes the
+embedded PostgreSQL 16 instead of 18.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import psycopg
+import pytest
+from hypothesis import HealthCheck, settings
+from psycopg.rows import dict_row
+
+from tests.databases import Database, Server, running_server
+from tests.factories import World, new_world
+from tests.services import Api, Service, new_api, serve
+
+settings.register_profile("ci", max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+settings.register_profile("thorough", settings.get_profile("ci"), max_examples=500)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the run's folder; workers of pytest-xdist inherit its name."""
+    if not hasattr(config, "workerinput"):
+        os.environ["LOCI_TEST_DIR"] = tempfile.mkdtemp(prefix="loci-tests-")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Remove the run's folder; the last worker to end has stopped the server."""
+    if not hasattr(config, "workerinput"):
+        shutil.rmtree(os.environ["LOCI_TEST_DIR"], ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """Asynchronous tests run on asyncio, as the service does."""
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    """The PostgreSQL server of this run."""
+    with running_server(Path(os.environ["LOCI_TEST_DIR"])) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def database(server: Server) -> Iterator[Database]:
+    """This worker's database for tests that roll back."""
+    made = server.clone("sql")
+    yield made
+    server.drop(made)
+
+
+@pytest.fixture(scope="module")
+def own_database(server: Server) -> Iterator[Database]:
+    """A database for one module that commits."""
+    made = server.clone("own")
+    yield made
+    server.drop(made)
+
+
+@pytest.fixture
+def connection(database: Database) -> Iterator[psycopg.Connection[dict]]:
+    """A transaction as loci_app, acting for nobody yet, rolled back at the end."""
+    with psycopg.connect(database.app_url, row_factory=dict_row) as opened:
+        yield opened
+        opened.rollback()
+
+
+@pytest.fixture
+def world(connection: psycopg.Connection[dict]) -> World:
+    """A new namespace, acted in as the operator."""
+    return new_world(connection)
+
+
+@pytest.fixture
+def admin(database: Database) -> Iterator[psycopg.Connection[dict]]:
+    """A transaction as the one who migrates, rolled back at the end."""
+    with psycopg.connect(database.admin_url, row_factory=dict_row) as opened:
+        yield opened
+        opened.rollback()
+
+
+@pytest.fixture
+def owned(admin: psycopg.Connection[dict]) -> World:
+    """A new namespace in a session that can turn into the superuser's with `reset session authorization`."""
+    admin.execute("set session authorization loci_app")
+    return new_world(admin)
+
+
+@pytest.fixture(scope="session")
+def service_database(server: Server) -> Iterator[Database]:
+    """This worker's database for tests over REST."""
+    made = server.clone("api")
+    yield made
+    server.drop(made)
+
+
+@pytest.fixture(scope="session")
+def service(service_database: Database) -> Iterator[Service]:
+    """A running service with the static embeddings and no keys, as on loopback."""
+    with serve(service_database, embedding={"provider": "static"}) as running:
+        yield running
+
+
+@pytest.fixture
+def api(service: Service) -> Iterator[Api]:
+    """A client in a namespace of its own."""
+    with new_api(service) as client:
+        yield client
+
+
+@pytest.fixture
+def start_service(server: Server) -> Iterator[Callable[..., Service]]:
+    """Start further services, each over a database of its own unless one is given."""
+    with ExitStack() as stack:
+
+        def start(database: Database | None = None, **options: object) -> Service:
+            if database is None:
+                database = server.clone("svc")
+                stack.callback(server.drop, database)
+            return stack.enter_context(serve(database, **options))
+
+        yield start

@@ -1,0 +1,131 @@
+"""Databases of a test run: one server, one migrated template, clones of it."""
+
+import fcntl
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import LiteralString, cast
+
+import psycopg
+from psycopg import sql
+from sqlalchemy.engine import make_url
+
+from db.embedded import EmbeddedServer
+from db.migrate import upgrade
+
+VERSION = int(os.environ.get("LOCI_TEST_POSTGRES", "18"))
+ADMIN_URL = os.environ.get("LOCI_TEST_URL")
+PASSWORD = os.environ.get("LOCI_TEST_APP_PASSWORD", "loci")  # given to loci_app where the server asks for one
+
+
+def url_for(url: str, database: str, user: str | None = None) -> str:
+    """The same server, another database, and another user if given."""
+    parts = make_url(url).set(database=database)
+    if user is not None:
+        parts = parts.set(username=user, password=PASSWORD if ADMIN_URL else None)
+    return parts.render_as_string(hide_password=False)
+
+
+@dataclass(frozen=True)
+class Database:
+    """A migrated database: how its owner and how the service's restricted role reach it."""
+
+    name: str
+    admin_url: str
+    app_url: str
+
+    def admin(self) -> psycopg.Connection:
+        """Connect as the one who migrates; autocommit."""
+        return psycopg.connect(self.admin_url, autocommit=True)
+
+    def app(self) -> psycopg.Connection:
+        """Connect as loci_app."""
+        return psycopg.connect(self.app_url)
+
+
+@dataclass(frozen=True)
+class Server:
+    """A PostgreSQL server that the tests may make databases on."""
+
+    admin_url: str
+    run: str
+
+    def execute(self, statement: LiteralString, *names: str) -> None:
+        """Run a statement with identifiers in the maintenance database."""
+        with psycopg.connect(self.admin_url, autocommit=True) as connection:
+            connection.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))
+
+    def empty(self, name: str) -> Database:
+        """Make a database without a schema."""
+        self.execute("create database {}", name)
+        return self.reach(name)
+
+    def reach(self, name: str) -> Database:
+        """How a database is reached."""
+        return Database(name, url_for(self.admin_url, name), url_for(self.admin_url, name, "loci_app"))
+
+    def template(self) -> Database:
+        """The migrated template of this run, made by whoever asks first."""
+        name = f"{self.run}_template"
+        with psycopg.connect(self.admin_url, autocommit=True) as connection:
+            connection.execute("select pg_advisory_lock(hashtext(%s))", [name])
+            if connection.execute("select from pg_database where datname = %s", [name]).fetchone() is None:
+                database = self.empty(name)
+                upgrade(database.admin_url, app_password=PASSWORD if ADMIN_URL else None)
+        return self.reach(name)
+
+    def clone(self, label: str = "") -> Database:
+        """A fresh copy of the template, with the settings that its roles have there."""
+        template = self.template()
+        name = f"{self.run}_{label or 'clone'}_{secrets.token_hex(4)}"
+        with psycopg.connect(self.admin_url, autocommit=True) as connection:
+            connection.execute("select pg_advisory_lock(hashtext(%s))", [template.name])  # one copy at a time
+            connection.execute(
+                sql.SQL("create database {} template {}").format(sql.Identifier(name), sql.Identifier(template.name))
+            )
+        _copy_role_settings(template, self.reach(name))
+        return self.reach(name)
+
+    def drop(self, database: Database) -> None:
+        """Remove a database, whoever is connected."""
+        self.execute("drop database if exists {} with (force)", database.name)
+
+
+def _copy_role_settings(source: Database, target: Database) -> None:
+    """Give roles in `target` the settings that they have in `source`; creating from a template does not copy them."""
+    with target.admin() as connection:
+        connection.execute("select '[1]'::vector")  # loads the extension, and with it the names of its settings
+        rows = connection.execute(
+            """select r.rolname, split_part(c, '=', 1), substr(c, strpos(c, '=') + 1)
+               from pg_db_role_setting s join pg_roles r on r.oid = s.setrole
+               join pg_database d on d.oid = s.setdatabase cross join unnest(s.setconfig) c where d.datname = %s""",
+            [source.name],
+        ).fetchall()
+        for role, setting, value in rows:
+            connection.execute("select set_config(%s, %s, false)", [setting, value])
+            connection.execute(
+                sql.SQL("alter role {} in database {} set {} from current").format(
+                    sql.Identifier(role), sql.Identifier(target.name), sql.SQL(cast("LiteralString", setting))
+                )
+            )
+
+
+@contextmanager
+def running_server(folder: Path) -> Iterator[Server]:
+    """The server at LOCI_TEST_URL, or an embedded one in `folder` that all processes of the run share."""
+    run = f"loci_{folder.name[-8:].lower()}"
+    if ADMIN_URL:
+        yield Server(ADMIN_URL, run)
+        return
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        embedded = EmbeddedServer(folder, VERSION)
+    admin_url = embedded.url("postgres", "postgres")
+    with psycopg.connect(admin_url, autocommit=True) as connection:
+        connection.execute("alter system set fsync = off")  # survives a killed server, not a cut of power
+        connection.execute("select pg_reload_conf()")
+    yield Server(admin_url, run)
+    embedded.stop()

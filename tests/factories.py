@@ -1,0 +1,110 @@
+"""Worlds to test in: a namespace and short ways to write to it and to look at it."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, LiteralString
+from uuid import UUID, uuid4
+
+import psycopg
+from psycopg.types.json import Jsonb
+
+Row = dict[str, Any]
+EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
+OPERATOR = UUID(int=0)
+
+
+def day(number: float) -> datetime:
+    """A moment, counted in days from the first of January 2020."""
+    return EPOCH + timedelta(days=number)
+
+
+def stated(fields: Row) -> Row:
+    """JSON-ready copy of an item's fields."""
+    return {k: v.isoformat() if isinstance(v, datetime) else str(v) if isinstance(v, UUID) else v for k, v in fields.items()}
+
+
+def act_as(connection: psycopg.Connection[Any], agent: UUID | None) -> None:
+    """Name the agent for the rest of the transaction, as the service does after authenticating."""
+    connection.execute("select set_config('loci.agent', %s, true)", [str(agent) if agent else ""])
+
+
+def grant(admin: psycopg.Connection[Any], namespace: str, role: str, *, expires_at: datetime | None = None) -> UUID:
+    """Make an agent with a role in a namespace, past the service. Needs the migrating role."""
+    agent = uuid4()
+    admin.execute("insert into loci.agents (id, name, kind) values (%s, 'test', 'key')", [agent])
+    admin.execute(
+        "insert into loci.grants (namespace_id, agent_id, role, expires_at) select id, %s, %s, %s from loci.namespaces where name = %s",
+        [agent, role, expires_at, namespace],
+    )
+    return agent
+
+
+@dataclass(frozen=True)
+class World:
+    """A namespace inside a transaction of loci_app."""
+
+    connection: psycopg.Connection[Row]
+    name: str
+    id: int
+
+    def rows(self, statement: LiteralString, **parameters: Any) -> list[Row]:
+        """All rows of a statement; %(ns)s is the namespace's name, %(ns_id)s its number."""
+        return self.connection.execute(statement, {"ns": self.name, "ns_id": self.id, **parameters}).fetchall()
+
+    def row(self, statement: LiteralString, **parameters: Any) -> Row:
+        """The only row of a statement."""
+        (row,) = self.rows(statement, **parameters)
+        return row
+
+    def value(self, statement: LiteralString, **parameters: Any) -> Any:
+        """The only value of a statement."""
+        (value,) = self.row(statement, **parameters).values()
+        return value
+
+    def remember(self, *items: Row) -> list[Row]:
+        """Write items in one call; one outcome (ordinal, id, superseded, duplicate) each."""
+        return self.rows("select * from loci.remember(%(ns)s, %(items)s)", items=Jsonb([stated(item) for item in items]))
+
+    def write(self, content: str, **fields: Any) -> Row:
+        """Write one memory; its row, with what the write superseded and whether it was a duplicate."""
+        outcome = self.remember({"content": content, **fields})[0]
+        return {**self.get(outcome["id"]), "superseded": outcome["superseded"], "duplicate": outcome["duplicate"]}
+
+    def get(self, id: UUID) -> Row:  # noqa: A002 (the column's name)
+        """One memory, whatever its version or status."""
+        return self.row("select * from loci.get_memories(%(ns)s, %(ids)s)", ids=[id])
+
+    def change(self, id: UUID, **changes: Any) -> Row:  # noqa: A002
+        """Change what is said about a memory."""
+        return self.row("select * from loci.update_memory(%(ns)s, %(id)s, %(changes)s)", id=id, changes=Jsonb(stated(changes)))
+
+    def forget(self, id: UUID, forget: bool = True) -> Row:  # noqa: A002
+        """Forget a memory, or restore it."""
+        return self.row("select * from loci.forget_memory(%(ns)s, %(id)s, %(forget)s)", id=id, forget=forget)
+
+    def visible(self, as_of: datetime | None = None, known_at: datetime | None = None, **filters: Any) -> list[str]:
+        """Contents of what is visible at two moments, oldest row first."""
+        rows = self.rows(
+            "select content from loci.list_memories(%(ns)s, %(filters)s, 1000, null, %(as_of)s, %(known_at)s) order by cursor",
+            filters=Jsonb(stated(filters)),
+            as_of=as_of,
+            known_at=known_at,
+        )
+        return [row["content"] for row in rows]
+
+    def history(self, ref: str) -> list[Row]:
+        """Versions of a lineage, oldest first."""
+        return self.rows("select * from loci.history(%(ns)s, %(ref)s)", ref=ref)
+
+    def now(self) -> datetime:
+        """The database's clock."""
+        return self.value("select clock_timestamp()")
+
+
+def new_world(connection: psycopg.Connection[Row], language: str = "english") -> World:
+    """Make a namespace as the operator and stay in it."""
+    act_as(connection, OPERATOR)
+    name = f"world-{uuid4().hex[:12]}"
+    row = connection.execute("select loci.create_namespace(%s, null, %s) as id", [name, language]).fetchone()
+    assert row is not None
+    return World(connection, name, row["id"])

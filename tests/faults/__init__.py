@@ -1,0 +1,1 @@
+"""Concurrency, crashes and recovery."""

@@ -1,0 +1,1 @@
+"""Which index each hot function reads, by name."""

@@ -1,0 +1,126 @@
+"""Running services: uvicorn in a thread, reached over a Unix socket, with its lifespan."""
+
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import uvicorn
+from fastapi import FastAPI
+
+from service.app import create_app
+from service.settings import Settings
+from tests.databases import Database
+
+Row = dict[str, Any]
+STARTS_WITHIN = 30.0
+
+
+@dataclass(frozen=True)
+class Service:
+    """A service that listens on `socket`."""
+
+    app: FastAPI
+    socket: Path
+    database: Database
+
+    def client(self, **headers: str) -> httpx.Client:
+        """A client of its REST interface."""
+        transport = httpx.HTTPTransport(uds=str(self.socket))
+        return httpx.Client(transport=transport, base_url="http://loci/api/v1", headers=headers, timeout=60)
+
+
+@contextmanager
+def serve(database: Database, **options: Any) -> Iterator[Service]:
+    """Serve over a database until the block ends. `options` are settings; the embedding provider is none unless given."""
+    options = {"embedding": {"provider": "none"}, "pool_size": 5, **options}
+    app = create_app(Settings(_env_file=None, **options), database.app_url)
+    with tempfile.TemporaryDirectory(prefix="loci-") as folder:
+        socket = Path(folder) / "http"
+        server = uvicorn.Server(uvicorn.Config(app, uds=str(socket), log_level="error", lifespan="on"))
+        thread = threading.Thread(target=server.run, daemon=True)
+        thread.start()
+        deadline = time.monotonic() + STARTS_WITHIN
+        while not server.started:
+            if not thread.is_alive() or time.monotonic() > deadline:
+                raise RuntimeError("the service did not start")
+            time.sleep(0.01)
+        try:
+            yield Service(app, socket, database)
+        finally:
+            server.should_exit = True
+            thread.join(STARTS_WITHIN)
+
+
+@dataclass(frozen=True)
+class Api:
+    """A client whose requests go to one namespace."""
+
+    client: httpx.Client
+    namespace: str
+    service: Service
+
+    def post(self, path: str, json: Any = None, **options: Any) -> httpx.Response:
+        """POST JSON."""
+        return self.client.post(path, json=json, **options)
+
+    def get(self, path: str, **params: Any) -> httpx.Response:
+        """GET with query parameters."""
+        return self.client.get(path, params=params)
+
+    def write(self, content: str, **fields: Any) -> Row:
+        """Write a memory; the reply."""
+        return ok(self.post("/memories", {"content": content, **fields}), 201)
+
+    def recall(self, query: str, **fields: Any) -> Row:
+        """Ask; the reply."""
+        return ok(self.post("/recall", {"query": query, **fields}))
+
+    def found(self, query: str, **fields: Any) -> list[str]:
+        """Ask; contents of the results, best first."""
+        return [result["content"] for result in self.recall(query, **fields)["results"]]
+
+    def size(self) -> dict[str, int]:
+        """How much the namespace holds."""
+        row = ok(self.get(f"/namespaces/{self.namespace}"))
+        return {key: row[key] for key in ("memories", "current_memories", "entities", "edges")}
+
+
+def ok(response: httpx.Response, status: int = 200) -> Any:
+    """The body of a reply that must have this status."""
+    assert response.status_code == status, response.text
+    return response.json()
+
+
+def problem(response: httpx.Response, status: int, slug: str) -> Row:
+    """The problem document of a reply that must be this problem."""
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/problem+json"
+    body = response.json()
+    assert body["type"] == f"urn:loci:problem:{slug}", body
+    assert body["status"] == status
+    return body
+
+
+@contextmanager
+def new_api(service: Service, **headers: str) -> Iterator[Api]:
+    """A client in a new namespace."""
+    name = f"api-{uuid4().hex[:12]}"
+    with service.client(**{"X-Namespace": name, **headers}) as client:
+        ok(client.post("/namespaces", json={"name": name}), 201)
+        yield Api(client, name, service)
+
+
+def eventually(question: Any, within: float = 5.0) -> Any:
+    """Ask again and again until the answer is true, and return it."""
+    deadline = time.monotonic() + within
+    while not (answer := question()):
+        assert time.monotonic() < deadline, "it did not come true in time"
+        time.sleep(0.02)
+    return answer

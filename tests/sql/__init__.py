@@ -1,0 +1,1 @@
+"""Promises of the SQL functions, called as the restricted role."""

@@ -1,0 +1,349 @@
+"""Nobody sees or changes what they were not granted, whatever they call (rows X1, X2)."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+from psycopg import errors, sql
+from psycopg.rows import dict_row, tuple_row
+
+from db.pool import OPERATOR, make_pool, transaction
+from tests.catalogue import FUNCTIONS, PARTITIONS, TABLES, VIEWS
+from tests.databases import Database
+from tests.factories import World, act_as, grant, new_world
+
+MARKER = "zanzibar"  # stands in every secret text, and in no argument of any call
+OPEN_TABLES = {"embedding_models"}  # names of models, which are nobody's secret
+VISITORS = ["nobody", "agent without a grant", "agent with an expired grant", "analyst without a grant"]
+
+
+class Secret:
+    """A namespace with something in every table, and the ids that calls name."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        world.rows("select loci.register_model('test', 3)")
+        item = {
+            "content": "zanzibar xylophone", "lineage": "zanzibar", "category": "zanzibar", "tags": ["zanzibar"], "source": "zanzibar",
+            "session_id": "zanzibar", "metadata": {"k": "zanzibar"}, "entities": [{"name": "Xylophone", "type": "tool", "aliases": ["zanzibar"]}],
+            "edges": [{"source": "Xylophone", "type": "zanzibar", "target": "Zanzibar"}],
+        }
+        self.memory = world.write(**item)["id"]
+        child = world.write("zanzibar xylophone child", parent_id=self.memory, embedding=[1.0, 0.0, 0.0])["id"]
+        world.write("zanzibar later", lineage="zanzibar")
+        world.rows("select * from loci.link_memories(%(ns)s, %(a)s, %(b)s, 'zanzibar')", a=self.memory, b=child)
+        world.rows("select * from loci.create_key(%(ns)s, 'reader', 'zanzibar', %(id)s, sha256('k'))", id=uuid4())
+        self.entity = world.value("select id from loci.entities where namespace_id = %(ns_id)s and name = 'Xylophone'")
+        self.edge = world.value("select id from loci.edges where namespace_id = %(ns_id)s")
+
+    def argument(self, name: str, kind: str) -> Any:
+        """What to pass for an argument so that the call would find something."""
+        id_ = {"p_edge_id": self.edge, "p_entity_id": self.entity, "p_agent": uuid4(), "p_caller": None}.get(name, self.memory)
+        named: dict[str, Any] = {
+            "p_namespace": self.world.name if kind == "text" else self.world.id, "p_namespace_id": self.world.id, "p_role": "reader",
+            "p_ref": str(self.memory), "p_limit": 10, "p_embedding": [1.0, 0.0, 0.0], "p_start": ["Xylophone"], "p_strength": 0.5,
+            "p_type": "person", "p_cursor": None, "p_items": "[]", "p_entities": "[]", "p_edges": "[]", "p_changes": "{}", "p_settings": "{}", "p_filter": "{}",
+        }
+        if name in named and not kind.startswith("loci."):
+            return named[name]
+        by_type: dict[str, Any] = {"uuid": id_, "uuid[]": [id_], "text": "xylophone", "text[]": ["xylophone"], "jsonb": "{}", "integer": 1, "boolean": True}
+        return by_type.get(kind)
+
+
+@pytest.fixture(scope="module")
+def secret(own_database: Database) -> Iterator[Secret]:
+    with psycopg.connect(own_database.app_url, row_factory=dict_row) as connection:
+        made = Secret(new_world(connection))
+        connection.commit()
+        act_as(connection, UUID(int=0))
+        yield made
+
+
+@pytest.fixture(scope="module")
+def visits(own_database: Database, secret: Secret) -> Iterator[dict[str, psycopg.Connection[Any]]]:
+    """One open session for each visitor."""
+    analyst = f"loci_test_{uuid4().hex[:8]}"
+    with own_database.admin() as admin:
+        admin.execute(sql.SQL("create role {} login in role loci_analyst").format(sql.Identifier(analyst)))
+        admin.execute("insert into loci.agents (id, name, kind, database_role) values (gen_random_uuid(), 'a', 'analyst', %s)", [analyst])
+        stranger = grant(admin, "no-such-namespace", "admin")
+        late = grant(admin, secret.world.name, "admin", expires_at=datetime(2021, 1, 1, tzinfo=UTC))
+        sessions = {name: own_database.admin() for name in VISITORS}
+        for name, agent in zip(VISITORS, ["", stranger, late, UUID(int=0)], strict=True):
+            sessions[name].execute("select set_config('loci.agent', %s, false)", [str(agent)])
+            role = analyst if name.startswith("analyst") else "loci_app"
+            sessions[name].execute(sql.SQL("set session authorization {}").format(sql.Identifier(role)))
+        yield sessions
+        for session in sessions.values():
+            session.close()
+        admin.execute("delete from loci.agents where database_role = %s", [analyst])
+        admin.execute(sql.SQL("drop role {}").format(sql.Identifier(analyst)))
+
+
+@pytest.mark.parametrize("visitor", VISITORS)
+@pytest.mark.parametrize("table", [*TABLES, *PARTITIONS, *VIEWS])
+def test_a_stranger_reads_no_row_of_any_table(visits: dict[str, psycopg.Connection[Any]], visitor: str, table: str) -> None:
+    if table in OPEN_TABLES:
+        pytest.skip("holds no tenant's data")
+    try:
+        rows = visits[visitor].execute(sql.SQL("select * from loci.{}").format(sql.Identifier(table))).fetchall()
+    except errors.InsufficientPrivilege:
+        rows = []
+    assert rows == []
+
+
+def overloads(connection: psycopg.Connection[Any], function: str) -> list[tuple[list[str], list[str]]]:
+    """Names and types of the input arguments of each function of this name."""
+    rows = connection.cursor(row_factory=tuple_row).execute(
+        """select coalesce(p.proargnames[1:p.pronargs], '{}'), array(select format_type(t, null) from unnest(p.proargtypes) t)
+           from pg_proc p where p.pronamespace = 'loci'::regnamespace and p.proname = %s""",
+        [function],
+    ).fetchall()
+    return [(list(names), list(types)) for names, types in rows]
+
+
+def call(connection: psycopg.Connection[Any], secret: Secret, function: str, names: list[str], types: list[str]) -> str | None:
+    """The text of what a call returns; None if it was refused for lack of privilege. Other errors count as their message."""
+    arguments = sql.SQL(", ").join(sql.SQL("%s::{}").format(sql.SQL(kind)) for kind in types)  # type: ignore[arg-type]
+    values = [secret.argument(name, kind) for name, kind in zip(names, types, strict=True)]
+    statement = sql.SQL("select coalesce(json_agg(t)::text, '') from (select * from loci.{}({})) t").format(sql.Identifier(function), arguments)
+    try:
+        with connection.transaction(force_rollback=True):
+            row = connection.cursor(row_factory=tuple_row).execute(statement, values).fetchone()
+            assert row is not None
+            return str(row[0])
+    except errors.InsufficientPrivilege:
+        return None
+    except psycopg.Error as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("visitor", VISITORS)
+@pytest.mark.parametrize("function", [name for name in FUNCTIONS if name != "enter"])  # it authenticates; see the tests of keys
+def test_a_stranger_gets_nothing_from_any_function(
+    visits: dict[str, psycopg.Connection[Any]], secret: Secret, visitor: str, function: str
+) -> None:
+    found = overloads(visits[visitor], function)
+    answers = [call(visits[visitor], secret, function, names, types) for names, types in found]
+    in_namespace = [{"p_namespace", "p_namespace_id"} & set(names) for names, _ in found]
+    assert not any(MARKER in answer.lower() for answer in answers if answer)
+    assert [answer for answer, scoped in zip(answers, in_namespace, strict=True) if scoped and answer is not None] == []
+
+
+def test_the_calls_of_the_walk_would_have_found_something(secret: Secret) -> None:
+    readers = ["search_text", "match_entities", "get_memories", "history", "subtree", "similar_memories", "list_memories", "list_keys"]
+    answers = {
+        name: call(secret.world.connection, secret, name, *overloads(secret.world.connection, name)[0]) or "" for name in readers
+    }
+    assert [name for name, answer in answers.items() if len(answer) < 10] == []
+
+
+@pytest.mark.parametrize("visitor", ["operator", *VISITORS])
+@pytest.mark.parametrize("verb", ["insert into loci.{} default values", "delete from loci.{}", "truncate loci.{}", "lock table loci.{}"])
+@pytest.mark.parametrize("table", [*TABLES, *PARTITIONS])
+def test_nobody_but_functions_writes_a_table(visits: dict[str, psycopg.Connection[Any]], secret: Secret, table: str, verb: Any, visitor: str) -> None:
+    connection = secret.world.connection if visitor == "operator" else visits[visitor]
+    with pytest.raises(errors.InsufficientPrivilege), connection.transaction(force_rollback=True):
+        connection.execute(sql.SQL(verb).format(sql.Identifier(table)))
+
+
+@pytest.mark.parametrize("table", ["agents", "api_keys", "grants", "idempotency_keys"])
+def test_keys_and_grants_are_read_by_functions_alone(secret: Secret, table: str) -> None:
+    with pytest.raises(errors.InsufficientPrivilege), secret.world.connection.transaction(force_rollback=True):
+        secret.world.connection.execute(sql.SQL("select from loci.{}").format(sql.Identifier(table)))
+
+
+@pytest.mark.parametrize("statement", ["set role loci_owner", "set session authorization postgres", "alter role loci_app bypassrls", "create table loci.mine ()",
+                                       "alter table loci.memories disable row level security", "drop function loci.uuid7()", "select loci_migration.drop_policies()"])
+def test_the_service_cannot_rise_above_its_role(secret: Secret, statement: Any) -> None:
+    with pytest.raises(psycopg.ProgrammingError), secret.world.connection.transaction(force_rollback=True):
+        secret.world.connection.execute(statement)
+
+
+def test_row_level_security_is_enabled_and_forced_on_every_table(connection: psycopg.Connection[Any]) -> None:
+    rows = connection.execute(
+        """select relname from pg_class where relnamespace = 'loci'::regnamespace and relkind in ('r', 'p')
+           and not (relrowsecurity and relforcerowsecurity)"""
+    ).fetchall()
+    assert rows == []
+
+
+@pytest.mark.parametrize("role", ["loci_app", "loci_analyst", "loci_owner"])
+def test_no_role_of_loci_bypasses_row_level_security(connection: psycopg.Connection[Any], role: str) -> None:
+    row = connection.execute("select rolsuper, rolbypassrls, rolcreaterole, rolcreatedb from pg_roles where rolname = %s", [role]).fetchone()
+    assert row == {"rolsuper": False, "rolbypassrls": False, "rolcreaterole": False, "rolcreatedb": False}
+
+
+@pytest.mark.parametrize("role", ["loci_app", "loci_analyst"])
+@pytest.mark.parametrize(
+    ("setting", "value"), [("jit", "off"), ("hnsw.ef_search", "128"), ("hnsw.iterative_scan", "strict_order")]
+)
+def test_settings_that_plans_rest_on_hang_on_the_roles(connection: psycopg.Connection[Any], role: str, setting: str, value: str) -> None:
+    found = connection.execute(
+        """select s.setconfig from pg_db_role_setting s join pg_roles r on r.oid = s.setrole join pg_database d on d.oid = s.setdatabase
+           where r.rolname = %s and d.datname = current_database()""",
+        [role],
+    ).fetchone()
+    assert found is not None
+    assert f"{setting}={value}" in found["setconfig"]
+
+
+@pytest.mark.anyio
+async def test_a_pooled_connection_does_not_keep_the_agent_of_the_request_before(own_database: Database, secret: Secret) -> None:
+    pool = make_pool(own_database.app_url, size=1)
+    await pool.open(wait=True)
+    async with transaction(pool, key_hash=OPERATOR, namespace=secret.world.name, role="reader") as tx:
+        seen = await tx.rows("select id from loci.memories")
+    async with pool.connection() as connection:
+        left = await (await connection.execute("select id from loci.memories")).fetchall()
+        agent = await (await connection.execute("select loci.caller() as agent")).fetchone()
+    await pool.close()
+    assert seen
+    assert (left, agent) == ([], {"agent": None})
+
+
+def test_an_agent_cannot_be_told_apart_whether_a_namespace_exists(visits: dict[str, psycopg.Connection[Any]], secret: Secret) -> None:
+    visitor = visits["agent without a grant"]
+    answers = []
+    for name in (secret.world.name, "no-such-namespace"):
+        with pytest.raises(errors.InsufficientPrivilege) as raised, visitor.transaction(force_rollback=True):
+            visitor.execute("select loci.authorize(%s, 'reader')", [name])
+        answers.append(str(raised.value).replace(name, "…"))
+    assert answers[0] == answers[1]
+
+
+# Roles
+
+NEEDED = {
+    "select * from loci.get_memories(%(ns)s, '{}')": "reader",
+    "select * from loci.list_memories(%(ns)s)": "reader",
+    "select * from loci.search_text(%(ns)s, 'x')": "reader",
+    "select * from loci.similar_memories(%(ns)s, '{1,2,3}')": "reader",
+    "select * from loci.list_categories(%(ns)s)": "reader",
+    "select * from loci.match_entities(%(ns)s, 'x')": "reader",
+    "select * from loci.list_namespaces(%(ns)s)": "reader",
+    "select * from loci.remember(%(ns)s, '[]')": "writer",
+    "select * from loci.upsert_entities(%(ns)s, '[]')": "writer",
+    "select loci.touch_entities(%(ns)s, '{}')": "writer",
+    "select loci.update_namespace(%(ns)s, '{}')": "admin",
+    "select * from loci.list_keys(%(ns)s)": "admin",
+    "select * from loci.create_key(%(ns)s, 'reader', 'k', gen_random_uuid(), sha256('a'))": "admin",
+    "select loci.delete_namespace(%(ns)s)": "admin",
+}
+RANKS = ["reader", "writer", "admin"]
+
+
+@pytest.mark.parametrize("role", RANKS)
+@pytest.mark.parametrize("statement", NEEDED)
+def test_a_role_may_do_what_it_includes_and_no_more(owned: World, role: str, statement: Any) -> None:
+    owned.connection.execute("reset session authorization")
+    agent = grant(owned.connection, owned.name, role)
+    owned.connection.execute("set session authorization loci_app")
+    act_as(owned.connection, agent)
+    try:
+        owned.rows(statement)
+        allowed = True
+    except errors.InsufficientPrivilege:
+        allowed = False
+    assert allowed == (RANKS.index(role) >= RANKS.index(NEEDED[statement]))
+
+
+@pytest.mark.parametrize("statement", ["select loci.create_namespace('mine')", "select loci.register_model('m', 3)"])
+def test_an_admin_of_a_namespace_is_not_the_operator(owned: World, statement: Any) -> None:
+    owned.connection.execute("reset session authorization")
+    agent = grant(owned.connection, owned.name, "admin")
+    owned.connection.execute("set session authorization loci_app")
+    act_as(owned.connection, agent)
+    with pytest.raises(errors.InsufficientPrivilege):
+        owned.rows(statement)
+
+
+def test_a_grant_opens_one_namespace_and_no_other(owned: World) -> None:
+    other = new_world(owned.connection)
+    owned.write("mine")
+    other.write("theirs")
+    owned.connection.execute("reset session authorization")
+    agent = grant(owned.connection, owned.name, "reader")
+    owned.connection.execute("set session authorization loci_app")
+    act_as(owned.connection, agent)
+    assert owned.rows("select content from loci.memories") == [{"content": "mine"}]
+    assert owned.rows("select name from loci.list_namespaces()") == [{"name": owned.name}]
+    assert owned.visible() == ["mine"]
+
+
+def test_an_analyst_sees_in_sql_what_was_granted_and_no_more(owned: World) -> None:
+    other = new_world(owned.connection)
+    owned.write("mine")
+    other.write("theirs")
+    owned.connection.execute("reset session authorization")
+    agent = grant(owned.connection, owned.name, "reader")
+    owned.connection.execute("create role loci_test_analyst login in role loci_analyst")
+    owned.connection.execute("update loci.agents set kind = 'analyst', database_role = 'loci_test_analyst' where id = %s", [agent])
+    owned.connection.execute("set session authorization loci_test_analyst")
+    act_as(owned.connection, UUID(int=0))  # an analyst who poses as the operator gains nothing
+    assert owned.rows("select content from loci.memories") == [{"content": "mine"}]
+    assert owned.rows("select * from loci.search_text(%(ns)s, 'theirs')") == []
+    with pytest.raises(errors.InsufficientPrivilege):
+        other.visible()
+
+
+# Keys
+
+def enter(world: World, key: bytes | None, role: str | None = "reader") -> dict[str, Any]:
+    return world.row("select * from loci.enter(%(key)s, %(ns)s, %(role)s)", key=key, role=role)
+
+
+@pytest.fixture
+def key(world: World) -> tuple[UUID, bytes]:
+    """A writer's key of the world: its id and its hash."""
+    made = (uuid4(), uuid4().bytes * 2)
+    world.rows("select * from loci.create_key(%(ns)s, 'writer', 'k', %(id)s, %(hash)s)", id=made[0], hash=made[1])
+    return made
+
+
+def test_a_key_acts_as_its_own_agent(world: World, key: tuple[UUID, bytes]) -> None:
+    entered = enter(world, key[1], "writer")
+    assert entered["namespace_id"] == world.id
+    assert entered["agent_id"] != UUID(int=0)
+    assert world.value("select loci.caller()") == entered["agent_id"]
+
+
+def test_a_key_opens_its_only_namespace_when_none_is_named(world: World, key: tuple[UUID, bytes]) -> None:
+    assert world.value("select namespace_id from loci.enter(%(key)s, null, 'reader')", key=key[1]) == world.id
+
+
+def test_a_key_does_not_reach_past_its_role(world: World, key: tuple[UUID, bytes]) -> None:
+    with pytest.raises(errors.InsufficientPrivilege):
+        enter(world, key[1], "admin")
+
+
+def test_an_unknown_key_is_refused(world: World) -> None:
+    with pytest.raises(errors.InvalidAuthorizationSpecification):
+        enter(world, bytes(32))
+
+
+def test_a_revoked_key_is_refused(world: World, key: tuple[UUID, bytes]) -> None:
+    world.rows("select loci.revoke_key(%(ns)s, %(id)s)", id=key[0])
+    with pytest.raises(errors.InvalidAuthorizationSpecification):
+        enter(world, key[1])
+
+
+def test_an_expired_key_is_refused(world: World) -> None:
+    world.rows("select * from loci.create_key(%(ns)s, 'writer', 'k', %(id)s, sha256('x'), '2021-01-01')", id=uuid4())
+    with pytest.raises(errors.InvalidAuthorizationSpecification):
+        world.rows("select * from loci.enter(sha256('x'), %(ns)s, 'reader')")
+
+
+def test_a_key_of_another_namespace_cannot_be_revoked(world: World, key: tuple[UUID, bytes]) -> None:
+    other = new_world(world.connection)
+    with pytest.raises(errors.NoDataFound):
+        other.rows("select loci.revoke_key(%(ns)s, %(id)s)", id=key[0])
+
+
+def test_listed_keys_never_show_a_hash(world: World, key: tuple[UUID, bytes]) -> None:
+    (listed,) = world.rows("select * from loci.list_keys(%(ns)s)")
+    assert listed["id"] == key[0]
+    assert "hash" not in listed

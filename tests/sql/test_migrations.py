@@ -1,0 +1,95 @@
+"""Upgrades: the same end from any beginning, and nothing to do at head."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from alembic import command
+from alembic.script import ScriptDirectory
+
+from db.migrate import _config, head, upgrade
+from tests.databases import VERSION, Database, Server
+
+STRUCTURE = """
+with relation as (select c.* from pg_class c where c.relnamespace = 'loci'::regnamespace)
+select 'column', c.relname || '.' || a.attname, format_type(a.atttypid, a.atttypmod) || ' ' || a.attnotnull::text || ' ' || a.attidentity::text
+       || ' ' || a.attstorage::text || ' ' || coalesce(pg_get_expr(d.adbin, d.adrelid), '') || ' ' || coalesce(col_description(c.oid, a.attnum), '')
+from relation c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
+union all select 'relation', relname, relkind::text || ' ' || coalesce((select string_agg(a::text, ',' order by a::text) from unnest(relacl) a), '') || relrowsecurity::text || relforcerowsecurity::text
+       || coalesce(obj_description(oid, 'pg_class'), '') from relation
+union all select 'constraint', conname || conrelid::regclass::text, pg_get_constraintdef(oid) from pg_constraint where connamespace = 'loci'::regnamespace
+union all select 'index', c.relname, pg_get_indexdef(c.oid) from relation c where relkind in ('i', 'I')
+union all select 'function', p.oid::regprocedure::text, pg_get_functiondef(p.oid) || coalesce(obj_description(p.oid, 'pg_proc'), '')
+       || coalesce((select string_agg(a::text, ',' order by a::text) from unnest(p.proacl) a), '')
+       from pg_proc p where p.pronamespace in ('loci'::regnamespace, 'loci_migration'::regnamespace)
+union all select 'trigger', t.tgname || c.relname, pg_get_triggerdef(t.oid) from pg_trigger t join relation c on c.oid = t.tgrelid where not t.tgisinternal
+union all select 'policy', tablename || policyname, cmd::text || roles::text || coalesce(qual, '') || coalesce(with_check, '') from pg_policies where schemaname = 'loci'
+union all select 'setting', r.rolname, array_to_string(s.setconfig, ' ') from pg_db_role_setting s join pg_roles r on r.oid = s.setrole
+       join pg_database d on d.oid = s.setdatabase and d.datname = current_database()
+order by 1, 2, 3"""
+IDENTITY = "select c.oid, c.relfilenode, c.relname from pg_class c where c.relnamespace = 'loci'::regnamespace order by 1"
+
+
+def ask(database: Database, statement: Any) -> list[tuple[Any, ...]]:
+    with psycopg.connect(database.admin_url) as connection:
+        return connection.execute(statement).fetchall()
+
+
+@pytest.fixture
+def fresh(server: Server) -> Iterator[Database]:
+    made = server.empty(f"{server.run}_fresh")
+    yield made
+    server.drop(made)
+
+
+@pytest.fixture
+def cloned(server: Server) -> Iterator[Database]:
+    made = server.clone("migrated")
+    yield made
+    server.drop(made)
+
+
+def test_an_upgrade_at_head_changes_nothing(cloned: Database) -> None:
+    before, objects = ask(cloned, STRUCTURE), ask(cloned, IDENTITY)
+    upgrade(cloned.admin_url)
+    assert ask(cloned, STRUCTURE) == before
+    assert ask(cloned, IDENTITY) == objects
+
+
+def test_an_upgrade_from_nothing_gives_the_same_wherever_it_runs(fresh: Database, cloned: Database) -> None:
+    upgrade(fresh.admin_url)
+    assert ask(fresh, STRUCTURE) == ask(cloned, STRUCTURE)
+
+
+def test_a_downgrade_to_nothing_can_be_followed_by_an_upgrade(cloned: Database) -> None:
+    before = ask(cloned, STRUCTURE)
+    command.downgrade(_config(cloned.admin_url), "base")
+    assert ask(cloned, "select from pg_namespace where nspname like 'loci%'") == []
+    upgrade(cloned.admin_url)
+    assert ask(cloned, STRUCTURE) == before
+
+
+def test_an_upgrade_keeps_what_is_stored(cloned: Database) -> None:
+    with psycopg.connect(cloned.app_url) as connection:
+        connection.execute("select loci.enter(null, 'default', 'writer')")
+        connection.execute("""select loci.remember('default', '[{"content": "kept"}]')""")
+    upgrade(cloned.admin_url)
+    assert ask(cloned, "select content from loci.memories") == [("kept",)]
+
+
+def test_a_function_that_somebody_changed_is_put_back(cloned: Database) -> None:
+    before = ask(cloned, STRUCTURE)
+    with cloned.admin() as connection:
+        connection.execute("create or replace function loci.canonical_name(p_name text) returns text language sql immutable return 'wrong'")
+    upgrade(cloned.admin_url)
+    assert ask(cloned, STRUCTURE) == before
+
+
+def test_there_is_one_head() -> None:
+    assert ScriptDirectory.from_config(_config()).get_heads() == [head()]
+
+
+def test_the_server_is_the_version_that_was_asked_for(cloned: Database) -> None:
+    assert ask(cloned, "select current_setting('server_version_num')::int / 10000")[0][0] in {VERSION, *range(16, 30)}

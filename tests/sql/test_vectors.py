@@ -1,0 +1,220 @@
+"""The vector arm: exact in a small namespace, HNSW in a large one, filters inside (rows R1, R3, L1)."""
+
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+import psycopg
+import pytest
+from numpy.typing import NDArray
+from psycopg import errors
+from psycopg.rows import dict_row
+from psycopg.types.json import Jsonb
+
+from tests.databases import Database
+from tests.factories import OPERATOR, World, act_as, day, new_world, stated
+
+DIMENSIONS = 16
+LARGE = 6000
+Vectors = NDArray[np.float32]
+
+
+def random_vectors(count: int, seed: int) -> Vectors:
+    """Directions around 40 centres: clusters, as texts have."""
+    dice = np.random.default_rng(seed)
+    centres = dice.normal(size=(40, DIMENSIONS))
+    vectors = centres[dice.integers(0, 40, count)] + 0.6 * dice.normal(size=(count, DIMENSIONS))
+    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+
+
+def items(vectors: Vectors, **fields: Any) -> list[dict[str, Any]]:
+    return [{"content": f"m{n}", "layer": 3, "embedding": [float(x) for x in vector], **fields} for n, vector in enumerate(vectors)]
+
+
+def similar(world: World, vector: Any, limit: int | None = None, **filters: Any) -> list[tuple[UUID, float]]:
+    as_of = filters.pop("as_of", None)
+    rows = world.rows(
+        "select * from loci.similar_memories(%(ns)s, %(vector)s::real[], %(limit)s, %(filters)s, %(as_of)s)",
+        vector=[float(x) for x in vector], limit=limit, filters=Jsonb(stated(filters)), as_of=as_of,
+    )
+    return [(row["id"], row["score"]) for row in rows]
+
+
+@pytest.fixture
+def model(world: World) -> World:
+    """A world in a database with a model of 16 dimensions."""
+    world.rows("select loci.register_model('test', %(n)s)", n=DIMENSIONS)
+    return world
+
+
+def test_a_small_namespace_is_searched_exactly(model: World) -> None:
+    vectors, queries = random_vectors(400, 1), random_vectors(10, 2)
+    ids = [row["id"] for row in model.remember(*items(vectors))]
+    stored = vectors.astype(np.float16).astype(np.float64)
+    stored /= np.linalg.norm(stored, axis=1, keepdims=True)
+    expected = [[ids[n] for n in np.argsort(-(stored @ query), kind="stable")[:10]] for query in queries.astype(np.float16).astype(np.float64)]
+    assert [[id for id, _ in similar(model, query, 10)] for query in queries] == expected  # noqa: A001
+
+
+def test_the_score_is_the_cosine(model: World) -> None:
+    vectors = random_vectors(20, 3)
+    ids = [row["id"] for row in model.remember(*items(vectors))]
+    scores = dict(similar(model, 3.0 * vectors[0], 100))
+    assert [scores[id] for id in ids] == pytest.approx(list(vectors @ vectors[0]), abs=2e-3)  # noqa: A001
+
+
+@pytest.mark.parametrize("dimensions", [1, DIMENSIONS - 1, DIMENSIONS + 1])
+def test_a_question_of_a_wrong_dimension_is_refused(model: World, dimensions: int) -> None:
+    with pytest.raises(errors.InvalidParameterValue, match=f"{dimensions} dimensions; the model test has {DIMENSIONS}"):
+        similar(model, [1.0] * dimensions)
+
+
+@pytest.mark.parametrize("dimensions", [1, DIMENSIONS + 1])
+def test_a_memory_with_a_vector_of_a_wrong_dimension_is_refused_whole(model: World, dimensions: int) -> None:
+    with pytest.raises(errors.InvalidParameterValue), model.connection.transaction():
+        model.write("x", embedding=[1.0] * dimensions)
+    assert model.visible() == []
+
+
+def test_without_a_model_the_arm_finds_nothing(world: World) -> None:
+    world.write("x")
+    assert similar(world, [1.0, 2.0]) == []
+
+
+def test_a_write_with_its_own_vector_waits_in_no_queue(model: World) -> None:
+    model.remember(*items(random_vectors(2, 4)))
+    assert model.value("select count(*) from loci.embedding_queue where namespace_id = %(ns_id)s") == 0
+
+
+def test_a_write_without_a_vector_waits_in_the_queue(model: World) -> None:
+    model.remember({"content": "a"}, {"content": "b"})
+    assert model.value("select count(*) from loci.embedding_queue where namespace_id = %(ns_id)s") == 2
+
+
+def test_claimed_work_is_done_by_storing_its_vectors(model: World) -> None:
+    written = model.write("apple")
+    claimed = [row for row in model.rows("select * from loci.claim_embeddings(100)") if row["namespace_id"] == model.id]
+    assert [(row["memory_id"], row["text"]) for row in claimed] == [(written["id"], "apple")]
+    model.rows(
+        "select loci.store_embeddings(%(model)s::smallint, %(namespaces)s, %(ids)s, array[%(vector)s::halfvec])",
+        model=claimed[0]["model_id"], namespaces=[model.id], ids=[written["id"]], vector=str([1.0] * DIMENSIONS),
+    )
+    assert similar(model, [1.0] * DIMENSIONS) == [(written["id"], pytest.approx(1.0))]
+    assert model.value("select count(*) from loci.embedding_queue where namespace_id = %(ns_id)s") == 0
+
+
+def test_a_refused_text_keeps_its_reason_and_is_not_claimed_again(model: World) -> None:
+    written = model.write("apple")
+    model_id = model.value("select id from loci.embedding_models where active")
+    model.rows("select loci.refuse_embedding(%(ns_id)s, %(id)s, %(model)s::smallint, 'too rude')", id=written["id"], model=model_id)
+    assert model.value("select error from loci.embedding_queue where memory_id = %(id)s", id=written["id"]) == "too rude"
+    assert written["id"] not in [row["memory_id"] for row in model.rows("select * from loci.claim_embeddings(1000)")]
+
+
+def test_a_new_model_queues_every_memory_and_the_old_vectors_stay(model: World) -> None:
+    model.remember(*items(random_vectors(3, 5)))
+    model.rows("select loci.register_model('other', 4)")
+    assert model.value("select count(*) from loci.embedding_queue where namespace_id = %(ns_id)s") == 3
+    assert model.value("select count(*) from loci.memory_vectors where namespace_id = %(ns_id)s") == 3
+
+
+def test_going_back_to_a_model_finds_its_vectors_again(model: World) -> None:
+    vectors = random_vectors(3, 5)
+    model.remember(*items(vectors))
+    before = similar(model, vectors[0])
+    model.rows("select loci.register_model('other', 4)")
+    model.rows("select loci.register_model('test', %(n)s)", n=DIMENSIONS)
+    assert similar(model, vectors[0]) == before
+
+
+def test_a_model_does_not_change_its_dimensions(model: World) -> None:
+    with pytest.raises(errors.InvalidParameterValue, match="16 dimensions here, not 17"):
+        model.rows("select loci.register_model('test', 17)")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["select loci.register_model('x', 3)", "select * from loci.claim_embeddings(1)",
+     "select loci.store_embeddings(1::smallint, array[1], array[gen_random_uuid()], array['[1]'::halfvec])",
+     "select loci.refuse_embedding(1, gen_random_uuid(), 1::smallint, 'x')"],
+)
+def test_the_queue_is_the_operators_alone(model: World, statement: Any) -> None:
+    act_as(model.connection, UUID(int=77))
+    with pytest.raises(errors.InsufficientPrivilege):
+        model.rows(statement)
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [({}, "apple"), ({"source": "Ann"}, "Ann: apple"), ({"valid_from": "2020-03-04T12:00:00Z"}, "[4 March 2020] apple"),
+     ({"session_id": "s"}, "before two\nbefore one\napple")],
+)
+def test_the_embedded_text_says_who_when_and_what_came_before(model: World, fields: dict[str, Any], text: str) -> None:
+    model.write("before two", session_id="s")
+    model.write("before one", session_id="s")
+    written = model.write("apple", **fields)
+    texts = {row["memory_id"]: row["text"] for row in model.rows("select * from loci.claim_embeddings(1000)")}
+    assert texts[written["id"]] == text
+
+
+@pytest.mark.parametrize("share", [2, 40, 400])
+def test_a_filter_in_a_small_namespace_returns_all_there_is(model: World, share: int) -> None:
+    vectors = random_vectors(400, 6)
+    model.remember(*(item | {"category": "rare" if n % share == 0 else "common"} for n, item in enumerate(items(vectors))))
+    assert len(similar(model, vectors[3], 500, category="rare")) == 400 // share
+
+
+def test_the_past_is_searched_as_it_was(model: World) -> None:
+    vector = [1.0] * DIMENSIONS
+    old = model.write("old", lineage="l", valid_from=day(1), embedding=vector)
+    new = model.write("new", lineage="l", valid_from=day(10), embedding=vector)
+    assert [id for id, _ in similar(model, vector, as_of=day(5))] == [old["id"]]  # noqa: A001
+    assert [id for id, _ in similar(model, vector)] == [new["id"]]  # noqa: A001
+
+
+# A namespace that is large enough for the HNSW index
+
+@pytest.fixture(scope="module")
+def large(own_database: Database) -> Iterator[tuple[World, Vectors, list[UUID]]]:
+    """6,000 vectors; every 500th memory is rare, every 20th uncommon."""
+    vectors = random_vectors(LARGE, 8)
+    batch = [
+        item | {"category": "rare" if n % 500 == 0 else "common", "tags": ["uncommon"] if n % 20 == 0 else []}
+        for n, item in enumerate(items(vectors))
+    ]
+    with psycopg.connect(own_database.app_url, row_factory=dict_row, autocommit=True) as connection:
+        with connection.transaction():
+            world = new_world(connection)
+            world.rows("select loci.register_model('test', %(n)s)", n=DIMENSIONS)
+            ids = [row["id"] for start in range(0, LARGE, 1000) for row in world.remember(*batch[start : start + 1000])]
+        with own_database.admin() as owner:
+            owner.execute("analyze")
+        connection.execute("select set_config('loci.agent', %s, false)", [str(OPERATOR)])
+        yield world, vectors, ids
+
+
+def test_the_index_finds_what_the_exact_scan_finds(large: tuple[World, Vectors, list[UUID]]) -> None:
+    world, vectors, ids = large
+    queries = random_vectors(100, 9)
+    hits = 0
+    for query in queries:  # one figure over many questions
+        expected = {ids[n] for n in np.argpartition(-(vectors @ query), 10)[:10]}
+        hits += len(expected & {id for id, _ in similar(world, query, 10)})  # noqa: A001
+    assert hits / 1000 >= 0.98
+
+
+@pytest.mark.parametrize(("filters", "count"), [({"category": "rare"}, 12), ({"tags": ["uncommon"]}, 300), ({"category": "none"}, 0)])
+def test_a_filter_in_a_large_namespace_returns_all_there_is(large: tuple[World, Vectors, list[UUID]], filters: dict[str, Any], count: int) -> None:
+    world, vectors, _ = large
+    assert len(similar(world, vectors[3], 400, **filters)) == count
+
+
+def test_results_of_a_filter_in_a_large_namespace_are_the_nearest_of_those_that_pass(large: tuple[World, Vectors, list[UUID]]) -> None:
+    world, vectors, ids = large
+    query = random_vectors(1, 10)[0]
+    passing = list(range(0, LARGE, 500))
+    expected = [ids[n] for n in sorted(passing, key=lambda n: -float(vectors[n].astype(np.float16).astype(np.float64) @ query))]
+    found = [id for id, _ in similar(world, query, 12, category="rare")]  # noqa: A001
+    assert set(found) == set(expected)
+    assert found[:3] == expected[:3]
