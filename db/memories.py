@@ -99,11 +99,11 @@ async def replay_request(tx: Transaction, *, key: str, request_hash: bytes) -> R
     return await tx.row("select * from loci.replay_request(%(namespace)s, %(key)s, %(hash)s)", key=key, hash=request_hash)
 
 
-async def keep_reply(tx: Transaction, *, key: str, status: int, response: Any) -> None:
-    """Keep the reply of the request that holds an idempotency key."""
+async def keep_reply(tx: Transaction, *, key: str, status: int, response: bytes) -> None:
+    """Keep the reply, as JSON, of the request that holds an idempotency key."""
     await tx.send(
-        "select loci.keep_reply(%(namespace)s, %(key)s, %(status)s::smallint, %(response)s)",
+        "select loci.keep_reply(%(namespace)s, %(key)s, %(status)s::smallint, %(response)s::jsonb)",
         key=key,
         status=status,
-        response=Jsonb(response),
+        response=response.decode(),
     )

@@ -90,6 +90,8 @@ def _invalid(request: Request, error: Exception) -> Response:
 
 def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101
+    if isinstance(error.__cause__, LociError):  # raised while the framework read the body, and wrapped by it
+        return respond(error.__cause__, request)
     if error.status_code == HTTPStatus.BAD_REQUEST:  # the framework's answer to a body that no JSON parser takes
         expected = "must be JSON in UTF-8, nested less than a thousand levels, its integers under 4,300 digits"
         return respond(Invalid(f"the body {expected}", [FieldError("body", expected)]), request)

@@ -32,7 +32,7 @@ async def observe_edges(body: EdgeBatch, caller: CallerDependency) -> Response:
 
     async def work(tx: Transaction) -> Any:
         rows = await graph.observe_edges(tx, edges=[item.stated() for item in body.items])
-        return {"items": [_outcome(body.items[row["ordinal"]], row) for row in rows]}
+        return {"items": [_outcome(body.items[row["ordinal"] - 1], row) for row in rows]}
 
     return await caller.write(work)
 
@@ -47,7 +47,7 @@ async def list_edges(
     faded: bool = False,
     as_of: Moment | None = None,
 ) -> Response:
-    """List edges with their effective confidence; `faded` shows those that fell below the threshold instead."""
+    """List edges with their effective confidence; `faded` shows those that fell below the threshold too."""
     rows = await caller.read(
         lambda tx: graph.list_edges(tx, entity=entity, type=type, faded=faded, as_of=as_of, limit=limit + 1, cursor=cursor)
     )

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from service.cli import asking, database, demo, importing, keys, namespaces, serving
-from service.cli.shell import Commands, Defaults
+from service.cli.shell import Commands, Defaults, quiet_libraries
 
 app = typer.Typer(
     cls=Commands,
@@ -35,8 +35,9 @@ def options(
 ) -> None:
     """Memory and knowledge graph for AI agents, inside Postgres.
 
-    Without DATABASE_URL, commands use the embedded PostgreSQL in the folder .loci (LOCI_DATA_DIR) and start it if needed.
+    Without DATABASE_URL, commands use the embedded PostgreSQL in the folder .loci (LOCI_DATA_DIR); they start it if needed.
     """
+    quiet_libraries()
     context.obj = Defaults(as_json)
 
 

@@ -56,13 +56,24 @@ async def _ask(session: Session, question: Any, namespace: str) -> dict[str, Any
     finally:
         if provider is not None:
             await provider.close()
-    return {"results": answer.results, "entities": answer.entities, "skipped": answer.skipped, "took_ms": answer.took_ms}
+    return {
+        "results": answer.results,
+        "entities": answer.entities,
+        "skipped": answer.skipped,
+        "took_ms": answer.took_ms,
+    }
 
 
 def _print_results(rows: list[dict[str, Any]], *, explain: bool) -> None:
     columns = ["score", "memory", "category", "valid_from", *(["arms (rank)"] if explain else [])]
     cells = [
-        [row["score"], row["content"], row["category"], row["valid_from"], *([_arms(row["explain"])] if explain else [])]
+        [
+            row["score"],
+            row["content"],
+            row["category"],
+            row["valid_from"],
+            *([_arms(row["explain"])] if explain else []),
+        ]
         for row in rows
     ]
     print_table(columns, cells, fold="memory")
@@ -75,8 +86,12 @@ def _arms(explanation: dict[str, Any]) -> str:
 def traverse(
     context: typer.Context,
     start: Annotated[list[str], typer.Argument(metavar="START...", help="Names, aliases or ids of entities.")],
-    edge_type: Annotated[list[str] | None, typer.Option("--edge-type", "-t", help="Follow only this type; repeatable.")] = None,
-    hops: Annotated[int | None, typer.Option("--hops", min=1, max=20, help="How far; default: the namespace's setting.")] = None,
+    edge_type: Annotated[
+        list[str] | None, typer.Option("--edge-type", "-t", help="Follow only this type; repeatable.")
+    ] = None,
+    hops: Annotated[
+        int | None, typer.Option("--hops", min=1, max=20, help="How far; default: the namespace's setting.")
+    ] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="How many edges at most.")] = 100,
     min_confidence: Annotated[float | None, typer.Option(min=0, max=1, help="0 shows faded edges too.")] = None,
     as_of: AsOf = None,
@@ -89,7 +104,13 @@ def traverse(
     async def work(session: Session) -> list[dict[str, Any]]:
         async with session.transaction(namespace) as tx:
             return await graph.traverse(
-                tx, start=start, edge_types=edge_type, max_hops=hops, limit=limit, min_confidence=min_confidence, as_of=as_of
+                tx,
+                start=start,
+                edge_types=edge_type,
+                max_hops=hops,
+                limit=limit,
+                min_confidence=min_confidence,
+                as_of=as_of,
             )
 
     rows = run(work)

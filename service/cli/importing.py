@@ -29,7 +29,9 @@ def import_(
     context: typer.Context,
     file: Annotated[str, typer.Argument(metavar="FILE", help="JSON lines; - reads standard input.")],
     namespace: Namespace = "default",
-    atomic: Annotated[bool, typer.Option("--atomic", help="All or nothing: one wrong line, and nothing is written.")] = False,
+    atomic: Annotated[
+        bool, typer.Option("--atomic", help="All or nothing: one wrong line, and nothing is written.")
+    ] = False,
     batch_size: Annotated[int, typer.Option(min=1, max=10_000, help="Lines a statement.")] = 1000,
     as_json: Json = False,
 ) -> None:
@@ -54,8 +56,13 @@ def import_(
 
 
 async def _load(
-    session: Session, load: "Callable[..., Any]", stream: BinaryIO, advance: "Callable[[int, int], None]",
-    namespace: str, atomic: bool, batch_size: int,
+    session: Session,
+    load: "Callable[..., Any]",
+    stream: BinaryIO,
+    advance: "Callable[[int, int], None]",
+    namespace: str,
+    atomic: bool,
+    batch_size: int,
 ) -> "Load":
     loaded: Load = await load(
         session, stream, namespace=namespace, atomic=atomic, batch_size=batch_size, advance=advance
@@ -79,9 +86,16 @@ def _progress(size: int | None) -> "Iterator[Callable[[int, int], None]]":
     """A bar on stderr, if that is a terminal; call it with the bytes read and the lines written so far."""
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = SpinnerColumn(), BarColumn(), TextColumn("{task.fields[lines]:,} lines, {task.fields[rate]:,.0f}/s"), TimeElapsedColumn()
+    columns = (
+        SpinnerColumn(),
+        BarColumn(),
+        TextColumn("{task.fields[lines]:,} lines, {task.fields[rate]:,.0f}/s"),
+        TimeElapsedColumn(),
+    )
     started = time.perf_counter()
-    with Progress(*columns, console=console(err=True), transient=True, disable=not console(err=True).is_terminal) as bar:
+    with Progress(
+        *columns, console=console(err=True), transient=True, disable=not console(err=True).is_terminal
+    ) as bar:
         task = bar.add_task("import", total=size, lines=0, rate=0.0)
 
         def advance(read: int, lines: int) -> None:

@@ -29,7 +29,9 @@ def create(
     namespace: Namespace = "default",
     role: Annotated[Role, typer.Option(help="What the key may do there.")] = Role.writer,
     name: Annotated[str, typer.Option(help="A name to know it by.")] = "key",
-    expires: Annotated[datetime | None, typer.Option(parser=parse_time, metavar="TIME", help="When it ends; default: never.")] = None,
+    expires: Annotated[
+        datetime | None, typer.Option(parser=parse_time, metavar="TIME", help="When it ends; default: never.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Make a key and print it, this once: only its hash is stored."""
@@ -48,7 +50,9 @@ def create(
 
     row = run(work)
     if wants_json(context, as_json):
-        print_json({**row, "name": name, "namespace": namespace, "role": role.value, "expires_at": expires, "key": made.key})
+        print_json(
+            {**row, "name": name, "namespace": namespace, "role": role.value, "expires_at": expires, "key": made.key}
+        )
         return
     typer.echo(made.key)
     typer.echo(f"{role.value} in namespace {namespace}, id {made.id}. Keep it now: it cannot be shown again.", err=True)

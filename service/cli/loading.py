@@ -57,8 +57,13 @@ class Load:
 
     def counts(self) -> Row:
         """The counts and errors, for people and scripts."""
-        return {**self.written, "duplicates": self.duplicates, "superseded": self.superseded, "lines": self.lines,
-                "errors": [asdict(error) for error in sorted(self.errors, key=lambda e: e.line)]}
+        return {
+            **self.written,
+            "duplicates": self.duplicates,
+            "superseded": self.superseded,
+            "lines": self.lines,
+            "errors": [asdict(error) for error in self.errors],
+        }
 
     def add(self, kind: Kind, outcomes: list[Row]) -> None:
         """Count rows that were written."""
@@ -87,11 +92,14 @@ def parse_line(line: bytes) -> tuple[str, Row]:
         raise WrongLine("kind: must be memory, entity or edge; it is missing, and there is no content")
     if not isinstance(name, str) or name not in KINDS:
         near = get_close_matches(str(name), KINDS)
-        raise WrongLine(f"kind: must be memory, entity or edge, not {name!r}" + (f". Did you mean {near[0]}?" if near else ""))
+        raise WrongLine(
+            f"kind: must be memory, entity or edge, not {name!r}" + (f". Did you mean {near[0]}?" if near else "")
+        )
     try:
         return name, KINDS[name].model.model_validate(item).stated()
     except ValidationError as error:
-        raise WrongLine("; ".join(f"{e.field}: {e.message}" for e in field_errors(error.errors())[:3])) from None
+        found = field_errors(error.errors())[:3]
+        raise WrongLine("; ".join(e.message if e.field == "body" else f"{e.field}: {e.message}" for e in found)) from None
 
 
 class Loader:
@@ -100,13 +108,18 @@ class Loader:
     Each batch is a transaction, or with `whole` a part of that one.
     """
 
-    def __init__(self, session: Session, namespace: str, batch_size: int, whole: Transaction | None) -> None:
+    def __init__(self, session: Session, namespace: str, batch_size: int) -> None:
         self._session = session
         self._namespace = namespace
         self._size = batch_size
-        self._whole = whole
+        self.whole: Transaction | None = None
         self._waiting: dict[str, list[tuple[int, Row]]] = {name: [] for name in KINDS}
         self.load = Load()
+
+    async def enter(self) -> None:
+        """Raise what is wrong with the namespace before anything is read."""
+        async with self._session.transaction(self._namespace, "writer") as tx:
+            await tx.entered()
 
     async def take(self, line: bytes) -> None:
         """Check a line and keep it for its batch."""
@@ -126,8 +139,8 @@ class Loader:
         """Write what waits."""
         for name, kind in KINDS.items():
             items, self._waiting[name] = self._waiting[name], []
-            if items and self._whole is not None:
-                await write_or_split(self._whole, kind, items, self.load)
+            if items and self.whole is not None:
+                await write_or_split(self.whole, kind, items, self.load)
             elif items:
                 await self._write_alone(kind, items)
 
@@ -156,7 +169,12 @@ async def write_or_split(tx: Transaction, kind: Kind, items: list[tuple[int, Row
             outcomes = await kind.write(tx, [row for _, row in items])
     except psycopg.Error as error:
         known = translate(error)
-        if known is None or known.status not in CLIENT_ERRORS or known.status in NOT_THE_LINES or isinstance(error, RETRYABLE):
+        if (
+            known is None
+            or known.status not in CLIENT_ERRORS
+            or known.status in NOT_THE_LINES
+            or isinstance(error, RETRYABLE)
+        ):
             raise
         if any(e.field == "namespace" for e in known.errors):
             raise
@@ -171,12 +189,21 @@ async def write_or_split(tx: Transaction, kind: Kind, items: list[tuple[int, Row
 
 
 async def load(
-    session: Session, stream: BinaryIO, *, namespace: str, atomic: bool, batch_size: int, advance: Callable[[int, int], None]
+    session: Session,
+    stream: BinaryIO,
+    *,
+    namespace: str,
+    atomic: bool,
+    batch_size: int,
+    advance: Callable[[int, int], None],
 ) -> Load:
     """Import lines. With `atomic`, one wrong line and nothing is written."""
+    loader = Loader(session, namespace, batch_size)
     async with AsyncExitStack() as stack:
-        whole = await stack.enter_async_context(session.transaction(namespace, "writer")) if atomic else None
-        loader = Loader(session, namespace, batch_size, whole)
+        if atomic:
+            loader.whole = await stack.enter_async_context(session.transaction(namespace, "writer"))
+        else:
+            await loader.enter()
         read = 0
         for line in stream:
             await loader.take(line)
@@ -184,13 +211,8 @@ async def load(
             if loader.load.lines % batch_size == 0:
                 advance(read, loader.load.lines)
         await loader.flush()
-        if whole is None:
-            async with session.transaction(namespace, "writer") as tx:  # an empty file into an unknown namespace is an error too
-                await tx.entered()
-        elif loader.load.errors:
-            await _roll_back(whole, loader.load)
+        if atomic and loader.load.errors:
+            loader.load = Load(lines=loader.load.lines, errors=loader.load.errors)
+            raise psycopg.Rollback  # ends the transaction and goes no further
+    loader.load.errors.sort(key=lambda error: error.line)
     return loader.load
-
-
-async def _roll_back(tx: Transaction, load: Load) -> None:
-    raise NotImplementedError

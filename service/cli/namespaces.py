@@ -10,7 +10,9 @@ from service.cli.shell import Commands, Json, wants_json
 
 app = typer.Typer(cls=Commands, no_args_is_help=True, help="Create, list, show, change and delete namespaces.")
 Name = Annotated[str, typer.Argument(help="Name of the namespace.")]
-Assignments = Annotated[list[str], typer.Argument(metavar="KEY=VALUE...", help="Settings; VALUE is JSON or a word, empty: the default.")]
+Assignments = Annotated[
+    list[str], typer.Argument(metavar="KEY=VALUE...", help="Settings; VALUE is JSON or a word, empty: the default.")
+]
 PAGE = 1000
 
 
@@ -27,14 +29,18 @@ def create(
     name: Name,
     description: Annotated[str | None, typer.Option(help="What it is for.")] = None,
     language: Annotated[str, typer.Option(help="Text search configuration of PostgreSQL.")] = "english",
-    assignments: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting; repeatable.")] = None,
+    assignments: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting; repeatable.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Create a namespace."""
     from db import tenancy
     from service.schemas import NamespaceInput
 
-    wanted = NamespaceInput(name=name, description=description, language=language, settings=_settings(assignments or []))
+    wanted = NamespaceInput(
+        name=name, description=description, language=language, settings=_settings(assignments or [])
+    )
 
     async def work(session: Session) -> dict[str, Any]:
         async with session.transaction(None, None) as tx:
@@ -102,7 +108,8 @@ def delete(name: Name, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do
         row = run(lambda session: _list(session, name))[0]
         typer.confirm(
             f"Delete {name} with {row['memories']:,} memories, {row['entities']:,} entities and {row['edges']:,} edges?",
-            abort=True, err=True,
+            abort=True,
+            err=True,
         )
 
     async def work(session: Session) -> None:

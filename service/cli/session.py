@@ -26,7 +26,9 @@ class Session:
     settings: "Settings"
     pool: "Pool"
 
-    def transaction(self, namespace: str | None, role: str | None = "reader") -> "AbstractAsyncContextManager[Transaction]":
+    def transaction(
+        self, namespace: str | None, role: str | None = "reader"
+    ) -> "AbstractAsyncContextManager[Transaction]":
         """Open a transaction of the operator in a namespace; `role` None asks for no namespace."""
         from db.pool import OPERATOR, transaction
 
@@ -59,7 +61,7 @@ def reach(settings: "Settings") -> tuple[str, "EmbeddedServer | None"]:
     from db.migrate import upgrade
 
     if settings.database_url:
-        asyncio.run(_check_revision(settings.database_url))
+        asyncio.run(check_revision(settings.database_url))
         return settings.database_url, None
     joined = (settings.data_dir / "pg" / "postmaster.pid").exists()
     server = start_embedded(settings)
@@ -80,7 +82,8 @@ def start_embedded(settings: "Settings") -> "EmbeddedServer":
         return EmbeddedServer(settings.data_dir, settings.postgres_version)
     except (subprocess.SubprocessError, RuntimeError, TimeoutError) as error:
         raise Failure(
-            f"the embedded PostgreSQL does not start: {first_line(error)}", f"Its log is {settings.data_dir / 'pg' / 'log'}."
+            f"the embedded PostgreSQL does not start: {first_line(error)}",
+            f"Its log is {settings.data_dir / 'pg' / 'log'}.",
         ) from error
 
 
@@ -95,26 +98,29 @@ async def connect(url: str) -> "AsyncIterator[Connection]":
             url, autocommit=True, row_factory=dict_row, connect_timeout=CONNECT_SECONDS
         )
     except (psycopg.OperationalError, psycopg.ProgrammingError) as error:
-        raise Failure(f"cannot reach the database: {first_line(error)}", "Check DATABASE_URL, and that the server runs.") from None
+        raise Failure(
+            f"cannot reach the database: {first_line(error)}", "Check DATABASE_URL, and that the server runs."
+        ) from None
     async with connection:
         yield connection
 
 
-async def _check_revision(url: str) -> None:
-    from db.health import check_revision
+async def check_revision(url: str) -> None:
+    """Raise Failure unless the database is at the revision that this code was written for."""
+    from db import health
 
     async with connect(url) as connection:
-        check = await check_revision(connection)
+        check = await health.check_revision(connection)
     if not check.ok:
         raise Failure(f"the database is not at this version's schema: {check.detail}")
 
 
 async def _is_current(url: str) -> bool:
-    from db.health import check_revision
+    from db import health
 
     try:
         async with connect(url) as connection:
-            return (await check_revision(connection)).ok
+            return (await health.check_revision(connection)).ok
     except Failure:  # the role does not exist yet
         return False
 

@@ -48,6 +48,14 @@ class Commands(TyperGroup):
             raise typer.Exit(1) from None
 
 
+def quiet_libraries() -> None:
+    """Keep what libraries log about failures that are reported here anyway off the terminal."""
+    import logging
+
+    for name in ("psycopg", "alembic"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+
+
 def suggest(error: Exception) -> None:
     """Word the near misses of an unknown option as a question."""
     near = getattr(error, "possibilities", None)
@@ -131,5 +139,7 @@ Namespace = Annotated[str, typer.Option("--namespace", "-n", envvar="LOCI_NAMESP
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 AsOf = Annotated[
     datetime | None,
-    typer.Option("--as-of", parser=parse_time, metavar="TIME", help="Valid at this moment instead of now; UTC unless it says."),
+    typer.Option(
+        "--as-of", parser=parse_time, metavar="TIME", help="Valid at this moment instead of now; UTC unless it says."
+    ),
 ]

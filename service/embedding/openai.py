@@ -13,7 +13,7 @@ from service.settings import EmbeddingSettings
 
 ATTEMPTS = 4
 COOL_DOWN = 10.0  # seconds during which a dead endpoint is not asked by recalls
-TOO_MANY, SERVER_ERROR = 429, 500
+REFUSALS = {400, 413, 422}  # of the texts; any other error (a wrong key, a busy server) may pass
 
 
 class OpenAIProvider:
@@ -51,13 +51,12 @@ class OpenAIProvider:
             wait = 0.5 * 2**attempt * (1 + random.random())  # noqa: S311 (jitter)
             try:
                 reply = await self._client.post(self._url, json=body, timeout=timeout or self._settings.timeout)
-                if reply.status_code == TOO_MANY or reply.status_code >= SERVER_ERROR:
-                    wait = _retry_after(reply) or wait
-                    problem = f"the embedding endpoint answered {reply.status_code}"
-                elif reply.is_error:
+                if reply.status_code in REFUSALS:
                     raise RejectedText(f"the embedding endpoint answered {reply.status_code}: {reply.text[:200]}")
-                else:
-                    return _vectors(reply, len(texts))
+                if reply.is_success:
+                    return _vectors(reply, len(texts), self._dimensions)
+                wait = _retry_after(reply) or wait
+                problem = f"the embedding endpoint answered {reply.status_code}"
             except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
                 problem = f"the embedding endpoint failed: {error.__class__.__name__}: {error}"
             if attempt + 1 < attempts:
@@ -70,12 +69,14 @@ class OpenAIProvider:
         await self._client.aclose()
 
 
-def _vectors(reply: httpx.Response, count: int) -> Vectors:
+def _vectors(reply: httpx.Response, count: int, dimensions: int | None) -> Vectors:
     """The vectors of a reply in the order of the request. Raises ValueError for a reply that does not hold them."""
     data = sorted(reply.json()["data"], key=lambda item: item["index"])
     vectors = np.array([item["embedding"] for item in data], dtype=np.float32)
     if vectors.ndim != 2 or len(vectors) != count or not np.isfinite(vectors).all():  # noqa: PLR2004 (a matrix)
         raise ValueError(f"{count} vectors were asked for, and the reply holds {vectors.shape}")
+    if dimensions is not None and vectors.shape[1] != dimensions:
+        raise ValueError(f"vectors of {dimensions} dimensions were asked for, and these have {vectors.shape[1]}")
     return vectors
 
 

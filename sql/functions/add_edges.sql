@@ -5,7 +5,7 @@
 create or replace function loci.add_edges(p_namespace_id integer, p_edges jsonb, p_at timestamptz)
 returns table (ordinal integer, id uuid, created boolean)
 language plpgsql volatile set search_path = '' set plan_cache_mode = force_generic_plan
-set enable_nestloop = off  -- where there is a choice: the size of a batch is unknown to the planner
+set enable_nestloop = off set enable_seqscan = off  -- where there is a choice: the size of a batch is unknown to the planner
 as $$
 declare
     v_settings jsonb := loci.settings(p_namespace_id);

@@ -14,7 +14,7 @@ as $$
     join loci.edges e on e.namespace_id = p_namespace_id and e.id = p.id
     join loci.entities s on s.namespace_id = p_namespace_id and s.id = e.source_id
     left join loci.entities t on t.namespace_id = p_namespace_id and t.id = e.target_id
-    left join loci.observation_at(p_namespace_id, e.id, p_as_of) o on e.last_observed_at > p_as_of
+    left join lateral loci.observation_at(p_namespace_id, e.id, case when e.last_observed_at > p_as_of then p_as_of end) o on true
     cross join (select loci.settings(p_namespace_id) as settings offset 0) n
     left join loci.edge_types y on y.namespace_id = p_namespace_id and y.type = e.type
     cross join lateral (

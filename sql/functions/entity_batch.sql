@@ -5,8 +5,11 @@
 create or replace function loci.entity_batch(p_namespace_id integer, p_entities jsonb)
 returns table (ordinals integer[], id uuid, name text, canonical_name text, type text, aliases text[], description text,
                metadata jsonb, stated double precision, further integer)
-language sql stable set search_path = '' set enable_nestloop = off
+language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan
+set enable_nestloop = off set enable_seqscan = off
 as $$
+begin
+    return query
     with recursive item as materialized (
         select i.* from loci.parse_entities(p_entities) i
     ), known as materialized (
@@ -18,7 +21,7 @@ as $$
         select i.ordinal, k.id, min(i.ordinal) over (partition by i.canonical_name) as first,
                case when k.id is null then a.item end as earlier
         from item i left join known k using (canonical_name)
-        left join (select canonical_name, min(item) as item from alias group by 1) a using (canonical_name)
+        left join (select b.canonical_name, min(b.item) as item from alias b group by 1) a using (canonical_name)
     ), member as (
         select s.ordinal, coalesce(s.id::text, s.first::text) as key, s.id
         from step s where s.earlier is null or s.earlier >= s.first
@@ -44,6 +47,6 @@ as $$
            (array_agg(o.confidence order by o.nth desc) filter (where o.confidence is not null))[1],
            (count(*) - coalesce(max(o.nth) filter (where o.confidence is not null), 0))::integer
     from observed o left join named n using (key) left join described d using (key)
-    group by o.key, o.id, n.aliases, d.metadata
-$$;
+    group by o.key, o.id, n.aliases, d.metadata;
+end $$;
 comment on function loci.entity_batch(integer, jsonb) is 'Items of a write gathered by the entity they mean. Internal.';

@@ -12,7 +12,7 @@ create or replace function loci.expand_entities(
 returns table (ordinal integer, hop integer, via integer, from_id uuid, far_id uuid, id uuid, source_id uuid, type text,
                target_id uuid, literal text, confidence double precision, strength double precision, truncated text)
 language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan
-set enable_nestloop = off  -- where there is a choice: sizes of arrays are unknown to the planner
+set enable_nestloop = off set enable_seqscan = off  -- where there is a choice: sizes of arrays are unknown to the planner
 as $$
 declare
     v_settings  jsonb := loci.settings(p_namespace_id);
@@ -21,7 +21,7 @@ declare
                           where t.namespace_id = p_namespace_id and t.decay_rate is not null);
     v_threshold double precision := v_settings ->> 'edge_threshold';
     v_fan_out   integer := v_settings ->> 'fan_out';
-    v_side      integer := least(v_fan_out, p_limit);
+    v_side      integer := least(v_fan_out, p_limit + 1);
     v_deadline  timestamptz := clock_timestamp() + (v_settings ->> 'traverse_ms')::double precision * interval '1 millisecond';
     v_alive     timestamptz := case when p_min_confidence < v_threshold then '-infinity' else p_as_of end;  -- less: faded ones too
     v_frontier  uuid[] := p_ids;
@@ -45,40 +45,37 @@ begin
             v_room := greatest(2 * v_side + 3, 1.2 * (p_limit + 1 - cardinality(v_ids)));
             with near as materialized (
                 select a.* from loci.adjacent_edges(p_namespace_id, v_frontier[v_done + 1 : v_done + v_size], p_edge_types,
-                    p_direction, v_side, v_alive, p_min_confidence, p_min_strength, v_rate, v_rates, p_as_of) a
+                    p_direction, v_side, v_alive, p_min_confidence is null, coalesce(p_min_confidence, v_threshold), p_min_strength,
+                    v_rate, v_rates, p_as_of) a
                 limit v_room
             ), reached as materialized (
                 select count(*) as rows, coalesce(max(n.place), 0) as place, bool_or(n.n > v_fan_out) as more from near n
             ), fresh as (
-                select n.*, n.worth is null as past, coalesce(n.worth, (
-                           select loci.effective_confidence(
-                               o.confidence, coalesce((v_rates ->> (n.edge).type)::double precision, v_rate), o.observed_at, p_as_of)
-                           from loci.observation_at(p_namespace_id, n.id, p_as_of) o)) as value
-                from near n
+                select n.* from near n
                 where n.n <= v_side
                   and not exists (select from unnest(v_ids) s(id) where s.id = n.id)
                   and not exists (select from near t where t.id = n.id and t.place < n.place and t.n <= v_side)
             )
             select array_agg(f.edge order by f.place, f.id) as edges, array_agg(f.id order by f.place, f.id) as ids,
-                   array_agg(f.value order by f.place, f.id) as worth,
+                   array_agg(f.worth order by f.place, f.id) as worth,
                    array_agg(v_arrivals[v_done + f.place] order by f.place, f.id) as vias,
                    array_agg(f.from_id order by f.place, f.id) as froms, array_agg(f.far_id order by f.place, f.id) as far,
                    min(r.place) as place, bool_or(r.rows >= v_room) as full, bool_or(r.more) as more
             into v_step
-            from reached r
-            left join fresh f on (r.rows < v_room or f.place < r.place)
-                  and (not f.past or f.value >= coalesce(p_min_confidence, v_threshold));
-            return query
-            select (cardinality(v_ids) + u.ordinal)::integer, v_hop, u.via, u.from_id, u.far_id, u.id, u.source_id, u.type, u.target_id,
-                   u.literal, u.worth, u.strength, null::text
-            from rows from (unnest(v_step.edges), unnest(v_step.vias), unnest(v_step.froms), unnest(v_step.far), unnest(v_step.worth))
-                 with ordinality as u(
-                     namespace_id, id, source_id, type, target_id, literal, confidence, initial_confidence, strength, aspect_id,
-                     observations, first_observed_at, last_observed_at, fades_at, valid_from, valid_to, recorded_at, superseded_at,
-                     metadata, updated_at, via, from_id, far_id, worth, ordinal)
-            where cardinality(v_ids) + u.ordinal <= p_limit;
-            v_ids := v_ids || coalesce(v_step.ids, '{}');
-            v_far := v_far || coalesce(v_step.far, '{}');
+            from reached r left join fresh f on r.rows < v_room or f.place < r.place;
+            if v_step.ids[1] is not null then
+                return query
+                select (cardinality(v_ids) + u.ordinal)::integer, v_hop, u.via, u.from_id, u.far_id, u.id, u.source_id, u.type,
+                       u.target_id, u.literal, u.worth, u.strength, null::text
+                from rows from (unnest(v_step.edges), unnest(v_step.vias), unnest(v_step.froms), unnest(v_step.far), unnest(v_step.worth))
+                     with ordinality as u(
+                         namespace_id, id, source_id, type, target_id, literal, confidence, initial_confidence, strength, aspect_id,
+                         observations, first_observed_at, last_observed_at, fades_at, valid_from, valid_to, recorded_at, superseded_at,
+                         metadata, updated_at, via, from_id, far_id, worth, ordinal)
+                where cardinality(v_ids) + u.ordinal <= p_limit;
+                v_ids := v_ids || v_step.ids;
+                v_far := v_far || v_step.far;
+            end if;
             v_done := v_done + case when v_step.full then v_step.place - 1 else v_size end;
             -- As many entities as should fill the limit, going by this chunk; never more than twice as many.
             v_size := greatest(16, least(1024, 2 * v_size, v_size * 1.2 * (p_limit + 1 - cardinality(v_ids))

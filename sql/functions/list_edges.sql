@@ -1,6 +1,6 @@
 -- Edges of a namespace, of an entity or of a type, in order of discovery, a page at a time. Faded ones only when asked for
 -- (row G8); each row says whether it is. cursor, on every row, is what to send for the page that starts after it.
--- Two indexed half-queries for an entity, else edges_type or the primary key.
+-- Cost follows the page: see edge_page.
 -- Security definer: past the policies; checks the caller itself. Errors: 42501, P0002, 22023 (limit, cursor).
 create or replace function loci.list_edges(
     p_namespace text, p_entity text default null, p_type text default null, p_faded boolean default false,
@@ -16,9 +16,8 @@ declare
     v_as_of        timestamptz := coalesce(p_as_of, clock_timestamp());
     v_entity_id    uuid := (loci.resolve_entities(v_namespace_id, array_remove(array[p_entity], null), 'entity'))[1];
     v_after        uuid;
-    v_ids          uuid[];
 begin
-    if p_limit is null or p_limit not between 1 and 1000 then
+    if p_limit is null or p_limit not between 1 and 1001 then  -- a page of 1,000, and one to know whether there are more
         raise invalid_parameter_value using message = format('limit must be 1 to 1000, not %s', p_limit), column = 'limit';
     elsif not isfinite(v_as_of) then
         raise invalid_parameter_value using message = 'as_of must be a finite time', column = 'as_of';
@@ -26,25 +25,7 @@ begin
         raise invalid_parameter_value using message = 'the cursor is not one of ours', column = 'cursor';
     end if;
     v_after := coalesce(p_cursor, '00000000-0000-0000-0000-000000000000')::uuid;
-    return query
-    select r.*, r.id::text
-    from (
-        select c.id from (
-            select e.* from loci.edges e where v_entity_id is null and e.namespace_id = v_namespace_id and e.id > v_after
-            union all
-            select e.* from loci.edges e where e.namespace_id = v_namespace_id and e.source_id = v_entity_id and e.id > v_after
-            union all
-            select e.* from loci.edges e where e.namespace_id = v_namespace_id and e.target_id = v_entity_id and e.id > v_after
-                                           and e.source_id <> v_entity_id
-        ) c
-        where (p_type is null or c.type = p_type) and c.superseded_at is null
-          and c.valid_from <= v_as_of and (c.valid_to is null or c.valid_to > v_as_of) and c.first_observed_at <= v_as_of
-          and (p_faded or c.fades_at > v_as_of
-               and (c.last_observed_at <= v_as_of
-                    or (select not r.faded from loci.edge_rows(v_namespace_id, array[c.id], v_as_of) r)))
-        order by c.id limit p_limit
-    ) page
-    cross join lateral loci.edge_rows(v_namespace_id, array[page.id], v_as_of) r
-    order by r.id;
+    return query select r.*, r.id::text from loci.edge_rows(
+        v_namespace_id, loci.edge_page(v_namespace_id, v_entity_id, p_type, p_faded, v_as_of, v_after, p_limit), v_as_of) r order by r.id;
 end $$;
 comment on function loci.list_edges(text, text, text, boolean, timestamptz, integer, text) is 'Edges, oldest first, with names and effective confidence; cursor pages. Errors: 42501, P0002, 22023.';

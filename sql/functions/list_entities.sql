@@ -13,7 +13,7 @@ declare
     v_namespace_id integer := loci.authorize(p_namespace, 'reader');
     v_after        record;
 begin
-    if p_limit is null or p_limit not between 1 and 1000 then
+    if p_limit is null or p_limit not between 1 and 1001 then  -- a page of 1,000, and one to know whether there are more
         raise invalid_parameter_value using message = format('limit must be 1 to 1000, not %s', p_limit), column = 'limit';
     end if;
     begin

@@ -2,7 +2,7 @@
 -- Idempotent. Counters are locked in order of canonical_name, like everywhere. Returns how many mentions are new.
 -- Called by remember_graph; internal.
 create or replace function loci.mention_entities(p_namespace_id integer, p_mentions jsonb) returns integer
-language sql volatile set enable_nestloop = off  -- where there is a choice: the size of a batch is unknown to the planner
+language sql volatile set enable_nestloop = off set enable_seqscan = off  -- where there is a choice: the size of a batch is unknown to the planner
 as $$
     with added as (
         insert into loci.memory_mentions as m (namespace_id, memory_id, entity_id, mention_text)

@@ -10,7 +10,7 @@
 create or replace function loci.reinforce_edges(p_namespace_id integer, p_edges jsonb, p_ids uuid[], p_created boolean[], p_at timestamptz)
 returns table (ordinal integer, restored boolean)
 language plpgsql volatile set search_path = '' set plan_cache_mode = force_generic_plan
-set enable_nestloop = off  -- where there is a choice: the size of a batch is unknown to the planner
+set enable_nestloop = off set enable_seqscan = off  -- where there is a choice: the size of a batch is unknown to the planner
 as $$
 declare
     v_settings jsonb := loci.settings(p_namespace_id);
@@ -29,9 +29,9 @@ begin
     ), kept as materialized (
         select i.*, row_number() over (partition by i.edge_id, i.session_id order by i.ordinal) = 1 as first_of_session
         from item i
-        where not i.repeated and (i.created or i.memory_id is null or not exists (
-            select from loci.edge_observations o
-            where o.namespace_id = p_namespace_id and o.memory_id = i.memory_id and o.edge_id = i.edge_id))
+        where not i.repeated and (i.created or i.memory_id is null or (
+            select o.id from loci.edge_observations o  -- not `exists`: it might be hashed, and read all evidence
+            where o.namespace_id = p_namespace_id and o.memory_id = i.memory_id and o.edge_id = i.edge_id) is null)
     ), observed as (
         select k.*, e.confidence as old_confidence, e.initial_confidence, e.last_observed_at,
                (e.observations + row_number() over earlier - 1)::double precision as n, f.fresh,
@@ -41,9 +41,9 @@ begin
         join loci.edges e on e.namespace_id = p_namespace_id and e.id = k.edge_id
              and e.id = any(array(select o.edge_id from kept o where not o.created))
         cross join lateral (
-            select k.session_id is null or k.first_of_session and not exists (
-                select from loci.edge_observations o
-                where o.namespace_id = p_namespace_id and o.edge_id = k.edge_id and o.session_id = k.session_id) as fresh
+            select k.session_id is null or k.first_of_session and (
+                select o.id from loci.edge_observations o
+                where o.namespace_id = p_namespace_id and o.edge_id = k.edge_id and o.session_id = k.session_id limit 1) is null as fresh
             offset 0) f
         where not k.created
         window earlier as (partition by k.edge_id order by k.ordinal)

@@ -8,7 +8,8 @@ as $$
     from (select distinct unnest(p_names)) n(name)
     cross join lateral (
         select e.id from loci.entity_names k
-        join loci.entities e on e.namespace_id = p_namespace_id and e.id = k.entity_id
+        cross join lateral (select i.id, i.mentions from loci.entities i
+                            where i.namespace_id = p_namespace_id and i.id = k.entity_id offset 0) e
         where k.namespace_id = p_namespace_id and k.canonical_name = n.name
         order by k.is_alias, e.mentions desc, e.id limit 1) found
 $$;

@@ -8,7 +8,7 @@
 -- Indexes memory_mentions_entity, edge_observations_edge. Called by recall; internal.
 create or replace function loci.search_graph(p_namespace_id integer, p_query text, p_limit integer, p_as_of timestamptz)
 returns table (memory_id uuid, score double precision, entity_id uuid, entity text, hop integer, path text[])
-language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan set enable_nestloop = off
+language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan set enable_nestloop = off set enable_seqscan = off
 as $$
 declare
     v_documents double precision;

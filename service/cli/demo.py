@@ -1,0 +1,80 @@
+"""`loci demo`: a small world to try things on, in the namespace `default`."""
+
+import hashlib
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import orjson
+import typer
+
+from service.cli.session import Session, run
+
+if TYPE_CHECKING:
+    from db.pool import Transaction
+
+Row = dict[str, Any]
+NAMESPACE = "default"
+MARKER = "alice-location"  # a lineage of the demo; where it is, the demo is
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(demo)
+
+
+def demo() -> None:
+    """Load the demo into the namespace `default`; loading it again changes nothing."""
+    loaded = run(load_demo)
+    if loaded is None:
+        typer.echo("the demo is loaded already")
+        return
+    typer.echo(f"loaded {loaded['memories']} memories, {loaded['entities']} entities and {loaded['edges']} edges; try:")
+    for command in ('recall "technical skills" --k 3 --explain', "traverse Alice", "history alice-location"):
+        typer.echo(f"  loci {command}")
+
+
+def read_demo() -> tuple[bytes, dict[str, list[Row]]]:
+    """The content of the demo, and its lines by kind: memory, entity, edge."""
+    content = files("service").joinpath("demo.jsonl").read_bytes()
+    kinds: dict[str, list[Row]] = {"memory": [], "entity": [], "edge": []}
+    for line in content.splitlines():
+        item = orjson.loads(line)
+        kinds[item.pop("kind")].append(item)
+    return content, kinds
+
+
+async def load_demo(session: Session) -> dict[str, int] | None:
+    """Write the demo in one transaction; None when it is there already."""
+    from db import graph, memories
+
+    content, kinds = read_demo()
+    async with session.transaction(NAMESPACE, "writer") as tx:
+        # Two loaders at once take turns here: the second one waits for this key and finds it used.
+        if await memories.replay_request(tx, key="loci demo", request_hash=hashlib.sha256(content).digest()):
+            return None
+        if await memories.list_memories(tx, filters={"lineage": MARKER}, limit=1, all_versions=True):
+            return None
+        await graph.upsert_entities(tx, entities=kinds["entity"])
+        await _write_memories(tx, kinds["memory"])
+        await graph.observe_edges(tx, edges=kinds["edge"])
+        await memories.keep_reply(tx, key="loci demo", status=201, response={})
+    return {"memories": len(kinds["memory"]), "entities": len(kinds["entity"]), "edges": len(kinds["edge"])}
+
+
+async def _write_memories(tx: "Transaction", items: list[Row]) -> None:
+    """Write memories whose `parent` names a lineage: level by level, so that parents have their ids."""
+    from db import memories
+
+    ids: dict[str, str] = {}
+    while items:
+        ready = [item for item in items if item.get("parent") is None or item["parent"] in ids]
+        items = [item for item in items if item not in ready]
+        rows = [
+            {
+                **{k: v for k, v in item.items() if k != "parent"},
+                **({"parent_id": ids[item["parent"]]} if "parent" in item else {}),
+            }
+            for item in ready
+        ]
+        for item, outcome in zip(ready, await memories.remember(tx, items=rows), strict=True):
+            ids[item["lineage"]] = str(outcome["id"])

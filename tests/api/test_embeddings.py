@@ -1,0 +1,272 @@
+"""Vectors arrive in the background, and whatever the endpoint does, writes and answers go on (row L1)."""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+from service.embedding import EmbeddingError, RejectedText
+from service.embedding.openai import OpenAIProvider
+from service.settings import EmbeddingSettings
+from tests.services import Api, eventually, new_api, ok
+
+CLOSED = "http://127.0.0.1:9"  # the discard port: nobody listens
+Reply = Callable[[list[str]], tuple[int, Any, dict[str, str]]]
+
+
+def vectors(texts: list[str]) -> tuple[int, Any, dict[str, str]]:
+    """What a working endpoint of 4 dimensions answers."""
+    return 200, {"data": [{"index": n, "embedding": [1.0, float(len(text)), 0.0, 0.5]} for n, text in enumerate(texts)]}, {}
+
+
+def pending(api: Api) -> int:
+    return int(ok(api.get(f"/namespaces/{api.namespace}"))["pending_embeddings"])
+
+
+class Endpoint(ThreadingHTTPServer):
+    """An OpenAI-compatible endpoint whose replies are `answers`, one after the other, and then those that work."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.answers: list[Reply] = []
+        self.asked: list[list[str]] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Endpoint
+
+    def do_POST(self) -> None:
+        texts = json.loads(self.rfile.read(int(self.headers["content-length"])))["input"]
+        self.server.asked.append(texts)
+        status, body, headers = (self.server.answers.pop(0) if self.server.answers else vectors)(texts)
+        payload = body if isinstance(body, bytes) else json.dumps(body).encode()
+        self.send_response(status)
+        for name, value in {"content-length": str(len(payload)), **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(payload)
+
+    def log_message(self, *_: object) -> None: ...
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    server = Endpoint()
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def remote(start_service: Callable[..., Any], endpoint: Endpoint) -> Iterator[Api]:
+    """A namespace of a service that asks the endpoint."""
+    with new_api(start_service(embedding={"provider": "openai", "endpoint": endpoint.url, "dimensions": 4})) as client:
+        yield client
+
+
+@pytest.fixture
+def dead(start_service: Callable[..., Any]) -> Iterator[Api]:
+    """A namespace of a service whose endpoint is a closed port."""
+    with new_api(start_service(embedding={"provider": "openai", "endpoint": CLOSED, "dimensions": 4})) as client:
+        yield client
+
+
+def test_a_vector_is_there_within_a_second_of_the_write(api: Api) -> None:
+    api.write("warm up")
+    eventually(lambda: pending(api) == 0)
+    api.write("The dog chased the cat.")
+    eventually(lambda: "The dog chased the cat." in api.found("puppy", arms=["vector"]), within=1.0)
+
+
+def test_a_memory_is_found_by_words_at_once_whatever_the_vectors_do(dead: Api) -> None:
+    dead.write("Alice lives in Oslo")
+    assert dead.found("Alice") == ["Alice lives in Oslo"]
+
+
+def test_a_dead_endpoint_slows_no_write_and_no_answer(dead: Api) -> None:
+    started = time.monotonic()
+    ok(dead.post("/memories/batch", {"items": [{"content": f"apple {n}"} for n in range(200)]}))
+    answer = dead.recall("apple")
+    assert time.monotonic() - started < 3
+    assert len(answer["results"]) == 10
+    assert "failed" in answer["skipped"]["vector"]
+
+
+def test_a_dead_endpoint_is_not_asked_again_by_every_question(remote: Api, endpoint: Endpoint) -> None:
+    remote.write("apple")
+    eventually(lambda: pending(remote) == 0)
+    endpoint.answers = [lambda _: (500, {}, {})] * 50
+    assert "500" in remote.recall("apple")["skipped"]["vector"]
+    asked = len(endpoint.asked)
+    assert "a moment ago" in remote.recall("apple")["skipped"]["vector"]
+    assert len(endpoint.asked) == asked
+
+
+def test_vectors_of_an_endpoint_are_stored_and_searched(remote: Api, endpoint: Endpoint) -> None:
+    ok(remote.post("/memories/batch", {"items": [{"content": "x" * n} for n in (1, 5, 50)]}))
+    eventually(lambda: pending(remote) == 0)
+    assert remote.found("y" * 50, arms=["vector"])[0] == "x" * 50
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [lambda _: (429, {}, {"retry-after": "0"}), lambda _: (500, {"error": "oops"}, {}), lambda _: (503, b"", {"retry-after": "0"}), lambda _: (401, {}, {}), lambda _: (200, b"not json", {}), lambda _: (200, {"data": []}, {}),
+     lambda _: (200, {"no": "data"}, {}), lambda texts: (200, {"data": [{"index": n, "embedding": [None] * 4} for n, _ in enumerate(texts)]}, {}),
+     lambda texts: (200, {"data": [{"index": n, "embedding": "AAAA"} for n, _ in enumerate(texts)]}, {}),
+     lambda texts: (200, {"data": [{"index": n, "embedding": [1.0] * (4 + n)} for n, _ in enumerate([*texts, ""])]}, {}), lambda _: (200, [1], {}), lambda _: (200, {"data": [1]}, {})],
+    ids=["429", "500", "503", "wrong key", "no json", "empty", "other json", "null", "text", "ragged", "list", "numbers"],
+)
+def test_a_failed_batch_is_tried_again_until_its_vectors_are_there(remote: Api, endpoint: Endpoint, answer: Reply) -> None:
+    endpoint.answers = [answer]
+    remote.write("apple")
+    eventually(lambda: pending(remote) == 0, within=8)
+    assert remote.found("apple", arms=["vector"]) == ["apple"]
+
+
+def test_a_reply_of_a_wrong_dimension_stores_nothing_and_the_service_goes_on(remote: Api, endpoint: Endpoint) -> None:
+    remote.write("apple")
+    eventually(lambda: pending(remote) == 0)
+    endpoint.answers = [lambda texts: (200, {"data": [{"index": n, "embedding": [1.0] * 7} for n, _ in enumerate(texts)]}, {})] * 20
+    remote.write("pear")
+    time.sleep(0.5)
+    assert remote.found("pear", arms=["lexical"]) == ["pear"]
+    endpoint.answers = []
+    eventually(lambda: pending(remote) == 0, within=10)
+
+
+def test_a_question_whose_vector_has_a_wrong_dimension_is_answered_by_the_other_arms(remote: Api, endpoint: Endpoint) -> None:
+    remote.write("apple")
+    eventually(lambda: pending(remote) == 0)
+    endpoint.answers = [lambda _: (200, {"data": [{"index": 0, "embedding": [1.0] * 7}]}, {})]
+    answer = remote.recall("apple")
+    assert [result["content"] for result in answer["results"]] == ["apple"]
+    assert "vector" in answer["skipped"]
+
+
+def test_a_text_that_the_endpoint_rejects_is_recorded_and_costs_no_other(remote: Api, endpoint: Endpoint) -> None:
+    def refuses_bad(texts: list[str]) -> tuple[int, Any, dict[str, str]]:
+        return (400, {"error": "too rude"}, {}) if any("bad" in text for text in texts) else vectors(texts)
+
+    endpoint.answers = [refuses_bad] * 20
+    ok(remote.post("/memories/batch", {"items": [{"content": "good"}, {"content": "bad"}, {"content": "better"}]}))
+    eventually(lambda: pending(remote) == 0, within=8)
+    assert set(remote.found("anything", arms=["vector"])) == {"good", "better"}
+    with remote.service.database.admin() as admin:
+        rows = admin.execute("select error from loci.embedding_queue").fetchall()
+    assert len(rows) == 1
+    assert "too rude" in rows[0][0]
+
+
+def test_long_texts_are_cut_before_they_are_sent(remote: Api, endpoint: Endpoint) -> None:
+    remote.write("word " * 20_000)
+    eventually(lambda: pending(remote) == 0)
+    assert max(len(text) for texts in endpoint.asked for text in texts) == 30_000
+
+
+def test_changing_the_model_embeds_everything_anew(start_service: Callable[..., Any], endpoint: Endpoint, server: Any) -> None:
+    database = server.clone("models")
+    first = start_service(database, embedding={"provider": "openai", "endpoint": endpoint.url, "model": "one", "dimensions": 4})
+    with new_api(first) as api:
+        api.write("apple")
+        eventually(lambda: pending(api) == 0)
+        second = start_service(database, embedding={"provider": "openai", "endpoint": endpoint.url, "model": "two", "dimensions": 4})
+        with second.client(**{"X-Namespace": api.namespace}) as client:
+            moved = Api(client, api.namespace, second)
+            eventually(lambda: len(endpoint.asked) >= 2 and pending(moved) == 0)
+            assert moved.found("apple", arms=["vector"]) == ["apple"]
+
+
+# The provider by itself
+
+def provider(*answers: Reply, **options: Any) -> tuple[OpenAIProvider, list[httpx.Request]]:
+    """A provider whose requests are answered one after the other, then by a working endpoint."""
+    requests: list[httpx.Request] = []
+    queue = list(answers)
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        requests.append(request)
+        status, body, headers = (queue.pop(0) if queue else vectors)(json.loads(request.content)["input"])
+        return httpx.Response(status, headers=headers, content=body if isinstance(body, bytes) else json.dumps(body).encode())
+
+    settings = EmbeddingSettings(provider="openai", endpoint="http://model/v1", **options)
+    return OpenAIProvider(settings, httpx.MockTransport(handle)), requests
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("count", [1, 3, 128, 129, 300])
+async def test_texts_are_sent_in_batches_and_come_back_in_order(count: int) -> None:
+    asked, requests = provider(batch=128)
+    found = await asked.embed(["x" * n for n in range(1, count + 1)])
+    assert len(requests) == -(-count // 128)
+    assert found.shape == (count, 4)
+    assert np.linalg.norm(found, axis=1) == pytest.approx(1, abs=1e-5)
+    assert list(np.argsort(found[:, 1])) == list(range(count))
+
+
+@pytest.mark.anyio
+async def test_a_reply_out_of_order_is_put_in_order() -> None:
+    asked, _ = provider(lambda texts: (200, {"data": vectors(texts)[1]["data"][::-1]}, {}))
+    found = await asked.embed(["x", "xxxx"])
+    assert found[0, 1] < found[1, 1]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("status", "error"), [(400, RejectedText), (401, EmbeddingError), (404, EmbeddingError), (500, EmbeddingError)])
+async def test_a_waiting_question_asks_once(status: int, error: type[Exception]) -> None:
+    asked, requests = provider(*[lambda _: (status, {}, {})] * 9)
+    with pytest.raises(EmbeddingError) as raised:
+        await asked.embed(["x"], timeout=1.0)
+    assert type(raised.value) is error
+    assert len(requests) == 1
+
+
+@pytest.mark.anyio
+async def test_retry_after_is_kept_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+
+    monkeypatch.setattr("service.embedding.openai.asyncio.sleep", sleep)
+    asked, requests = provider(lambda _: (429, {}, {"retry-after": "7"}), lambda _: (503, {}, {"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}))
+    await asked.embed(["x"])
+    assert len(requests) == 3
+    assert waits[0] == 7.0
+
+
+@pytest.mark.anyio
+async def test_the_key_is_sent_as_a_bearer() -> None:
+    asked, requests = provider(api_key="secret")
+    await asked.embed(["x"])
+    assert requests[0].headers["authorization"] == "Bearer secret"
+    assert str(requests[0].url) == "http://model/v1/embeddings"
+
+
+@pytest.mark.anyio
+async def test_unasked_dimensions_are_learnt_from_a_first_vector() -> None:
+    asked, requests = provider()
+    assert await asked.dimensions() == 4
+    assert await asked.dimensions() == 4
+    assert len(requests) == 1
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("texts", [["a"], [""], ["word " * 5000], ["a", "", "b"], ["🙂", "\u0000".strip("\u0000") or " "]], ids=lambda value: str(value)[:20])
+async def test_the_static_model_gives_every_text_a_unit_vector(texts: list[str]) -> None:
+    from service.embedding.static import StaticProvider
+
+    found = await StaticProvider().embed(texts)
+    assert found.shape == (len(texts), 256)
+    assert np.linalg.norm(found, axis=1) == pytest.approx(1, abs=1e-4)

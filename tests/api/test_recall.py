@@ -1,0 +1,190 @@
+"""Recall over REST: arms alone and together, filters, times, explanations (rows R1 to R8)."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.services import Api, eventually, new_api, ok, problem
+
+SKILLS = [
+    ("Programming", None), ("Functional Programming", "Programming"), ("experienced with Haskell", "Functional Programming"),
+    ("has used Erlang", "Functional Programming"), ("gave a talk on monads", "experienced with Haskell"),
+]
+
+
+def embedded(api: Api) -> bool:
+    return ok(api.get(f"/namespaces/{api.namespace}"))["pending_embeddings"] == 0
+
+
+@pytest.fixture
+def skills(api: Api) -> dict[str, str]:
+    """A hierarchy whose members share no word with each other."""
+    ids: dict[str, str] = {}
+    for content, parent in SKILLS:
+        ids[content] = api.write(content, parent_id=ids[parent] if parent else None)["id"]
+    return ids
+
+
+def test_the_hierarchy_finds_parent_siblings_and_children_of_a_hit(api: Api, skills: dict[str, str]) -> None:
+    answer = api.recall("Haskell", arms=["lexical", "hierarchy"], explain=True)
+    by_content = {result["content"]: result["explain"]["arms"] for result in answer["results"]}
+    assert set(by_content) == {"experienced with Haskell", "Functional Programming", "has used Erlang", "gave a talk on monads"}
+    relations = {content: arms["hierarchy"]["path"]["relation"] for content, arms in by_content.items() if "hierarchy" in arms}
+    assert relations == {"Functional Programming": "parent", "has used Erlang": "sibling", "gave a talk on monads": "child"}
+
+
+def test_technical_skills_are_found_though_only_one_of_them_is_near_the_question(api: Api, skills: dict[str, str]) -> None:
+    eventually(lambda: embedded(api))
+    found = api.found("technical skills: what languages is she experienced with?")
+    assert found[0] == "experienced with Haskell"
+    assert {"Functional Programming", "has used Erlang", "gave a talk on monads"} <= set(found)
+
+
+def test_a_link_leads_to_what_the_words_do_not(api: Api) -> None:
+    a, b = api.write("Alice moved to Oslo")["id"], api.write("the flat has four rooms")["id"]
+    api.post(f"/memories/{a}/links", {"target_id": b, "type": "is_about", "strength": 0.9})
+    (_, linked) = api.recall("Oslo", arms=["lexical", "hierarchy"], explain=True)["results"]
+    assert (linked["content"], linked["explain"]["arms"]["hierarchy"]["path"]["relation"]) == ("the flat has four rooms", "is_about")
+
+
+def test_the_vector_arm_finds_a_meaning_without_a_common_word(api: Api) -> None:
+    api.write("The dog chased the cat through the garden.")
+    api.write("Quarterly revenue grew by nine percent.")
+    eventually(lambda: embedded(api))
+    assert api.found("puppy and kitten outdoors", arms=["lexical"]) == []
+    assert api.found("puppy and kitten outdoors", arms=["vector"])[0] == "The dog chased the cat through the garden."
+
+
+def test_the_graph_arm_finds_what_is_connected_to_a_name(api: Api) -> None:
+    api.write("Bob likes tea", entities=[{"name": "Bob"}])
+    api.write("the rocket has three stages", entities=[{"name": "RockBot"}])
+    api.post("/edges", {"source": "Bob", "type": "works_on", "target": "RockBot"})
+    answer = api.recall("Who is Bob?", arms=["graph"], explain=True)
+    assert {"Bob likes tea", "the rocket has three stages"} == {result["content"] for result in answer["results"]}
+    assert [entity["name"] for entity in answer["entities"]] == ["Bob"]
+    assert all(result["explain"]["arms"]["graph"]["path"] for result in answer["results"])
+
+
+@pytest.mark.parametrize("arm", ["lexical", "vector", "graph", "hierarchy"])
+def test_each_arm_works_alone(api: Api, arm: str) -> None:
+    api.write("Alice lives in Oslo", entities=[{"name": "Alice"}])
+    eventually(lambda: embedded(api))
+    answer = api.recall("Alice", arms=[arm], explain=True)
+    assert answer["skipped"] == {}
+    assert {name for result in answer["results"] for name in result["explain"]["arms"]} <= {arm}
+    assert bool(answer["results"]) == (arm != "hierarchy")  # which needs a hit of another arm to start from
+
+
+def test_the_explanation_holds_rank_score_and_weight_of_every_arm(api: Api) -> None:
+    api.write("Alice lives in Oslo")
+    eventually(lambda: embedded(api))
+    (result,) = api.recall("Where does Alice live?", explain=True, weights={"lexical": 2.0, "vector": 1.0}, rrf_k=60)["results"]
+    assert (result["explain"]["fusion"], result["explain"]["rrf_k"]) == ("rrf", 60)
+    arms = result["explain"]["arms"]
+    assert {"lexical", "vector"} <= set(arms)
+    assert {name: (arms[name]["rank"], arms[name]["weight"]) for name in ("lexical", "vector")} == {"lexical": (1, 2.0), "vector": (1, 1.0)}
+    assert result["score"] == pytest.approx(sum(arm["weight"] / (60 + arm["rank"]) for arm in arms.values()))
+
+
+def test_there_is_no_explanation_unless_it_is_asked_for(api: Api) -> None:
+    api.write("Alice lives in Oslo")
+    assert "explain" not in api.recall("Alice")["results"][0]
+
+
+def test_a_weight_of_nought_silences_an_arm(api: Api) -> None:
+    api.write("Alice lives in Oslo")
+    assert api.recall("Alice", arms=["lexical"], weights={"lexical": 0})["results"][0]["score"] == 0
+
+
+@pytest.mark.parametrize("fusion", ["rrf", "relative_score"])
+@pytest.mark.parametrize("k", [1, 3, 10])
+def test_at_most_k_results_best_first(api: Api, fusion: str, k: int) -> None:
+    api.post("/memories/batch", {"items": [{"content": f"apple {'pear ' * n}"} for n in range(8)]})
+    scores = [result["score"] for result in api.recall("apple", k=k, fusion=fusion, arms=["lexical"])["results"]]
+    assert len(scores) == min(k, 8)
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_the_same_question_has_the_same_answer(api: Api) -> None:
+    api.post("/memories/batch", {"items": [{"content": f"apple {n}", "session_id": "s"} for n in range(30)]})
+    eventually(lambda: embedded(api))
+    assert len({tuple(api.found("apple")) for _ in range(5)}) == 1
+
+
+@pytest.mark.parametrize(
+    ("filters", "found"),
+    [({"category": "a"}, {"apple a"}), ({"tags": ["t"]}, {"apple b"}), ({"layers": [3]}, {"apple b"}), ({"session_id": "s"}, {"apple a"}),
+     ({"metadata": {"k": 1}}, {"apple b"}), ({"source": "Ann"}, {"apple a"}), ({"valid_before": "2021-01-01T00:00:00Z"}, {"apple a"}), ({"entity": "Zeus"}, {"apple b"})],
+    ids=str,
+)
+def test_filters_hold_in_every_arm(api: Api, filters: dict[str, Any], found: set[str]) -> None:
+    a = api.write("apple a", category="a/b", session_id="s", source="Ann", valid_from="2020-01-01T00:00:00Z")["id"]
+    api.write("apple b", tags=["t"], layer=3, metadata={"k": 1}, parent_id=a, entities=[{"name": "Zeus"}])
+    eventually(lambda: embedded(api))
+    assert set(api.found("apple Zeus", filters=filters)) == found
+
+
+def test_the_subtree_filter_takes_the_node_and_all_below(api: Api, skills: dict[str, str]) -> None:
+    eventually(lambda: embedded(api))
+    found = api.found("programming Haskell Erlang monads", filters={"under": skills["experienced with Haskell"]})
+    assert set(found) == {"experienced with Haskell", "gave a talk on monads"}
+
+
+@pytest.mark.parametrize(("as_of", "found"), [("2019-01-01T00:00:00Z", []), ("2020-06-01T00:00:00Z", ["Alice lives in Oslo"]), ("2021-06-01T00:00:00Z", ["Alice lives in Paris"]),
+                                              (None, ["Alice lives in Paris"])])
+def test_recall_excludes_what_was_not_valid_at_as_of(api: Api, as_of: str | None, found: list[str]) -> None:
+    api.write("Alice lives in Oslo", lineage="city", valid_from="2020-01-01T00:00:00Z")
+    api.write("Alice lives in Paris", lineage="city", valid_from="2021-01-01T00:00:00Z")
+    eventually(lambda: embedded(api))
+    assert api.found("Where does Alice live?", as_of=as_of) == found
+
+
+def test_recall_known_at_an_earlier_moment_answers_with_the_old_belief(api: Api) -> None:
+    first = api.write("Alice lives in Oslo", lineage="city", valid_from="2020-01-01T00:00:00Z")
+    api.write("Alice lives in Paris", lineage="city", valid_from="2020-01-01T00:00:00Z")
+    assert api.found("Where does Alice live?", known_at=first["recorded_at"]) == ["Alice lives in Oslo"]
+
+
+def test_a_hit_lends_score_to_its_neighbours_in_the_session(api: Api) -> None:
+    turns = ["Where did you go last summer?", "Norway.", "Nice!", "Who came along?", "Nobody."]
+    api.post("/memories/batch", {"items": [{"content": turn, "session_id": "s", "layer": 3, "valid_from": f"2020-01-01T00:0{n}:00Z"} for n, turn in enumerate(turns)]})
+    assert api.found("summer", arms=["lexical"])[:2] == ["Where did you go last summer?", "Norway."]
+
+
+@pytest.mark.parametrize("query", ["?", "the of and", "🙂", "a" * 5000, "' or 1=1 --", "SELECT * FROM loci.memories"])
+def test_any_question_has_an_answer(api: Api, query: str) -> None:
+    api.write("Alice lives in Oslo")
+    assert isinstance(api.recall(query)["results"], list)
+
+
+def test_a_question_with_its_own_vector_needs_no_provider(api: Api) -> None:
+    api.write("Alice lives in Oslo")
+    eventually(lambda: embedded(api))
+    assert api.found("nonsense", arms=["vector"], embedding=[0.1] * 256) == ["Alice lives in Oslo"]
+
+
+def test_an_empty_namespace_answers_with_nothing(api: Api) -> None:
+    assert api.recall("Alice")["results"] == []
+
+
+# Without a model
+
+@pytest.fixture
+def plain(start_service: Callable[..., Any]) -> Iterator[Api]:
+    """A namespace of a service without embeddings."""
+    with new_api(start_service(embedding={"provider": "none"})) as client:
+        yield client
+
+
+def test_without_a_model_the_other_arms_answer_with_no_error(plain: Api) -> None:
+    plain.write("Alice lives in Oslo", entities=[{"name": "Alice"}])
+    answer = plain.recall("Alice")
+    assert [result["content"] for result in answer["results"]] == ["Alice lives in Oslo"]
+    assert "vector" in answer["skipped"]
+
+
+def test_without_a_model_a_vector_of_ones_own_is_refused_by_name(plain: Api) -> None:
+    body = problem(plain.post("/memories", {"content": "x", "embedding": [1.0]}), 422, "invalid-request")
+    assert body["errors"][0]["field"] == "embedding"
+    assert plain.size()["memories"] == 0
