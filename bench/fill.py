@@ -17,7 +17,7 @@ from service.worker import Worker, register
 STATEMENT = 1000  # memories a statement, as an import writes them
 
 ADD = """
-insert into loci.memories (namespace_id, id, lineage, lineage_id, content, content_hash, source, session_id,
+insert into loci_data.memories (namespace_id, id, lineage, lineage_id, content, content_hash, source, session_id,
                            valid_from, recorded_at, believed_at, last_observed_at, updated_at)
 select s.namespace_id, s.id, s.id::text, s.id, s.content, loci.content_hash(s.content), s.source, s.session_id,
        coalesce(s.said_at, s.at), s.at, s.at, s.at, s.at
@@ -28,7 +28,7 @@ from (select n.*, loci.uuid7() as id, now() as at from staged n where n.place >=
 def namespace(connection: Connection[Any], name: str) -> int:
     """The number of a namespace, made if it is missing."""
     row = connection.execute(
-        "insert into loci.namespaces (name) values (%s) on conflict (name) do update set name = excluded.name returning id", [name]
+        "insert into loci_data.namespaces (name) values (%s) on conflict (name) do update set name = excluded.name returning id", [name]
     ).fetchone()
     assert row is not None
     return int(row[0])
@@ -36,7 +36,7 @@ def namespace(connection: Connection[Any], name: str) -> int:
 
 def holds(connection: Connection[Any], namespace_id: int, count: int) -> bool:
     """Whether an earlier run filled a namespace."""
-    row = connection.execute("select count(*) from loci.memories where namespace_id = %s", [namespace_id]).fetchone()
+    row = connection.execute("select count(*) from loci_data.memories where namespace_id = %s", [namespace_id]).fetchone()
     return row is not None and row[0] >= count
 
 
@@ -58,9 +58,9 @@ def add(
         connection.execute("analyze staged")
         for first in range(0, len(memories), STATEMENT):
             connection.execute(ADD, {"first": first, "last": first + STATEMENT})
-        connection.execute("delete from loci.embedding_queue")
+        connection.execute("delete from loci_data.embedding_queue")
         if not names:
-            connection.execute("delete from loci.name_queue")
+            connection.execute("delete from loci_data.name_queue")
 
 
 def model(database: Database) -> None:
@@ -76,7 +76,7 @@ def model(database: Database) -> None:
 def vectors(connection: Connection[Any], namespaces: Sequence[int], ids: Sequence[Any], embeddings: NDArray[np.float32]) -> None:
     """Write vectors of the active model by COPY; a large number with its index dropped before and built afterwards."""
     number, index = connection.execute(
-        "select id, 'loci.memory_vectors_hnsw_' || id from loci.embedding_models where active"
+        "select id, 'loci_data.memory_vectors_hnsw_' || id from loci_data.embedding_models where active"
     ).fetchone() or (0, "")
     with connection.transaction():
         bulk = len(ids) > 10_000
@@ -87,7 +87,7 @@ def vectors(connection: Connection[Any], namespaces: Sequence[int], ids: Sequenc
             connection.execute(b"drop index " + index.encode())
             connection.execute("set local maintenance_work_mem = '1GB'")
         with connection.cursor().copy(
-            "copy loci.memory_vectors (namespace_id, memory_id, model_id, embedding) from stdin with (format binary)"
+            "copy loci_data.memory_vectors (namespace_id, memory_id, model_id, embedding) from stdin with (format binary)"
         ) as copy:
             copy.set_types(["int4", "uuid", "int2", "halfvec"])
             for owner, memory, vector in zip(namespaces, ids, embeddings.astype(np.float16), strict=True):
@@ -102,7 +102,7 @@ def settle(connection: Connection[Any]) -> None:
         pass
     for table in (b"memories", b"memory_texts", b"postings", b"corpus_counts", b"memory_vectors", b"entity_names",
                   b"memory_mentions", b"embedding_queue", b"name_queue", b"lineages", b"namespaces"):
-        connection.execute(b"vacuum analyze loci." + table)
+        connection.execute(b"vacuum analyze loci_data." + table)
     connection.execute("checkpoint")
 
 

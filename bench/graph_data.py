@@ -20,7 +20,7 @@ with numbered as (
 ), named as (
     select i, case i %% 3 when 0 then word when 1 then word || ' project' else 'the ' || word || ' team' end as name from numbered
 )
-insert into loci.entities (namespace_id, id, name, canonical_name, type, aliases, mentions, created_at, updated_at)
+insert into loci_data.entities (namespace_id, id, name, canonical_name, type, aliases, mentions, created_at, updated_at)
 select %(namespace)s, (lpad(to_hex(1700000000000 + i), 12, '0') || '70008000' || lpad(to_hex(i), 12, '0'))::uuid,
        initcap(name), name, (array['person', 'project', 'tool', 'topic'])[1 + i %% 4],
        case when i %% 10 = 0 then array['alias ' || i] else '{}' end, 1 + i %% 20, %(at)s, %(at)s
@@ -49,7 +49,7 @@ with numbered as (
            %(at)s::timestamptz - (c %% 100) * interval '24 hours' as observed_at
     from turned
 ), written as (
-    insert into loci.edges (namespace_id, id, source_id, type, target_id, confidence, initial_confidence, strength,
+    insert into loci_data.edges (namespace_id, id, source_id, type, target_id, confidence, initial_confidence, strength,
                             first_observed_at, last_observed_at, fades_at, valid_from, recorded_at, updated_at)
     select %(namespace)s, id, source_id, type, target_id, confidence, confidence, strength, observed_at, observed_at,
            loci.fades_at(confidence, 0.01, observed_at, 0.1), observed_at, %(at)s, %(at)s
@@ -57,7 +57,7 @@ with numbered as (
     on conflict do nothing
     returning namespace_id, id, first_observed_at, confidence, recorded_at
 )
-insert into loci.edge_observations (namespace_id, id, edge_id, session_id, observed_at, confidence, restored, recorded_at)
+insert into loci_data.edge_observations (namespace_id, id, edge_id, session_id, observed_at, confidence, restored, recorded_at)
 select namespace_id, id, id, 'session', first_observed_at, confidence, true, recorded_at from written
 """
 
@@ -77,7 +77,7 @@ def load(
     are dropped, so there may be a few fewer edges than asked for. Edges were last observed in the 100 days before `at`.
     """
     with connection.transaction():
-        row = connection.execute("insert into loci.namespaces (name) values (%s) returning id", [namespace]).fetchone()
+        row = connection.execute("insert into loci_data.namespaces (name) values (%s) returning id", [namespace]).fetchone()
         assert row is not None
         values = {
             "namespace": row[0],
@@ -92,5 +92,5 @@ def load(
         connection.execute("set local session_replication_role = replica")  # no foreign key checks: the data is ours
         connection.execute(EDGES, values)
     for table in (b"entities", b"entity_names", b"edges", b"edge_observations"):
-        connection.execute(b"vacuum analyze loci." + table if connection.autocommit else b"analyze loci." + table)
+        connection.execute(b"vacuum analyze loci_data." + table if connection.autocommit else b"analyze loci_data." + table)
     return int(row[0])

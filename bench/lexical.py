@@ -21,7 +21,7 @@ from bench.measure import Figure, Options, interleaved, options, report, within
 
 FLOOR = """
 with block as materialized (
-    select entries, sum(size) over (partition by term) as df from loci.postings
+    select entries, sum(size) over (partition by term) as df from loci_data.postings
     where namespace_id = %(ns)s and term = any (array(
         select hashtextextended(u.lexeme, 0) from unnest(to_tsvector('pg_catalog.english', %(query)s)) u))
 ), entry as (
@@ -30,7 +30,7 @@ with block as materialized (
     select entry >> 23 as doc_id, sum(weight / (1 + (0.3 + %(slope)s * (entry & 32767)) / (entry >> 15 & 255))) as score
     from entry group by 1 order by score desc, doc_id limit 100
 )
-select m.id, b.score from best b join loci.memories m on m.namespace_id = %(ns)s and m.doc_id = b.doc_id order by b.score desc
+select m.id, b.score from best b join loci_data.memories m on m.namespace_id = %(ns)s and m.doc_id = b.doc_id order by b.score desc
 """
 ARM = "select id, score from loci.search_text(%s, %s)"
 
@@ -41,7 +41,7 @@ class Exhaustive:
     def __init__(self, connection: Connection[Any], namespace_id: int) -> None:
         rows = connection.execute(
             """select dense_rank() over (order by memory_id) - 1, u.lexeme, cardinality(u.positions)
-               from loci.memory_texts t cross join lateral unnest(t.document) u where t.namespace_id = %s""",
+               from loci_data.memory_texts t cross join lateral unnest(t.document) u where t.namespace_id = %s""",
             [namespace_id],
         ).fetchall()
         numbers: dict[str, int] = {}
@@ -52,15 +52,17 @@ class Exhaustive:
         self._starts = np.searchsorted(terms[order], np.arange(len(numbers) + 1))
         self._numbers = numbers
         self._lengths = np.bincount(self._documents, weights=self._frequencies)
+        texts = connection.execute("select count(*) from loci_data.memory_texts where namespace_id = %s", [namespace_id]).fetchone()
+        self._texts = int(texts[0]) if texts else 0  # some hold stop words only
 
     def scores(self, lexemes: Sequence[str]) -> np.ndarray[Any, np.dtype[np.float64]]:
         """The score of every document."""
         total = np.zeros(len(self._lengths))
-        norm = 1.2 * (0.25 + 0.75 * self._lengths / self._lengths.mean())
+        norm = 1.2 * (0.25 + 0.75 * self._lengths * self._texts / self._lengths.sum())
         for number in (self._numbers[lexeme] for lexeme in lexemes if lexeme in self._numbers):
             span = slice(self._starts[number], self._starts[number + 1])
             documents, frequencies = self._documents[span], self._frequencies[span]
-            idf = np.log(1 + (len(total) - len(documents) + 0.5) / (len(documents) + 0.5))
+            idf = np.log(1 + (self._texts - len(documents) + 0.5) / (len(documents) + 0.5))
             total[documents] += idf * frequencies * 2.2 / (frequencies + norm[documents])
         return total
 
@@ -90,7 +92,7 @@ def work(base: Database, name: str, texts: list[str], questions: list[str], p50:
             fill.add(owner, [(number, text) for text in texts])
             fill.settle(owner)
         documents, terms = owner.execute(
-            "select sum(documents)::float, sum(terms)::float from loci.corpus_counts where namespace_id = %s", [number]
+            "select sum(documents)::float, sum(terms)::float from loci_data.corpus_counts where namespace_id = %s", [number]
         ).fetchone() or (1, 1)
         values = {"ns": number, "documents": documents, "slope": 0.9 * documents / terms}
         times = interleaved(

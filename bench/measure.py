@@ -28,13 +28,13 @@ class Options:
         return full // 10 if self.quick else full
 
 
-def options(description: str | None) -> Options:
+def options(description: str | None, arguments: Sequence[str] | None = None) -> Options:
     """Read the options that every benchmark takes."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=DATA, help="folder of question sets; without it texts are generated")
     parser.add_argument("--folder", type=Path, help="keep the database here and use it again; default: a temporary folder")
     parser.add_argument("--quick", action="store_true", help="a tenth of the rows")
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     return Options(given.data if given.data.is_dir() else None, given.folder, given.quick)
 
 

@@ -48,7 +48,7 @@ async def queue(connection: Connection) -> Queue:
         row = await (
             await connection.execute(
                 """select count(*) filter (where error is null) as waiting, count(*) filter (where error is not null) as refused,
-                   min(enqueued_at) filter (where error is null) as oldest from loci.embedding_queue"""
+                   min(enqueued_at) filter (where error is null) as oldest from loci_data.embedding_queue"""
             )
         ).fetchone()
     assert row is not None  # noqa: S101 (an aggregate)

@@ -23,7 +23,7 @@ async def check_role(connection: Connection) -> Check:
         await connection.execute(
             """select session_user::text as name,
                       bool_or(r.rolsuper) as superuser, bool_or(r.rolbypassrls) as bypass,
-                      exists (select from pg_class c where c.relnamespace = to_regnamespace('loci')
+                      exists (select from pg_class c where c.relnamespace = to_regnamespace('loci_data')
                               and c.relkind in ('r', 'p', 'v') and pg_has_role(session_user, c.relowner, 'member')) as owner
                from pg_roles r where pg_has_role(session_user, r.oid, 'member') or r.rolname = current_user"""
         )
@@ -50,7 +50,7 @@ async def check_indexes(connection: Connection) -> Check:
     rows = await (
         await connection.execute(
             """select c.relname from pg_index i join pg_class c on c.oid = i.indexrelid
-               where c.relnamespace = to_regnamespace('loci') and not (i.indisvalid and i.indisready) order by 1"""
+               where c.relnamespace = to_regnamespace('loci_data') and not (i.indisvalid and i.indisready) order by 1"""
         )
     ).fetchall()
     names = ", ".join(row["relname"] for row in rows)

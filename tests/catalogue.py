@@ -7,8 +7,9 @@ ROOT = Path(__file__).parents[1]
 FUNCTIONS = sorted(path.stem for path in ROOT.glob("sql/functions/*.sql"))
 VIEWS = sorted(path.stem for path in ROOT.glob("sql/views/*.sql"))
 _SCHEMA = "\n".join(path.read_text() for path in sorted(ROOT.glob("migrations/schema/*.sql")))
-TABLES = sorted(set(re.findall(r"^create table loci\.(\w+)", _SCHEMA, re.MULTILINE)))
-PARTITIONS = [f"{table}_{n:02}" for table in ("memory_texts", "memory_vectors") for n in (0, 7, 15)]
+TABLES = sorted(set(re.findall(r"^create table loci_data\.(\w+)", _SCHEMA, re.MULTILINE)))
+RELATIONS = [*(f"loci_data.{name}" for name in TABLES), *(f"loci.{name}" for name in VIEWS)]
+PARTITIONS = [f"loci_data.{table}_{n:02}" for table in ("memory_texts", "memory_vectors") for n in (0, 7, 15)]
 TRIGGERS = sorted(
     name for path in ROOT.glob("sql/triggers/*.sql") for name in re.findall(r"^create or replace trigger (\w+)", path.read_text(), re.MULTILINE)
 )

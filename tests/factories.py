@@ -31,9 +31,9 @@ def act_as(connection: psycopg.Connection[Any], agent: UUID | None) -> None:
 def grant(admin: psycopg.Connection[Any], namespace: str, role: str, *, expires_at: datetime | None = None) -> UUID:
     """Make an agent with a role in a namespace, past the service. Needs the migrating role."""
     agent = uuid4()
-    admin.execute("insert into loci.agents (id, name, kind) values (%s, 'test', 'key')", [agent])
+    admin.execute("insert into loci_data.agents (id, name, kind) values (%s, 'test', 'key')", [agent])
     admin.execute(
-        "insert into loci.grants (namespace_id, agent_id, role, expires_at) select id, %s, %s, %s from loci.namespaces where name = %s",
+        "insert into loci_data.grants (namespace_id, agent_id, role, expires_at) select id, %s, %s, %s from loci_data.namespaces where name = %s",
         [agent, role, expires_at, namespace],
     )
     return agent

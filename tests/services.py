@@ -14,6 +14,7 @@ import httpx
 import uvicorn
 from fastapi import FastAPI
 
+from db.embedded import EmbeddedServer
 from service.app import create_app
 from service.settings import Settings
 from tests.databases import Database
@@ -37,24 +38,24 @@ class Service:
 
 
 @contextmanager
-def serve(database: Database, **options: Any) -> Iterator[Service]:
-    """Serve over a database until the block ends. `options` are settings; the embedding provider is none unless given."""
+def serve(database: Database, server: EmbeddedServer | None = None, **options: Any) -> Iterator[Service]:
+    """Serve over a database until the block ends. `options` are settings; the embedding provider is none unless given. `server` is watched."""
     options = {"embedding": {"provider": "none"}, "pool_size": 5, **options}
-    app = create_app(Settings(_env_file=None, **options), database.app_url)
+    app = create_app(Settings(_env_file=None, **options), database.app_url, server)
     with tempfile.TemporaryDirectory(prefix="loci-") as folder:
         socket = Path(folder) / "http"
-        server = uvicorn.Server(uvicorn.Config(app, uds=str(socket), log_level="error", lifespan="on"))
-        thread = threading.Thread(target=server.run, daemon=True)
+        listener = uvicorn.Server(uvicorn.Config(app, uds=str(socket), log_level="error", lifespan="on"))
+        thread = threading.Thread(target=listener.run, daemon=True)
         thread.start()
         deadline = time.monotonic() + STARTS_WITHIN
-        while not server.started:
+        while not listener.started:
             if not thread.is_alive() or time.monotonic() > deadline:
                 raise RuntimeError("the service did not start")
             time.sleep(0.01)
         try:
             yield Service(app, socket, database)
         finally:
-            server.should_exit = True
+            listener.should_exit = True
             thread.join(STARTS_WITHIN)
 
 

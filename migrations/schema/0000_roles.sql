@@ -24,8 +24,10 @@ end $$;
 
 create extension if not exists vector;
 create schema loci authorization loci_owner;
+create schema loci_data authorization loci_owner;
 create schema loci_migration authorization loci_owner;
-comment on schema loci is 'Memory and knowledge graph for AI agents.';
+comment on schema loci is 'Memory and knowledge graph for AI agents: functions and views, the contract.';
+comment on schema loci_data is 'Tables of Loci, under row-level security. Programs and people use the schema loci.';
 comment on schema loci_migration is 'Revision of the schema, and what only migrations call.';
 
 -- Plans of hot statements depend on the namespace and on these settings; hanging them on the roles
@@ -45,5 +47,5 @@ begin
     end loop;
     execute format('grant usage on schema %I to loci_owner, loci_app, loci_analyst', v_vector);
 end $$;
-grant usage on schema loci to loci_app, loci_analyst;
+grant usage on schema loci, loci_data to loci_app, loci_analyst;
 grant usage on schema loci_migration to loci_app;

@@ -1,6 +1,6 @@
 -- Who may see what: namespaces, agents, their keys and their grants.
 
-create table loci.namespaces (
+create table loci_data.namespaces (
     id          integer generated always as identity primary key,
     name        text not null unique,
     description text,
@@ -12,7 +12,7 @@ create table loci.namespaces (
     constraint namespaces_settings_check check (jsonb_typeof(settings) = 'object')
 );
 
-create table loci.agents (
+create table loci_data.agents (
     id            uuid primary key,
     name          text not null,
     kind          text not null,
@@ -22,9 +22,9 @@ create table loci.agents (
     constraint agents_database_role_check check ((kind = 'analyst') = (database_role is not null))
 );
 
-create table loci.api_keys (
+create table loci_data.api_keys (
     id           uuid primary key,
-    agent_id     uuid not null references loci.agents on delete cascade,
+    agent_id     uuid not null references loci_data.agents on delete cascade,
     name         text not null,
     hash         bytea not null unique,
     created_at   timestamptz not null default now(),
@@ -32,22 +32,22 @@ create table loci.api_keys (
     revoked_at   timestamptz,
     constraint api_keys_hash_check check (octet_length(hash) = 32)
 );
-create index api_keys_agent_id on loci.api_keys (agent_id);
+create index api_keys_agent_id on loci_data.api_keys (agent_id);
 
-create table loci.grants (
-    namespace_id integer not null references loci.namespaces on delete cascade,
-    agent_id     uuid not null references loci.agents on delete cascade,
+create table loci_data.grants (
+    namespace_id integer not null references loci_data.namespaces on delete cascade,
+    agent_id     uuid not null references loci_data.agents on delete cascade,
     role         text not null,
     expires_at   timestamptz,
     created_at   timestamptz not null default now(),
     primary key (namespace_id, agent_id),
     constraint grants_role_check check (role in ('reader', 'writer', 'admin'))
 );
-create index grants_agent_id on loci.grants (agent_id, namespace_id);
+create index grants_agent_id on loci_data.grants (agent_id, namespace_id);
 
-create table loci.idempotency_keys (
-    namespace_id integer not null references loci.namespaces on delete cascade,
-    agent_id     uuid not null references loci.agents on delete cascade,
+create table loci_data.idempotency_keys (
+    namespace_id integer not null references loci_data.namespaces on delete cascade,
+    agent_id     uuid not null references loci_data.agents on delete cascade,
     key          text not null,
     request_hash bytea not null,
     status       smallint not null,
@@ -58,43 +58,43 @@ create table loci.idempotency_keys (
     constraint idempotency_keys_key_check check (length(key) between 1 and 255)
 );
 
-comment on table loci.namespaces is 'The unit of isolation: one agent''s, or one team''s, whole world. Every other row belongs to one.';
-comment on column loci.namespaces.id is 'Internal number; first column of every key, so that the tables can be distributed by it.';
-comment on column loci.namespaces.name is 'Public name: [a-z0-9][a-z0-9._-]{0,63}.';
-comment on column loci.namespaces.description is 'Free text for people.';
-comment on column loci.namespaces.language is 'Text search configuration that cuts this namespace''s texts and questions into terms.';
-comment on column loci.namespaces.settings is 'Overrides of loci.default_settings(); absent keys have the default.';
-comment on column loci.namespaces.created_at is 'When the namespace was made.';
-comment on column loci.namespaces.updated_at is 'When name, description or settings last changed.';
-comment on table loci.agents is 'Callers: the operator (the service''s own machine), holders of API keys, and analysts with a database role.';
-comment on column loci.agents.id is 'Identifier; the all-zero one is the operator.';
-comment on column loci.agents.name is 'Name given when the agent was made.';
-comment on column loci.agents.kind is 'operator (every namespace, admin), key (REST and MCP), analyst (SQL).';
-comment on column loci.agents.database_role is 'The login role of an analyst; null for the others.';
-comment on column loci.agents.created_at is 'When the agent was made.';
-comment on table loci.api_keys is 'API keys. Only the SHA-256 of a key is kept; the key itself is shown once.';
-comment on column loci.api_keys.id is 'Identifier, also the readable part of the key.';
-comment on column loci.api_keys.agent_id is 'The agent that the key speaks for.';
-comment on column loci.api_keys.name is 'Name for people.';
-comment on column loci.api_keys.hash is 'SHA-256 of the whole key (32 bytes).';
-comment on column loci.api_keys.created_at is 'When the key was made.';
-comment on column loci.api_keys.expires_at is 'The key is refused from this moment on; null: never.';
-comment on column loci.api_keys.revoked_at is 'The key is refused since this moment; null: not revoked.';
-comment on table loci.grants is 'The role of an agent in a namespace. Policies and functions read this table on every statement.';
-comment on column loci.grants.namespace_id is 'The namespace.';
-comment on column loci.grants.agent_id is 'The agent.';
-comment on column loci.grants.role is 'reader, writer or admin; each includes the ones before it.';
-comment on column loci.grants.expires_at is 'The grant is void from this moment on; null: never.';
-comment on column loci.grants.created_at is 'When the grant was made.';
-comment on table loci.idempotency_keys is 'Replies to requests that carried an Idempotency-Key, written in the transaction of the request itself.';
-comment on column loci.idempotency_keys.namespace_id is 'The namespace of the request.';
-comment on column loci.idempotency_keys.agent_id is 'The agent that sent it; keys of different agents never meet.';
-comment on column loci.idempotency_keys.key is 'The header''s value.';
-comment on column loci.idempotency_keys.request_hash is 'SHA-256 of method, path and body: the same key with another request is refused.';
-comment on column loci.idempotency_keys.status is 'HTTP status of the reply.';
-comment on column loci.idempotency_keys.response is 'The reply.';
-comment on column loci.idempotency_keys.memory_ids is 'Memories that the reply speaks of; erasing one removes the reply.';
-comment on column loci.idempotency_keys.created_at is 'When the request was answered.';
+comment on table loci_data.namespaces is 'The unit of isolation: one agent''s, or one team''s, whole world. Every other row belongs to one.';
+comment on column loci_data.namespaces.id is 'Internal number; first column of every key, so that the tables can be distributed by it.';
+comment on column loci_data.namespaces.name is 'Public name: [a-z0-9][a-z0-9._-]{0,63}.';
+comment on column loci_data.namespaces.description is 'Free text for people.';
+comment on column loci_data.namespaces.language is 'Text search configuration that cuts this namespace''s texts and questions into terms.';
+comment on column loci_data.namespaces.settings is 'Overrides of loci.default_settings(); absent keys have the default.';
+comment on column loci_data.namespaces.created_at is 'When the namespace was made.';
+comment on column loci_data.namespaces.updated_at is 'When name, description or settings last changed.';
+comment on table loci_data.agents is 'Callers: the operator (the service''s own machine), holders of API keys, and analysts with a database role.';
+comment on column loci_data.agents.id is 'Identifier; the all-zero one is the operator.';
+comment on column loci_data.agents.name is 'Name given when the agent was made.';
+comment on column loci_data.agents.kind is 'operator (every namespace, admin), key (REST and MCP), analyst (SQL).';
+comment on column loci_data.agents.database_role is 'The login role of an analyst; null for the others.';
+comment on column loci_data.agents.created_at is 'When the agent was made.';
+comment on table loci_data.api_keys is 'API keys. Only the SHA-256 of a key is kept; the key itself is shown once.';
+comment on column loci_data.api_keys.id is 'Identifier, also the readable part of the key.';
+comment on column loci_data.api_keys.agent_id is 'The agent that the key speaks for.';
+comment on column loci_data.api_keys.name is 'Name for people.';
+comment on column loci_data.api_keys.hash is 'SHA-256 of the whole key (32 bytes).';
+comment on column loci_data.api_keys.created_at is 'When the key was made.';
+comment on column loci_data.api_keys.expires_at is 'The key is refused from this moment on; null: never.';
+comment on column loci_data.api_keys.revoked_at is 'The key is refused since this moment; null: not revoked.';
+comment on table loci_data.grants is 'The role of an agent in a namespace. Policies and functions read this table on every statement.';
+comment on column loci_data.grants.namespace_id is 'The namespace.';
+comment on column loci_data.grants.agent_id is 'The agent.';
+comment on column loci_data.grants.role is 'reader, writer or admin; each includes the ones before it.';
+comment on column loci_data.grants.expires_at is 'The grant is void from this moment on; null: never.';
+comment on column loci_data.grants.created_at is 'When the grant was made.';
+comment on table loci_data.idempotency_keys is 'Replies to requests that carried an Idempotency-Key, written in the transaction of the request itself.';
+comment on column loci_data.idempotency_keys.namespace_id is 'The namespace of the request.';
+comment on column loci_data.idempotency_keys.agent_id is 'The agent that sent it; keys of different agents never meet.';
+comment on column loci_data.idempotency_keys.key is 'The header''s value.';
+comment on column loci_data.idempotency_keys.request_hash is 'SHA-256 of method, path and body: the same key with another request is refused.';
+comment on column loci_data.idempotency_keys.status is 'HTTP status of the reply.';
+comment on column loci_data.idempotency_keys.response is 'The reply.';
+comment on column loci_data.idempotency_keys.memory_ids is 'Memories that the reply speaks of; erasing one removes the reply.';
+comment on column loci_data.idempotency_keys.created_at is 'When the request was answered.';
 
-insert into loci.agents (id, name, kind) values ('00000000-0000-0000-0000-000000000000', 'operator', 'operator');
-insert into loci.namespaces (name, description) values ('default', 'The namespace of callers that name none.');
+insert into loci_data.agents (id, name, kind) values ('00000000-0000-0000-0000-000000000000', 'operator', 'operator');
+insert into loci_data.namespaces (name, description) values ('default', 'The namespace of callers that name none.');

@@ -1,7 +1,7 @@
 -- Memories: versions in lineages, two times, hierarchy, links.
 
-create table loci.lineages (
-    namespace_id integer not null references loci.namespaces on delete cascade,
+create table loci_data.lineages (
+    namespace_id integer not null references loci_data.namespaces on delete cascade,
     lineage      text not null,
     id           uuid not null,
     versions     integer not null,
@@ -9,8 +9,8 @@ create table loci.lineages (
     constraint lineages_versions_check check (versions >= 0)
 );
 
-create table loci.memories (
-    namespace_id     integer not null references loci.namespaces on delete cascade,
+create table loci_data.memories (
+    namespace_id     integer not null references loci_data.namespaces on delete cascade,
     id               uuid not null,
     doc_id           bigint generated always as identity,
     lineage          text not null,
@@ -42,7 +42,7 @@ create table loci.memories (
     constraint memories_doc_id_key unique (namespace_id, doc_id),
     constraint memories_lineage_version_key unique (namespace_id, lineage, version),
     constraint memories_parent_fkey foreign key (namespace_id, parent_id)
-        references loci.memories (namespace_id, id) on delete set null (parent_id),
+        references loci_data.memories (namespace_id, id) on delete set null (parent_id),
     constraint memories_doc_id_check check (doc_id < 1::bigint << 40),
     constraint memories_content_check check (content <> '' and octet_length(content) <= 1048576),
     constraint memories_content_hash_check check (octet_length(content_hash) = 32),
@@ -59,17 +59,17 @@ create table loci.memories (
     constraint memories_metadata_check check (jsonb_typeof(metadata) = 'object')
 );
 -- One open version a lineage; closing it and opening the next happen in one statement each, in that order.
-create unique index memories_open_lineage on loci.memories (namespace_id, lineage)
+create unique index memories_open_lineage on loci_data.memories (namespace_id, lineage)
     where valid_to is null and status = 'active';
-create unique index memories_fold on loci.memories (namespace_id, content_hash, fold_scope)
+create unique index memories_fold on loci_data.memories (namespace_id, content_hash, fold_scope)
     where valid_to is null and status = 'active';
-create index memories_chain on loci.memories (namespace_id, lineage, valid_from);
-create index memories_lineage_id on loci.memories (namespace_id, lineage_id);
-create index memories_category on loci.memories (namespace_id, category collate "C", doc_id);
-create index memories_parent on loci.memories (namespace_id, parent_id) where parent_id is not null;
-create index memories_session on loci.memories (namespace_id, session_id, valid_from, doc_id) where session_id is not null;
+create index memories_chain on loci_data.memories (namespace_id, lineage, valid_from);
+create index memories_lineage_id on loci_data.memories (namespace_id, lineage_id);
+create index memories_category on loci_data.memories (namespace_id, category collate "C", doc_id);
+create index memories_parent on loci_data.memories (namespace_id, parent_id) where parent_id is not null;
+create index memories_session on loci_data.memories (namespace_id, session_id, valid_from, doc_id) where session_id is not null;
 
-create table loci.memory_beliefs (
+create table loci_data.memory_beliefs (
     namespace_id integer not null,
     memory_id    uuid not null,
     valid_from   timestamptz not null,
@@ -79,12 +79,12 @@ create table loci.memory_beliefs (
     believed_to  timestamptz not null,
     primary key (namespace_id, memory_id, believed_at),
     constraint memory_beliefs_memory_fkey foreign key (namespace_id, memory_id)
-        references loci.memories (namespace_id, id) on delete cascade,
+        references loci_data.memories (namespace_id, id) on delete cascade,
     constraint memory_beliefs_believed_check check (believed_to >= believed_at)
 );
 
-create table loci.memory_closure (
-    namespace_id  integer not null references loci.namespaces on delete cascade,
+create table loci_data.memory_closure (
+    namespace_id  integer not null references loci_data.namespaces on delete cascade,
     ancestor_id   uuid not null,
     descendant_id uuid not null,
     depth         integer not null,
@@ -92,10 +92,10 @@ create table loci.memory_closure (
     constraint memory_closure_depth_check check (depth > 0),
     constraint memory_closure_cycle_check check (ancestor_id <> descendant_id)
 );
-create index memory_closure_descendant on loci.memory_closure (namespace_id, descendant_id, depth);
-create index memory_closure_depth on loci.memory_closure (namespace_id, ancestor_id, depth, descendant_id);
+create index memory_closure_descendant on loci_data.memory_closure (namespace_id, descendant_id, depth);
+create index memory_closure_depth on loci_data.memory_closure (namespace_id, ancestor_id, depth, descendant_id);
 
-create table loci.memory_links (
+create table loci_data.memory_links (
     namespace_id integer not null,
     source_id    uuid not null,
     target_id    uuid not null,
@@ -104,14 +104,14 @@ create table loci.memory_links (
     created_at   timestamptz not null default now(),
     primary key (namespace_id, source_id, target_id, type),
     constraint memory_links_source_fkey foreign key (namespace_id, source_id)
-        references loci.memories (namespace_id, id) on delete cascade,
+        references loci_data.memories (namespace_id, id) on delete cascade,
     constraint memory_links_target_fkey foreign key (namespace_id, target_id)
-        references loci.memories (namespace_id, id) on delete cascade,
+        references loci_data.memories (namespace_id, id) on delete cascade,
     constraint memory_links_type_check check (length(type) between 1 and 128),
     constraint memory_links_strength_check check (strength between 0 and 1),
     constraint memory_links_self_check check (source_id <> target_id)
 );
-create index memory_links_target on loci.memory_links (namespace_id, target_id);
+create index memory_links_target on loci_data.memory_links (namespace_id, target_id);
 
 -- What a write states, one item; arrays of it carry a batch through loci.remember.
 create type loci.memory_input as (
@@ -195,57 +195,57 @@ comment on type loci.memory_outcome is 'What became of one item: the memory it m
 comment on type loci.memory_record is 'A memory as REST, SQL and MCP show it; cursor pages listings.';
 comment on type loci.memory_filter is 'Filters of recall and listings, resolved; loci.resolve_filter makes it from JSON.';
 
-comment on table loci.lineages is 'Names under which memories have versions. The row is the lock that makes two writers of one lineage take turns.';
-comment on column loci.lineages.namespace_id is 'The namespace.';
-comment on column loci.lineages.lineage is 'The name, such as alice-location.';
-comment on column loci.lineages.id is 'Identifier of the lineage: the id of its first version.';
-comment on column loci.lineages.versions is 'How many versions were ever written.';
-comment on table loci.memories is 'One row a version of a memory: a statement in natural language with two times (seeds B, E).';
-comment on column loci.memories.namespace_id is 'The namespace.';
-comment on column loci.memories.id is 'Identifier of this version (UUID version 7: ordered by time).';
-comment on column loci.memories.doc_id is 'Document number in the lexical index; also the order of arrival that listings page by.';
-comment on column loci.memories.lineage is 'Name that groups all versions; a memory written without one has its own id as the name.';
-comment on column loci.memories.lineage_id is 'Id of the lineage''s first version: the node that hierarchy and links attach to.';
-comment on column loci.memories.version is '1 for the first, counted in the order of recording.';
-comment on column loci.memories.content is 'The statement; at most 1 MiB of UTF-8.';
-comment on column loci.memories.content_hash is 'SHA-256 of the content.';
-comment on column loci.memories.fold_scope is 'Exact duplicates fold when content and this agree: empty text for a memory without a stated lineage, else the lineage; null is never folded (episodes, stated valid_from).';
-comment on column loci.memories.category is 'Slash-separated path; general when none was given.';
-comment on column loci.memories.tags is 'Labels.';
-comment on column loci.memories.layer is '0 domain, 1 concept, 2 fact, 3 episode.';
-comment on column loci.memories.parent_id is 'The memory that this one stands under, as it was named by the writer (any version of it).';
-comment on column loci.memories.valid_from is 'Valid time: from when the statement is true.';
-comment on column loci.memories.valid_to is 'Valid time: until when (exclusive); null: still. Equal to valid_from: never true, a corrected error.';
-comment on column loci.memories.recorded_at is 'Recorded time: when this version was written.';
-comment on column loci.memories.believed_at is 'Recorded time: since when the present valid_from, valid_to and status are believed; earlier beliefs are in memory_beliefs.';
-comment on column loci.memories.superseded_at is 'Recorded time: when a later version first ended this one; null: none has.';
-comment on column loci.memories.status is 'active or forgotten.';
-comment on column loci.memories.importance is '0 to 1.';
-comment on column loci.memories.confidence is '0 to 1.';
-comment on column loci.memories.metadata is 'Any JSON object.';
-comment on column loci.memories.source is 'Who said it.';
-comment on column loci.memories.session_id is 'The conversation it comes from.';
-comment on column loci.memories.observations is 'How often exactly this was written: 1, plus one for each folded duplicate.';
-comment on column loci.memories.last_observed_at is 'When it was last written.';
-comment on column loci.memories.created_by is 'The agent that wrote it.';
-comment on column loci.memories.updated_at is 'When any column last changed.';
-comment on table loci.memory_beliefs is 'What was believed of a memory before: kept by a trigger whenever its validity or status changes, so that known_at can be answered.';
-comment on column loci.memory_beliefs.namespace_id is 'The namespace.';
-comment on column loci.memory_beliefs.memory_id is 'The memory.';
-comment on column loci.memory_beliefs.valid_from is 'The valid_from believed then.';
-comment on column loci.memory_beliefs.valid_to is 'The valid_to believed then; null: open.';
-comment on column loci.memory_beliefs.status is 'The status then.';
-comment on column loci.memory_beliefs.believed_at is 'Since when this was believed.';
-comment on column loci.memory_beliefs.believed_to is 'Until when (exclusive).';
-comment on table loci.memory_closure is 'Transitive closure of the hierarchy between lineages, kept by a trigger in the transaction of the change (row M6).';
-comment on column loci.memory_closure.namespace_id is 'The namespace.';
-comment on column loci.memory_closure.ancestor_id is 'lineage_id of the node above.';
-comment on column loci.memory_closure.descendant_id is 'lineage_id of the node below.';
-comment on column loci.memory_closure.depth is 'Steps between them, at least 1.';
-comment on table loci.memory_links is 'Typed, weighted relations between memories (row M5). Both ends are lineage ids, so that they survive new versions.';
-comment on column loci.memory_links.namespace_id is 'The namespace.';
-comment on column loci.memory_links.source_id is 'lineage_id the link starts from.';
-comment on column loci.memory_links.target_id is 'lineage_id the link points to.';
-comment on column loci.memory_links.type is 'Free text: related_to, part_of, contradicts, supports, ….';
-comment on column loci.memory_links.strength is '0 to 1.';
-comment on column loci.memory_links.created_at is 'When the link was made.';
+comment on table loci_data.lineages is 'Names under which memories have versions. The row is the lock that makes two writers of one lineage take turns.';
+comment on column loci_data.lineages.namespace_id is 'The namespace.';
+comment on column loci_data.lineages.lineage is 'The name, such as alice-location.';
+comment on column loci_data.lineages.id is 'Identifier of the lineage: the id of its first version.';
+comment on column loci_data.lineages.versions is 'How many versions were ever written.';
+comment on table loci_data.memories is 'One row a version of a memory: a statement in natural language with two times (seeds B, E).';
+comment on column loci_data.memories.namespace_id is 'The namespace.';
+comment on column loci_data.memories.id is 'Identifier of this version (UUID version 7: ordered by time).';
+comment on column loci_data.memories.doc_id is 'Document number in the lexical index; also the order of arrival that listings page by.';
+comment on column loci_data.memories.lineage is 'Name that groups all versions; a memory written without one has its own id as the name.';
+comment on column loci_data.memories.lineage_id is 'Id of the lineage''s first version: the node that hierarchy and links attach to.';
+comment on column loci_data.memories.version is '1 for the first, counted in the order of recording.';
+comment on column loci_data.memories.content is 'The statement; at most 1 MiB of UTF-8.';
+comment on column loci_data.memories.content_hash is 'SHA-256 of the content.';
+comment on column loci_data.memories.fold_scope is 'Exact duplicates fold when content and this agree: empty text for a memory without a stated lineage, else the lineage; null is never folded (episodes, stated valid_from).';
+comment on column loci_data.memories.category is 'Slash-separated path; general when none was given.';
+comment on column loci_data.memories.tags is 'Labels.';
+comment on column loci_data.memories.layer is '0 domain, 1 concept, 2 fact, 3 episode.';
+comment on column loci_data.memories.parent_id is 'The memory that this one stands under, as it was named by the writer (any version of it).';
+comment on column loci_data.memories.valid_from is 'Valid time: from when the statement is true.';
+comment on column loci_data.memories.valid_to is 'Valid time: until when (exclusive); null: still. Equal to valid_from: never true, a corrected error.';
+comment on column loci_data.memories.recorded_at is 'Recorded time: when this version was written.';
+comment on column loci_data.memories.believed_at is 'Recorded time: since when the present valid_from, valid_to and status are believed; earlier beliefs are in memory_beliefs.';
+comment on column loci_data.memories.superseded_at is 'Recorded time: when a later version first ended this one; null: none has.';
+comment on column loci_data.memories.status is 'active or forgotten.';
+comment on column loci_data.memories.importance is '0 to 1.';
+comment on column loci_data.memories.confidence is '0 to 1.';
+comment on column loci_data.memories.metadata is 'Any JSON object.';
+comment on column loci_data.memories.source is 'Who said it.';
+comment on column loci_data.memories.session_id is 'The conversation it comes from.';
+comment on column loci_data.memories.observations is 'How often exactly this was written: 1, plus one for each folded duplicate.';
+comment on column loci_data.memories.last_observed_at is 'When it was last written.';
+comment on column loci_data.memories.created_by is 'The agent that wrote it.';
+comment on column loci_data.memories.updated_at is 'When any column last changed.';
+comment on table loci_data.memory_beliefs is 'What was believed of a memory before: kept by a trigger whenever its validity or status changes, so that known_at can be answered.';
+comment on column loci_data.memory_beliefs.namespace_id is 'The namespace.';
+comment on column loci_data.memory_beliefs.memory_id is 'The memory.';
+comment on column loci_data.memory_beliefs.valid_from is 'The valid_from believed then.';
+comment on column loci_data.memory_beliefs.valid_to is 'The valid_to believed then; null: open.';
+comment on column loci_data.memory_beliefs.status is 'The status then.';
+comment on column loci_data.memory_beliefs.believed_at is 'Since when this was believed.';
+comment on column loci_data.memory_beliefs.believed_to is 'Until when (exclusive).';
+comment on table loci_data.memory_closure is 'Transitive closure of the hierarchy between lineages, kept by a trigger in the transaction of the change (row M6).';
+comment on column loci_data.memory_closure.namespace_id is 'The namespace.';
+comment on column loci_data.memory_closure.ancestor_id is 'lineage_id of the node above.';
+comment on column loci_data.memory_closure.descendant_id is 'lineage_id of the node below.';
+comment on column loci_data.memory_closure.depth is 'Steps between them, at least 1.';
+comment on table loci_data.memory_links is 'Typed, weighted relations between memories (row M5). Both ends are lineage ids, so that they survive new versions.';
+comment on column loci_data.memory_links.namespace_id is 'The namespace.';
+comment on column loci_data.memory_links.source_id is 'lineage_id the link starts from.';
+comment on column loci_data.memory_links.target_id is 'lineage_id the link points to.';
+comment on column loci_data.memory_links.type is 'Free text: related_to, part_of, contradicts, supports, ….';
+comment on column loci_data.memory_links.strength is '0 to 1.';
+comment on column loci_data.memory_links.created_at is 'When the link was made.';

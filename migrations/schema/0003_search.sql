@@ -1,18 +1,18 @@
 -- What the arms of recall read: texts, postings, vectors, and the queue that fills the vectors.
 -- Tables with an index that cannot start with namespace_id (GIN, HNSW) are hash-partitioned by it.
 
-create table loci.memory_texts (
+create table loci_data.memory_texts (
     namespace_id integer not null,
     memory_id    uuid not null,
     document     tsvector not null,
     primary key (namespace_id, memory_id),
     constraint memory_texts_memory_fkey foreign key (namespace_id, memory_id)
-        references loci.memories (namespace_id, id) on delete cascade
+        references loci_data.memories (namespace_id, id) on delete cascade
 ) partition by hash (namespace_id);
-create index memory_texts_document on loci.memory_texts using gin (document);
+create index memory_texts_document on loci_data.memory_texts using gin (document);
 
-create table loci.postings (
-    namespace_id integer not null references loci.namespaces on delete cascade,
+create table loci_data.postings (
+    namespace_id integer not null references loci_data.namespaces on delete cascade,
     term         bigint not null,
     id           bigint generated always as identity,
     size         integer not null,
@@ -20,17 +20,17 @@ create table loci.postings (
     primary key (namespace_id, term, id),
     constraint postings_size_check check (size = cardinality(entries) and size > 0)
 );
-alter table loci.postings alter column entries set storage external;
+alter table loci_data.postings alter column entries set storage external;
 
-create table loci.corpus_counts (
-    namespace_id integer not null references loci.namespaces on delete cascade,
+create table loci_data.corpus_counts (
+    namespace_id integer not null references loci_data.namespaces on delete cascade,
     id           bigint generated always as identity,
     documents    bigint not null,
     terms        bigint not null,
     primary key (namespace_id, id)
 );
 
-create table loci.embedding_models (
+create table loci_data.embedding_models (
     id         smallint generated always as identity primary key,
     name       text not null unique,
     dimensions integer not null,
@@ -38,68 +38,68 @@ create table loci.embedding_models (
     created_at timestamptz not null default now(),
     constraint embedding_models_dimensions_check check (dimensions between 1 and 4000)
 );
-create unique index embedding_models_active on loci.embedding_models (active) where active;
+create unique index embedding_models_active on loci_data.embedding_models (active) where active;
 
-create table loci.memory_vectors (
+create table loci_data.memory_vectors (
     namespace_id integer not null,
     memory_id    uuid not null,
-    model_id     smallint not null references loci.embedding_models,
+    model_id     smallint not null references loci_data.embedding_models,
     embedding    halfvec not null,
     primary key (namespace_id, memory_id, model_id),
     constraint memory_vectors_memory_fkey foreign key (namespace_id, memory_id)
-        references loci.memories (namespace_id, id) on delete cascade
+        references loci_data.memories (namespace_id, id) on delete cascade
 ) partition by hash (namespace_id);
-alter table loci.memory_vectors alter column embedding set storage main;
+alter table loci_data.memory_vectors alter column embedding set storage main;
 
 do $$
 begin
     for i in 0..15 loop
-        execute format('create table loci.memory_texts_%s partition of loci.memory_texts
+        execute format('create table loci_data.memory_texts_%s partition of loci_data.memory_texts
                         for values with (modulus 16, remainder %s)', lpad(i::text, 2, '0'), i);
-        execute format('create table loci.memory_vectors_%s partition of loci.memory_vectors
+        execute format('create table loci_data.memory_vectors_%s partition of loci_data.memory_vectors
                         for values with (modulus 16, remainder %s)', lpad(i::text, 2, '0'), i);
     end loop;
 end $$;
 
-create table loci.embedding_queue (
-    namespace_id integer not null references loci.namespaces on delete cascade,
+create table loci_data.embedding_queue (
+    namespace_id integer not null references loci_data.namespaces on delete cascade,
     memory_id    uuid not null,
-    model_id     smallint not null references loci.embedding_models on delete cascade,
+    model_id     smallint not null references loci_data.embedding_models on delete cascade,
     enqueued_at  timestamptz not null default now(),
     error        text,
     primary key (namespace_id, memory_id, model_id)
 );
-create index embedding_queue_waiting on loci.embedding_queue (namespace_id, enqueued_at) where error is null;
+create index embedding_queue_waiting on loci_data.embedding_queue (namespace_id, enqueued_at) where error is null;
 
-comment on table loci.memory_texts is 'The indexed text of each memory, cut into terms: content, tags, category, who said it and when (rows R6, R8). For phrase and websearch queries; ranking reads postings.';
-comment on column loci.memory_texts.namespace_id is 'The namespace.';
-comment on column loci.memory_texts.memory_id is 'The memory.';
-comment on column loci.memory_texts.document is 'tsvector in the namespace''s language.';
-comment on table loci.postings is 'Inverted index for exact BM25: blocks of postings of one term. A statement that adds memories writes its own blocks, so writers never wait for each other; the worker joins small blocks.';
-comment on column loci.postings.namespace_id is 'The namespace.';
-comment on column loci.postings.term is 'hashtextextended(lexeme, 0): no dictionary to keep, and no text of an erased memory stays behind.';
-comment on column loci.postings.id is 'Number of the block.';
-comment on column loci.postings.size is 'Number of entries; their sum over a term''s blocks is its document frequency.';
-comment on column loci.postings.entries is 'Packed: doc_id in the high 40 bits, then 8 bits of term frequency (at most 255) and 15 of document length in terms (at most 32767); ascending.';
-comment on table loci.corpus_counts is 'Number of documents and terms of a namespace, as deltas to be summed: a statement adds a row, so writers never wait for each other; the worker folds them.';
-comment on column loci.corpus_counts.namespace_id is 'The namespace.';
-comment on column loci.corpus_counts.id is 'Number of the delta.';
-comment on column loci.corpus_counts.documents is 'Documents added (negative: removed).';
-comment on column loci.corpus_counts.terms is 'Terms added, counted with repetition (negative: removed).';
-comment on table loci.embedding_models is 'Models that have made vectors here. Exactly one is active: it is the one that recall asks.';
-comment on column loci.embedding_models.id is 'Number of the model.';
-comment on column loci.embedding_models.name is 'Provider and model, such as static/wordllama-256.';
-comment on column loci.embedding_models.dimensions is 'Length of its vectors.';
-comment on column loci.embedding_models.active is 'Whether recall uses it.';
-comment on column loci.embedding_models.created_at is 'When it was first used.';
-comment on table loci.memory_vectors is 'Embeddings of memories, beside them and not in them: a changed counter never touches the HNSW index, and two models can live side by side. One partial HNSW index a model (m = 24, ef_construction = 128, cosine).';
-comment on column loci.memory_vectors.namespace_id is 'The namespace.';
-comment on column loci.memory_vectors.memory_id is 'The memory.';
-comment on column loci.memory_vectors.model_id is 'The model that made the vector.';
-comment on column loci.memory_vectors.embedding is 'Unit vector, 16-bit floats.';
-comment on table loci.embedding_queue is 'Memories that wait for a vector. Written in the transaction of the memory, claimed with SKIP LOCKED, deleted with the arrival of the vector.';
-comment on column loci.embedding_queue.namespace_id is 'The namespace.';
-comment on column loci.embedding_queue.memory_id is 'The memory.';
-comment on column loci.embedding_queue.model_id is 'The model that should embed it.';
-comment on column loci.embedding_queue.enqueued_at is 'Since when it waits.';
-comment on column loci.embedding_queue.error is 'Why the provider refused this text for good; null: still to be tried.';
+comment on table loci_data.memory_texts is 'The indexed text of each memory, cut into terms: content, tags, category, who said it and when (rows R6, R8). For phrase and websearch queries; ranking reads postings.';
+comment on column loci_data.memory_texts.namespace_id is 'The namespace.';
+comment on column loci_data.memory_texts.memory_id is 'The memory.';
+comment on column loci_data.memory_texts.document is 'tsvector in the namespace''s language.';
+comment on table loci_data.postings is 'Inverted index for exact BM25: blocks of postings of one term. A statement that adds memories writes its own blocks, so writers never wait for each other; the worker joins small blocks.';
+comment on column loci_data.postings.namespace_id is 'The namespace.';
+comment on column loci_data.postings.term is 'hashtextextended(lexeme, 0): no dictionary to keep, and no text of an erased memory stays behind.';
+comment on column loci_data.postings.id is 'Number of the block.';
+comment on column loci_data.postings.size is 'Number of entries; their sum over a term''s blocks is its document frequency.';
+comment on column loci_data.postings.entries is 'Packed: doc_id in the high 40 bits, then 8 bits of term frequency (at most 255) and 15 of document length in terms (at most 32767); ascending.';
+comment on table loci_data.corpus_counts is 'Number of documents and terms of a namespace, as deltas to be summed: a statement adds a row, so writers never wait for each other; the worker folds them.';
+comment on column loci_data.corpus_counts.namespace_id is 'The namespace.';
+comment on column loci_data.corpus_counts.id is 'Number of the delta.';
+comment on column loci_data.corpus_counts.documents is 'Documents added (negative: removed).';
+comment on column loci_data.corpus_counts.terms is 'Terms added, counted with repetition (negative: removed).';
+comment on table loci_data.embedding_models is 'Models that have made vectors here. Exactly one is active: it is the one that recall asks.';
+comment on column loci_data.embedding_models.id is 'Number of the model.';
+comment on column loci_data.embedding_models.name is 'Provider and model, such as static/wordllama-256.';
+comment on column loci_data.embedding_models.dimensions is 'Length of its vectors.';
+comment on column loci_data.embedding_models.active is 'Whether recall uses it.';
+comment on column loci_data.embedding_models.created_at is 'When it was first used.';
+comment on table loci_data.memory_vectors is 'Embeddings of memories, beside them and not in them: a changed counter never touches the HNSW index, and two models can live side by side. One partial HNSW index a model (m = 24, ef_construction = 128, cosine).';
+comment on column loci_data.memory_vectors.namespace_id is 'The namespace.';
+comment on column loci_data.memory_vectors.memory_id is 'The memory.';
+comment on column loci_data.memory_vectors.model_id is 'The model that made the vector.';
+comment on column loci_data.memory_vectors.embedding is 'Unit vector, 16-bit floats.';
+comment on table loci_data.embedding_queue is 'Memories that wait for a vector. Written in the transaction of the memory, claimed with SKIP LOCKED, deleted with the arrival of the vector.';
+comment on column loci_data.embedding_queue.namespace_id is 'The namespace.';
+comment on column loci_data.embedding_queue.memory_id is 'The memory.';
+comment on column loci_data.embedding_queue.model_id is 'The model that should embed it.';
+comment on column loci_data.embedding_queue.enqueued_at is 'Since when it waits.';
+comment on column loci_data.embedding_queue.error is 'Why the provider refused this text for good; null: still to be tried.';

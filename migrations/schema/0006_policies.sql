@@ -7,7 +7,7 @@ declare
 begin
     for v_table in
         select c.oid::regclass from pg_class c
-        where c.relnamespace = 'loci'::regnamespace and c.relkind in ('r', 'p')
+        where c.relnamespace = 'loci_data'::regnamespace and c.relkind in ('r', 'p')
     loop
         execute format('alter table %s enable row level security', v_table);
         execute format('alter table %s force row level security', v_table);
@@ -18,7 +18,7 @@ create function loci_migration.drop_policies() returns void language plpgsql set
 declare
     v_policy record;
 begin
-    for v_policy in select schemaname, tablename, policyname from pg_catalog.pg_policies where schemaname = 'loci' loop
+    for v_policy in select schemaname, tablename, policyname from pg_catalog.pg_policies where schemaname = 'loci_data' loop
         execute pg_catalog.format('drop policy %I on %I.%I', v_policy.policyname, v_policy.schemaname, v_policy.tablename);
     end loop;
 end $$;

@@ -25,6 +25,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Drop both schemas; the roles may serve other databases and stay."""
+    """Drop the schemas; the roles may serve other databases and stay."""
     op.execute("drop schema loci cascade")
+    op.execute("drop schema loci_data cascade")
     op.execute("drop schema loci_migration cascade")

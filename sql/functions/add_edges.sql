@@ -10,7 +10,7 @@ as $$
 declare
     v_settings jsonb := loci.settings(p_namespace_id);
     v_rate     double precision := v_settings ->> 'decay_rate';
-    v_rates    jsonb := (select jsonb_object_agg(t.type, t.decay_rate) from loci.edge_types t
+    v_rates    jsonb := (select jsonb_object_agg(t.type, t.decay_rate) from loci_data.edge_types t
                          where t.namespace_id = p_namespace_id and t.decay_rate is not null);
     v_limit    double precision := v_settings ->> 'edge_threshold';
     v_created  uuid[];
@@ -26,7 +26,7 @@ begin
               where loci.edge_id(p_namespace_id, i.source_id, i.type, i.target_id, i.literal) is null
               order by i.ordinal) n
     ), added as (
-        insert into loci.edges (namespace_id, id, source_id, type, target_id, literal, confidence, initial_confidence, strength,
+        insert into loci_data.edges (namespace_id, id, source_id, type, target_id, literal, confidence, initial_confidence, strength,
                                 first_observed_at, last_observed_at, fades_at, valid_from, valid_to, recorded_at, metadata, updated_at)
         select p_namespace_id, f.id, f.source_id, f.type, f.target_id, f.literal, f.confidence, f.confidence, coalesce(f.strength, 0.5),
                f.observed_at, f.observed_at, loci.fades_at(f.confidence, coalesce((v_rates ->> f.type)::double precision, v_rate),
@@ -44,7 +44,7 @@ begin
         select i.ordinal, loci.edge_id(p_namespace_id, i.source_id, i.type, i.target_id, i.literal) as edge_id
         from loci.parse_edges(p_edges, p_at) i
     ), known as materialized (
-        select e.id from loci.edges e
+        select e.id from loci_data.edges e
         where e.namespace_id = p_namespace_id and e.superseded_at is null
           and e.id = any(array(select i.edge_id from item i except select unnest(v_created)))
         order by e.id

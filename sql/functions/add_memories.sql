@@ -14,13 +14,13 @@ begin
     select jsonb_object_agg(encode(i.content_hash, 'hex'), k.id) into v_known
     from (select distinct u.content_hash from unnest(p_items) u where u.lineage is null and u.fold_scope is not null) i
     cross join lateral (
-        select m.id from loci.memories m
+        select m.id from loci_data.memories m
         where m.namespace_id = p_namespace_id and m.content_hash = i.content_hash
           and m.valid_to is null and m.status = 'active' and m.layer <> 3 and m.valid_from <= p_at
         order by m.fold_scope limit 1) k;
 
     if v_known is not null then
-        update loci.memories m
+        update loci_data.memories m
         set observations = m.observations + r.times, last_observed_at = p_at, updated_at = p_at
         from (select (v_known ->> encode(i.content_hash, 'hex'))::uuid as id, count(*)::integer as times
               from unnest(p_items) i where i.lineage is null and i.fold_scope is not null group by 1 order by 1) r
@@ -35,7 +35,7 @@ begin
         union all
         select i.*, 1, 1 from unnest(p_items) i where i.lineage is null and i.fold_scope is null
     ), written as (
-        insert into loci.memories as m (
+        insert into loci_data.memories as m (
             namespace_id, id, lineage, lineage_id, content, content_hash, fold_scope, category, tags, layer, parent_id,
             valid_from, valid_to, recorded_at, believed_at, importance, confidence, metadata, source, session_id,
             observations, last_observed_at, created_by, updated_at)

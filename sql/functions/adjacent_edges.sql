@@ -7,14 +7,14 @@
 create or replace function loci.adjacent_edges(
     p_namespace_id integer, p_ids uuid[], p_edge_types text[], p_direction text, p_side integer, p_alive_after timestamptz,
     p_trusted boolean, p_least double precision, p_min_strength double precision, p_rate double precision, p_rates jsonb, p_as_of timestamptz)
-returns table (place bigint, from_id uuid, far_id uuid, n bigint, id uuid, edge loci.edges, worth double precision)
+returns table (place bigint, from_id uuid, far_id uuid, n bigint, id uuid, edge loci_data.edges, worth double precision)
 language sql stable parallel safe
 as $$
     select f.place, f.id, e.*
     from unnest(p_ids) with ordinality f(id, place)
     cross join lateral (
         (select e.target_id, row_number() over (order by e.id), e.id, e, w.worth
-         from loci.edges e
+         from loci_data.edges e
          cross join lateral (select case
              when e.last_observed_at <= p_as_of then loci.effective_confidence(
                  e.confidence, coalesce((p_rates ->> e.type)::double precision, p_rate), e.last_observed_at, p_as_of)
@@ -29,7 +29,7 @@ as $$
          order by e.id limit p_side + 1)
         union all
         (select e.source_id, row_number() over (order by e.id), e.id, e, w.worth
-         from loci.edges e
+         from loci_data.edges e
          cross join lateral (select case
              when e.last_observed_at <= p_as_of then loci.effective_confidence(
                  e.confidence, coalesce((p_rates ->> e.type)::double precision, p_rate), e.last_observed_at, p_as_of)

@@ -10,9 +10,9 @@ declare
 begin
     p_namespace := coalesce(p_namespace, loci.only_namespace(v_caller), 'default');
     select n.id, case when a.kind = 'operator' then 'admin' else g.role end into v_namespace_id, v_role
-    from loci.agents a
-    left join loci.namespaces n on n.name = p_namespace
-    left join loci.grants g on g.namespace_id = n.id and g.agent_id = a.id
+    from loci_data.agents a
+    left join loci_data.namespaces n on n.name = p_namespace
+    left join loci_data.grants g on g.namespace_id = n.id and g.agent_id = a.id
          and (g.expires_at is null or g.expires_at > clock_timestamp())
     where a.id = v_caller;
 

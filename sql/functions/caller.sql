@@ -6,6 +6,6 @@ language sql stable parallel safe security definer set search_path = ''
 as $$
     select case when pg_catalog.pg_has_role(session_user, 'loci_app', 'member')
                 then nullif(current_setting('loci.agent', true), '')::uuid
-                else (select id from loci.agents where database_role = session_user) end
+                else (select id from loci_data.agents where database_role = session_user) end
 $$;
 comment on function loci.caller() is 'Agent of this statement, or null: loci.agent for the service, the login role for analysts.';

@@ -16,11 +16,11 @@ begin
     select q.namespace_id, q.memory_id, q.model_id, left(loci.embed_text(m), 30000)
     from unnest(v_waiting) n(id)
     cross join lateral (
-        select e.namespace_id, e.memory_id, e.model_id from loci.embedding_queue e
+        select e.namespace_id, e.memory_id, e.model_id from loci_data.embedding_queue e
         where e.namespace_id = n.id and e.error is null
         order by e.enqueued_at limit greatest(p_limit / greatest(cardinality(v_waiting), 1), 1)
         for update skip locked) q
-    join loci.embedding_models a on a.id = q.model_id and a.active
-    join loci.memories m on m.namespace_id = q.namespace_id and m.id = q.memory_id;
+    join loci_data.embedding_models a on a.id = q.model_id and a.active
+    join loci_data.memories m on m.namespace_id = q.namespace_id and m.id = q.memory_id;
 end $$;
 comment on function loci.claim_embeddings(integer) is 'Lock and return up to p_limit memories that wait for a vector, shared fairly between namespaces. Operator only.';

@@ -16,14 +16,14 @@ begin
         select q.namespace_id, q.memory_id
         from unnest(v_waiting) n(id)
         cross join lateral (
-            select e.namespace_id, e.memory_id from loci.name_queue e
+            select e.namespace_id, e.memory_id from loci_data.name_queue e
             where e.namespace_id = n.id order by e.enqueued_at limit greatest(p_limit / greatest(cardinality(v_waiting), 1), 1)
             for update skip locked) q
     ), gone as (
-        delete from loci.name_queue q using claimed c where q.namespace_id = c.namespace_id and q.memory_id = c.memory_id
+        delete from loci_data.name_queue q using claimed c where q.namespace_id = c.namespace_id and q.memory_id = c.memory_id
         returning q.namespace_id, q.memory_id
     )
     select g.namespace_id, g.memory_id, left(m.content, 100000), m.source
-    from gone g join loci.memories m on m.namespace_id = g.namespace_id and m.id = g.memory_id;
+    from gone g join loci_data.memories m on m.namespace_id = g.namespace_id and m.id = g.memory_id;
 end $$;
 comment on function loci.claim_names(integer) is 'Take up to p_limit memories off name_queue, shared fairly between namespaces. Operator only.';

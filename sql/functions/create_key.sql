@@ -8,10 +8,10 @@ declare
     v_ns    integer := loci.authorize(p_namespace, 'admin');
     v_agent uuid := loci.uuid7();
 begin
-    insert into loci.agents (id, name, kind) values (v_agent, p_name, 'key');
-    insert into loci.grants (namespace_id, agent_id, role) values (v_ns, v_agent, p_role);
+    insert into loci_data.agents (id, name, kind) values (v_agent, p_name, 'key');
+    insert into loci_data.grants (namespace_id, agent_id, role) values (v_ns, v_agent, p_role);
     return query
-    insert into loci.api_keys as k (id, agent_id, name, hash, expires_at) values (p_id, v_agent, p_name, p_hash, p_expires_at)
+    insert into loci_data.api_keys as k (id, agent_id, name, hash, expires_at) values (p_id, v_agent, p_name, p_hash, p_expires_at)
     returning k.id, k.agent_id, k.created_at;
 end $$;
 comment on function loci.create_key(text, text, text, uuid, bytea, timestamptz) is 'Register an API key by its SHA-256, with a role in a namespace. Admin. Errors: 42501, P0002, 23514 (role).';

@@ -13,7 +13,7 @@ begin
         raise invalid_parameter_value using message = format('language %L is not a text search configuration of this server', p_language), column = 'language';
     end if;
     perform loci.check_settings(p_settings);
-    insert into loci.namespaces (name, description, language, settings)
+    insert into loci_data.namespaces (name, description, language, settings)
     values (p_name, p_description, p_language::regconfig, p_settings) returning id into v_id;
     return v_id;
 end $$;

@@ -11,7 +11,7 @@ declare
     v_namespace_id integer := loci.authorize(p_namespace, 'writer');
     v_at           timestamptz := clock_timestamp();
 begin
-    update loci.edges e set superseded_at = v_at, updated_at = v_at
+    update loci_data.edges e set superseded_at = v_at, updated_at = v_at
     where e.namespace_id = v_namespace_id and e.id = p_id and e.superseded_at is null;
     if not found then
         raise no_data_found using message = format('edge %s does not exist', p_id), column = 'id';

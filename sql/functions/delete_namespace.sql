@@ -5,6 +5,6 @@ as $$
 declare
     v_ns integer := loci.authorize(p_namespace, 'admin');
 begin
-    delete from loci.namespaces where id = v_ns;
+    delete from loci_data.namespaces where id = v_ns;
 end $$;
 comment on function loci.delete_namespace(text) is 'Delete a namespace and everything in it. Admin. Errors: 42501, P0002.';

@@ -4,10 +4,10 @@ returns uuid
 language sql stable parallel safe
 as $$
     select case when p_literal is null
-        then (select e.id from loci.edges e
+        then (select e.id from loci_data.edges e
               where e.namespace_id = p_namespace_id and e.source_id = p_source_id and e.type = p_type
                 and e.target_id = p_target_id and e.superseded_at is null)
-        else (select e.id from loci.edges e
+        else (select e.id from loci_data.edges e
               where e.namespace_id = p_namespace_id and e.source_id = p_source_id and e.type = p_type
                 and md5(e.literal) = md5(p_literal) and e.literal = p_literal and e.superseded_at is null) end
 $$;

@@ -9,15 +9,15 @@ as $$
 begin
     return array(
         select c.id from (
-            (select e.* from loci.edges e where p_entity_id is null and p_type is null
+            (select e.* from loci_data.edges e where p_entity_id is null and p_type is null
                 and e.namespace_id = p_namespace_id and e.id > p_after order by e.id)
             union all
-            (select e.* from loci.edges e where p_entity_id is null
+            (select e.* from loci_data.edges e where p_entity_id is null
                 and e.namespace_id = p_namespace_id and e.type = p_type and e.id > p_after order by e.id)
             union all
-            (select e.* from loci.edges e where e.namespace_id = p_namespace_id and e.source_id = p_entity_id and e.id > p_after order by e.id)
+            (select e.* from loci_data.edges e where e.namespace_id = p_namespace_id and e.source_id = p_entity_id and e.id > p_after order by e.id)
             union all
-            (select e.* from loci.edges e where e.namespace_id = p_namespace_id and e.target_id = p_entity_id and e.id > p_after
+            (select e.* from loci_data.edges e where e.namespace_id = p_namespace_id and e.target_id = p_entity_id and e.id > p_after
                 and e.source_id <> p_entity_id order by e.id)
         ) c
         where (p_type is null or c.type = p_type) and c.superseded_at is null

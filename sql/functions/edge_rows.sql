@@ -11,12 +11,12 @@ as $$
            case when e.last_observed_at > p_as_of then w.worth < w.threshold else e.fades_at <= p_as_of end, e.observations, e.first_observed_at,
            e.last_observed_at, e.fades_at, e.valid_from, e.valid_to, e.recorded_at, e.superseded_at, e.metadata
     from (select u.id from unnest(p_ids) u(id)) p
-    join loci.edges e on e.namespace_id = p_namespace_id and e.id = p.id
-    join loci.entities s on s.namespace_id = p_namespace_id and s.id = e.source_id
-    left join loci.entities t on t.namespace_id = p_namespace_id and t.id = e.target_id
+    join loci_data.edges e on e.namespace_id = p_namespace_id and e.id = p.id
+    join loci_data.entities s on s.namespace_id = p_namespace_id and s.id = e.source_id
+    left join loci_data.entities t on t.namespace_id = p_namespace_id and t.id = e.target_id
     left join lateral loci.observation_at(p_namespace_id, e.id, case when e.last_observed_at > p_as_of then p_as_of end) o on true
     cross join (select loci.settings(p_namespace_id) as settings offset 0) n
-    left join loci.edge_types y on y.namespace_id = p_namespace_id and y.type = e.type
+    left join loci_data.edge_types y on y.namespace_id = p_namespace_id and y.type = e.type
     cross join lateral (
         select loci.effective_confidence(
                    coalesce(o.confidence, e.confidence), coalesce(y.decay_rate, (n.settings ->> 'decay_rate')::double precision),

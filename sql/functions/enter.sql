@@ -9,7 +9,7 @@ declare
     v_agent uuid := '00000000-0000-0000-0000-000000000000';
 begin
     if p_key_hash is not null then
-        select k.agent_id into v_agent from loci.api_keys k
+        select k.agent_id into v_agent from loci_data.api_keys k
         where k.hash = p_key_hash and k.revoked_at is null and (k.expires_at is null or k.expires_at > clock_timestamp());
         if not found then
             raise invalid_authorization_specification using

@@ -4,10 +4,10 @@ create or replace function loci.entity_id(p_namespace_id integer, p_ref text) re
 language sql stable parallel safe
 as $$
     select coalesce(
-        (select e.id from loci.entities e where e.namespace_id = p_namespace_id
+        (select e.id from loci_data.entities e where e.namespace_id = p_namespace_id
          and e.id = case when p_ref ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then p_ref::uuid end),
-        (select n.entity_id from loci.entity_names n
-         join loci.entities e on e.namespace_id = p_namespace_id and e.id = n.entity_id
+        (select n.entity_id from loci_data.entity_names n
+         join loci_data.entities e on e.namespace_id = p_namespace_id and e.id = n.entity_id
          where n.namespace_id = p_namespace_id and n.canonical_name = loci.canonical_name(p_ref)
          order by n.is_alias, e.mentions desc, e.id limit 1))
 $$;

@@ -7,6 +7,6 @@ language sql stable parallel safe
 as $$
     select e.id, e.name, e.canonical_name, e.type, e.aliases, e.description, e.confidence, e.mentions, e.observations, e.pinned,
            e.pinned_at, e.metadata, e.created_at, e.updated_at, e.last_referenced_at
-    from loci.entities e where e.namespace_id = p_namespace_id and e.id = any(p_ids)
+    from loci_data.entities e where e.namespace_id = p_namespace_id and e.id = any(p_ids)
 $$;
 comment on function loci.entity_rows(integer, uuid[]) is 'Entities by id, in the columns that the API shows. Internal.';

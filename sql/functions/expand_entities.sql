@@ -17,7 +17,7 @@ as $$
 declare
     v_settings  jsonb := loci.settings(p_namespace_id);
     v_rate      double precision := v_settings ->> 'decay_rate';
-    v_rates     jsonb := (select jsonb_object_agg(t.type, t.decay_rate) from loci.edge_types t
+    v_rates     jsonb := (select jsonb_object_agg(t.type, t.decay_rate) from loci_data.edge_types t
                           where t.namespace_id = p_namespace_id and t.decay_rate is not null);
     v_threshold double precision := v_settings ->> 'edge_threshold';
     v_fan_out   integer := v_settings ->> 'fan_out';

@@ -10,9 +10,9 @@ as $$
         from (select loci.settings(p_namespace_id)) s(s)
     ), changed as (
         select e.id, e.fades_at as was, f.fades_at
-        from loci.edges e
+        from loci_data.edges e
         cross join setting s
-        left join loci.edge_types t on t.namespace_id = p_namespace_id and t.type = e.type
+        left join loci_data.edge_types t on t.namespace_id = p_namespace_id and t.type = e.type
         cross join lateral (
             select loci.fades_at(e.confidence, coalesce(t.decay_rate, s.rate), e.last_observed_at, s.threshold) as fades_at) f
         where e.namespace_id = p_namespace_id and e.superseded_at is null and (p_type is null or e.type = p_type)
@@ -20,7 +20,7 @@ as $$
         order by e.id
         for no key update of e
     ), updated as (
-        update loci.edges e set fades_at = c.fades_at, updated_at = p_at
+        update loci_data.edges e set fades_at = c.fades_at, updated_at = p_at
         from changed c where e.namespace_id = p_namespace_id and e.id = c.id
         returning c.was, c.fades_at
     )

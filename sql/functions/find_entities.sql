@@ -7,7 +7,7 @@ returns table (id uuid, matched text, is_alias boolean, "position" integer)
 language plpgsql stable parallel safe set search_path = '' set plan_cache_mode = force_generic_plan
 as $$
 declare
-    v_longest integer := least(12, (select max(n.tokens) from loci.entity_names n where n.namespace_id = p_namespace_id));
+    v_longest integer := least(12, (select max(n.tokens) from loci_data.entity_names n where n.namespace_id = p_namespace_id));
 begin
     if v_longest is null then
         return;
@@ -16,7 +16,7 @@ begin
     select distinct on (k.entity_id) k.entity_id, substr(p_text, p.place, p.width), k.is_alias, p.place
     from loci.name_phrases(p_text, v_longest) p
     cross join lateral (
-        select e.entity_id, e.is_alias from loci.entity_names e
+        select e.entity_id, e.is_alias from loci_data.entity_names e
         where e.namespace_id = p_namespace_id and e.canonical_name = p.name
         offset 0  -- one look-up a phrase, whatever the planner believes
     ) k

@@ -7,7 +7,7 @@ declare
     v_ns integer := loci.authorize(p_namespace, 'writer');
 begin
     return query
-    update loci.memories m
+    update loci_data.memories m
     set status = case when p_forget then 'forgotten' else 'active' end, updated_at = clock_timestamp()
     where m.namespace_id = v_ns and m.id = p_id
     returning (loci.memory_record(m, clock_timestamp())).*;

@@ -9,7 +9,7 @@ begin
     return query
     select (loci.memory_record(m, v_at)).*
     from unnest(p_documents) with ordinality i(doc_id, place)
-    cross join lateral (select o.* from loci.memories o where o.namespace_id = v_ns and o.doc_id = i.doc_id limit 1) m
+    cross join lateral (select o.* from loci_data.memories o where o.namespace_id = v_ns and o.doc_id = i.doc_id limit 1) m
     order by i.place;
 end $$;
 comment on function loci.get_documents(text, bigint[]) is 'Memories by document number, in the order asked. Errors: 42501, P0002.';

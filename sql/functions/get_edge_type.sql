@@ -9,6 +9,6 @@ declare
 begin
     return query
     select p_type, loci.decay_rate(v_namespace_id, p_type), coalesce(t.single_valued, false), t.description, t.updated_at
-    from (select) nothing left join loci.edge_types t on t.namespace_id = v_namespace_id and t.type = p_type;
+    from (select) nothing left join loci_data.edge_types t on t.namespace_id = v_namespace_id and t.type = p_type;
 end $$;
 comment on function loci.get_edge_type(text, text) is 'Decay rate in force, single_valued and description of an edge type. Errors: 42501, P0002.';

@@ -10,14 +10,14 @@ declare
     v_lineage text := p_ref;
 begin
     if p_ref ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then
-        v_lineage := coalesce((select m.lineage from loci.memories m where m.namespace_id = v_ns and m.id = p_ref::uuid), p_ref);
+        v_lineage := coalesce((select m.lineage from loci_data.memories m where m.namespace_id = v_ns and m.id = p_ref::uuid), p_ref);
     end if;
-    if not exists (select from loci.memories m where m.namespace_id = v_ns and m.lineage = v_lineage) then
+    if not exists (select from loci_data.memories m where m.namespace_id = v_ns and m.lineage = v_lineage) then
         raise no_data_found using message = format('no memory and no lineage %L in namespace %L', p_ref, p_namespace), column = 'id';
     end if;
     return query
     select (loci.memory_record(m, v_at)).*
-    from loci.memories m
+    from loci_data.memories m
     where m.namespace_id = v_ns and m.lineage = v_lineage and m.version > p_after
     order by m.version limit p_limit;
 end $$;

@@ -1,10 +1,10 @@
--- Trigger: keeps loci.entity_names in step with the names and aliases of entities, a whole statement at once.
+-- Trigger: keeps loci_data.entity_names in step with the names and aliases of entities, a whole statement at once.
 -- Cost follows the number of changed names. Uses index entity_names_entity.
 create or replace function loci.index_entity_names() returns trigger
 language plpgsql volatile set search_path = ''
 as $$
 declare
-    v_changed loci.entities[];
+    v_changed loci_data.entities[];
 begin
     if tg_op = 'INSERT' then
         select array_agg(n) into v_changed from new_rows n;
@@ -12,10 +12,10 @@ begin
         select array_agg(n) into v_changed
         from new_rows n join old_rows o on o.namespace_id = n.namespace_id and o.id = n.id
         where (n.canonical_name, n.aliases) is distinct from (o.canonical_name, o.aliases);
-        delete from loci.entity_names k using unnest(v_changed) c
+        delete from loci_data.entity_names k using unnest(v_changed) c
         where k.namespace_id = c.namespace_id and k.entity_id = c.id;
     end if;
-    insert into loci.entity_names (namespace_id, canonical_name, entity_id, is_alias, tokens)
+    insert into loci_data.entity_names (namespace_id, canonical_name, entity_id, is_alias, tokens)
     select n.namespace_id, n.name, n.id, n.is_alias, (select least(count(*), 32767) from loci.name_tokens(n.name))
     from (
         select c.namespace_id, c.canonical_name as name, c.id, false as is_alias from unnest(v_changed) c

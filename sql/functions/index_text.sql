@@ -1,7 +1,7 @@
 -- Which words find a memory? Who said it, when it was true (if the writer said so), the content, its tags and the
 -- words of its category (rows R6, R8; text composition measured in docs/decisions). Without `<`: the parser of PostgreSQL
 -- drops markup, and after `<script>` everything to the end of the text.
-create or replace function loci.index_text(p_memory loci.memories) returns text
+create or replace function loci.index_text(p_memory loci_data.memories) returns text
 language sql stable parallel safe
 as $$
     select replace(concat_ws(' ',
@@ -11,4 +11,4 @@ as $$
     nullif(array_to_string(p_memory.tags, ' '), ''),
     case when p_memory.category <> 'general' then translate(p_memory.category, '/-', '  ') end), '<', ' ')
 $$;
-comment on function loci.index_text(loci.memories) is 'Text under which a memory is indexed: date and source where stated, content, tags, words of the category.';
+comment on function loci.index_text(loci_data.memories) is 'Text under which a memory is indexed: date and source where stated, content, tags, words of the category.';

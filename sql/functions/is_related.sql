@@ -4,10 +4,10 @@ returns boolean
 language sql stable parallel safe
 as $$
     select (p_under is null or p_under = p_lineage_id or exists (
-            select from loci.memory_closure c
+            select from loci_data.memory_closure c
             where c.namespace_id = p_namespace_id and c.ancestor_id = p_under and c.descendant_id = p_lineage_id))
    and (p_entity_id is null or exists (
-            select from loci.memory_mentions m
+            select from loci_data.memory_mentions m
             where m.namespace_id = p_namespace_id and m.memory_id = p_id and m.entity_id = p_entity_id))
 $$;
 comment on function loci.is_related(integer, uuid, uuid, uuid, uuid) is 'Whether a memory is in a subtree and mentions an entity (null: not asked). Internal.';

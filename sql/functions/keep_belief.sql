@@ -5,7 +5,7 @@ language plpgsql security definer set search_path = ''
 as $$
 begin
     new.believed_at := greatest(new.updated_at, old.believed_at + interval '1 microsecond');
-    insert into loci.memory_beliefs (namespace_id, memory_id, valid_from, valid_to, status, believed_at, believed_to)
+    insert into loci_data.memory_beliefs (namespace_id, memory_id, valid_from, valid_to, status, believed_at, believed_to)
     values (old.namespace_id, old.id, old.valid_from, old.valid_to, old.status, old.believed_at, new.believed_at);
     return new;
 end $$;

@@ -5,7 +5,7 @@ as $$
 declare
     v_ns integer := loci.authorize(p_namespace, 'reader');
 begin
-    update loci.idempotency_keys
+    update loci_data.idempotency_keys
     set status = p_status, response = p_response,
         memory_ids = array(select (jsonb_path_query(p_response, '$.**.id ? (@ like_regex "^[0-9a-f-]{36}$")') #>> '{}')::uuid)
     where namespace_id = v_ns and agent_id = loci.caller() and key = p_key;

@@ -6,8 +6,8 @@ language plpgsql volatile security definer set search_path = ''
 as $$
 declare
     v_ns     integer := loci.authorize(p_namespace, 'writer');
-    v_source uuid := (select m.lineage_id from loci.memories m where m.namespace_id = v_ns and m.id = p_source);
-    v_target uuid := (select m.lineage_id from loci.memories m where m.namespace_id = v_ns and m.id = p_target);
+    v_source uuid := (select m.lineage_id from loci_data.memories m where m.namespace_id = v_ns and m.id = p_source);
+    v_target uuid := (select m.lineage_id from loci_data.memories m where m.namespace_id = v_ns and m.id = p_target);
 begin
     if v_source is null or v_target is null then
         raise no_data_found using
@@ -15,7 +15,7 @@ begin
             column = case when v_source is null then 'id' else 'target_id' end;
     end if;
     return query
-    insert into loci.memory_links as l (namespace_id, source_id, target_id, type, strength)
+    insert into loci_data.memory_links as l (namespace_id, source_id, target_id, type, strength)
     values (v_ns, v_source, v_target, p_type, p_strength)
     on conflict on constraint memory_links_pkey do update set strength = excluded.strength
     returning l.source_id, l.target_id, l.type, l.strength, l.created_at;

@@ -23,33 +23,33 @@ begin
     if v_names is null then
         return;
     end if;
-    select greatest(sum(c.documents), 1) into v_documents from loci.corpus_counts c where c.namespace_id = v_ns;
+    select greatest(sum(c.documents), 1) into v_documents from loci_data.corpus_counts c where c.namespace_id = v_ns;
     return query
     with hit as materialized (
         select o.id, h.place
         from unnest(p_documents) with ordinality h(doc_id, place)
-        cross join lateral (select s.id from loci.memories s where s.namespace_id = v_ns and s.doc_id = h.doc_id limit 1) o
+        cross join lateral (select s.id from loci_data.memories s where s.namespace_id = v_ns and s.doc_id = h.doc_id limit 1) o
     ), seed as (
         select distinct on (q.name) q.name as named, h.id, h.place
         from unnest(v_names, v_entities, v_memories) q(name, entity_id, memory_id)
         join hit h on h.id = q.memory_id or exists (
-             select from loci.memory_mentions m where m.namespace_id = v_ns and m.memory_id = h.id and m.entity_id = q.entity_id)
+             select from loci_data.memory_mentions m where m.namespace_id = v_ns and m.memory_id = h.id and m.entity_id = q.entity_id)
         order by q.name, h.place
     ), bridge as (
         select e.id, e.name, e.mentions, sum(1.0 / s.place) as heat, min(s.named) as named
         from seed s
-        join loci.memory_mentions m on m.namespace_id = v_ns and m.memory_id = s.id
-        join loci.entities e on e.namespace_id = v_ns and e.id = m.entity_id
+        join loci_data.memory_mentions m on m.namespace_id = v_ns and m.memory_id = s.id
+        join loci_data.entities e on e.namespace_id = v_ns and e.id = m.entity_id
         where e.id <> all (array_remove(v_entities, null)) and e.mentions between 2 and 30
         group by e.id, e.name, e.mentions
     ), reached as (
         select m.memory_id, sum(b.heat * ln(v_documents / b.mentions) / b.mentions)::double precision as score,
                (array_agg(array[b.named, b.name] order by b.heat / b.mentions desc, b.id))[1:1] as path
-        from bridge b join loci.memory_mentions m on m.namespace_id = v_ns and m.entity_id = b.id
+        from bridge b join loci_data.memory_mentions m on m.namespace_id = v_ns and m.entity_id = b.id
         group by m.memory_id
     )
     select r.memory_id, o.doc_id, r.score, array(select unnest(r.path))
-    from reached r join loci.memories o on o.namespace_id = v_ns and o.id = r.memory_id
+    from reached r join loci_data.memories o on o.namespace_id = v_ns and o.id = r.memory_id
     where loci.is_visible(o, v_as_of, p_known_at) and loci.matches(o, v_filter)
     order by r.score desc, o.doc_id limit v_limit;
 end $$;

@@ -11,7 +11,7 @@ declare
 begin
     return query
     with leaf as (
-        select m.category, count(*) as memories from loci.memories m
+        select m.category, count(*) as memories from loci_data.memories m
         where m.namespace_id = v_ns and loci.is_visible(m, v_at, null)
           and (v_under is null or m.category = v_under or starts_with(m.category, v_under || '/'))
         group by m.category

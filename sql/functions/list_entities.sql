@@ -26,7 +26,7 @@ begin
     select e.*, jsonb_build_array(coalesce(e.pinned_at, '-infinity'), e.mentions, e.id)::text
     from (
         select array_agg(p.id) as ids from (
-            select i.id from loci.entities i
+            select i.id from loci_data.entities i
             where i.namespace_id = v_namespace_id and (p_type is null or i.type = p_type) and (p_pinned is null or i.pinned = p_pinned)
               and (p_query is null or i.canonical_name ^@ loci.canonical_name(p_query))
               and (p_cursor is null or (coalesce(i.pinned_at, '-infinity'), i.mentions) < (v_after.pinned_at, v_after.mentions)

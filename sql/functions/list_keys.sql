@@ -8,7 +8,7 @@ declare
 begin
     return query
     select k.id, k.name, k.agent_id, g.role, k.created_at, k.expires_at, k.revoked_at
-    from loci.grants g join loci.api_keys k on k.agent_id = g.agent_id
+    from loci_data.grants g join loci_data.api_keys k on k.agent_id = g.agent_id
     where g.namespace_id = v_ns and (p_cursor is null or k.id < p_cursor)
     order by k.id desc limit p_limit;
 end $$;

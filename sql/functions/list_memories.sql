@@ -13,7 +13,7 @@ declare
 begin
     return query
     select (loci.memory_record(m, v_at)).*
-    from loci.memories m
+    from loci_data.memories m
     where m.namespace_id = v_ns and (p_cursor is null or m.doc_id < p_cursor)
       and (p_all_versions or loci.is_visible(m, v_at, p_known_at)) and loci.matches(m, v_filter)
     order by m.doc_id desc limit p_limit;

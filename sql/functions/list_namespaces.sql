@@ -13,16 +13,16 @@ begin
     end if;
     return query
     select n.name, n.description, c.cfgname::text,
-           coalesce((select g.role from loci.grants g where g.namespace_id = n.id and g.agent_id = loci.caller()), 'admin'),
+           coalesce((select g.role from loci_data.grants g where g.namespace_id = n.id and g.agent_id = loci.caller()), 'admin'),
            loci.settings(n.id),
-           (select count(*) from loci.memories m where m.namespace_id = n.id),
-           (select count(*) from loci.memories m where m.namespace_id = n.id and loci.is_visible(m, clock_timestamp(), null)),
-           (select count(*) from loci.entities e where e.namespace_id = n.id),
-           (select count(*) from loci.edges e where e.namespace_id = n.id and e.superseded_at is null),
-           (select count(*) from loci.embedding_queue q where q.namespace_id = n.id and q.error is null),
-           (select count(*) from loci.name_queue q where q.namespace_id = n.id),
+           (select count(*) from loci_data.memories m where m.namespace_id = n.id),
+           (select count(*) from loci_data.memories m where m.namespace_id = n.id and loci.is_visible(m, clock_timestamp(), null)),
+           (select count(*) from loci_data.entities e where e.namespace_id = n.id),
+           (select count(*) from loci_data.edges e where e.namespace_id = n.id and e.superseded_at is null),
+           (select count(*) from loci_data.embedding_queue q where q.namespace_id = n.id and q.error is null),
+           (select count(*) from loci_data.name_queue q where q.namespace_id = n.id),
            n.created_at, n.updated_at
-    from (select * from loci.namespaces s where s.id = any (v_ids) and (p_cursor is null or s.name > p_cursor)
+    from (select * from loci_data.namespaces s where s.id = any (v_ids) and (p_cursor is null or s.name > p_cursor)
           order by s.name limit p_limit) n
     join pg_catalog.pg_ts_config c on c.oid = n.language
     order by n.name;

@@ -11,7 +11,7 @@ begin
     return query
     select e.id, e.name, e.type, f.matched, f.is_alias, e.mentions, e.pinned, f.position
     from loci.find_entities(v_namespace_id, p_text) f
-    cross join lateral (select i.* from loci.entities i where i.namespace_id = v_namespace_id and i.id = f.id offset 0) e
+    cross join lateral (select i.* from loci_data.entities i where i.namespace_id = v_namespace_id and i.id = f.id offset 0) e
     order by f.position, length(f.matched) desc, e.id;
 end $$;
 comment on function loci.match_entities(text, text) is 'Known entities named in a text (whole words and phrases, names and aliases), in order of their first place. Errors: 42501, P0002.';

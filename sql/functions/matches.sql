@@ -1,6 +1,6 @@
 -- Does a memory pass the filters? Inlines into the arms, so that a null field costs one comparison; only subtree and entity
 -- need a look-up, done last. Categories match on whole segments of the path: foo never matches foobar (row M7).
-create or replace function loci.matches(p_memory loci.memories, p_filter loci.memory_filter) returns boolean
+create or replace function loci.matches(p_memory loci_data.memories, p_filter loci.memory_filter) returns boolean
 language sql stable parallel safe
 as $$
     select (p_filter.category is null or p_memory.category = p_filter.category
@@ -21,4 +21,4 @@ as $$
    and case when p_filter.under is null and p_filter.entity_id is null then true
             else loci.is_related(p_memory.namespace_id, p_memory.id, p_memory.lineage_id, p_filter.under, p_filter.entity_id) end
 $$;
-comment on function loci.matches(loci.memories, loci.memory_filter) is 'Whether a memory passes resolved filters.';
+comment on function loci.matches(loci_data.memories, loci.memory_filter) is 'Whether a memory passes resolved filters.';

@@ -1,5 +1,5 @@
 -- A memory in the shape that every surface shows. Inlines.
-create or replace function loci.memory_record(p_memory loci.memories, p_at timestamptz) returns loci.memory_record
+create or replace function loci.memory_record(p_memory loci_data.memories, p_at timestamptz) returns loci.memory_record
 language sql stable parallel safe
 as $$
     select row(p_memory.id, p_memory.lineage, p_memory.version, p_memory.content, p_memory.category, p_memory.tags,
@@ -10,4 +10,4 @@ as $$
                p_memory.session_id, p_memory.observations, p_memory.last_observed_at, p_memory.updated_at,
                p_memory.doc_id)::loci.memory_record
 $$;
-comment on function loci.memory_record(loci.memories, timestamptz) is 'Public shape of a memory; current is told at a moment.';
+comment on function loci.memory_record(loci_data.memories, timestamptz) is 'Public shape of a memory; current is told at a moment.';

@@ -5,7 +5,7 @@ create or replace function loci.mention_entities(p_namespace_id integer, p_menti
 language sql volatile set enable_nestloop = off set enable_seqscan = off  -- where there is a choice: the size of a batch is unknown to the planner
 as $$
     with added as (
-        insert into loci.memory_mentions as m (namespace_id, memory_id, entity_id, mention_text)
+        insert into loci_data.memory_mentions as m (namespace_id, memory_id, entity_id, mention_text)
         select distinct on (i.memory_id, i.entity_id) p_namespace_id, i.memory_id, i.entity_id, coalesce(i.mention_text, '')
         from rows from (jsonb_to_recordset(p_mentions) as (memory_id uuid, entity_id uuid, mention_text text))
              with ordinality as i(memory_id, entity_id, mention_text, ordinal)
@@ -15,12 +15,12 @@ as $$
     ), counted as materialized (
         select a.entity_id, count(*)::integer as times from added a group by a.entity_id
     ), locked as materialized (
-        select e.id from loci.entities e
+        select e.id from loci_data.entities e
         where e.namespace_id = p_namespace_id and e.id = any(array(select c.entity_id from counted c))
         order by e.canonical_name
         for no key update
     ), raised as (
-        update loci.entities e set mentions = e.mentions + c.times
+        update loci_data.entities e set mentions = e.mentions + c.times
         from counted c
         where e.namespace_id = p_namespace_id and e.id = any(array(select l.id from locked l)) and e.id = c.entity_id
     )

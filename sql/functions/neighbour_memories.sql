@@ -13,18 +13,18 @@ begin
     return query
     select m.doc_id, n.doc_id, n.distance::integer
     from unnest(p_documents) i(doc_id)
-    cross join lateral (select * from loci.memories o where o.namespace_id = v_ns and o.doc_id = i.doc_id
+    cross join lateral (select * from loci_data.memories o where o.namespace_id = v_ns and o.doc_id = i.doc_id
                         and o.session_id is not null limit 1) m
     cross join lateral (
         (select b.doc_id, row_number() over () as distance from (
-            select o.doc_id from loci.memories o
+            select o.doc_id from loci_data.memories o
             where o.namespace_id = v_ns and o.session_id = m.session_id
               and (o.valid_from, o.doc_id) < (m.valid_from, m.doc_id)
               and loci.is_visible(o, v_as_of, p_known_at) and loci.matches(o, v_filter)
             order by o.valid_from desc, o.doc_id desc limit 2) b)
         union all
         (select a.doc_id, row_number() over () from (
-            select o.doc_id from loci.memories o
+            select o.doc_id from loci_data.memories o
             where o.namespace_id = v_ns and o.session_id = m.session_id
               and (o.valid_from, o.doc_id) > (m.valid_from, m.doc_id)
               and loci.is_visible(o, v_as_of, p_known_at) and loci.matches(o, v_filter)

@@ -13,11 +13,11 @@ begin
         raise insufficient_privilege using message = 'only the operator may note names';
     end if;
     for v_ns in select distinct u from unnest(p_namespaces) u order by u loop
-        insert into loci.name_candidates (namespace_id, canonical_name, memory_id, name)
+        insert into loci_data.name_candidates (namespace_id, canonical_name, memory_id, name)
         select v_ns, loci.canonical_name(n.name), n.memory_id, min(n.name)
         from unnest(p_namespaces, p_memories, p_names) n(namespace_id, memory_id, name)
         where n.namespace_id = v_ns and length(n.name) between 4 and 255
-          and exists (select from loci.memories m where m.namespace_id = v_ns and m.id = n.memory_id)
+          and exists (select from loci_data.memories m where m.namespace_id = v_ns and m.id = n.memory_id)
         group by 2, 3 order by 2, 3
         on conflict do nothing;
 
@@ -25,19 +25,19 @@ begin
         from (select c.canonical_name, min(c.name) as name
               from (select distinct loci.canonical_name(n.name) as canonical_name
                     from unnest(p_namespaces, p_names) n(namespace_id, name) where n.namespace_id = v_ns) seen
-              join loci.name_candidates c on c.namespace_id = v_ns and c.canonical_name = seen.canonical_name
-              where not exists (select from loci.entity_names e where e.namespace_id = v_ns and e.canonical_name = seen.canonical_name)
+              join loci_data.name_candidates c on c.namespace_id = v_ns and c.canonical_name = seen.canonical_name
+              where not exists (select from loci_data.entity_names e where e.namespace_id = v_ns and e.canonical_name = seen.canonical_name)
               group by c.canonical_name having count(*) > 1) r;
         if v_new is not null then
             perform loci.save_entities(v_ns, v_new, clock_timestamp());
         end if;
 
         with known as (
-            delete from loci.name_candidates c
+            delete from loci_data.name_candidates c
             using (select distinct loci.canonical_name(n.name) as canonical_name
                    from unnest(p_namespaces, p_names) n(namespace_id, name) where n.namespace_id = v_ns) seen
             where c.namespace_id = v_ns and c.canonical_name = seen.canonical_name
-              and exists (select from loci.entity_names e where e.namespace_id = v_ns and e.canonical_name = c.canonical_name)
+              and exists (select from loci_data.entity_names e where e.namespace_id = v_ns and e.canonical_name = c.canonical_name)
             returning c.memory_id, c.name
         )
         select v_total + coalesce(loci.mention_entities(v_ns, jsonb_agg(jsonb_build_object(

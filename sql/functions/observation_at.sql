@@ -5,7 +5,7 @@ create or replace function loci.observation_at(p_namespace_id integer, p_edge_id
 returns table (confidence double precision, observed_at timestamptz)
 language sql stable parallel safe
 as $$
-    select o.confidence, o.observed_at from loci.edge_observations o
+    select o.confidence, o.observed_at from loci_data.edge_observations o
     where o.namespace_id = p_namespace_id and o.edge_id = p_edge_id and o.observed_at <= p_as_of
     order by o.restored desc, case when o.restored then o.observed_at end desc, o.observed_at, o.id desc
     limit 1

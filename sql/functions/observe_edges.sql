@@ -21,8 +21,9 @@ begin
     from jsonb_array_elements(p_edges) with ordinality e(item, place)
     cross join (values ('source'), ('target')) n(field)
     left join lateral (
-        select i.id from loci.entities i where i.namespace_id = v_namespace_id
-        and i.id = case when e.item ->> n.field ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then (e.item ->> n.field)::uuid end) known on true
+        select i.id from loci_data.entities i where i.namespace_id = v_namespace_id
+        and i.id = case when e.item ->> n.field ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then (e.item ->> n.field)::uuid end
+        offset 0) known on true
     where e.item ->> n.field is not null;
 
     select e ->> 'name' into v_unknown from jsonb_array_elements(v_ends) e

@@ -3,6 +3,6 @@ create or replace function loci.only_namespace(p_agent uuid) returns text
 language sql stable parallel safe security definer set search_path = ''
 as $$
     select case when count(*) = 1 then min(n.name) end
-    from loci.grants g join loci.namespaces n on n.id = g.namespace_id where g.agent_id = p_agent
+    from loci_data.grants g join loci_data.namespaces n on n.id = g.namespace_id where g.agent_id = p_agent
 $$;
 comment on function loci.only_namespace(uuid) is 'Name of the only namespace that an agent has a grant in, else null. Internal.';

@@ -9,7 +9,7 @@ as $$
 declare
     v_namespace_id integer := loci.authorize(p_namespace, 'writer');
 begin
-    update loci.entities e
+    update loci_data.entities e
     set pinned = p_pinned, pinned_at = case when p_pinned then coalesce(e.pinned_at, clock_timestamp()) end,
         updated_at = case when e.pinned = p_pinned then e.updated_at else clock_timestamp() end
     where e.namespace_id = v_namespace_id and e.id = p_id;

@@ -4,13 +4,13 @@ create or replace function loci.post_documents(p_namespace_id integer, p_ids uui
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-    v_language regconfig := (select language from loci.namespaces where id = p_namespace_id);
+    v_language regconfig := (select language from loci_data.namespaces where id = p_namespace_id);
 begin
     with text as materialized (
         select m.id, m.doc_id, loci.index_text(m) as body
-        from loci.memories m where m.namespace_id = p_namespace_id and m.id = any (p_ids)
+        from loci_data.memories m where m.namespace_id = p_namespace_id and m.id = any (p_ids)
     ), document as (
-        insert into loci.memory_texts (namespace_id, memory_id, document)
+        insert into loci_data.memory_texts (namespace_id, memory_id, document)
         select p_namespace_id, t.id, to_tsvector(v_language, left(t.body, 200000)) from text t
     ), term as materialized (
         select t.doc_id, d.term, d.frequency, sum(d.frequency) over (partition by t.doc_id) as length
@@ -20,10 +20,10 @@ begin
                (row_number() over (partition by term order by doc_id) - 1) / 1024 as block
         from term
     ), posted as (
-        insert into loci.postings (namespace_id, term, size, entries)
+        insert into loci_data.postings (namespace_id, term, size, entries)
         select p_namespace_id, term, count(*), array_agg(entry order by entry) from entry group by term, block
     )
-    insert into loci.corpus_counts (namespace_id, documents, terms)
+    insert into loci_data.corpus_counts (namespace_id, documents, terms)
     select p_namespace_id, cardinality(p_ids), coalesce(sum(frequency), 0) from term;
 end $$;
 comment on function loci.post_documents(integer, uuid[]) is 'Add memories to memory_texts, postings and corpus_counts. Internal.';

@@ -10,10 +10,10 @@ begin
         select p.place, p.width, p.name, k.entity_id, k.memory_id
         from loci.name_phrases(left(p_text, 2000), 8) p
         cross join lateral (
-            select e.entity_id, null::uuid as memory_id from loci.entity_names e
+            select e.entity_id, null::uuid as memory_id from loci_data.entity_names e
             where e.namespace_id = p_namespace_id and e.canonical_name = p.name
             union all
-            select null, c.memory_id from loci.name_candidates c
+            select null, c.memory_id from loci_data.name_candidates c
             where c.namespace_id = p_namespace_id and c.canonical_name = p.name
             offset 0) k
         where length(p.name) >= 3

@@ -6,10 +6,10 @@ as $$
 declare
     v_caller uuid := loci.caller();
 begin
-    if exists (select from loci.agents where id = v_caller and kind = 'operator') then
-        return array(select id from loci.namespaces);
+    if exists (select from loci_data.agents where id = v_caller and kind = 'operator') then
+        return array(select id from loci_data.namespaces);
     end if;
-    return array(select namespace_id from loci.grants
+    return array(select namespace_id from loci_data.grants
                  where agent_id = v_caller and (expires_at is null or expires_at > clock_timestamp()));
 end $$;
 comment on function loci.readable_namespaces() is 'Ids of the namespaces that the caller holds a grant in; all of them for the operator, none without an agent.';

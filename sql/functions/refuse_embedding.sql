@@ -7,7 +7,7 @@ begin
     if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
         raise insufficient_privilege using message = 'only the operator may refuse embeddings';
     end if;
-    update loci.embedding_queue set error = left(p_error, 1000)
+    update loci_data.embedding_queue set error = left(p_error, 1000)
     where namespace_id = p_namespace and memory_id = p_id and model_id = p_model_id;
 end $$;
 comment on function loci.refuse_embedding(integer, uuid, smallint, text) is 'Mark a queued memory as one the provider cannot embed. Operator only.';

@@ -6,13 +6,13 @@ as $$
 declare
     v_other uuid;
 begin
-    select o.id into v_other from loci.memories o
+    select o.id into v_other from loci_data.memories o
     where o.namespace_id = new.namespace_id and o.lineage = new.lineage and o.id <> new.id and o.status = 'active'
       and o.valid_from <= new.valid_from and (o.valid_to is null or o.valid_to > o.valid_from)
       and (o.valid_to is null or o.valid_to > new.valid_from)
     order by o.valid_from desc limit 1;
     if v_other is null then
-        select o.id into v_other from loci.memories o
+        select o.id into v_other from loci_data.memories o
         where o.namespace_id = new.namespace_id and o.lineage = new.lineage and o.id <> new.id and o.status = 'active'
           and o.valid_from > new.valid_from and (o.valid_to is null or o.valid_to > o.valid_from)
           and (new.valid_to is null or o.valid_from < new.valid_to)

@@ -4,31 +4,31 @@ create or replace function loci.register_model(p_name text, p_dimensions integer
 language plpgsql volatile security definer set search_path from current
 as $$
 declare
-    v_model loci.embedding_models;
+    v_model loci_data.embedding_models;
 begin
     if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
         raise insufficient_privilege using message = 'only the operator may register an embedding model';
     end if;
-    select * into v_model from loci.embedding_models where name = p_name;
+    select * into v_model from loci_data.embedding_models where name = p_name;
     if v_model.active and v_model.dimensions = p_dimensions then
         return v_model.id;
     end if;
-    lock table loci.embedding_models in exclusive mode;
-    select * into v_model from loci.embedding_models where name = p_name;
+    lock table loci_data.embedding_models in exclusive mode;
+    select * into v_model from loci_data.embedding_models where name = p_name;
     if v_model.id is null then
-        insert into loci.embedding_models (name, dimensions) values (p_name, p_dimensions) returning * into v_model;
-        execute format('create index memory_vectors_hnsw_%1$s on loci.memory_vectors
+        insert into loci_data.embedding_models (name, dimensions) values (p_name, p_dimensions) returning * into v_model;
+        execute format('create index memory_vectors_hnsw_%1$s on loci_data.memory_vectors
                         using hnsw ((embedding::halfvec(%2$s)) halfvec_cosine_ops)
                         with (m = 24, ef_construction = 128) where model_id = %1$s', v_model.id, p_dimensions);
     elsif v_model.dimensions <> p_dimensions then
         raise invalid_parameter_value using column = 'dimensions',
             message = format('the model %s has %s dimensions here, not %s', p_name, v_model.dimensions, p_dimensions);
     end if;
-    update loci.embedding_models set active = false where active and id <> v_model.id;
-    update loci.embedding_models set active = true where id = v_model.id;
-    insert into loci.embedding_queue (namespace_id, memory_id, model_id)
-    select m.namespace_id, m.id, v_model.id from loci.memories m
-    where not exists (select from loci.memory_vectors v
+    update loci_data.embedding_models set active = false where active and id <> v_model.id;
+    update loci_data.embedding_models set active = true where id = v_model.id;
+    insert into loci_data.embedding_queue (namespace_id, memory_id, model_id)
+    select m.namespace_id, m.id, v_model.id from loci_data.memories m
+    where not exists (select from loci_data.memory_vectors v
                       where v.namespace_id = m.namespace_id and v.memory_id = m.id and v.model_id = v_model.id)
     on conflict do nothing;
     return v_model.id;

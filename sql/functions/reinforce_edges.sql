@@ -15,7 +15,7 @@ as $$
 declare
     v_settings jsonb := loci.settings(p_namespace_id);
     v_rate     double precision := v_settings ->> 'decay_rate';
-    v_rates    jsonb := (select jsonb_object_agg(t.type, t.decay_rate) from loci.edge_types t
+    v_rates    jsonb := (select jsonb_object_agg(t.type, t.decay_rate) from loci_data.edge_types t
                          where t.namespace_id = p_namespace_id and t.decay_rate is not null);
     v_limit    double precision := v_settings ->> 'edge_threshold';
     v_mode     text := v_settings ->> 'reinforcement';
@@ -30,7 +30,7 @@ begin
         select i.*, row_number() over (partition by i.edge_id, i.session_id order by i.ordinal) = 1 as first_of_session
         from item i
         where not i.repeated and (i.created or i.memory_id is null or (
-            select o.id from loci.edge_observations o  -- not `exists`: it might be hashed, and read all evidence
+            select o.id from loci_data.edge_observations o  -- not `exists`: it might be hashed, and read all evidence
             where o.namespace_id = p_namespace_id and o.memory_id = i.memory_id and o.edge_id = i.edge_id) is null)
     ), observed as (
         select k.*, e.confidence as old_confidence, e.initial_confidence, e.last_observed_at,
@@ -38,11 +38,11 @@ begin
                k.observed_at < greatest(e.last_observed_at, max(k.observed_at) filter (where f.fresh) over (
                    partition by k.edge_id order by k.ordinal rows between unbounded preceding and 1 preceding)) as late
         from kept k
-        join loci.edges e on e.namespace_id = p_namespace_id and e.id = k.edge_id
+        join loci_data.edges e on e.namespace_id = p_namespace_id and e.id = k.edge_id
              and e.id = any(array(select o.edge_id from kept o where not o.created))
         cross join lateral (
             select k.session_id is null or k.first_of_session and (
-                select o.id from loci.edge_observations o
+                select o.id from loci_data.edge_observations o
                 where o.namespace_id = p_namespace_id and o.edge_id = k.edge_id and o.session_id = k.session_id limit 1) is null as fresh
             offset 0) f
         where not k.created
@@ -60,7 +60,7 @@ begin
             end as new_confidence
         from weighted w window earlier as (partition by w.edge_id order by w.ordinal)
     ), noted as (
-        insert into loci.edge_observations (namespace_id, id, edge_id, memory_id, session_id, observed_at, confidence, restored, recorded_at)
+        insert into loci_data.edge_observations (namespace_id, id, edge_id, memory_id, session_id, observed_at, confidence, restored, recorded_at)
         select p_namespace_id, loci.uuid7(), n.* from (
             select k.edge_id, k.memory_id, k.session_id, k.observed_at,
                    case when k.created then k.confidence when not r.late then r.new_confidence when not r.fresh then k.confidence
@@ -78,7 +78,7 @@ begin
                (array_agg(r.strength order by r.ordinal desc) filter (where r.strength is not null and not r.late))[1] as strength
         from reckoned r group by r.edge_id, r.type
     ), updated as (
-        update loci.edges e
+        update loci_data.edges e
         set confidence = o.confidence, strength = coalesce(o.strength, e.strength), observations = e.observations + o.times,
             first_observed_at = least(e.first_observed_at, o.first_at),
             last_observed_at = greatest(e.last_observed_at, o.restored_at),

@@ -17,33 +17,33 @@ begin
     with seed as materialized (
         select m.id, i.place, m.lineage_id as node
         from unnest(p_documents) with ordinality i(doc_id, place)
-        cross join lateral (select o.id, o.lineage_id from loci.memories o
+        cross join lateral (select o.id, o.lineage_id from loci_data.memories o
                             where o.namespace_id = v_ns and o.doc_id = i.doc_id limit 1) m
     ), relative as (
         select s.*, r.node as relative, r.relation, r.weight
         from seed s cross join lateral (
-            (select c.ancestor_id as node, 'parent' as relation, 1.0::double precision as weight from loci.memory_closure c
+            (select c.ancestor_id as node, 'parent' as relation, 1.0::double precision as weight from loci_data.memory_closure c
              where c.namespace_id = v_ns and c.descendant_id = s.node and c.depth = 1)
             union all
-            (select c.descendant_id, 'child', 0.8 from loci.memory_closure c
+            (select c.descendant_id, 'child', 0.8 from loci_data.memory_closure c
              where c.namespace_id = v_ns and c.ancestor_id = s.node and c.depth = 1 order by c.descendant_id limit 20)
             union all
-            (select b.descendant_id, 'sibling', 0.6 from loci.memory_closure c
-             join loci.memory_closure b on b.namespace_id = v_ns and b.ancestor_id = c.ancestor_id and b.depth = 1
+            (select b.descendant_id, 'sibling', 0.6 from loci_data.memory_closure c
+             join loci_data.memory_closure b on b.namespace_id = v_ns and b.ancestor_id = c.ancestor_id and b.depth = 1
              where c.namespace_id = v_ns and c.descendant_id = s.node and c.depth = 1 and b.descendant_id <> s.node
              order by b.descendant_id limit 20)
             union all
-            (select l.target_id, l.type, l.strength from loci.memory_links l
+            (select l.target_id, l.type, l.strength from loci_data.memory_links l
              where l.namespace_id = v_ns and l.source_id = s.node order by l.strength desc, l.target_id limit 20)
             union all
-            (select l.source_id, l.type, l.strength from loci.memory_links l
+            (select l.source_id, l.type, l.strength from loci_data.memory_links l
              where l.namespace_id = v_ns and l.target_id = s.node order by l.strength desc, l.source_id limit 20)) r
     )
     select m.id, m.doc_id, sum(r.weight / r.place) as score,
            (array_agg(r.id order by r.weight / r.place desc, r.place))[1],
            (array_agg(r.relation order by r.weight / r.place desc, r.place))[1]
     from relative r
-    join loci.memories m on m.namespace_id = v_ns and m.lineage_id = r.relative
+    join loci_data.memories m on m.namespace_id = v_ns and m.lineage_id = r.relative
     where loci.is_visible(m, v_as_of, p_known_at) and loci.matches(m, v_filter)
     group by m.id, m.doc_id order by score desc, m.doc_id limit v_limit;
 end $$;

@@ -18,11 +18,11 @@ begin
     if cardinality(v_items) > 20 then
         set local plan_cache_mode = force_custom_plan;
     end if;
-    insert into loci.lineages as l (namespace_id, lineage, id, versions)
+    insert into loci_data.lineages as l (namespace_id, lineage, id, versions)
     select v_ns, i.lineage, coalesce(first.lineage_id, i.id), coalesce(first.version, 0)
     from (select distinct on (u.lineage) u.lineage, u.id from unnest(v_items) u where u.lineage is not null
           order by u.lineage, u.ordinal) i
-    left join lateral (select m.lineage_id, m.version from loci.memories m
+    left join lateral (select m.lineage_id, m.version from loci_data.memories m
                        where m.namespace_id = v_ns and m.lineage = i.lineage order by m.version desc limit 1) first on true
     order by i.lineage
     on conflict (namespace_id, lineage) do update set versions = l.versions;

@@ -6,15 +6,15 @@ language plpgsql volatile security definer set search_path = ''
 as $$
 declare
     v_ns  integer := loci.authorize(p_namespace, 'reader');
-    v_row loci.idempotency_keys;
+    v_row loci_data.idempotency_keys;
 begin
-    insert into loci.idempotency_keys as k (namespace_id, agent_id, key, request_hash, status, response)
+    insert into loci_data.idempotency_keys as k (namespace_id, agent_id, key, request_hash, status, response)
     values (v_ns, loci.caller(), p_key, p_request_hash, 0, '{}')
     on conflict do nothing;
     if found then
         return;
     end if;
-    select * into v_row from loci.idempotency_keys k
+    select * into v_row from loci_data.idempotency_keys k
     where k.namespace_id = v_ns and k.agent_id = loci.caller() and k.key = p_key;
     if v_row.request_hash <> p_request_hash then
         raise unique_violation using message = 'this Idempotency-Key was used with another request',

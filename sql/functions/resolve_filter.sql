@@ -19,7 +19,7 @@ begin
     v_filter := jsonb_populate_record(v_filter, p_filter);
     v_filter.category := rtrim(v_filter.category, '/');
     if p_filter ->> 'under' is not null then
-        v_filter.under := (select lineage_id from loci.memories where namespace_id = p_namespace_id and id = v_filter.under);
+        v_filter.under := (select lineage_id from loci_data.memories where namespace_id = p_namespace_id and id = v_filter.under);
         if v_filter.under is null then
             raise no_data_found using message = format('memory %s does not exist', p_filter ->> 'under'), column = 'filters.under';
         end if;

@@ -7,8 +7,8 @@ as $$
     select n.name, found.id
     from (select distinct unnest(p_names)) n(name)
     cross join lateral (
-        select e.id from loci.entity_names k
-        cross join lateral (select i.id, i.mentions from loci.entities i
+        select e.id from loci_data.entity_names k
+        cross join lateral (select i.id, i.mentions from loci_data.entities i
                             where i.namespace_id = p_namespace_id and i.id = k.entity_id offset 0) e
         where k.namespace_id = p_namespace_id and k.canonical_name = n.name
         order by k.is_alias, e.mentions desc, e.id limit 1) found

@@ -6,8 +6,8 @@ declare
     v_ns      integer := loci.authorize(p_namespace, 'admin');
     v_revoked timestamptz;
 begin
-    update loci.api_keys k set revoked_at = coalesce(k.revoked_at, clock_timestamp())
-    from loci.grants g
+    update loci_data.api_keys k set revoked_at = coalesce(k.revoked_at, clock_timestamp())
+    from loci_data.grants g
     where k.id = p_id and g.agent_id = k.agent_id and g.namespace_id = v_ns
     returning k.revoked_at into v_revoked;
     if not found then

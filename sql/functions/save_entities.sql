@@ -15,7 +15,7 @@ begin
     select jsonb_agg(b) into v_batch from loci.entity_batch(p_namespace_id, p_entities) b;
 
     with added as (
-        insert into loci.entities (namespace_id, id, name, canonical_name, type, aliases, description, confidence, observations,
+        insert into loci_data.entities (namespace_id, id, name, canonical_name, type, aliases, description, confidence, observations,
                                    metadata, created_at, updated_at)
         select p_namespace_id, b.new_id, b.name, b.canonical_name, coalesce(b.type, 'unknown'),
                loci.clean_aliases(b.aliases, b.canonical_name), b.description,
@@ -40,19 +40,19 @@ begin
             ordinals integer[], id uuid, canonical_name text, type text, aliases text[], description text, metadata jsonb,
             stated double precision, further integer)
         cross join lateral (
-            select e.id, e.name from loci.entities e
+            select e.id, e.name from loci_data.entities e
             where b.id is not null and e.namespace_id = p_namespace_id and e.id = b.id
             union all
-            select e.id, e.name from loci.entities e
+            select e.id, e.name from loci_data.entities e
             where b.id is null and e.namespace_id = p_namespace_id and e.canonical_name = b.canonical_name offset 0) e
         left join unnest(v_created) c(id) on c.id = e.id
     ), locked as materialized (
-        select e.id from loci.entities e
+        select e.id from loci_data.entities e
         where e.namespace_id = p_namespace_id and e.id = any(array(select b.entity_id from batch b where not b.is_new))
         order by e.canonical_name
         for no key update
     ), reinforced as (
-        update loci.entities e
+        update loci_data.entities e
         set type = case when loci.is_vaguer(e.type, b.type) then b.type else e.type end,
             aliases = loci.clean_aliases(e.aliases || b.aliases, e.canonical_name),
             description = coalesce(b.description, e.description),

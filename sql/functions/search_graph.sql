@@ -17,8 +17,8 @@ begin
     if cardinality(v_start) = 0 then
         return;
     end if;
-    v_documents := greatest(1, (select sum(c.documents) from loci.corpus_counts c where c.namespace_id = p_namespace_id));
-    v_start := array(select e.id from loci.entities e
+    v_documents := greatest(1, (select sum(c.documents) from loci_data.corpus_counts c where c.namespace_id = p_namespace_id));
+    v_start := array(select e.id from loci_data.entities e
                      where e.namespace_id = p_namespace_id and e.id = any(v_start) and (e.mentions <= 1000 or e.mentions <= v_documents / 10)
                      order by array_position(v_start, e.id));
     return query
@@ -36,17 +36,17 @@ begin
     ), weighed as materialized (
         select r.id, e.name, e.type, r.hop, r.ordinal, r.worth / 2 ^ r.hop * ln(1 + v_documents / greatest(e.mentions, 1)) as weight
         from reached r
-        join loci.entities e on e.namespace_id = p_namespace_id and e.id = r.id and e.id = any(array(select a.id from reached a))
+        join loci_data.entities e on e.namespace_id = p_namespace_id and e.id = r.id and e.id = any(array(select a.id from reached a))
         where e.mentions <= 1000 or e.mentions <= v_documents / 10
         order by weight desc, r.id limit 200
     ), pair as (
         select m.memory_id, w.id from weighed w cross join lateral (
-            select m.memory_id from loci.memory_mentions m
+            select m.memory_id from loci_data.memory_mentions m
             where m.namespace_id = p_namespace_id and m.entity_id = w.id order by m.memory_id desc limit 1000) m
         where w.hop > 0 or w.type <> 'extracted'
         union
         select o.memory_id, f.about from found f cross join lateral (
-            select o.memory_id from loci.edge_observations o
+            select o.memory_id from loci_data.edge_observations o
             where o.namespace_id = p_namespace_id and o.edge_id = f.id and o.memory_id is not null
             order by o.observed_at desc, o.id limit 1000) o
     ), scored as (
@@ -54,7 +54,7 @@ begin
         from pair p join weighed w on w.id = p.id group by p.memory_id
         order by score desc, p.memory_id limit p_limit
     ), named as materialized (
-        select e.id, e.name from loci.entities e
+        select e.id, e.name from loci_data.entities e
         where e.namespace_id = p_namespace_id and e.id = any(v_start || array(select f.far_id from found f where f.far_id is not null))
     ), walked as (
         select f.ordinal, array[s.name, f.type, t.name] as path

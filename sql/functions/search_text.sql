@@ -24,13 +24,13 @@ declare
     v_seen      bigint;
 begin
     select array_agg(hashtextextended(u.lexeme, 0)) into v_terms
-    from loci.namespaces n cross join lateral unnest(to_tsvector(n.language, replace(left(p_query, 200000), '<', ' '))) u where n.id = v_ns;
+    from loci_data.namespaces n cross join lateral unnest(to_tsvector(n.language, replace(left(p_query, 200000), '<', ' '))) u where n.id = v_ns;
     select greatest(sum(c.documents), 1), 0.9 * greatest(sum(c.documents), 1) / greatest(sum(c.terms), 1) into v_documents, v_slope
-    from loci.corpus_counts c where c.namespace_id = v_ns;
+    from loci_data.corpus_counts c where c.namespace_id = v_ns;
     loop
         with block as materialized (
             select p.entries, sum(p.size) over (partition by p.term) as df
-            from loci.postings p where p.namespace_id = v_ns and p.term = any (v_terms)
+            from loci_data.postings p where p.namespace_id = v_ns and p.term = any (v_terms)
         ), entry as (
             select ln(1 + (greatest(v_documents, df) - df + 0.5) / (df + 0.5))::double precision * 2.2 as weight,
                    unnest(entries) as entry
@@ -45,7 +45,7 @@ begin
             select m.id, b.score, b.doc_id
             from best b
             cross join lateral (
-                select m.id from loci.memories m
+                select m.id from loci_data.memories m
                 where m.namespace_id = v_ns and m.doc_id = b.doc_id
                   and loci.is_visible(m, v_as_of, p_known_at) and loci.matches(m, v_filter) limit 1) m
             order by b.score desc, b.doc_id limit v_limit

@@ -27,7 +27,7 @@ begin
     if found then
         raise invalid_parameter_value using message = format('%s: %s is not valid for an edge type', v_wrong, p_changes -> v_wrong), column = v_wrong;
     end if;
-    insert into loci.edge_types as t (namespace_id, type, decay_rate, single_valued, description, updated_at)
+    insert into loci_data.edge_types as t (namespace_id, type, decay_rate, single_valued, description, updated_at)
     values (v_namespace_id, v_type, (p_changes ->> 'decay_rate')::double precision,
             coalesce((p_changes ->> 'single_valued')::boolean, false), p_changes ->> 'description', v_at)
     on conflict (namespace_id, type) do update

@@ -14,13 +14,13 @@ declare
     v_filter loci.memory_filter := loci.resolve_filter(v_ns, p_filter);
     v_limit  integer := coalesce(p_limit, (loci.settings(v_ns) ->> 'depth')::integer);
     v_as_of  timestamptz := coalesce(p_as_of, clock_timestamp());
-    v_model  loci.embedding_models;
+    v_model  loci_data.embedding_models;
     v_query  halfvec;
     v_ids    uuid[];
     v_docs   bigint[];
     v_scores double precision[];
 begin
-    select * into v_model from loci.embedding_models where active;
+    select * into v_model from loci_data.embedding_models where active;
     if v_model.id is null then
         return;
     elsif cardinality(p_embedding) is distinct from v_model.dimensions then
@@ -33,8 +33,8 @@ begin
             select array_agg(b.id order by b.distance, b.doc_id), array_agg(b.doc_id order by b.distance, b.doc_id),
                    array_agg(1 - b.distance order by b.distance, b.doc_id)
             from (select m.id, m.doc_id, v.embedding::halfvec(%1$s) <=> $1::halfvec(%1$s) as distance
-                  from loci.memory_vectors v
-                  join loci.memories m on m.namespace_id = %2$s and m.id = v.memory_id
+                  from loci_data.memory_vectors v
+                  join loci_data.memories m on m.namespace_id = %2$s and m.id = v.memory_id
                   where v.namespace_id = %2$s and v.model_id = %3$s and loci.is_visible(m, $2, $3) and loci.matches(m, $4)
                   order by v.embedding::halfvec(%1$s) <=> $1::halfvec(%1$s) limit $5) b
             $sql$, v_model.dimensions, v_ns, v_model.id)
@@ -44,9 +44,9 @@ begin
         return query
         select m.id, m.doc_id, 1 - n.distance
         from (select v.memory_id, v.embedding <=> v_query as distance
-              from loci.memory_vectors v where v.namespace_id = v_ns and v.model_id = v_model.id order by 2) n
+              from loci_data.memory_vectors v where v.namespace_id = v_ns and v.model_id = v_model.id order by 2) n
         cross join lateral (
-            select o.id, o.doc_id from loci.memories o
+            select o.id, o.doc_id from loci_data.memories o
             where o.namespace_id = v_ns and o.id = n.memory_id
               and loci.is_visible(o, v_as_of, p_known_at) and loci.matches(o, v_filter) limit 1) m
         order by n.distance limit v_limit;

@@ -6,11 +6,11 @@ language plpgsql volatile set search_path from current
 set enable_seqscan = off
 as $$
 declare
-    v_model loci.embedding_models;
+    v_model loci_data.embedding_models;
     v_wrong integer;
     v_count integer;
 begin
-    select * into v_model from loci.embedding_models where case when p_model_id is null then active else id = p_model_id end;
+    select * into v_model from loci_data.embedding_models where case when p_model_id is null then active else id = p_model_id end;
     select vector_dims(e) into v_wrong from unnest(p_embeddings) e where vector_dims(e) is distinct from v_model.dimensions limit 1;
     if v_model.id is null or found then
         raise invalid_parameter_value using
@@ -18,13 +18,13 @@ begin
                            else format('embedding has %s dimensions; the model %s has %s', v_wrong, v_model.name, v_model.dimensions) end,
             column = 'embedding';
     end if;
-    insert into loci.memory_vectors (namespace_id, memory_id, model_id, embedding)
+    insert into loci_data.memory_vectors (namespace_id, memory_id, model_id, embedding)
     select p_namespace_id, v.id, v_model.id, v.embedding
     from unnest(p_ids, p_embeddings) v(id, embedding)
-    cross join lateral (select from loci.memories m where m.namespace_id = p_namespace_id and m.id = v.id limit 1) m
+    cross join lateral (select from loci_data.memories m where m.namespace_id = p_namespace_id and m.id = v.id limit 1) m
     on conflict (namespace_id, memory_id, model_id) do update set embedding = excluded.embedding;
     get diagnostics v_count = row_count;
-    delete from loci.embedding_queue
+    delete from loci_data.embedding_queue
     where namespace_id = p_namespace_id and memory_id = any (p_ids) and model_id = v_model.id;
     return v_count;
 end $$;

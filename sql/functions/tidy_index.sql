@@ -11,29 +11,29 @@ begin
     if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
         raise insufficient_privilege using message = 'only the operator may tidy the index';
     end if;
-    select c.namespace_id into v_ns from loci.corpus_counts c
+    select c.namespace_id into v_ns from loci_data.corpus_counts c
     group by c.namespace_id having count(*) > p_deltas order by count(*) desc, c.namespace_id limit 1;
     folded := 0;
     joined := 0;
-    if v_ns is not null and pg_try_advisory_xact_lock(hashtextextended('loci.postings', v_ns)) then
+    if v_ns is not null and pg_try_advisory_xact_lock(hashtextextended('loci_data.postings', v_ns)) then
         with gone as (
-            delete from loci.corpus_counts c where c.namespace_id = v_ns returning c.documents, c.terms
+            delete from loci_data.corpus_counts c where c.namespace_id = v_ns returning c.documents, c.terms
         ), kept as (
-            insert into loci.corpus_counts (namespace_id, documents, terms)
+            insert into loci_data.corpus_counts (namespace_id, documents, terms)
             select v_ns, sum(g.documents), sum(g.terms) from gone g
         )
         select count(*) into folded from gone;
         with small as (
-            select p.term from loci.postings p where p.namespace_id = v_ns and p.size < 512
+            select p.term from loci_data.postings p where p.namespace_id = v_ns and p.size < 512
             group by p.term having count(*) > 8
         ), gone as (
-            delete from loci.postings p using small s
+            delete from loci_data.postings p using small s
             where p.namespace_id = v_ns and p.term = s.term and p.size < 512 returning p.term, p.entries
         ), entry as (
             select g.term, e.entry, (row_number() over (partition by g.term order by e.entry) - 1) / 1024 as block
             from gone g cross join lateral unnest(g.entries) e(entry)
         ), kept as (
-            insert into loci.postings (namespace_id, term, size, entries)
+            insert into loci_data.postings (namespace_id, term, size, entries)
             select v_ns, e.term, count(*), array_agg(e.entry order by e.entry) from entry e group by e.term, e.block
         )
         select count(*) into joined from gone;

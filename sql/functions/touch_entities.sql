@@ -8,10 +8,10 @@ declare
     v_touched      integer;
 begin
     with locked as materialized (
-        select e.id from loci.entities e where e.namespace_id = v_namespace_id and e.id = any(p_ids)
+        select e.id from loci_data.entities e where e.namespace_id = v_namespace_id and e.id = any(p_ids)
         order by e.canonical_name for no key update
     )
-    update loci.entities e set last_referenced_at = clock_timestamp()
+    update loci_data.entities e set last_referenced_at = clock_timestamp()
     from locked l where e.namespace_id = v_namespace_id and e.id = l.id;
     get diagnostics v_touched = row_count;
     return v_touched;

@@ -39,7 +39,7 @@ begin
             v_namespace_id, v_start, p_edge_types, p_direction, v_max_hops, p_limit, p_min_confidence,
             coalesce(p_min_strength, 0), coalesce(p_as_of, clock_timestamp())) e
     ), named as materialized (
-        select e.id, e.name from loci.entities e
+        select e.id, e.name from loci_data.entities e
         where e.namespace_id = v_namespace_id
           and e.id = any(v_start || array(select f.far_id from found f where f.far_id is not null))
     ), walked as (

@@ -3,10 +3,10 @@ create or replace function loci.unindex_memory() returns trigger
 language plpgsql security definer set search_path = ''
 as $$
 begin
-    if exists (select from loci.namespaces where id = old.namespace_id) then
+    if exists (select from loci_data.namespaces where id = old.namespace_id) then
         perform loci.unpost_document(old);
-        delete from loci.embedding_queue where namespace_id = old.namespace_id and memory_id = old.id;
-        delete from loci.name_queue where namespace_id = old.namespace_id and memory_id = old.id;
+        delete from loci_data.embedding_queue where namespace_id = old.namespace_id and memory_id = old.id;
+        delete from loci_data.name_queue where namespace_id = old.namespace_id and memory_id = old.id;
     end if;
     return null;
 end $$;

@@ -9,12 +9,12 @@ language plpgsql volatile security definer set search_path = ''
 as $$
 declare
     v_namespace_id integer := loci.authorize(p_namespace, 'writer');
-    v_old          loci.entities;
+    v_old          loci_data.entities;
     v_new          record;
     v_field        text := (select k from jsonb_object_keys(p_changes) k
                             where k not in ('name', 'type', 'aliases', 'description', 'metadata', 'confidence') order by k limit 1);
 begin
-    select e.* into v_old from loci.entities e where e.namespace_id = v_namespace_id and e.id = p_id for no key update;
+    select e.* into v_old from loci_data.entities e where e.namespace_id = v_namespace_id and e.id = p_id for no key update;
     if not found then
         raise no_data_found using message = format('entity %s does not exist', p_id), column = 'id';
     elsif v_field is not null then
@@ -25,12 +25,12 @@ begin
         raise invalid_parameter_value using message = format('%s must not be null', v_field), column = v_field;
     end if;
     select * into v_new from loci.parse_entities(jsonb_build_array(jsonb_build_object('name', v_old.name) || p_changes));
-    if exists (select from loci.entities e
+    if exists (select from loci_data.entities e
                where e.namespace_id = v_namespace_id and e.canonical_name = v_new.canonical_name and e.id <> p_id) then
         raise unique_violation using message = format('an entity named %L exists', v_new.name), column = 'name',
             constraint = 'entities_canonical_name_key', hint = 'Merge the two instead.';
     end if;
-    update loci.entities e
+    update loci_data.entities e
     set name = v_new.name, canonical_name = v_new.canonical_name, type = coalesce(v_new.type, e.type),
         aliases = loci.clean_aliases(case when p_changes ? 'aliases' then v_new.aliases else e.aliases end, v_new.canonical_name),
         description = case when p_changes ? 'description' then v_new.description else e.description end,

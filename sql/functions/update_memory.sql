@@ -6,15 +6,15 @@ language plpgsql volatile security definer set search_path = ''
 as $$
 declare
     v_ns  integer := loci.authorize(p_namespace, 'writer');
-    v_new loci.memories;
+    v_new loci_data.memories;
 begin
-    select * into v_new from loci.memories where namespace_id = v_ns and id = p_id for update;
+    select * into v_new from loci_data.memories where namespace_id = v_ns and id = p_id for update;
     if not found then
         raise no_data_found using message = format('memory %s does not exist', p_id), column = 'id';
     end if;
     v_new := jsonb_populate_record(v_new, p_changes);
     return query
-    update loci.memories m
+    update loci_data.memories m
     set category = v_new.category, tags = v_new.tags, layer = v_new.layer, parent_id = v_new.parent_id,
         importance = v_new.importance, confidence = v_new.confidence, metadata = v_new.metadata, updated_at = clock_timestamp()
     where m.namespace_id = v_ns and m.id = p_id

@@ -7,12 +7,12 @@ declare
     v_ns integer := loci.authorize(p_namespace, 'admin');
 begin
     perform loci.check_settings(coalesce(p_changes -> 'settings', '{}'));
-    update loci.namespaces n
+    update loci_data.namespaces n
     set description = case when p_changes ? 'description' then p_changes ->> 'description' else n.description end,
         settings = jsonb_strip_nulls(n.settings || coalesce(p_changes -> 'settings', '{}')), updated_at = clock_timestamp()
     where n.id = v_ns;
     if p_changes -> 'settings' ?| array['decay_rate', 'edge_threshold'] then
-        update loci.edges e
+        update loci_data.edges e
         set fades_at = loci.fades_at(e.confidence, loci.decay_rate(v_ns, e.type), e.last_observed_at,
                                      (loci.settings(v_ns) ->> 'edge_threshold')::double precision)
         where e.namespace_id = v_ns;

@@ -8,10 +8,10 @@ declare
 begin
     loop
         if p_queue = 'embedding_queue' then
-            select q.namespace_id into v_next from loci.embedding_queue q
+            select q.namespace_id into v_next from loci_data.embedding_queue q
             where q.error is null and q.namespace_id > v_next order by q.namespace_id limit 1;
         else
-            select q.namespace_id into v_next from loci.name_queue q
+            select q.namespace_id into v_next from loci_data.name_queue q
             where q.namespace_id > v_next order by q.namespace_id limit 1;
         end if;
         exit when v_next is null;

@@ -4,7 +4,7 @@ returns boolean
 language sql stable parallel safe
 as $$
     select exists (
-    select from loci.memory_beliefs b
+    select from loci_data.memory_beliefs b
     where b.namespace_id = p_namespace_id and b.memory_id = p_id and b.believed_at <= p_known_at and b.believed_to > p_known_at
       and b.status = 'active' and b.valid_from <= p_as_of and (b.valid_to is null or b.valid_to > p_as_of))
 $$;

@@ -1,9 +1,19 @@
 -- Nothing by default. Readable tables stand under the policies; everything else is done by functions that check the caller.
-revoke all on all tables in schema loci from public, loci_app, loci_analyst;
+revoke all on all tables in schema loci, loci_data from public, loci_app, loci_analyst;
 
 grant select on
-    loci.namespaces, loci.lineages, loci.memories, loci.memory_beliefs, loci.memory_closure, loci.memory_links,
-    loci.memory_texts, loci.postings, loci.corpus_counts, loci.embedding_models, loci.memory_vectors, loci.embedding_queue,
-    loci.entities, loci.entity_names, loci.memory_mentions, loci.name_candidates, loci.name_queue, loci.edge_types, loci.aspects, loci.attributes,
-    loci.edges, loci.edge_observations, loci.working_memory, loci.conversation_turns
+    loci_data.namespaces, loci_data.lineages, loci_data.memories, loci_data.memory_beliefs, loci_data.memory_closure, loci_data.memory_links,
+    loci_data.memory_texts, loci_data.postings, loci_data.corpus_counts, loci_data.embedding_models, loci_data.memory_vectors, loci_data.embedding_queue,
+    loci_data.entities, loci_data.entity_names, loci_data.memory_mentions, loci_data.name_candidates, loci_data.name_queue, loci_data.edge_types, loci_data.aspects, loci_data.attributes,
+    loci_data.edges, loci_data.edge_observations, loci_data.working_memory, loci_data.conversation_turns
 to loci_app, loci_analyst;
+
+-- Views stand under the policies of their tables (security invoker).
+do $$
+declare
+    v_view regclass;
+begin
+    for v_view in select c.oid::regclass from pg_class c where c.relnamespace = 'loci'::regnamespace and c.relkind = 'v' loop
+        execute format('grant select on %s to loci_app, loci_analyst', v_view);
+    end loop;
+end $$;

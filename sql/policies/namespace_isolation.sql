@@ -11,7 +11,7 @@ begin
                     when c.relname in ('agents', 'api_keys', 'grants', 'idempotency_keys') then null
                     else 'namespace_id = any ((select loci.readable_namespaces())::integer[])' end as rule
         from pg_class c
-        where c.relnamespace = 'loci'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+        where c.relnamespace = 'loci_data'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
     loop
         execute format('create policy owner_passes on %s to loci_owner using (true) with check (true)', v_table.name);
         if v_table.rule is not null then

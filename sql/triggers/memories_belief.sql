@@ -1,4 +1,4 @@
 -- Nothing that was once believed is lost when a memory's validity or status changes.
-create or replace trigger memories_belief before update on loci.memories
+create or replace trigger memories_belief before update on loci_data.memories
     for each row when ((old.valid_from, old.valid_to, old.status) is distinct from (new.valid_from, new.valid_to, new.status))
     execute function loci.keep_belief();

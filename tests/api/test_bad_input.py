@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import httpx
 import orjson
@@ -11,6 +11,7 @@ import pytest
 from tests.services import Api, problem
 
 MIB = 1024 * 1024
+NOBODY = str(UUID(int=5))
 
 
 def nested(depth: int) -> dict[str, Any]:
@@ -64,7 +65,7 @@ MEMORIES: list[tuple[dict[str, Any], str, str]] = [
     ({"content": "x", "lineage": ""}, "lineage", "1 character"),
     ({"content": "x", "lineage": "l" * 256}, "lineage", "255"),
     ({"content": "x", "parent_id": "top"}, "parent_id", "UUID"),
-    ({"content": "x", "parent_id": str(uuid4())}, "parent_id", "memory in this namespace"),
+    ({"content": "x", "parent_id": NOBODY}, "parent_id", "memory in this namespace"),
     ({"content": "x", "valid_from": "yesterday"}, "valid_from", "datetime"),
     ({"content": "x", "valid_from": "2020-01-02T00:00:00Z", "valid_to": "2020-01-01T00:00:00Z"}, "valid_to", "before valid_from"),
     ({"content": "x", "valid_to": "2020-01-01T00:00:00Z"}, "valid_to", "before valid_from"),
@@ -146,7 +147,7 @@ def test_a_wrong_batch_is_refused_whole(api: Api, body: Any, field: str, expecte
 
 
 def test_an_atomic_batch_that_the_database_refuses_writes_nothing(api: Api) -> None:
-    items = [{"content": "x"}, {"content": "y", "parent_id": str(uuid4())}]
+    items = [{"content": "x"}, {"content": "y", "parent_id": NOBODY}]
     refused(api, lambda: api.post("/memories/batch", {"items": items, "atomic": True}), "parent_id", "memory in this namespace")
 
 
@@ -180,7 +181,7 @@ def test_a_wrong_question_is_refused_by_field(api: Api, body: dict[str, Any], fi
     refused(api, lambda: api.post("/recall", body), field, expected)
 
 
-@pytest.mark.parametrize(("filters", "field"), [({"entity": "nobody"}, "filters.entity"), ({"under": str(uuid4())}, "filters.under")], ids=labels)
+@pytest.mark.parametrize(("filters", "field"), [({"entity": "nobody"}, "filters.entity"), ({"under": NOBODY}, "filters.under")], ids=labels)
 def test_a_question_about_what_is_not_there_is_not_found(api: Api, filters: dict[str, Any], field: str) -> None:
     refused(api, lambda: api.post("/recall", {"query": "x", "filters": filters}), field, "does not exist", status=404, slug="not-found")
 
@@ -231,7 +232,7 @@ def test_a_wrong_cursor_of_a_history_is_refused(api: Api, cursor: str) -> None:
 
 NAMESPACES: list[tuple[Any, str]] = [
     ({}, "name"), ({"name": ""}, "name"), ({"name": "Upper"}, "name"), ({"name": "a b"}, "name"), ({"name": "x" * 65}, "name"),
-    ({"name": "a'; drop table loci.memories; --"}, "name"), ({"name": "-a"}, "name"), ({"name": "a\n"}, "name"),
+    ({"name": "a'; drop table loci_data.memories; --"}, "name"), ({"name": "-a"}, "name"), ({"name": "a\n"}, "name"),
     ({"name": "a", "language": "klingon"}, "language"), ({"name": "a", "settings": {"colour": 1}}, "settings.colour"),
     ({"name": "a", "settings": {"rrf_k": "x"}}, "settings.rrf_k"), ({"name": "a", "settings": {"depth": -1}}, "settings.depth"),
     ({"name": "a", "settings": {"reinforcement": "never"}}, "settings.reinforcement"), ({"name": "a", "settings": {"weights": {"smell": 1}}}, "settings.weights.smell"),
@@ -258,7 +259,7 @@ def test_a_write_to_an_unknown_namespace_is_not_found(api: Api) -> None:
     problem(response, 404, "not-found")
 
 
-@pytest.mark.parametrize("name", ["a'; drop table loci.memories; --", "%00", "../../etc/passwd", "'", '"', "a b", "🙂"])
+@pytest.mark.parametrize("name", ["a'; drop table loci_data.memories; --", "%00", "../../etc/passwd", "'", '"', "a b", "🙂"])
 def test_a_namespace_with_a_name_like_an_attack_is_only_unknown(api: Api, name: str) -> None:
     api.write("x")
     response = api.client.get("/memories", headers={"X-Namespace": name.encode()})  # type: ignore[dict-item]
@@ -267,7 +268,7 @@ def test_a_namespace_with_a_name_like_an_attack_is_only_unknown(api: Api, name: 
     assert api.size()["memories"] == 1
 
 
-@pytest.mark.parametrize("text", ["'; drop table loci.memories; --", "$$; select 1; $$", "%(namespace)s", "{0}", "\\'; --", "%s %s", "<script>", "\u202e\ufeff\u0001"])
+@pytest.mark.parametrize("text", ["'; drop table loci_data.memories; --", "$$; select 1; $$", "%(namespace)s", "{0}", "\\'; --", "%s %s", "<script>", "\u202e\ufeff\u0001"])
 def test_a_text_like_an_attack_is_kept_and_found_as_it_is(api: Api, text: str) -> None:
     written = api.write(f"{text} marker", lineage=text, category="a", tags=[text], source=text, session_id=text, metadata={text: text},
                         entities=[{"name": f"{text} entity"}])

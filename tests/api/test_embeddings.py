@@ -164,7 +164,7 @@ def test_a_text_that_the_endpoint_rejects_is_recorded_and_costs_no_other(remote:
     eventually(lambda: pending(remote) == 0, within=8)
     assert set(remote.found("anything", arms=["vector"])) == {"good", "better"}
     with remote.service.database.admin() as admin:
-        rows = admin.execute("select error from loci.embedding_queue").fetchall()
+        rows = admin.execute("select error from loci_data.embedding_queue").fetchall()
     assert len(rows) == 1
     assert "too rude" in rows[0][0]
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import httpx
 import pytest
@@ -49,7 +49,7 @@ REQUESTS: list[tuple[str, str, Any, str]] = [
     ("GET", "/memories", None, "reader"), ("POST", "/recall", {"query": "x"}, "reader"), ("GET", "/memory/search?q=x", None, "reader"),
     ("GET", "/categories", None, "reader"), ("GET", "/entities", None, "reader"), ("GET", "/edges", None, "reader"), ("POST", "/entities/match", {"text": "x"}, "reader"),
     ("POST", "/memories", {"content": "x"}, "writer"), ("POST", "/memories/batch", {"items": [{"content": "x"}]}, "writer"), ("POST", "/entities", {"name": "Zeus"}, "writer"),
-    ("POST", "/edges", {"source": "a", "type": "t", "target": "b"}, "writer"), ("PUT", "/edge-types/t", {}, "writer"), ("POST", "/entities/touch", {"ids": [str(uuid4())]}, "writer"),
+    ("POST", "/edges", {"source": "a", "type": "t", "target": "b"}, "writer"), ("PUT", "/edge-types/t", {}, "writer"), ("POST", "/entities/touch", {"ids": [str(UUID(int=5))]}, "writer"),
     ("GET", "/keys", None, "admin"), ("POST", "/keys", {"role": "reader"}, "admin"), ("PATCH", "/namespaces/{namespace}", {"description": "d"}, "admin"),
     ("DELETE", "/namespaces/{namespace}", None, "admin"),
 ]
@@ -104,7 +104,7 @@ def test_a_key_is_shown_once_and_kept_as_a_hash(api: Api) -> None:
     assert [(row["id"], row["name"], row["role"]) for row in listed] == [(made["id"], "mine", "writer")]
     assert made["key"] not in str(listed)
     with api.service.database.admin() as admin:
-        stored = admin.execute("select k::text from loci.api_keys k where id = %s", [made["id"]]).fetchone()
+        stored = admin.execute("select k::text from loci_data.api_keys k where id = %s", [made["id"]]).fetchone()
     assert stored is not None
     assert made["key"] not in stored[0]
 

@@ -114,15 +114,15 @@ def test_the_same_question_has_the_same_answer(api: Api) -> None:
 
 @pytest.mark.parametrize(
     ("filters", "found"),
-    [({"category": "a"}, {"apple a"}), ({"tags": ["t"]}, {"apple b"}), ({"layers": [3]}, {"apple b"}), ({"session_id": "s"}, {"apple a"}),
-     ({"metadata": {"k": 1}}, {"apple b"}), ({"source": "Ann"}, {"apple a"}), ({"valid_before": "2021-01-01T00:00:00Z"}, {"apple a"}), ({"entity": "Zeus"}, {"apple b"})],
+    [({"category": "a"}, ["apple a"]), ({"tags": ["t"]}, ["apple b"]), ({"layers": [3]}, ["apple b"]), ({"session_id": "s"}, ["apple a"]),
+     ({"metadata": {"k": 1}}, ["apple b"]), ({"source": "Ann"}, ["apple a"]), ({"valid_before": "2021-01-01T00:00:00Z"}, ["apple a"]), ({"entity": "Zeus"}, ["apple b"])],
     ids=str,
 )
-def test_filters_hold_in_every_arm(api: Api, filters: dict[str, Any], found: set[str]) -> None:
+def test_filters_hold_in_every_arm(api: Api, filters: dict[str, Any], found: list[str]) -> None:
     a = api.write("apple a", category="a/b", session_id="s", source="Ann", valid_from="2020-01-01T00:00:00Z")["id"]
     api.write("apple b", tags=["t"], layer=3, metadata={"k": 1}, parent_id=a, entities=[{"name": "Zeus"}])
     eventually(lambda: embedded(api))
-    assert set(api.found("apple Zeus", filters=filters)) == found
+    assert api.found("apple Zeus", filters=filters) == found
 
 
 def test_the_subtree_filter_takes_the_node_and_all_below(api: Api, skills: dict[str, str]) -> None:
@@ -152,7 +152,7 @@ def test_a_hit_lends_score_to_its_neighbours_in_the_session(api: Api) -> None:
     assert api.found("summer", arms=["lexical"])[:2] == ["Where did you go last summer?", "Norway."]
 
 
-@pytest.mark.parametrize("query", ["?", "the of and", "🙂", "a" * 5000, "' or 1=1 --", "SELECT * FROM loci.memories"])
+@pytest.mark.parametrize("query", ["?", "the of and", "🙂", "a" * 5000, "' or 1=1 --", "SELECT * FROM loci_data.memories"])
 def test_any_question_has_an_answer(api: Api, query: str) -> None:
     api.write("Alice lives in Oslo")
     assert isinstance(api.recall(query)["results"], list)

@@ -10,10 +10,10 @@ from tests.catalogue import FUNCTIONS, ROOT, TABLES, TRIGGERS, VIEWS
 
 UNCOMMENTED = {
     "schemas": "select nspname from pg_namespace where nspname like 'loci%' and obj_description(oid, 'pg_namespace') is null",
-    "tables": """select relname from pg_class where relnamespace = 'loci'::regnamespace and relkind in ('r', 'p', 'v')
+    "tables": """select relname from pg_class where relnamespace in ('loci'::regnamespace, 'loci_data'::regnamespace) and relkind in ('r', 'p', 'v')
                  and not relispartition and obj_description(oid, 'pg_class') is null""",
     "columns": """select c.relname || '.' || a.attname from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
-                  where c.relnamespace = 'loci'::regnamespace and c.relkind in ('r', 'p', 'v') and not c.relispartition
+                  where c.relnamespace in ('loci'::regnamespace, 'loci_data'::regnamespace) and c.relkind in ('r', 'p', 'v') and not c.relispartition
                   and col_description(c.oid, a.attnum) is null""",
     "functions": "select proname from pg_proc where pronamespace = 'loci'::regnamespace and obj_description(oid, 'pg_proc') is null",
     "types": """select t.typname from pg_type t join pg_class c on c.oid = t.typrelid and c.relkind = 'c'
@@ -35,17 +35,17 @@ def test_every_function_file_is_in_the_catalogue_and_the_reverse(connection: psy
 
 
 def test_every_view_file_is_in_the_catalogue_and_the_reverse(connection: psycopg.Connection[Any]) -> None:
-    assert names(connection, "select relname from pg_class where relnamespace = 'loci'::regnamespace and relkind = 'v'") == VIEWS
+    assert names(connection, "select relname from pg_class where relnamespace in ('loci'::regnamespace, 'loci_data'::regnamespace) and relkind = 'v'") == VIEWS
 
 
 def test_every_table_of_the_revisions_is_in_the_catalogue_and_the_reverse(connection: psycopg.Connection[Any]) -> None:
-    found = names(connection, "select relname from pg_class where relnamespace = 'loci'::regnamespace and relkind in ('r', 'p') and not relispartition")
+    found = names(connection, "select relname from pg_class where relnamespace in ('loci'::regnamespace, 'loci_data'::regnamespace) and relkind in ('r', 'p') and not relispartition")
     assert found == TABLES
 
 
 def test_every_trigger_of_the_files_is_in_the_catalogue_and_the_reverse(connection: psycopg.Connection[Any]) -> None:
     found = names(connection, """select t.tgname from pg_trigger t join pg_class c on c.oid = t.tgrelid
-                                 where c.relnamespace = 'loci'::regnamespace and not t.tgisinternal and t.tgparentid = 0""")
+                                 where c.relnamespace in ('loci'::regnamespace, 'loci_data'::regnamespace) and not t.tgisinternal and t.tgparentid = 0""")
     assert found == TRIGGERS
 
 
@@ -76,7 +76,7 @@ def test_the_first_column_of_every_key_and_index_is_the_namespace(connection: ps
         """select i.indexrelid::regclass::text as name from pg_index i
            join pg_class c on c.oid = i.indrelid join pg_class x on x.oid = i.indexrelid join pg_am m on m.oid = x.relam
            left join pg_attribute a on a.attrelid = c.oid and a.attnum = i.indkey[0]
-           where c.relnamespace = 'loci'::regnamespace and m.amname = 'btree' and a.attname is distinct from 'namespace_id'
+           where c.relnamespace in ('loci'::regnamespace, 'loci_data'::regnamespace) and m.amname = 'btree' and a.attname is distinct from 'namespace_id'
            and c.relname <> all (%s)""",
         [apart],
     ).fetchall()
@@ -90,7 +90,7 @@ def test_only_vector_is_needed_beside_postgres(connection: psycopg.Connection[An
 def test_every_foreign_key_has_an_index_that_serves_its_deletes(connection: psycopg.Connection[Any]) -> None:
     found = connection.execute(
         """select c.conname from pg_constraint c
-           where c.connamespace = 'loci'::regnamespace and c.contype = 'f' and c.conparentid = 0
+           where c.connamespace = 'loci_data'::regnamespace and c.contype = 'f' and c.conparentid = 0
            and not exists (select from pg_index i where i.indrelid = c.conrelid and i.indkey[0] = any (c.conkey))"""
     ).fetchall()
     never_deleted = {"memory_vectors_model_id_fkey", "embedding_queue_model_id_fkey", "idempotency_keys_agent_id_fkey"}

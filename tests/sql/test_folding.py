@@ -122,4 +122,4 @@ def test_a_forgotten_memory_takes_no_duplicates(world: World) -> None:
 def test_a_fold_leaves_what_was_believed_as_it_was(world: World) -> None:
     world.write("x")
     world.write("x")
-    assert world.value("select count(*) from loci.memory_beliefs where namespace_id = %(ns_id)s") == 0
+    assert world.value("select count(*) from loci_data.memory_beliefs where namespace_id = %(ns_id)s") == 0

@@ -10,17 +10,17 @@ from psycopg import errors
 
 from tests.factories import World, day
 
-CLOSURE = """select ancestor_id, descendant_id, depth from loci.memory_closure where namespace_id = %(ns_id)s order by 1, 2"""
+CLOSURE = """select ancestor_id, descendant_id, depth from loci_data.memory_closure where namespace_id = %(ns_id)s order by 1, 2"""
 RECURSION = """
 with recursive node as (
-    select distinct on (lineage_id) lineage_id, parent_id from loci.memories where namespace_id = %(ns_id)s
+    select distinct on (lineage_id) lineage_id, parent_id from loci_data.memories where namespace_id = %(ns_id)s
     order by lineage_id, version desc
 ), step as (
     select n.lineage_id as descendant_id, p.lineage_id as ancestor_id, 1 as depth
-    from node n join loci.memories p on p.namespace_id = %(ns_id)s and p.id = n.parent_id
+    from node n join loci_data.memories p on p.namespace_id = %(ns_id)s and p.id = n.parent_id
     union all
     select s.descendant_id, p.lineage_id, s.depth + 1
-    from step s join node n on n.lineage_id = s.ancestor_id join loci.memories p on p.namespace_id = %(ns_id)s and p.id = n.parent_id
+    from step s join node n on n.lineage_id = s.ancestor_id join loci_data.memories p on p.namespace_id = %(ns_id)s and p.id = n.parent_id
 )
 select ancestor_id, descendant_id, depth from step order by 1, 2"""
 
@@ -138,9 +138,9 @@ def test_a_deleted_memory_leaves_no_path_behind(owned: World, name: str) -> None
     for child, parent in [("programming", None), ("functional", "programming"), ("haskell", "functional")]:
         ids[child] = owned.write(child, parent_id=ids[parent] if parent else None)["id"]
     owned.connection.execute("reset session authorization")
-    owned.connection.execute("delete from loci.memories where id = %s", [ids[name]])
+    owned.connection.execute("delete from loci_data.memories where id = %s", [ids[name]])
     assert owned.rows(CLOSURE) == owned.rows(RECURSION)
-    assert owned.value("select count(*) from loci.lineages where namespace_id = %(ns_id)s and id = %(id)s", id=ids[name]) == 0
+    assert owned.value("select count(*) from loci_data.lineages where namespace_id = %(ns_id)s and id = %(id)s", id=ids[name]) == 0
 
 
 def test_the_subtree_filter_takes_the_node_and_everything_under_it(world: World, tree: dict[str, UUID]) -> None:

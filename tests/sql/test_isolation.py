@@ -11,13 +11,18 @@ from psycopg import errors, sql
 from psycopg.rows import dict_row, tuple_row
 
 from db.pool import OPERATOR, make_pool, transaction
-from tests.catalogue import FUNCTIONS, PARTITIONS, TABLES, VIEWS
+from tests.catalogue import FUNCTIONS, PARTITIONS, RELATIONS, TABLES
 from tests.databases import Database
 from tests.factories import World, act_as, grant, new_world
 
 MARKER = "zanzibar"  # stands in every secret text, and in no argument of any call
-OPEN_TABLES = {"embedding_models"}  # names of models, which are nobody's secret
+OPEN_TABLES = {"loci_data.embedding_models"}  # names of models, which are nobody's secret
 VISITORS = ["nobody", "agent without a grant", "agent with an expired grant", "analyst without a grant"]
+
+
+def named(relation: str) -> sql.Identifier:
+    """A relation's name with its schema."""
+    return sql.Identifier(*relation.split("."))
 
 
 class Secret:
@@ -36,8 +41,8 @@ class Secret:
         world.write("zanzibar later", lineage="zanzibar")
         world.rows("select * from loci.link_memories(%(ns)s, %(a)s, %(b)s, 'zanzibar')", a=self.memory, b=child)
         world.rows("select * from loci.create_key(%(ns)s, 'reader', 'zanzibar', %(id)s, sha256('k'))", id=uuid4())
-        self.entity = world.value("select id from loci.entities where namespace_id = %(ns_id)s and name = 'Xylophone'")
-        self.edge = world.value("select id from loci.edges where namespace_id = %(ns_id)s")
+        self.entity = world.value("select id from loci_data.entities where namespace_id = %(ns_id)s and name = 'Xylophone'")
+        self.edge = world.value("select id from loci_data.edges where namespace_id = %(ns_id)s")
 
     def argument(self, name: str, kind: str) -> Any:
         """What to pass for an argument so that the call would find something."""
@@ -68,7 +73,7 @@ def visits(own_database: Database, secret: Secret) -> Iterator[dict[str, psycopg
     analyst = f"loci_test_{uuid4().hex[:8]}"
     with own_database.admin() as admin:
         admin.execute(sql.SQL("create role {} login in role loci_analyst").format(sql.Identifier(analyst)))
-        admin.execute("insert into loci.agents (id, name, kind, database_role) values (gen_random_uuid(), 'a', 'analyst', %s)", [analyst])
+        admin.execute("insert into loci_data.agents (id, name, kind, database_role) values (gen_random_uuid(), 'a', 'analyst', %s)", [analyst])
         stranger = grant(admin, "no-such-namespace", "admin")
         late = grant(admin, secret.world.name, "admin", expires_at=datetime(2021, 1, 1, tzinfo=UTC))
         sessions = {name: own_database.admin() for name in VISITORS}
@@ -79,17 +84,17 @@ def visits(own_database: Database, secret: Secret) -> Iterator[dict[str, psycopg
         yield sessions
         for session in sessions.values():
             session.close()
-        admin.execute("delete from loci.agents where database_role = %s", [analyst])
+        admin.execute("delete from loci_data.agents where database_role = %s", [analyst])
         admin.execute(sql.SQL("drop role {}").format(sql.Identifier(analyst)))
 
 
 @pytest.mark.parametrize("visitor", VISITORS)
-@pytest.mark.parametrize("table", [*TABLES, *PARTITIONS, *VIEWS])
+@pytest.mark.parametrize("table", [*RELATIONS, *PARTITIONS])
 def test_a_stranger_reads_no_row_of_any_table(visits: dict[str, psycopg.Connection[Any]], visitor: str, table: str) -> None:
     if table in OPEN_TABLES:
         pytest.skip("holds no tenant's data")
     try:
-        rows = visits[visitor].execute(sql.SQL("select * from loci.{}").format(sql.Identifier(table))).fetchall()
+        rows = visits[visitor].execute(sql.SQL("select * from {}").format(named(table))).fetchall()
     except errors.InsufficientPrivilege:
         rows = []
     assert rows == []
@@ -142,22 +147,22 @@ def test_the_calls_of_the_walk_would_have_found_something(secret: Secret) -> Non
 
 
 @pytest.mark.parametrize("visitor", ["operator", *VISITORS])
-@pytest.mark.parametrize("verb", ["insert into loci.{} default values", "delete from loci.{}", "truncate loci.{}", "lock table loci.{}"])
-@pytest.mark.parametrize("table", [*TABLES, *PARTITIONS])
+@pytest.mark.parametrize("verb", ["insert into {} default values", "delete from {}", "truncate {}", "lock table {}"])
+@pytest.mark.parametrize("table", [*(f"loci_data.{name}" for name in TABLES), *PARTITIONS])
 def test_nobody_but_functions_writes_a_table(visits: dict[str, psycopg.Connection[Any]], secret: Secret, table: str, verb: Any, visitor: str) -> None:
     connection = secret.world.connection if visitor == "operator" else visits[visitor]
     with pytest.raises(errors.InsufficientPrivilege), connection.transaction(force_rollback=True):
-        connection.execute(sql.SQL(verb).format(sql.Identifier(table)))
+        connection.execute(sql.SQL(verb).format(named(table)))
 
 
 @pytest.mark.parametrize("table", ["agents", "api_keys", "grants", "idempotency_keys"])
 def test_keys_and_grants_are_read_by_functions_alone(secret: Secret, table: str) -> None:
     with pytest.raises(errors.InsufficientPrivilege), secret.world.connection.transaction(force_rollback=True):
-        secret.world.connection.execute(sql.SQL("select from loci.{}").format(sql.Identifier(table)))
+        secret.world.connection.execute(sql.SQL("select from loci_data.{}").format(sql.Identifier(table)))
 
 
 @pytest.mark.parametrize("statement", ["set role loci_owner", "set session authorization postgres", "alter role loci_app bypassrls", "create table loci.mine ()",
-                                       "alter table loci.memories disable row level security", "drop function loci.uuid7()", "select loci_migration.drop_policies()"])
+                                       "alter table loci_data.memories disable row level security", "drop function loci.uuid7()", "select loci_migration.drop_policies()"])
 def test_the_service_cannot_rise_above_its_role(secret: Secret, statement: Any) -> None:
     with pytest.raises(psycopg.ProgrammingError), secret.world.connection.transaction(force_rollback=True):
         secret.world.connection.execute(statement)
@@ -165,7 +170,7 @@ def test_the_service_cannot_rise_above_its_role(secret: Secret, statement: Any) 
 
 def test_row_level_security_is_enabled_and_forced_on_every_table(connection: psycopg.Connection[Any]) -> None:
     rows = connection.execute(
-        """select relname from pg_class where relnamespace = 'loci'::regnamespace and relkind in ('r', 'p')
+        """select relname from pg_class where relnamespace in ('loci'::regnamespace, 'loci_data'::regnamespace) and relkind in ('r', 'p')
            and not (relrowsecurity and relforcerowsecurity)"""
     ).fetchall()
     assert rows == []
@@ -196,9 +201,9 @@ async def test_a_pooled_connection_does_not_keep_the_agent_of_the_request_before
     pool = make_pool(own_database.app_url, size=1)
     await pool.open(wait=True)
     async with transaction(pool, key_hash=OPERATOR, namespace=secret.world.name, role="reader") as tx:
-        seen = await tx.rows("select id from loci.memories")
+        seen = await tx.rows("select id from loci_data.memories")
     async with pool.connection() as connection:
-        left = await (await connection.execute("select id from loci.memories")).fetchall()
+        left = await (await connection.execute("select id from loci_data.memories")).fetchall()
         agent = await (await connection.execute("select loci.caller() as agent")).fetchone()
     await pool.close()
     assert seen
@@ -269,7 +274,7 @@ def test_a_grant_opens_one_namespace_and_no_other(owned: World) -> None:
     agent = grant(owned.connection, owned.name, "reader")
     owned.connection.execute("set session authorization loci_app")
     act_as(owned.connection, agent)
-    assert owned.rows("select content from loci.memories") == [{"content": "mine"}]
+    assert owned.rows("select content from loci_data.memories") == [{"content": "mine"}]
     assert owned.rows("select name from loci.list_namespaces()") == [{"name": owned.name}]
     assert owned.visible() == ["mine"]
 
@@ -281,10 +286,10 @@ def test_an_analyst_sees_in_sql_what_was_granted_and_no_more(owned: World) -> No
     owned.connection.execute("reset session authorization")
     agent = grant(owned.connection, owned.name, "reader")
     owned.connection.execute("create role loci_test_analyst login in role loci_analyst")
-    owned.connection.execute("update loci.agents set kind = 'analyst', database_role = 'loci_test_analyst' where id = %s", [agent])
+    owned.connection.execute("update loci_data.agents set kind = 'analyst', database_role = 'loci_test_analyst' where id = %s", [agent])
     owned.connection.execute("set session authorization loci_test_analyst")
     act_as(owned.connection, UUID(int=0))  # an analyst who poses as the operator gains nothing
-    assert owned.rows("select content from loci.memories") == [{"content": "mine"}]
+    assert owned.rows("select content from loci_data.memories") == [{"content": "mine"}]
     assert owned.rows("select * from loci.search_text(%(ns)s, 'theirs')") == []
     with pytest.raises(errors.InsufficientPrivilege):
         other.visible()

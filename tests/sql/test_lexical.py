@@ -16,17 +16,17 @@ from tests.factories import World, act_as, day, new_world, stated
 WORDS = [f"word{n}" for n in range(40)]
 POSTED = """
 select p.term, e >> 23 as doc_id, e >> 15 & 255 as frequency, e & 32767 as length
-from loci.postings p cross join lateral unnest(p.entries) e where p.namespace_id = %(ns_id)s order by 1, 2"""
+from loci_data.postings p cross join lateral unnest(p.entries) e where p.namespace_id = %(ns_id)s order by 1, 2"""
 REBUILT = """
 with text as (
     select m.doc_id, n.language, loci.index_text(m) as body
-    from loci.memories m join loci.namespaces n on n.id = m.namespace_id where m.namespace_id = %(ns_id)s
+    from loci_data.memories m join loci_data.namespaces n on n.id = m.namespace_id where m.namespace_id = %(ns_id)s
 ), term as (
     select t.doc_id, d.term, d.frequency, sum(d.frequency) over (partition by t.doc_id) as length
     from text t cross join lateral loci.document_terms(t.language, t.body) d
 )
 select term, doc_id, least(frequency, 255)::bigint as frequency, least(length, 32767)::bigint as length from term order by 1, 2"""
-COUNTED = "select sum(documents) as documents, sum(terms) as terms from loci.corpus_counts where namespace_id = %(ns_id)s"
+COUNTED = "select sum(documents) as documents, sum(terms) as terms from loci_data.corpus_counts where namespace_id = %(ns_id)s"
 
 
 def search(world: World, query: str, limit: int | None = None, **filters: Any) -> list[tuple[UUID, float]]:
@@ -179,11 +179,11 @@ def test_postings_after_any_changes_are_those_of_a_rebuild(world: World) -> None
 def test_a_deleted_memory_leaves_nothing_in_the_index(owned: World) -> None:
     ids = [row["id"] for row in owned.remember(*({"content": f"apple pear {n}"} for n in range(20)))]
     owned.connection.execute("reset session authorization")
-    owned.connection.execute("delete from loci.memories where id = any (%s)", [ids[5:15]])
+    owned.connection.execute("delete from loci_data.memories where id = any (%s)", [ids[5:15]])
     assert owned.rows(POSTED) == owned.rows(REBUILT)
     assert owned.row(COUNTED) == {"documents": 10, "terms": 30}
-    assert owned.value("select count(*) from loci.memory_texts where namespace_id = %(ns_id)s") == 10
-    assert owned.value("select count(*) from loci.embedding_queue where namespace_id = %(ns_id)s and memory_id = any(%(ids)s)", ids=ids[5:15]) == 0
+    assert owned.value("select count(*) from loci_data.memory_texts where namespace_id = %(ns_id)s") == 10
+    assert owned.value("select count(*) from loci_data.embedding_queue where namespace_id = %(ns_id)s and memory_id = any(%(ids)s)", ids=ids[5:15]) == 0
 
 
 def test_tidying_changes_no_result(world: World) -> None:

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import psycopg
 import pytest
@@ -237,14 +237,14 @@ def test_a_write_after_forgetting_supersedes_nothing(world: World) -> None:
 def test_two_versions_are_never_valid_at_once_whatever_the_writer_does(world: World, admin: psycopg.Connection) -> None:
     admin.execute("set role loci_owner")
     admin.execute(
-        """insert into loci.memories (namespace_id, id, lineage, lineage_id, version, content, content_hash, valid_from, recorded_at,
+        """insert into loci_data.memories (namespace_id, id, lineage, lineage_id, version, content, content_hash, valid_from, recorded_at,
                                       believed_at, last_observed_at, updated_at)
            select 1, %s, 'l', %s, 1, 'a', loci.content_hash('a'), now(), now(), now(), now(), now()""",
         [uuid4(), uuid4()],
     )
     with pytest.raises((errors.ExclusionViolation, errors.UniqueViolation)):
         admin.execute(
-            """insert into loci.memories (namespace_id, id, lineage, lineage_id, version, content, content_hash, valid_from, recorded_at,
+            """insert into loci_data.memories (namespace_id, id, lineage, lineage_id, version, content, content_hash, valid_from, recorded_at,
                                           believed_at, last_observed_at, updated_at)
                select 1, %s, 'l', %s, 2, 'b', loci.content_hash('b'), now() - interval '1 day', now(), now(), now(), now()""",
             [uuid4(), uuid4()],
@@ -269,7 +269,7 @@ def test_two_versions_are_never_valid_at_once_whatever_the_writer_does(world: Wo
         ({"lineage": "l" * 256}, errors.CheckViolation),
         ({"valid_from": "2020-01-02", "valid_to": "2020-01-01"}, errors.CheckViolation),
         ({"valid_from": "infinity"}, errors.CheckViolation),
-        ({"parent_id": str(uuid4())}, errors.ForeignKeyViolation),
+        ({"parent_id": str(UUID(int=5))}, errors.ForeignKeyViolation),
         ({"layer": "fact"}, errors.DataError),
         ({"embedding": [1.0]}, errors.InvalidParameterValue),
     ],
@@ -279,7 +279,7 @@ def test_a_wrong_item_is_refused_and_leaves_nothing(world: World, fields: dict[s
     with pytest.raises(error), world.connection.transaction():
         world.remember({"content": "good"}, {"content": "x", **fields})
     assert world.visible() == []
-    assert world.value("select count(*) from loci.postings where namespace_id = %(ns_id)s") == 0
+    assert world.value("select count(*) from loci_data.postings where namespace_id = %(ns_id)s") == 0
 
 
 def test_a_namespace_that_does_not_exist_is_refused_by_name(world: World) -> None:

@@ -12,24 +12,24 @@ from db.migrate import _config, head, upgrade
 from tests.databases import VERSION, Database, Server
 
 STRUCTURE = """
-with relation as (select c.* from pg_class c where c.relnamespace = 'loci'::regnamespace)
+with relation as (select c.* from pg_class c where c.relnamespace in ('loci'::regnamespace, 'loci_data'::regnamespace))
 select 'column', c.relname || '.' || a.attname, format_type(a.atttypid, a.atttypmod) || ' ' || a.attnotnull::text || ' ' || a.attidentity::text
        || ' ' || a.attstorage::text || ' ' || coalesce(pg_get_expr(d.adbin, d.adrelid), '') || ' ' || coalesce(col_description(c.oid, a.attnum), '')
 from relation c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
 left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
 union all select 'relation', relname, relkind::text || ' ' || coalesce((select string_agg(a::text, ',' order by a::text) from unnest(relacl) a), '') || relrowsecurity::text || relforcerowsecurity::text
        || coalesce(obj_description(oid, 'pg_class'), '') from relation
-union all select 'constraint', conname || conrelid::regclass::text, pg_get_constraintdef(oid) from pg_constraint where connamespace = 'loci'::regnamespace
+union all select 'constraint', conname || conrelid::regclass::text, pg_get_constraintdef(oid) from pg_constraint where connamespace = 'loci_data'::regnamespace
 union all select 'index', c.relname, pg_get_indexdef(c.oid) from relation c where relkind in ('i', 'I')
 union all select 'function', p.oid::regprocedure::text, pg_get_functiondef(p.oid) || coalesce(obj_description(p.oid, 'pg_proc'), '')
        || coalesce((select string_agg(a::text, ',' order by a::text) from unnest(p.proacl) a), '')
        from pg_proc p where p.pronamespace in ('loci'::regnamespace, 'loci_migration'::regnamespace)
 union all select 'trigger', t.tgname || c.relname, pg_get_triggerdef(t.oid) from pg_trigger t join relation c on c.oid = t.tgrelid where not t.tgisinternal
-union all select 'policy', tablename || policyname, cmd::text || roles::text || coalesce(qual, '') || coalesce(with_check, '') from pg_policies where schemaname = 'loci'
+union all select 'policy', tablename || policyname, cmd::text || roles::text || coalesce(qual, '') || coalesce(with_check, '') from pg_policies where schemaname = 'loci_data'
 union all select 'setting', r.rolname, array_to_string(s.setconfig, ' ') from pg_db_role_setting s join pg_roles r on r.oid = s.setrole
        join pg_database d on d.oid = s.setdatabase and d.datname = current_database()
 order by 1, 2, 3"""
-IDENTITY = "select c.oid, c.relfilenode, c.relname from pg_class c where c.relnamespace = 'loci'::regnamespace order by 1"
+IDENTITY = "select c.oid, c.relfilenode, c.relname from pg_class c where c.relnamespace in ('loci'::regnamespace, 'loci_data'::regnamespace) order by 1"
 
 
 def ask(database: Database, statement: Any) -> list[tuple[Any, ...]]:
@@ -76,7 +76,7 @@ def test_an_upgrade_keeps_what_is_stored(cloned: Database) -> None:
         connection.execute("select loci.enter(null, 'default', 'writer')")
         connection.execute("""select loci.remember('default', '[{"content": "kept"}]')""")
     upgrade(cloned.admin_url)
-    assert ask(cloned, "select content from loci.memories") == [("kept",)]
+    assert ask(cloned, "select content from loci_data.memories") == [("kept",)]
 
 
 def test_a_function_that_somebody_changed_is_put_back(cloned: Database) -> None:

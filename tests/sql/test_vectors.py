@@ -84,12 +84,12 @@ def test_without_a_model_the_arm_finds_nothing(world: World) -> None:
 
 def test_a_write_with_its_own_vector_waits_in_no_queue(model: World) -> None:
     model.remember(*items(random_vectors(2, 4)))
-    assert model.value("select count(*) from loci.embedding_queue where namespace_id = %(ns_id)s") == 0
+    assert model.value("select count(*) from loci_data.embedding_queue where namespace_id = %(ns_id)s") == 0
 
 
 def test_a_write_without_a_vector_waits_in_the_queue(model: World) -> None:
     model.remember({"content": "a"}, {"content": "b"})
-    assert model.value("select count(*) from loci.embedding_queue where namespace_id = %(ns_id)s") == 2
+    assert model.value("select count(*) from loci_data.embedding_queue where namespace_id = %(ns_id)s") == 2
 
 
 def test_claimed_work_is_done_by_storing_its_vectors(model: World) -> None:
@@ -101,22 +101,22 @@ def test_claimed_work_is_done_by_storing_its_vectors(model: World) -> None:
         model=claimed[0]["model_id"], namespaces=[model.id], ids=[written["id"]], vector=str([1.0] * DIMENSIONS),
     )
     assert similar(model, [1.0] * DIMENSIONS) == [(written["id"], pytest.approx(1.0))]
-    assert model.value("select count(*) from loci.embedding_queue where namespace_id = %(ns_id)s") == 0
+    assert model.value("select count(*) from loci_data.embedding_queue where namespace_id = %(ns_id)s") == 0
 
 
 def test_a_refused_text_keeps_its_reason_and_is_not_claimed_again(model: World) -> None:
     written = model.write("apple")
-    model_id = model.value("select id from loci.embedding_models where active")
+    model_id = model.value("select id from loci_data.embedding_models where active")
     model.rows("select loci.refuse_embedding(%(ns_id)s, %(id)s, %(model)s::smallint, 'too rude')", id=written["id"], model=model_id)
-    assert model.value("select error from loci.embedding_queue where memory_id = %(id)s", id=written["id"]) == "too rude"
+    assert model.value("select error from loci_data.embedding_queue where memory_id = %(id)s", id=written["id"]) == "too rude"
     assert written["id"] not in [row["memory_id"] for row in model.rows("select * from loci.claim_embeddings(1000)")]
 
 
 def test_a_new_model_queues_every_memory_and_the_old_vectors_stay(model: World) -> None:
     model.remember(*items(random_vectors(3, 5)))
     model.rows("select loci.register_model('other', 4)")
-    assert model.value("select count(*) from loci.embedding_queue where namespace_id = %(ns_id)s") == 3
-    assert model.value("select count(*) from loci.memory_vectors where namespace_id = %(ns_id)s") == 3
+    assert model.value("select count(*) from loci_data.embedding_queue where namespace_id = %(ns_id)s") == 3
+    assert model.value("select count(*) from loci_data.memory_vectors where namespace_id = %(ns_id)s") == 3
 
 
 def test_going_back_to_a_model_finds_its_vectors_again(model: World) -> None:

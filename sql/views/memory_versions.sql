@@ -1,0 +1,32 @@
+-- Every version of every memory, with both times. Under the policies: rows of granted namespaces only.
+create or replace view loci.memory_versions with (security_invoker = true) as
+select n.name as namespace, m.id, m.lineage, m.version, m.content, m.category, m.tags, m.layer, m.parent_id, m.valid_from,
+       m.valid_to, m.recorded_at, m.superseded_at,
+       m.status = 'active' and m.valid_from <= statement_timestamp()
+           and (m.valid_to is null or m.valid_to > statement_timestamp()) as current,
+       m.status, m.importance, m.confidence, m.metadata, m.source, m.session_id, m.observations, m.last_observed_at, m.updated_at
+from loci_data.memories m join loci_data.namespaces n on n.id = m.namespace_id;
+comment on view loci.memory_versions is 'Every version of every memory. current: active and valid now.';
+comment on column loci.memory_versions.namespace is 'Name of the namespace.';
+comment on column loci.memory_versions.id is 'Identifier of this version.';
+comment on column loci.memory_versions.lineage is 'Name that groups the versions.';
+comment on column loci.memory_versions.version is '1 for the first, in the order of recording.';
+comment on column loci.memory_versions.content is 'The statement.';
+comment on column loci.memory_versions.category is 'Slash-separated path.';
+comment on column loci.memory_versions.tags is 'Labels.';
+comment on column loci.memory_versions.layer is '0 domain, 1 concept, 2 fact, 3 episode.';
+comment on column loci.memory_versions.parent_id is 'The memory it stands under.';
+comment on column loci.memory_versions.valid_from is 'Valid time: from when it is true.';
+comment on column loci.memory_versions.valid_to is 'Valid time: until when (exclusive); null: still.';
+comment on column loci.memory_versions.recorded_at is 'Recorded time: when it was written.';
+comment on column loci.memory_versions.superseded_at is 'Recorded time: when a later version first ended it.';
+comment on column loci.memory_versions.current is 'Whether it is active and valid now.';
+comment on column loci.memory_versions.status is 'active or forgotten.';
+comment on column loci.memory_versions.importance is '0 to 1.';
+comment on column loci.memory_versions.confidence is '0 to 1.';
+comment on column loci.memory_versions.metadata is 'Any JSON object.';
+comment on column loci.memory_versions.source is 'Who said it.';
+comment on column loci.memory_versions.session_id is 'The conversation it comes from.';
+comment on column loci.memory_versions.observations is 'How often exactly this was written.';
+comment on column loci.memory_versions.last_observed_at is 'When it was last written.';
+comment on column loci.memory_versions.updated_at is 'When any column last changed.';

@@ -1,0 +1,139 @@
+"""Many writers at once: nothing lost, nothing twice."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.rows import dict_row
+from psycopg.types.json import Jsonb
+
+from tests.databases import Database, Server
+from tests.factories import OPERATOR, act_as
+from tests.services import Api, new_api, ok, serve
+
+CLOSURE_IS_RECURSION = """
+with recursive step as (
+    select m.lineage_id as descendant, p.lineage_id as ancestor, 1 as depth
+    from loci_data.memories m join loci_data.memories p on p.namespace_id = m.namespace_id and p.id = m.parent_id
+    union all
+    select s.descendant, p.lineage_id, s.depth + 1
+    from step s join loci_data.memories m on m.lineage_id = s.ancestor join loci_data.memories p on p.namespace_id = m.namespace_id and p.id = m.parent_id
+)
+select (select count(*) from loci_data.memory_closure),
+       (select count(*) from step join loci_data.memory_closure c on c.ancestor_id = ancestor and c.descendant_id = descendant and c.depth = step.depth),
+       (select count(*) from step)"""
+
+
+@pytest.fixture(scope="module")
+def crowd(server: Server) -> Iterator[Api]:
+    """A service with twenty connections."""
+    database = server.clone("crowd")
+    with serve(database, pool_size=20) as running, new_api(running) as api:
+        yield api
+    server.drop(database)
+
+
+def at_once(count: int, work: Any, workers: int = 20) -> list[Any]:
+    """Do work for 0 to count - 1, many at a time."""
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(work, range(count)))
+
+
+def test_two_hundred_writers_of_one_lineage_make_versions_1_to_200_and_one_is_current(crowd: Api) -> None:
+    written = at_once(200, lambda n: crowd.write(f"version by {n}", lineage="one"))
+    versions = ok(crowd.get("/memories/one/history"))["items"]
+    assert [version["version"] for version in versions] == list(range(1, 201))
+    assert {version["content"] for version in versions} == {f"version by {n}" for n in range(200)}
+    assert sum(version["current"] for version in versions) == 1
+    assert versions[-1]["current"]
+    assert sorted(reply["version"] for reply in written) == list(range(1, 201))
+    assert [earlier["valid_to"] for earlier in versions[:-1]] == [later["valid_from"] for later in versions[1:]]
+
+
+def test_batches_that_share_lineages_in_any_order_do_not_lose_a_version(crowd: Api) -> None:
+    def send(n: int) -> Any:
+        names = [f"shared {m}" for m in range(5)]
+        order = names if n % 2 else names[::-1]
+        return ok(crowd.post("/memories/batch", {"items": [{"content": f"{name} by {n}", "lineage": name} for name in order], "atomic": True}))
+
+    at_once(40, send)
+    counts = [len(ok(crowd.get(f"/memories/shared {m}/history"))["items"]) for m in range(5)]
+    assert counts == [40] * 5
+
+
+@pytest.mark.parametrize("fields", [{}, {"lineage": "same"}], ids=["nameless", "lineage"])
+def test_identical_writes_at_once_fold_to_one(crowd: Api, fields: dict[str, Any]) -> None:
+    content = f"the very same {fields}"
+    replies = at_once(40, lambda _: crowd.write(content, **fields))
+    assert len({reply["id"] for reply in replies}) == 1
+    assert [reply["duplicate"] for reply in replies].count(False) == 1
+    assert ok(crowd.get(f"/memories/{replies[0]['id']}"))["observations"] == 40
+
+
+def test_fifty_upserts_of_one_name_make_one_entity(crowd: Api) -> None:
+    replies = at_once(50, lambda n: ok(crowd.post("/entities", {"name": "Zeus" if n % 2 else " ZEUS ", "aliases": [f"alias {n}"]}), 201))
+    assert len({reply["id"] for reply in replies}) == 1
+    assert [reply["created"] for reply in replies].count(True) == 1
+    entity = ok(crowd.get("/entities/zeus"))
+    assert entity["observations"] == 50
+    assert len(entity["aliases"]) == 50
+
+
+def test_one_edge_observed_by_many_is_one_edge_with_all_its_evidence(crowd: Api) -> None:
+    replies = at_once(50, lambda n: ok(crowd.post("/edges", {"source": "Hera", "type": "rules", "target": "Olympus", "session_id": f"s{n}"}), 201))
+    assert len({reply["id"] for reply in replies}) == 1
+    (edge,) = ok(crowd.get("/edges", type="rules"))["items"]
+    assert edge["observations"] == 50
+
+
+def test_memories_that_name_the_same_entities_in_any_order_count_every_mention(crowd: Api) -> None:
+    names = [f"person {n}" for n in range(6)]
+
+    def send(n: int) -> Any:
+        return crowd.write(f"meeting {n}", entities=[{"name": name} for name in (names if n % 2 else names[::-1])])
+
+    at_once(40, send)
+    assert [ok(crowd.get(f"/entities/{name}"))["mentions"] for name in names] == [40] * 6
+
+
+def test_moves_at_once_never_make_a_cycle(crowd: Api) -> None:
+    ids = [crowd.write(f"node {n}")["id"] for n in range(8)]
+    statuses = at_once(60, lambda n: crowd.client.patch(f"/memories/{ids[n % 8]}", json={"parent_id": ids[(n * 3 + 1) % 8]}).status_code)
+    assert set(statuses) <= {200, 422}
+    with crowd.service.database.admin() as admin:
+        assert len(set(admin.execute(CLOSURE_IS_RECURSION).fetchone() or ())) == 1
+
+
+def test_what_a_worker_claimed_is_free_again_when_it_dies(own_database: Database) -> None:
+    def claim(connection: psycopg.Connection[Any]) -> list[Any]:
+        act_as(connection, OPERATOR)
+        return connection.execute("select memory_id from loci.claim_embeddings(100)").fetchall()
+
+    with psycopg.connect(own_database.app_url, row_factory=dict_row) as writer:
+        act_as(writer, OPERATOR)
+        writer.execute("select loci.register_model('test', 3)")
+        writer.execute("select * from loci.remember('default', %s)", [Jsonb([{"content": f"m{n}"} for n in range(3)])])
+    worker = psycopg.connect(own_database.app_url)
+    with own_database.admin() as admin, psycopg.connect(own_database.app_url) as other:
+        claimed = claim(worker)
+        assert len(claimed) == 3
+        assert claim(other) == []
+        other.rollback()
+        admin.execute("select pg_terminate_backend(%s, 5000)", [worker.info.backend_pid])
+        assert sorted(claim(other)) == sorted(claimed)
+    worker.close()
+
+
+def test_two_workers_never_claim_the_same(own_database: Database) -> None:
+    with psycopg.connect(own_database.app_url) as writer:
+        act_as(writer, OPERATOR)
+        writer.execute("select loci.register_model('test', 3)")
+        writer.execute("select * from loci.remember('default', %s)", [Jsonb([{"content": f"n{n}"} for n in range(50)])])
+    with psycopg.connect(own_database.app_url) as first, psycopg.connect(own_database.app_url) as second:
+        act_as(first, OPERATOR)
+        act_as(second, OPERATOR)
+        claims = [{row[0] for row in c.execute("select memory_id from loci.claim_embeddings(20)").fetchall()} for c in (first, second)]
+    assert [len(claim) for claim in claims] == [20, 20]
+    assert claims[0].isdisjoint(claims[1])

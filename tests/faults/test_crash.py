@@ -1,0 +1,130 @@
+"""The database is killed in the middle of everything; what was acknowledged is there, and the service recovers by itself."""
+
+import os
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import psycopg
+import pytest
+
+from db.embedded import DATABASE, EmbeddedServer
+from db.migrate import upgrade
+from tests.databases import ADMIN_URL, VERSION, Database
+from tests.services import Api, eventually, new_api, ok, serve
+
+pytestmark = pytest.mark.skipif(ADMIN_URL is not None, reason="kills the server, so it needs one of its own: the embedded one")
+SIZE = 25
+HALVES = """
+select count(*) from (select from loci_data.memories where namespace_id > 1 group by session_id having count(*) <> %s) s"""
+UNINDEXED = """
+select (select count(*) from loci_data.memories) - (select count(*) from loci_data.memory_texts),
+       (select count(*) from loci_data.memories) - (select sum(documents) from loci_data.corpus_counts),
+       (select count(*) from (select doc_id from loci_data.memories except select e >> 23 from loci_data.postings, unnest(entries) e) d),
+       (select count(*) from (select e >> 23 from loci_data.postings, unnest(entries) e except select doc_id from loci_data.memories) d)"""
+
+
+@pytest.fixture
+def mortal() -> Iterator[tuple[Api, EmbeddedServer]]:
+    """A service that watches over an embedded server of its own."""
+    with tempfile.TemporaryDirectory(prefix="loci-crash-", ignore_cleanup_errors=True) as folder:
+        server = EmbeddedServer(Path(folder), VERSION)
+        upgrade(server.url("postgres"))
+        database = Database(DATABASE, server.url("postgres"), server.url("loci_app"))
+        with serve(database, server, embedding={"provider": "static"}) as running, new_api(running) as api:
+            yield api, server
+        server.stop()
+
+
+def kill(server: EmbeddedServer) -> None:
+    os.kill(server._server.get_pid(), signal.SIGKILL)
+
+
+def ready(api: Api) -> bool:
+    return api.client.get("http://loci/readyz").status_code == 200
+
+
+def test_everything_acknowledged_survives_a_killed_server_and_nothing_is_half_written(mortal: tuple[Api, EmbeddedServer]) -> None:
+    api, server = mortal
+    acknowledged: list[str] = []
+    statuses: set[int] = set()
+    stop = threading.Event()
+
+    def write(_: int) -> None:
+        with api.service.client(**{"X-Namespace": api.namespace}) as client:
+            while not stop.is_set():
+                session = uuid4().hex
+                items = [{"content": f"{session} {n}", "session_id": session, "entities": [{"name": f"name {n}"}]} for n in range(SIZE)]
+                response = client.post("/memories/batch", json={"items": items, "atomic": True})
+                statuses.add(response.status_code)
+                if response.status_code == 200:
+                    acknowledged.append(session)
+
+    threads = [threading.Thread(target=write, args=(n,), daemon=True) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    eventually(lambda: len(acknowledged) > 10, within=20)
+    kill(server)
+    before = len(acknowledged)
+    eventually(lambda: len(acknowledged) > before + 10, within=40)
+    stop.set()
+    for thread in threads:
+        thread.join(20)
+
+    assert statuses <= {200, 503}
+    eventually(lambda: ready(api), within=10)
+    with psycopg.connect(api.service.database.admin_url) as admin:
+        there = {row[0] for row in admin.execute("select session_id from loci_data.memories where session_id is not null").fetchall()}
+        assert set(acknowledged) <= there
+        assert admin.execute(HALVES, [SIZE]).fetchone() == (0,)
+        assert admin.execute(UNINDEXED).fetchone() == (0, 0, 0, 0)
+
+
+def test_while_the_database_is_down_the_service_says_so_and_then_recovers(mortal: tuple[Api, EmbeddedServer]) -> None:
+    api, server = mortal
+    api.write("Alice lives in Oslo")
+    kill(server)
+    response = api.post("/memories", {"content": "lost or kept"})
+    assert response.status_code in {201, 503}
+    if response.status_code == 503:
+        assert response.headers["retry-after"]
+        assert response.json()["type"] == "urn:loci:problem:unavailable"
+    eventually(lambda: ready(api), within=40)
+    assert api.found("Where does Alice live?") == ["Alice lives in Oslo"]
+    api.write("the dog chased the cat")
+    eventually(lambda: "the dog chased the cat" in api.found("puppy", arms=["vector"]), within=30)  # the worker is back too
+
+
+def test_connections_that_the_server_closed_are_replaced(start_service: Any) -> None:
+    service = start_service()
+    with new_api(service) as api, service.database.admin() as admin:
+        api.write("x")
+        admin.execute("select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()")
+
+        def answered() -> bool:
+            response: httpx.Response = api.get("/memories")
+            assert response.status_code in {200, 503}
+            return response.status_code == 200
+
+        eventually(answered, within=10)
+        assert ok(api.get("/memories"))["items"][0]["content"] == "x"
+
+
+def test_a_statement_that_was_cancelled_is_a_timeout(start_service: Any) -> None:
+    service = start_service()
+    with new_api(service) as api, service.database.admin() as admin:
+        admin.execute(f"alter role loci_app in database {service.database.name} set statement_timeout = '200ms'")
+        admin.execute("select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()")
+        eventually(lambda: api.get("/memories").status_code == 200, within=10)
+        with service.database.admin() as locking, locking.transaction():
+            locking.execute("lock table loci_data.memories in access exclusive mode")
+            started = time.monotonic()
+            response = api.post("/memories", {"content": "y"})
+        assert (response.status_code, response.json()["type"]) == (504, "urn:loci:problem:timeout")
+        assert time.monotonic() - started < 5

@@ -1,0 +1,117 @@
+"""Which indexes the hot functions really scan, counted by the server while they run; never a table read from end to end.
+
+The counters of the running transaction see inside functions, so nothing has to be copied from them to be explained.
+"""
+
+from collections.abc import Iterator
+from typing import Any, LiteralString
+from uuid import UUID
+
+import psycopg
+import pytest
+from psycopg.rows import dict_row
+from psycopg.types.json import Jsonb
+
+from tests.databases import Database
+from tests.factories import OPERATOR, World, act_as, day, new_world
+from tests.sql.test_vectors import DIMENSIONS, items, random_vectors
+
+LARGE, SMALL = 6000, 200
+SCANS = """
+select coalesce(parent.relname, c.relname) as name, sum(pg_stat_get_xact_numscans(c.oid))::int as scans
+from pg_class c left join pg_inherits h on h.inhrelid = c.oid left join pg_class parent on parent.oid = h.inhparent
+where c.relnamespace = 'loci_data'::regnamespace and c.relkind = any (%s)
+group by 1 having sum(pg_stat_get_xact_numscans(c.oid)) > 0"""
+
+
+def fill(world: World, count: int) -> UUID:
+    """Memories in sessions and under a parent, with vectors, names, links and edges; the id of one of them."""
+    top = world.write("top")["id"]
+    batch = [
+        item | {"content": f"apple word{n % 700} {n}", "session_id": f"s{n % 50}", "valid_from": day(n), "parent_id": top}
+        for n, item in enumerate(items(random_vectors(count, 1)))
+    ]
+    batch[0] |= {"entities": [{"name": "Zeus"}], "edges": [{"source": "Zeus", "type": "likes", "target": f"god {n}"} for n in range(20)]}
+    ids = [row["id"] for row in world.remember(*batch)]
+    world.rows("select * from loci.upsert_entities(%(ns)s, %(names)s)", names=Jsonb([{"name": f"person {n}"} for n in range(count)]))
+    world.rows("select l.* from unnest(%(ids)s::uuid[]) i(id) cross join lateral loci.link_memories(%(ns)s, i.id, %(top)s, 'about') l", ids=ids[::3], top=top)
+    return ids[7]
+
+
+@pytest.fixture(scope="module")
+def worlds(own_database: Database) -> Iterator[dict[str, tuple[World, UUID]]]:
+    """A large and a small namespace with fresh statistics."""
+    with psycopg.connect(own_database.app_url, row_factory=dict_row, autocommit=True) as connection:
+        with connection.transaction():
+            act_as(connection, OPERATOR)
+            connection.execute("select loci.register_model('test', %s)", [DIMENSIONS])
+            made = {}
+            for name, count in (("large", LARGE), ("small", SMALL)):
+                world = new_world(connection)
+                made[name] = (world, fill(world, count))
+        with own_database.admin() as admin:
+            admin.execute("vacuum analyze")
+        yield made
+
+
+def scanned(world: World, statement: LiteralString, **parameters: Any) -> dict[str, set[str]]:
+    """Indexes, and tables read from end to end, that a statement scans."""
+    with world.connection.transaction(force_rollback=True):
+        act_as(world.connection, OPERATOR)
+        world.connection.execute("set local max_parallel_workers_per_gather = 0")
+        before = {kind: counts(world, kinds) for kind, kinds in (("index", "iI"), ("table", "r"))}
+        world.rows(statement, **parameters)
+        after = {kind: counts(world, kinds) for kind, kinds in (("index", "iI"), ("table", "r"))}
+    return {kind: {name for name, scans in after[kind].items() if scans > before[kind].get(name, 0)} for kind in after}
+
+
+def counts(world: World, kinds: str) -> dict[str, int]:
+    return {row["name"]: row["scans"] for row in world.connection.execute(SCANS, [list(kinds)]).fetchall()}
+
+
+CALLS: list[tuple[str, LiteralString, str]] = [
+    ("lexical", "select * from loci.search_text(%(ns)s, 'word3 word5', 10)", "postings_pkey"),
+    ("subtree", "select * from loci.subtree(%(ns)s, %(some)s)", "memory_closure"),
+    ("ancestors", "select * from loci.ancestors(%(ns)s, %(some)s)", "memory_closure"),
+    ("links", "select * from loci.list_links(%(ns)s, %(some)s)", "memory_links_pkey"),
+    ("by id", "select * from loci.get_memories(%(ns)s, array[%(some)s])", "memories_pkey"),
+    ("history", "select * from loci.history(%(ns)s, %(some)s::text)", "memories"),
+    ("names", "select * from loci.match_entities(%(ns)s, 'who is Zeus?')", "entity_names_pkey"),
+    ("walk", "select * from loci.traverse(%(ns)s, array['Zeus'])", "edges_source"),
+]
+SMALL_TABLES = {"namespaces", "agents", "grants", "embedding_models", "corpus_counts", "edge_types", "edges"}
+
+
+@pytest.mark.parametrize(("statement", "index"), [call[1:] for call in CALLS], ids=[call[0] for call in CALLS])
+def test_a_hot_function_scans_its_index_and_no_large_table_from_end_to_end(
+    worlds: dict[str, tuple[World, UUID]], statement: LiteralString, index: str
+) -> None:
+    world, some = worlds["large"]
+    found = scanned(world, statement, some=some)
+    assert any(name.startswith(index) for name in found["index"]), found
+    assert found["table"] <= SMALL_TABLES
+
+
+@pytest.mark.parametrize(("size", "uses"), [("large", True), ("small", False)])
+def test_the_hnsw_index_serves_a_large_namespace_and_a_small_one_is_scanned_exactly(
+    worlds: dict[str, tuple[World, UUID]], size: str, uses: bool
+) -> None:
+    world, _ = worlds[size]
+    vector = [float(x) for x in random_vectors(1, 2)[0]]
+    found = scanned(world, "select * from loci.similar_memories(%(ns)s, %(vector)s::real[], 10)", vector=vector)
+    assert any("hnsw" in name for name in found["index"]) == uses, found
+    assert found["table"] <= SMALL_TABLES | ({"memory_vectors"} - {"memory_vectors" * uses})
+
+
+def test_neighbours_in_a_session_are_read_by_its_index(worlds: dict[str, tuple[World, UUID]]) -> None:
+    world, some = worlds["large"]
+    found = scanned(world, "select * from loci.neighbour_memories(%(ns)s, array[(select m.doc_id from loci_data.memories m where m.id = %(some)s)])", some=some)
+    assert "memories_session" in found["index"]
+    assert found["table"] <= SMALL_TABLES
+
+
+def test_an_analysts_view_of_one_namespace_reads_no_other(worlds: dict[str, tuple[World, UUID]]) -> None:
+    world, _ = worlds["small"]
+    found = scanned(world, "select count(*) from loci_data.memories where namespace_id = %(ns_id)s and session_id = 's1'")
+    assert "memories_session" in found["index"]
+    assert "memories" not in found["table"]

@@ -1,0 +1,84 @@
+"""Laws of rank fusion."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.fusion import ranked, reciprocal_rank, relative_score, smoothed
+
+IDS = st.integers(0, 12)
+RANKING = st.lists(IDS, unique=True, max_size=10)
+ARMS = st.lists(st.tuples(RANKING, st.floats(0, 5)), max_size=5)
+SCORES = st.dictionaries(IDS, st.floats(0.001, 100), max_size=10)
+K = st.floats(0, 100)
+
+
+@given(arms=ARMS, k=K, data=st.data())
+def test_the_order_of_arms_is_irrelevant(arms: list[tuple[list[int], float]], k: float, data: Any) -> None:
+    shuffled = data.draw(st.permutations(arms))
+    assert reciprocal_rank(shuffled, k=k) == pytest.approx(reciprocal_rank(arms, k=k))
+
+
+@given(arms=st.lists(SCORES, max_size=5), data=st.data())
+def test_the_order_of_arms_is_irrelevant_for_relative_scores(arms: list[dict[int, float]], data: Any) -> None:
+    assert relative_score(data.draw(st.permutations(arms))) == pytest.approx(relative_score(arms))
+
+
+@given(arms=ARMS, k=K)
+def test_every_document_of_an_arm_is_in_the_result_and_no_other(arms: list[tuple[list[int], float]], k: float) -> None:
+    assert set(reciprocal_rank(arms, k=k)) == {key for ranking, _ in arms for key in ranking}
+
+
+@given(ranking=RANKING, k=K, weight=st.floats(0.1, 5))
+def test_a_single_arm_keeps_its_order(ranking: list[int], k: float, weight: float) -> None:
+    assert ranked(reciprocal_rank([(ranking, weight)], k=k)) == ranking
+
+
+@given(arms=ARMS, k=K, ranking=st.lists(IDS, unique=True, min_size=2, max_size=10), data=st.data())
+def test_rising_in_an_arm_never_costs_score(arms: list[tuple[list[int], float]], k: float, ranking: list[int], data: Any) -> None:
+    place = data.draw(st.integers(1, len(ranking) - 1))
+    raised = [*ranking[: place - 1], ranking[place], ranking[place - 1], *ranking[place + 1 :]]
+    before, after = (reciprocal_rank([*arms, (order, 1.0)], k=k) for order in (ranking, raised))
+    assert after[ranking[place]] > before[ranking[place]]
+
+
+@given(arms=ARMS, k=K, ranking=st.lists(IDS, unique=True, min_size=1, max_size=10))
+def test_being_found_by_one_arm_more_never_costs_score(arms: list[tuple[list[int], float]], k: float, ranking: list[int]) -> None:
+    before, after = reciprocal_rank(arms, k=k), reciprocal_rank([*arms, (ranking, 1.0)], k=k)
+    assert all(after[key] >= score for key, score in before.items())
+
+
+@given(scores=st.dictionaries(IDS, st.sampled_from([0.0, 1.0, 2.0])), data=st.data())
+def test_equal_scores_have_one_order(scores: dict[int, float], data: Any) -> None:
+    other = dict(data.draw(st.permutations(list(scores.items()))))
+    assert ranked(other) == ranked(scores)
+    assert [scores[key] for key in ranked(scores)] == sorted(scores.values(), reverse=True)
+
+
+@given(arms=st.lists(SCORES, max_size=5))
+def test_relative_scores_lie_between_nought_and_one(arms: list[dict[int, float]]) -> None:
+    assert all(0 <= score <= 1 for score in relative_score(arms).values())
+
+
+@given(arms=st.lists(SCORES, min_size=1, max_size=5), factor=st.floats(0.5, 20))
+def test_relative_scores_do_not_depend_on_the_scale_of_an_arm(arms: list[dict[int, float]], factor: float) -> None:
+    scaled = [{key: score * factor for key, score in arms[0].items()}, *arms[1:]]
+    assert relative_score(scaled) == pytest.approx(relative_score(arms))
+
+
+@given(scores=SCORES, neighbours=st.dictionaries(IDS, st.lists(st.tuples(IDS, st.sampled_from([1, 2])), max_size=4)), shares=st.tuples(st.floats(0, 1), st.floats(0, 1)))
+def test_lending_costs_nobody_and_gives_each_neighbour_its_share(
+    scores: dict[int, float], neighbours: dict[int, list[tuple[int, int]]], shares: tuple[float, float]
+) -> None:
+    lent = smoothed(scores, neighbours, shares)
+    given_away = sum(shares[distance - 1] * scores[key] for key, near in neighbours.items() if key in scores for _, distance in near)
+    assert all(lent[key] >= score for key, score in scores.items())
+    assert sum(lent.values()) == pytest.approx(sum(scores.values()) + given_away)
+
+
+@pytest.mark.parametrize("fuse", [lambda: reciprocal_rank([], k=5), lambda: relative_score([]), lambda: smoothed({}, {}, (0.1, 0.1))])
+def test_nothing_in_is_nothing_out(fuse: Callable[[], dict[int, float]]) -> None:
+    assert fuse() == {}
