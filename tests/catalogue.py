@@ -11,5 +11,7 @@ TABLES = sorted(set(re.findall(r"^create table loci_data\.(\w+)", _SCHEMA, re.MU
 RELATIONS = [*(f"loci_data.{name}" for name in TABLES), *(f"loci.{name}" for name in VIEWS)]
 PARTITIONS = [f"loci_data.{table}_{n:02}" for table in ("memory_texts", "memory_vectors") for n in (0, 7, 15)]
 TRIGGERS = sorted(
-    name for path in ROOT.glob("sql/triggers/*.sql") for name in re.findall(r"^create or replace trigger (\w+)", path.read_text(), re.MULTILINE)
+    name
+    for path in ROOT.glob("sql/triggers/*.sql")
+    for name in re.findall(r"^create or replace trigger (\w+)", path.read_text(), re.MULTILINE)
 )

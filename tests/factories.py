@@ -20,7 +20,9 @@ def day(number: float) -> datetime:
 
 def stated(fields: Row) -> Row:
     """JSON-ready copy of an item's fields."""
-    return {k: v.isoformat() if isinstance(v, datetime) else str(v) if isinstance(v, UUID) else v for k, v in fields.items()}
+    return {
+        k: v.isoformat() if isinstance(v, datetime) else str(v) if isinstance(v, UUID) else v for k, v in fields.items()
+    }
 
 
 def act_as(connection: psycopg.Connection[Any], agent: UUID | None) -> None:
@@ -63,7 +65,9 @@ class World:
 
     def remember(self, *items: Row) -> list[Row]:
         """Write items in one call; one outcome (ordinal, id, superseded, duplicate) each."""
-        return self.rows("select * from loci.remember(%(ns)s, %(items)s)", items=Jsonb([stated(item) for item in items]))
+        return self.rows(
+            "select * from loci.remember(%(ns)s, %(items)s)", items=Jsonb([stated(item) for item in items])
+        )
 
     def write(self, content: str, **fields: Any) -> Row:
         """Write one memory; its row, with what the write superseded and whether it was a duplicate."""
@@ -76,7 +80,9 @@ class World:
 
     def change(self, id: UUID, **changes: Any) -> Row:  # noqa: A002
         """Change what is said about a memory."""
-        return self.row("select * from loci.update_memory(%(ns)s, %(id)s, %(changes)s)", id=id, changes=Jsonb(stated(changes)))
+        return self.row(
+            "select * from loci.update_memory(%(ns)s, %(id)s, %(changes)s)", id=id, changes=Jsonb(stated(changes))
+        )
 
     def forget(self, id: UUID, forget: bool = True) -> Row:  # noqa: A002
         """Forget a memory, or restore it."""

@@ -57,7 +57,7 @@ async def load_demo(session: Session) -> dict[str, int] | None:
         await graph.upsert_entities(tx, entities=kinds["entity"])
         await _write_memories(tx, kinds["memory"])
         await graph.observe_edges(tx, edges=kinds["edge"])
-        await memories.keep_reply(tx, key="loci demo", status=201, response={})
+        await memories.keep_reply(tx, key="loci demo", status=201, response=b"{}")
     return {"memories": len(kinds["memory"]), "entities": len(kinds["entity"]), "edges": len(kinds["edge"])}
 
 

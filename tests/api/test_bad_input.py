@@ -21,7 +21,15 @@ def nested(depth: int) -> dict[str, Any]:
     return value
 
 
-def refused(api: Api, send: Callable[[], httpx.Response], field: str | None, expected: str, *, status: int = 422, slug: str = "invalid-request") -> None:
+def refused(
+    api: Api,
+    send: Callable[[], httpx.Response],
+    field: str | None,
+    expected: str,
+    *,
+    status: int = 422,
+    slug: str = "invalid-request",
+) -> None:
     """The request is this problem, names the field, says what was expected, and changes nothing."""
     before = api.size()
     body = problem(send(), status, slug)
@@ -67,13 +75,25 @@ MEMORIES: list[tuple[dict[str, Any], str, str]] = [
     ({"content": "x", "parent_id": "top"}, "parent_id", "UUID"),
     ({"content": "x", "parent_id": NOBODY}, "parent_id", "memory in this namespace"),
     ({"content": "x", "valid_from": "yesterday"}, "valid_from", "datetime"),
-    ({"content": "x", "valid_from": "2020-01-02T00:00:00Z", "valid_to": "2020-01-01T00:00:00Z"}, "valid_to", "before valid_from"),
+    (
+        {"content": "x", "valid_from": "2020-01-02T00:00:00Z", "valid_to": "2020-01-01T00:00:00Z"},
+        "valid_to",
+        "before valid_from",
+    ),
     ({"content": "x", "valid_to": "2020-01-01T00:00:00Z"}, "valid_to", "before valid_from"),
     ({"content": "x", "entities": [{"name": ""}]}, "entities[0].name", "1 character"),
     ({"content": "x", "entities": [{"name": "Zeus", "type": "A God"}]}, "entities[0].type", "pattern"),
     ({"content": "x", "edges": [{"source": "a", "type": "t"}]}, "edges[0]", "exactly one"),
-    ({"content": "x", "edges": [{"source": "a", "type": "t", "target": "b", "literal": "c"}]}, "edges[0]", "exactly one"),
-    ({"content": "x", "edges": [{"source": "a", "type": "t", "target": "b", "confidence": 2}]}, "edges[0].confidence", "1"),
+    (
+        {"content": "x", "edges": [{"source": "a", "type": "t", "target": "b", "literal": "c"}]},
+        "edges[0]",
+        "exactly one",
+    ),
+    (
+        {"content": "x", "edges": [{"source": "a", "type": "t", "target": "b", "confidence": 2}]},
+        "edges[0].confidence",
+        "1",
+    ),
     ({"content": "x", "embedding": [1.0, 2.0]}, "embedding", "dimensions"),
     ({"content": "x", "embedding": "[1]"}, "embedding", "list"),
     ({"content": "x", "embedding": []}, "embedding", "1 item"),
@@ -118,11 +138,17 @@ def test_a_body_that_is_not_what_it_should_be_is_refused(api: Api, path: str, bo
     assert problem(send(), 422, "invalid-request")["errors"]
 
 
-@pytest.mark.parametrize("content_type", ["text/plain", "application/xml", "application/x-www-form-urlencoded", "multipart/form-data"])
+@pytest.mark.parametrize(
+    "content_type", ["text/plain", "application/xml", "application/x-www-form-urlencoded", "multipart/form-data"]
+)
 @pytest.mark.parametrize("path", ["/memories", "/memories/batch", "/recall"])
 def test_a_body_of_another_content_type_is_refused(api: Api, path: str, content_type: str) -> None:
     before = api.size()
-    response = api.client.post(path, content=b'{"content": "x", "query": "x", "items": [{"content": "x"}]}', headers={"content-type": content_type})
+    response = api.client.post(
+        path,
+        content=b'{"content": "x", "query": "x", "items": [{"content": "x"}]}',
+        headers={"content-type": content_type},
+    )
     assert response.status_code in {415, 422}
     assert response.headers["content-type"] == "application/problem+json"
     assert api.size() == before
@@ -148,7 +174,12 @@ def test_a_wrong_batch_is_refused_whole(api: Api, body: Any, field: str, expecte
 
 def test_an_atomic_batch_that_the_database_refuses_writes_nothing(api: Api) -> None:
     items = [{"content": "x"}, {"content": "y", "parent_id": NOBODY}]
-    refused(api, lambda: api.post("/memories/batch", {"items": items, "atomic": True}), "parent_id", "memory in this namespace")
+    refused(
+        api,
+        lambda: api.post("/memories/batch", {"items": items, "atomic": True}),
+        "parent_id",
+        "memory in this namespace",
+    )
 
 
 RECALLS: list[tuple[dict[str, Any], str, str]] = [
@@ -181,9 +212,18 @@ def test_a_wrong_question_is_refused_by_field(api: Api, body: dict[str, Any], fi
     refused(api, lambda: api.post("/recall", body), field, expected)
 
 
-@pytest.mark.parametrize(("filters", "field"), [({"entity": "nobody"}, "filters.entity"), ({"under": NOBODY}, "filters.under")], ids=labels)
+@pytest.mark.parametrize(
+    ("filters", "field"), [({"entity": "nobody"}, "filters.entity"), ({"under": NOBODY}, "filters.under")], ids=labels
+)
 def test_a_question_about_what_is_not_there_is_not_found(api: Api, filters: dict[str, Any], field: str) -> None:
-    refused(api, lambda: api.post("/recall", {"query": "x", "filters": filters}), field, "does not exist", status=404, slug="not-found")
+    refused(
+        api,
+        lambda: api.post("/recall", {"query": "x", "filters": filters}),
+        field,
+        "does not exist",
+        status=404,
+        slug="not-found",
+    )
 
 
 PARAMETERS: list[tuple[str, dict[str, Any], str]] = [
@@ -231,11 +271,20 @@ def test_a_wrong_cursor_of_a_history_is_refused(api: Api, cursor: str) -> None:
 
 
 NAMESPACES: list[tuple[Any, str]] = [
-    ({}, "name"), ({"name": ""}, "name"), ({"name": "Upper"}, "name"), ({"name": "a b"}, "name"), ({"name": "x" * 65}, "name"),
-    ({"name": "a'; drop table loci_data.memories; --"}, "name"), ({"name": "-a"}, "name"), ({"name": "a\n"}, "name"),
-    ({"name": "a", "language": "klingon"}, "language"), ({"name": "a", "settings": {"colour": 1}}, "settings.colour"),
-    ({"name": "a", "settings": {"rrf_k": "x"}}, "settings.rrf_k"), ({"name": "a", "settings": {"depth": -1}}, "settings.depth"),
-    ({"name": "a", "settings": {"reinforcement": "never"}}, "settings.reinforcement"), ({"name": "a", "settings": {"weights": {"smell": 1}}}, "settings.weights.smell"),
+    ({}, "name"),
+    ({"name": ""}, "name"),
+    ({"name": "Upper"}, "name"),
+    ({"name": "a b"}, "name"),
+    ({"name": "x" * 65}, "name"),
+    ({"name": "a'; drop table loci_data.memories; --"}, "name"),
+    ({"name": "-a"}, "name"),
+    ({"name": "a\n"}, "name"),
+    ({"name": "a", "language": "klingon"}, "language"),
+    ({"name": "a", "settings": {"colour": 1}}, "settings.colour"),
+    ({"name": "a", "settings": {"rrf_k": "x"}}, "settings.rrf_k"),
+    ({"name": "a", "settings": {"depth": -1}}, "settings.depth"),
+    ({"name": "a", "settings": {"reinforcement": "never"}}, "settings.reinforcement"),
+    ({"name": "a", "settings": {"weights": {"smell": 1}}}, "settings.weights.smell"),
 ]
 
 
@@ -259,7 +308,9 @@ def test_a_write_to_an_unknown_namespace_is_not_found(api: Api) -> None:
     problem(response, 404, "not-found")
 
 
-@pytest.mark.parametrize("name", ["a'; drop table loci_data.memories; --", "%00", "../../etc/passwd", "'", '"', "a b", "🙂"])
+@pytest.mark.parametrize(
+    "name", ["a'; drop table loci_data.memories; --", "%00", "../../etc/passwd", "'", '"', "a b", "🙂"]
+)
 def test_a_namespace_with_a_name_like_an_attack_is_only_unknown(api: Api, name: str) -> None:
     api.write("x")
     response = api.client.get("/memories", headers={"X-Namespace": name.encode()})  # type: ignore[dict-item]
@@ -268,11 +319,36 @@ def test_a_namespace_with_a_name_like_an_attack_is_only_unknown(api: Api, name: 
     assert api.size()["memories"] == 1
 
 
-@pytest.mark.parametrize("text", ["'; drop table loci_data.memories; --", "$$; select 1; $$", "%(namespace)s", "{0}", "\\'; --", "%s %s", "<script>", "\u202e\ufeff\u0001"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "'; drop table loci_data.memories; --",
+        "$$; select 1; $$",
+        "%(namespace)s",
+        "{0}",
+        "\\'; --",
+        "%s %s",
+        "<script>",
+        "\u202e\ufeff\u0001",
+    ],
+)
 def test_a_text_like_an_attack_is_kept_and_found_as_it_is(api: Api, text: str) -> None:
-    written = api.write(f"{text} marker", lineage=text, category="a", tags=[text], source=text, session_id=text, metadata={text: text},
-                        entities=[{"name": f"{text} entity"}])
-    assert (written["content"], written["lineage"], written["tags"], written["metadata"]) == (f"{text} marker", text, [text], {text: text})
+    written = api.write(
+        f"{text} marker",
+        lineage=text,
+        category="a",
+        tags=[text],
+        source=text,
+        session_id=text,
+        metadata={text: text},
+        entities=[{"name": f"{text} entity"}],
+    )
+    assert (written["content"], written["lineage"], written["tags"], written["metadata"]) == (
+        f"{text} marker",
+        text,
+        [text],
+        {text: text},
+    )
     assert api.found("marker", filters={"tags": [text], "source": text}) == [f"{text} marker"]
 
 

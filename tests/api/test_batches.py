@@ -10,8 +10,14 @@ import pytest
 from tests.services import Api, ok, problem
 
 ITEMS: list[Any] = [
-    {"content": "a"}, {"content": ""}, {"content": "b", "layer": 9}, {"content": "c", "parent_id": str(uuid4())}, 5, {"content": "d", "lineage": "l"},
-    {"content": "e", "lineage": "l"}, {"content": "a"},
+    {"content": "a"},
+    {"content": ""},
+    {"content": "b", "layer": 9},
+    {"content": "c", "parent_id": str(uuid4())},
+    5,
+    {"content": "d", "lineage": "l"},
+    {"content": "e", "lineage": "l"},
+    {"content": "a"},
 ]
 WRONG = {1: "content", 2: "layer", 3: "parent_id", 4: "body"}
 
@@ -25,7 +31,11 @@ def test_each_item_has_its_own_result_in_order(api: Api) -> None:
     assert {n for n, result in enumerate(results) if "problem" in result} == set(WRONG)
     assert {n: results[n]["problem"]["errors"][0]["field"] for n in WRONG} == WRONG
     assert [(results[n]["duplicate"], results[n]["superseded"]) for n in (0, 5, 6, 7)] == [
-        (False, None), (False, None), (False, results[5]["id"]), (True, None)]
+        (False, None),
+        (False, None),
+        (False, results[5]["id"]),
+        (True, None),
+    ]
     assert api.size() == {"memories": 3, "current_memories": 2, "entities": 0, "edges": 0}
 
 
@@ -36,7 +46,9 @@ def test_an_atomic_batch_names_every_wrong_item_and_writes_none(api: Api) -> Non
 
 
 def test_an_atomic_batch_writes_all(api: Api) -> None:
-    results = ok(api.post("/memories/batch", {"items": [{"content": f"m{n}"} for n in range(50)], "atomic": True}))["items"]
+    results = ok(api.post("/memories/batch", {"items": [{"content": f"m{n}"} for n in range(50)], "atomic": True}))[
+        "items"
+    ]
     assert len({result["id"] for result in results}) == 50
     assert api.size()["memories"] == 50
 
@@ -47,29 +59,54 @@ def test_ten_thousand_items_are_taken(api: Api) -> None:
     assert api.size()["memories"] == 10_000
 
 
-@pytest.mark.parametrize("content_type", ["application/x-ndjson", "application/jsonl", "application/x-ndjson; charset=utf-8"])
+@pytest.mark.parametrize(
+    "content_type", ["application/x-ndjson", "application/jsonl", "application/x-ndjson; charset=utf-8"]
+)
 def test_a_batch_may_come_as_lines(api: Api, content_type: str) -> None:
-    response = api.client.post("/memories/batch", content=ndjson([{"content": "a"}, {"content": ""}]) + b"\n\n{nonsense\n", headers={"content-type": content_type})
+    response = api.client.post(
+        "/memories/batch",
+        content=ndjson([{"content": "a"}, {"content": ""}]) + b"\n\n{nonsense\n",
+        headers={"content-type": content_type},
+    )
     results = ok(response)["items"]
     assert ["problem" in result for result in results] == [False, True, True]
     assert results[2]["problem"]["errors"][0]["field"] == "line"
 
 
 def test_lines_may_be_all_or_nothing(api: Api) -> None:
-    response = api.client.post("/memories/batch?atomic=true", content=ndjson([{"content": "a"}, {"content": ""}]), headers={"content-type": "application/x-ndjson"})
+    response = api.client.post(
+        "/memories/batch?atomic=true",
+        content=ndjson([{"content": "a"}, {"content": ""}]),
+        headers={"content-type": "application/x-ndjson"},
+    )
     problem(response, 422, "invalid-request")
     assert api.size()["memories"] == 0
 
 
 @pytest.mark.parametrize("count", [0, 10_001])
 def test_too_few_or_too_many_lines_are_refused(api: Api, count: int) -> None:
-    response = api.client.post("/memories/batch", content=ndjson([{"content": "a"}] * count), headers={"content-type": "application/x-ndjson"})
+    response = api.client.post(
+        "/memories/batch", content=ndjson([{"content": "a"}] * count), headers={"content-type": "application/x-ndjson"}
+    )
     problem(response, 422, "invalid-request")
 
 
-@pytest.mark.parametrize("line", [b'{"content": "\xff"}', b'{"content": "\\ud800"}', b'{"content": NaN}', b'{"content": "x", "importance": NaN}', b"null"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"content": "\xff"}',
+        b'{"content": "\\ud800"}',
+        b'{"content": NaN}',
+        b'{"content": "x", "importance": NaN}',
+        b"null",
+    ],
+)
 def test_a_line_that_is_not_what_it_should_be_has_its_own_problem(api: Api, line: bytes) -> None:
-    response = api.client.post("/memories/batch", content=ndjson([{"content": "a"}]) + b"\n" + line, headers={"content-type": "application/x-ndjson"})
+    response = api.client.post(
+        "/memories/batch",
+        content=ndjson([{"content": "a"}]) + b"\n" + line,
+        headers={"content-type": "application/x-ndjson"},
+    )
     assert ["problem" in result for result in ok(response)["items"]] == [False, True]
 
 
@@ -83,9 +120,19 @@ def test_a_wrong_item_of_the_database_costs_only_itself_among_many(api: Api) -> 
 
 # Idempotency keys
 
-@pytest.mark.parametrize(("path", "body", "status"), [("/memories", {"content": "x", "layer": 3}, 201), ("/memories/batch", {"items": [{"content": "x", "layer": 3}]}, 200),
-                                                     ("/edges", {"source": "a", "type": "t", "target": "b"}, 201), ("/entities", {"name": "Zeus"}, 201)])
-def test_the_same_request_again_gets_the_same_reply_and_writes_nothing(api: Api, path: str, body: dict[str, Any], status: int) -> None:
+
+@pytest.mark.parametrize(
+    ("path", "body", "status"),
+    [
+        ("/memories", {"content": "x", "layer": 3}, 201),
+        ("/memories/batch", {"items": [{"content": "x", "layer": 3}]}, 200),
+        ("/edges", {"source": "a", "type": "t", "target": "b"}, 201),
+        ("/entities", {"name": "Zeus"}, 201),
+    ],
+)
+def test_the_same_request_again_gets_the_same_reply_and_writes_nothing(
+    api: Api, path: str, body: dict[str, Any], status: int
+) -> None:
     first = api.post(path, body, headers={"Idempotency-Key": "k"})
     size = api.size()
     second = api.post(path, body, headers={"Idempotency-Key": "k"})
@@ -95,7 +142,10 @@ def test_the_same_request_again_gets_the_same_reply_and_writes_nothing(api: Api,
     assert api.size() == size
 
 
-@pytest.mark.parametrize(("path", "body"), [("/memories", {"content": "y"}), ("/memories", {"content": "x", "layer": 1}), ("/entities", {"name": "x"})])
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [("/memories", {"content": "y"}), ("/memories", {"content": "x", "layer": 1}), ("/entities", {"name": "x"})],
+)
 def test_the_same_key_with_another_request_is_a_conflict(api: Api, path: str, body: dict[str, Any]) -> None:
     ok(api.post("/memories", {"content": "x"}, headers={"Idempotency-Key": "k"}), 201)
     size = api.size()
@@ -105,12 +155,18 @@ def test_the_same_key_with_another_request_is_a_conflict(api: Api, path: str, bo
 
 
 def test_another_key_is_another_request(api: Api) -> None:
-    replies = [ok(api.post("/memories", {"content": "x", "layer": 3}, headers={"Idempotency-Key": key}), 201) for key in "ab"]
+    replies = [
+        ok(api.post("/memories", {"content": "x", "layer": 3}, headers={"Idempotency-Key": key}), 201) for key in "ab"
+    ]
     assert replies[0]["id"] != replies[1]["id"]
 
 
 def test_a_request_that_failed_leaves_its_key_free(api: Api) -> None:
-    problem(api.post("/memories", {"content": "x", "parent_id": str(uuid4())}, headers={"Idempotency-Key": "k"}), 422, "invalid-request")
+    problem(
+        api.post("/memories", {"content": "x", "parent_id": str(uuid4())}, headers={"Idempotency-Key": "k"}),
+        422,
+        "invalid-request",
+    )
     ok(api.post("/memories", {"content": "x"}, headers={"Idempotency-Key": "k"}), 201)
 
 
@@ -127,7 +183,10 @@ def test_concurrent_requests_with_one_key_write_once(api: Api) -> None:
 def test_the_same_key_in_two_namespaces_is_two_requests(api: Api) -> None:
     other = f"{api.namespace}-2"
     ok(api.post("/namespaces", {"name": other}), 201)
-    replies = [ok(api.post("/memories", {"content": "x"}, headers={"Idempotency-Key": "k", "X-Namespace": name}), 201) for name in (api.namespace, other)]
+    replies = [
+        ok(api.post("/memories", {"content": "x"}, headers={"Idempotency-Key": "k", "X-Namespace": name}), 201)
+        for name in (api.namespace, other)
+    ]
     assert replies[0]["id"] != replies[1]["id"]
 
 
@@ -136,5 +195,7 @@ def test_a_body_over_the_limit_is_refused_before_it_is_read(start_service: Any) 
     with service.client() as client:
         problem(client.post("/memories", json={"content": "x" * 3000}), 413, "too-large")
         chunks = (b"x" * 500 for _ in range(10))
-        problem(client.post("/memories", content=chunks, headers={"content-type": "application/json"}), 413, "too-large")
+        problem(
+            client.post("/memories", content=chunks, headers={"content-type": "application/json"}), 413, "too-large"
+        )
         ok(client.post("/memories", json={"content": "x"}), 201)

@@ -22,7 +22,11 @@ Reply = Callable[[list[str]], tuple[int, Any, dict[str, str]]]
 
 def vectors(texts: list[str]) -> tuple[int, Any, dict[str, str]]:
     """What a working endpoint of 4 dimensions answers."""
-    return 200, {"data": [{"index": n, "embedding": [1.0, float(len(text)), 0.0, 0.5]} for n, text in enumerate(texts)]}, {}
+    return (
+        200,
+        {"data": [{"index": n, "embedding": [1.0, float(len(text)), 0.0, 0.5]} for n, text in enumerate(texts)]},
+        {},
+    )
 
 
 def pending(api: Api) -> int:
@@ -122,13 +126,42 @@ def test_vectors_of_an_endpoint_are_stored_and_searched(remote: Api, endpoint: E
 
 @pytest.mark.parametrize(
     "answer",
-    [lambda _: (429, {}, {"retry-after": "0"}), lambda _: (500, {"error": "oops"}, {}), lambda _: (503, b"", {"retry-after": "0"}), lambda _: (401, {}, {}), lambda _: (200, b"not json", {}), lambda _: (200, {"data": []}, {}),
-     lambda _: (200, {"no": "data"}, {}), lambda texts: (200, {"data": [{"index": n, "embedding": [None] * 4} for n, _ in enumerate(texts)]}, {}),
-     lambda texts: (200, {"data": [{"index": n, "embedding": "AAAA"} for n, _ in enumerate(texts)]}, {}),
-     lambda texts: (200, {"data": [{"index": n, "embedding": [1.0] * (4 + n)} for n, _ in enumerate([*texts, ""])]}, {}), lambda _: (200, [1], {}), lambda _: (200, {"data": [1]}, {})],
-    ids=["429", "500", "503", "wrong key", "no json", "empty", "other json", "null", "text", "ragged", "list", "numbers"],
+    [
+        lambda _: (429, {}, {"retry-after": "0"}),
+        lambda _: (500, {"error": "oops"}, {}),
+        lambda _: (503, b"", {"retry-after": "0"}),
+        lambda _: (401, {}, {}),
+        lambda _: (200, b"not json", {}),
+        lambda _: (200, {"data": []}, {}),
+        lambda _: (200, {"no": "data"}, {}),
+        lambda texts: (200, {"data": [{"index": n, "embedding": [None] * 4} for n, _ in enumerate(texts)]}, {}),
+        lambda texts: (200, {"data": [{"index": n, "embedding": "AAAA"} for n, _ in enumerate(texts)]}, {}),
+        lambda texts: (
+            200,
+            {"data": [{"index": n, "embedding": [1.0] * (4 + n)} for n, _ in enumerate([*texts, ""])]},
+            {},
+        ),
+        lambda _: (200, [1], {}),
+        lambda _: (200, {"data": [1]}, {}),
+    ],
+    ids=[
+        "429",
+        "500",
+        "503",
+        "wrong key",
+        "no json",
+        "empty",
+        "other json",
+        "null",
+        "text",
+        "ragged",
+        "list",
+        "numbers",
+    ],
 )
-def test_a_failed_batch_is_tried_again_until_its_vectors_are_there(remote: Api, endpoint: Endpoint, answer: Reply) -> None:
+def test_a_failed_batch_is_tried_again_until_its_vectors_are_there(
+    remote: Api, endpoint: Endpoint, answer: Reply
+) -> None:
     endpoint.answers = [answer]
     remote.write("apple")
     eventually(lambda: pending(remote) == 0, within=8)
@@ -138,7 +171,9 @@ def test_a_failed_batch_is_tried_again_until_its_vectors_are_there(remote: Api, 
 def test_a_reply_of_a_wrong_dimension_stores_nothing_and_the_service_goes_on(remote: Api, endpoint: Endpoint) -> None:
     remote.write("apple")
     eventually(lambda: pending(remote) == 0)
-    endpoint.answers = [lambda texts: (200, {"data": [{"index": n, "embedding": [1.0] * 7} for n, _ in enumerate(texts)]}, {})] * 20
+    endpoint.answers = [
+        lambda texts: (200, {"data": [{"index": n, "embedding": [1.0] * 7} for n, _ in enumerate(texts)]}, {})
+    ] * 20
     remote.write("pear")
     time.sleep(0.5)
     assert remote.found("pear", arms=["lexical"]) == ["pear"]
@@ -146,7 +181,9 @@ def test_a_reply_of_a_wrong_dimension_stores_nothing_and_the_service_goes_on(rem
     eventually(lambda: pending(remote) == 0, within=10)
 
 
-def test_a_question_whose_vector_has_a_wrong_dimension_is_answered_by_the_other_arms(remote: Api, endpoint: Endpoint) -> None:
+def test_a_question_whose_vector_has_a_wrong_dimension_is_answered_by_the_other_arms(
+    remote: Api, endpoint: Endpoint
+) -> None:
     remote.write("apple")
     eventually(lambda: pending(remote) == 0)
     endpoint.answers = [lambda _: (200, {"data": [{"index": 0, "embedding": [1.0] * 7}]}, {})]
@@ -175,13 +212,19 @@ def test_long_texts_are_cut_before_they_are_sent(remote: Api, endpoint: Endpoint
     assert max(len(text) for texts in endpoint.asked for text in texts) == 30_000
 
 
-def test_changing_the_model_embeds_everything_anew(start_service: Callable[..., Any], endpoint: Endpoint, server: Any) -> None:
+def test_changing_the_model_embeds_everything_anew(
+    start_service: Callable[..., Any], endpoint: Endpoint, server: Any
+) -> None:
     database = server.clone("models")
-    first = start_service(database, embedding={"provider": "openai", "endpoint": endpoint.url, "model": "one", "dimensions": 4})
+    first = start_service(
+        database, embedding={"provider": "openai", "endpoint": endpoint.url, "model": "one", "dimensions": 4}
+    )
     with new_api(first) as api:
         api.write("apple")
         eventually(lambda: pending(api) == 0)
-        second = start_service(database, embedding={"provider": "openai", "endpoint": endpoint.url, "model": "two", "dimensions": 4})
+        second = start_service(
+            database, embedding={"provider": "openai", "endpoint": endpoint.url, "model": "two", "dimensions": 4}
+        )
         with second.client(**{"X-Namespace": api.namespace}) as client:
             moved = Api(client, api.namespace, second)
             eventually(lambda: len(endpoint.asked) >= 2 and pending(moved) == 0)
@@ -189,6 +232,7 @@ def test_changing_the_model_embeds_everything_anew(start_service: Callable[..., 
 
 
 # The provider by itself
+
 
 def provider(*answers: Reply, **options: Any) -> tuple[OpenAIProvider, list[httpx.Request]]:
     """A provider whose requests are answered one after the other, then by a working endpoint."""
@@ -198,7 +242,9 @@ def provider(*answers: Reply, **options: Any) -> tuple[OpenAIProvider, list[http
     def handle(request: httpx.Request) -> httpx.Response:
         requests.append(request)
         status, body, headers = (queue.pop(0) if queue else vectors)(json.loads(request.content)["input"])
-        return httpx.Response(status, headers=headers, content=body if isinstance(body, bytes) else json.dumps(body).encode())
+        return httpx.Response(
+            status, headers=headers, content=body if isinstance(body, bytes) else json.dumps(body).encode()
+        )
 
     settings = EmbeddingSettings(provider="openai", endpoint="http://model/v1", **options)
     return OpenAIProvider(settings, httpx.MockTransport(handle)), requests
@@ -223,7 +269,9 @@ async def test_a_reply_out_of_order_is_put_in_order() -> None:
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize(("status", "error"), [(400, RejectedText), (401, EmbeddingError), (404, EmbeddingError), (500, EmbeddingError)])
+@pytest.mark.parametrize(
+    ("status", "error"), [(400, RejectedText), (401, EmbeddingError), (404, EmbeddingError), (500, EmbeddingError)]
+)
 async def test_a_waiting_question_asks_once(status: int, error: type[Exception]) -> None:
     asked, requests = provider(*[lambda _: (status, {}, {})] * 9)
     with pytest.raises(EmbeddingError) as raised:
@@ -240,7 +288,9 @@ async def test_retry_after_is_kept_to(monkeypatch: pytest.MonkeyPatch) -> None:
         waits.append(seconds)
 
     monkeypatch.setattr("service.embedding.openai.asyncio.sleep", sleep)
-    asked, requests = provider(lambda _: (429, {}, {"retry-after": "7"}), lambda _: (503, {}, {"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}))
+    asked, requests = provider(
+        lambda _: (429, {}, {"retry-after": "7"}), lambda _: (503, {}, {"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"})
+    )
     await asked.embed(["x"])
     assert len(requests) == 3
     assert waits[0] == 7.0
@@ -263,7 +313,11 @@ async def test_unasked_dimensions_are_learnt_from_a_first_vector() -> None:
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("texts", [["a"], [""], ["word " * 5000], ["a", "", "b"], ["🙂", "\u0000".strip("\u0000") or " "]], ids=lambda value: str(value)[:20])
+@pytest.mark.parametrize(
+    "texts",
+    [["a"], [""], ["word " * 5000], ["a", "", "b"], ["🙂", "\u0000".strip("\u0000") or " "]],
+    ids=lambda value: str(value)[:20],
+)
 async def test_the_static_model_gives_every_text_a_unit_vector(texts: list[str]) -> None:
     from service.embedding.static import StaticProvider
 

@@ -29,8 +29,17 @@ def as_holder(guarded: Service, key: str, **headers: str) -> httpx.Client:
     return guarded.client(Authorization=f"Bearer {key}", **headers)
 
 
-@pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer"}, {"Authorization": "Basic YTpi"}, {"Authorization": "Bearer loci_wrong"},
-                                     {"Authorization": "token"}], ids=str)
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Authorization": "Bearer"},
+        {"Authorization": "Basic YTpi"},
+        {"Authorization": "Bearer loci_wrong"},
+        {"Authorization": "token"},
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("path", ["/memories", "/namespaces", "/keys"])
 def test_a_request_without_a_valid_key_is_unauthorized(guarded: Service, headers: dict[str, str], path: str) -> None:
     with guarded.client(**headers) as client:
@@ -46,18 +55,31 @@ def test_health_needs_no_key(guarded: Service, path: str) -> None:
 
 
 REQUESTS: list[tuple[str, str, Any, str]] = [
-    ("GET", "/memories", None, "reader"), ("POST", "/recall", {"query": "x"}, "reader"), ("GET", "/memory/search?q=x", None, "reader"),
-    ("GET", "/categories", None, "reader"), ("GET", "/entities", None, "reader"), ("GET", "/edges", None, "reader"), ("POST", "/entities/match", {"text": "x"}, "reader"),
-    ("POST", "/memories", {"content": "x"}, "writer"), ("POST", "/memories/batch", {"items": [{"content": "x"}]}, "writer"), ("POST", "/entities", {"name": "Zeus"}, "writer"),
-    ("POST", "/edges", {"source": "a", "type": "t", "target": "b"}, "writer"), ("PUT", "/edge-types/t", {}, "writer"), ("POST", "/entities/touch", {"ids": [str(UUID(int=5))]}, "writer"),
-    ("GET", "/keys", None, "admin"), ("POST", "/keys", {"role": "reader"}, "admin"), ("PATCH", "/namespaces/{namespace}", {"description": "d"}, "admin"),
+    ("GET", "/memories", None, "reader"),
+    ("POST", "/recall", {"query": "x"}, "reader"),
+    ("GET", "/memory/search?q=x", None, "reader"),
+    ("GET", "/categories", None, "reader"),
+    ("GET", "/entities", None, "reader"),
+    ("GET", "/edges", None, "reader"),
+    ("POST", "/entities/match", {"text": "x"}, "reader"),
+    ("POST", "/memories", {"content": "x"}, "writer"),
+    ("POST", "/memories/batch", {"items": [{"content": "x"}]}, "writer"),
+    ("POST", "/entities", {"name": "Zeus"}, "writer"),
+    ("POST", "/edges", {"source": "a", "type": "t", "target": "b"}, "writer"),
+    ("PUT", "/edge-types/t", {}, "writer"),
+    ("POST", "/entities/touch", {"ids": [str(UUID(int=5))]}, "writer"),
+    ("GET", "/keys", None, "admin"),
+    ("POST", "/keys", {"role": "reader"}, "admin"),
+    ("PATCH", "/namespaces/{namespace}", {"description": "d"}, "admin"),
     ("DELETE", "/namespaces/{namespace}", None, "admin"),
 ]
 
 
 @pytest.mark.parametrize("role", RANKS)
 @pytest.mark.parametrize(("method", "path", "body", "needed"), REQUESTS, ids=lambda value: str(value)[:30])
-def test_a_role_may_do_what_it_includes_and_no_more(api: Api, guarded: Service, role: str, method: str, path: str, body: Any, needed: str) -> None:
+def test_a_role_may_do_what_it_includes_and_no_more(
+    api: Api, guarded: Service, role: str, method: str, path: str, body: Any, needed: str
+) -> None:
     key = make_key(api, role)["key"]
     with as_holder(guarded, key) as client:
         response = client.request(method, path.format(namespace=api.namespace), json=body)
@@ -140,5 +162,7 @@ def test_an_idempotency_key_of_one_agent_says_nothing_to_another(api: Api, guard
     replies = []
     for content in ("mine", "yours"):
         with as_holder(guarded, make_key(api, "writer")["key"]) as client:
-            replies.append(ok(client.post("/memories", json={"content": content}, headers={"Idempotency-Key": "k"}), 201))
+            replies.append(
+                ok(client.post("/memories", json={"content": content}, headers={"Idempotency-Key": "k"}), 201)
+            )
     assert [reply["content"] for reply in replies] == ["mine", "yours"]

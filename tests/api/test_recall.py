@@ -8,8 +8,11 @@ import pytest
 from tests.services import Api, eventually, new_api, ok, problem
 
 SKILLS = [
-    ("Programming", None), ("Functional Programming", "Programming"), ("experienced with Haskell", "Functional Programming"),
-    ("has used Erlang", "Functional Programming"), ("gave a talk on monads", "experienced with Haskell"),
+    ("Programming", None),
+    ("Functional Programming", "Programming"),
+    ("experienced with Haskell", "Functional Programming"),
+    ("has used Erlang", "Functional Programming"),
+    ("gave a talk on monads", "experienced with Haskell"),
 ]
 
 
@@ -29,12 +32,25 @@ def skills(api: Api) -> dict[str, str]:
 def test_the_hierarchy_finds_parent_siblings_and_children_of_a_hit(api: Api, skills: dict[str, str]) -> None:
     answer = api.recall("Haskell", arms=["lexical", "hierarchy"], explain=True)
     by_content = {result["content"]: result["explain"]["arms"] for result in answer["results"]}
-    assert set(by_content) == {"experienced with Haskell", "Functional Programming", "has used Erlang", "gave a talk on monads"}
-    relations = {content: arms["hierarchy"]["path"]["relation"] for content, arms in by_content.items() if "hierarchy" in arms}
-    assert relations == {"Functional Programming": "parent", "has used Erlang": "sibling", "gave a talk on monads": "child"}
+    assert set(by_content) == {
+        "experienced with Haskell",
+        "Functional Programming",
+        "has used Erlang",
+        "gave a talk on monads",
+    }
+    relations = {
+        content: arms["hierarchy"]["path"]["relation"] for content, arms in by_content.items() if "hierarchy" in arms
+    }
+    assert relations == {
+        "Functional Programming": "parent",
+        "has used Erlang": "sibling",
+        "gave a talk on monads": "child",
+    }
 
 
-def test_technical_skills_are_found_though_only_one_of_them_is_near_the_question(api: Api, skills: dict[str, str]) -> None:
+def test_technical_skills_are_found_though_only_one_of_them_is_near_the_question(
+    api: Api, skills: dict[str, str]
+) -> None:
     eventually(lambda: embedded(api))
     found = api.found("technical skills: what languages is she experienced with?")
     assert found[0] == "experienced with Haskell"
@@ -45,7 +61,10 @@ def test_a_link_leads_to_what_the_words_do_not(api: Api) -> None:
     a, b = api.write("Alice moved to Oslo")["id"], api.write("the flat has four rooms")["id"]
     api.post(f"/memories/{a}/links", {"target_id": b, "type": "is_about", "strength": 0.9})
     (_, linked) = api.recall("Oslo", arms=["lexical", "hierarchy"], explain=True)["results"]
-    assert (linked["content"], linked["explain"]["arms"]["hierarchy"]["path"]["relation"]) == ("the flat has four rooms", "is_about")
+    assert (linked["content"], linked["explain"]["arms"]["hierarchy"]["path"]["relation"]) == (
+        "the flat has four rooms",
+        "is_about",
+    )
 
 
 def test_the_vector_arm_finds_a_meaning_without_a_common_word(api: Api) -> None:
@@ -79,11 +98,16 @@ def test_each_arm_works_alone(api: Api, arm: str) -> None:
 def test_the_explanation_holds_rank_score_and_weight_of_every_arm(api: Api) -> None:
     api.write("Alice lives in Oslo")
     eventually(lambda: embedded(api))
-    (result,) = api.recall("Where does Alice live?", explain=True, weights={"lexical": 2.0, "vector": 1.0}, rrf_k=60)["results"]
+    (result,) = api.recall("Where does Alice live?", explain=True, weights={"lexical": 2.0, "vector": 1.0}, rrf_k=60)[
+        "results"
+    ]
     assert (result["explain"]["fusion"], result["explain"]["rrf_k"]) == ("rrf", 60)
     arms = result["explain"]["arms"]
     assert {"lexical", "vector"} <= set(arms)
-    assert {name: (arms[name]["rank"], arms[name]["weight"]) for name in ("lexical", "vector")} == {"lexical": (1, 2.0), "vector": (1, 1.0)}
+    assert {name: (arms[name]["rank"], arms[name]["weight"]) for name in ("lexical", "vector")} == {
+        "lexical": (1, 2.0),
+        "vector": (1, 1.0),
+    }
     assert result["score"] == pytest.approx(sum(arm["weight"] / (60 + arm["rank"]) for arm in arms.values()))
 
 
@@ -114,8 +138,16 @@ def test_the_same_question_has_the_same_answer(api: Api) -> None:
 
 @pytest.mark.parametrize(
     ("filters", "found"),
-    [({"category": "a"}, ["apple a"]), ({"tags": ["t"]}, ["apple b"]), ({"layers": [3]}, ["apple b"]), ({"session_id": "s"}, ["apple a"]),
-     ({"metadata": {"k": 1}}, ["apple b"]), ({"source": "Ann"}, ["apple a"]), ({"valid_before": "2021-01-01T00:00:00Z"}, ["apple a"]), ({"entity": "Zeus"}, ["apple b"])],
+    [
+        ({"category": "a"}, ["apple a"]),
+        ({"tags": ["t"]}, ["apple b"]),
+        ({"layers": [3]}, ["apple b"]),
+        ({"session_id": "s"}, ["apple a"]),
+        ({"metadata": {"k": 1}}, ["apple b"]),
+        ({"source": "Ann"}, ["apple a"]),
+        ({"valid_before": "2021-01-01T00:00:00Z"}, ["apple a"]),
+        ({"entity": "Zeus"}, ["apple b"]),
+    ],
     ids=str,
 )
 def test_filters_hold_in_every_arm(api: Api, filters: dict[str, Any], found: list[str]) -> None:
@@ -131,8 +163,15 @@ def test_the_subtree_filter_takes_the_node_and_all_below(api: Api, skills: dict[
     assert set(found) == {"experienced with Haskell", "gave a talk on monads"}
 
 
-@pytest.mark.parametrize(("as_of", "found"), [("2019-01-01T00:00:00Z", []), ("2020-06-01T00:00:00Z", ["Alice lives in Oslo"]), ("2021-06-01T00:00:00Z", ["Alice lives in Paris"]),
-                                              (None, ["Alice lives in Paris"])])
+@pytest.mark.parametrize(
+    ("as_of", "found"),
+    [
+        ("2019-01-01T00:00:00Z", []),
+        ("2020-06-01T00:00:00Z", ["Alice lives in Oslo"]),
+        ("2021-06-01T00:00:00Z", ["Alice lives in Paris"]),
+        (None, ["Alice lives in Paris"]),
+    ],
+)
 def test_recall_excludes_what_was_not_valid_at_as_of(api: Api, as_of: str | None, found: list[str]) -> None:
     api.write("Alice lives in Oslo", lineage="city", valid_from="2020-01-01T00:00:00Z")
     api.write("Alice lives in Paris", lineage="city", valid_from="2021-01-01T00:00:00Z")
@@ -148,11 +187,21 @@ def test_recall_known_at_an_earlier_moment_answers_with_the_old_belief(api: Api)
 
 def test_a_hit_lends_score_to_its_neighbours_in_the_session(api: Api) -> None:
     turns = ["Where did you go last summer?", "Norway.", "Nice!", "Who came along?", "Nobody."]
-    api.post("/memories/batch", {"items": [{"content": turn, "session_id": "s", "layer": 3, "valid_from": f"2020-01-01T00:0{n}:00Z"} for n, turn in enumerate(turns)]})
+    api.post(
+        "/memories/batch",
+        {
+            "items": [
+                {"content": turn, "session_id": "s", "layer": 3, "valid_from": f"2020-01-01T00:0{n}:00Z"}
+                for n, turn in enumerate(turns)
+            ]
+        },
+    )
     assert api.found("summer", arms=["lexical"])[:2] == ["Where did you go last summer?", "Norway."]
 
 
-@pytest.mark.parametrize("query", ["?", "the of and", "🙂", "a" * 5000, "' or 1=1 --", "SELECT * FROM loci_data.memories"])
+@pytest.mark.parametrize(
+    "query", ["?", "the of and", "🙂", "a" * 5000, "' or 1=1 --", "SELECT * FROM loci_data.memories"]
+)
 def test_any_question_has_an_answer(api: Api, query: str) -> None:
     api.write("Alice lives in Oslo")
     assert isinstance(api.recall(query)["results"], list)
@@ -169,6 +218,7 @@ def test_an_empty_namespace_answers_with_nothing(api: Api) -> None:
 
 
 # Without a model
+
 
 @pytest.fixture
 def plain(start_service: Callable[..., Any]) -> Iterator[Api]:

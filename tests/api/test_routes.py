@@ -10,14 +10,24 @@ import pytest
 from tests.services import Api, ok, problem
 
 MEMORY = {
-    "content": "Alice lives in Oslo.", "lineage": "alice-city", "category": "people/alice", "tags": ["home"], "layer": 1, "importance": 0.7,
-    "confidence": 0.6, "metadata": {"a": [1, None]}, "source": "Bob", "session_id": "s1", "valid_from": "2020-01-01T00:00:00Z",
+    "content": "Alice lives in Oslo.",
+    "lineage": "alice-city",
+    "category": "people/alice",
+    "tags": ["home"],
+    "layer": 1,
+    "importance": 0.7,
+    "confidence": 0.6,
+    "metadata": {"a": [1, None]},
+    "source": "Bob",
+    "session_id": "s1",
+    "valid_from": "2020-01-01T00:00:00Z",
     "valid_to": "2030-01-01T00:00:00Z",
 }
 HISTORY_FIELDS = {"version", "content", "valid_from", "valid_to", "recorded_at", "superseded_at"}
 
 
 # Memories
+
 
 @pytest.mark.parametrize("field", MEMORY)
 def test_a_written_memory_is_read_back_as_it_was_written(api: Api, field: str) -> None:
@@ -39,10 +49,14 @@ def test_a_write_says_what_became_of_it(api: Api) -> None:
 def test_times_keep_their_moment_whatever_their_zone_and_are_in_utc_without_one(api: Api, offset: str) -> None:
     written = api.write("x", valid_from=f"2020-06-01T12:00:00{offset}")
     assert written["valid_from"].endswith("Z")
-    assert datetime.fromisoformat(written["valid_from"]) == datetime.fromisoformat(f"2020-06-01T12:00:00{offset or 'Z'}")
+    assert datetime.fromisoformat(written["valid_from"]) == datetime.fromisoformat(
+        f"2020-06-01T12:00:00{offset or 'Z'}"
+    )
 
 
-@pytest.mark.parametrize("path", ["/memories/{id}/history", "/memories/city/history", "/entities/city/history", "/entities/{id}/history"])
+@pytest.mark.parametrize(
+    "path", ["/memories/{id}/history", "/memories/city/history", "/entities/city/history", "/entities/{id}/history"]
+)
 def test_a_history_lists_every_version_oldest_first(api: Api, path: str) -> None:
     api.write("Oslo", lineage="city")
     last = api.write("Paris", lineage="city")
@@ -72,8 +86,14 @@ def test_a_listing_shows_what_is_current_newest_first(api: Api) -> None:
 
 
 FILTERS: list[tuple[dict[str, Any], list[str]]] = [
-    ({"category": "people"}, ["b", "a"]), ({"category": "people/alice"}, ["a"]), ({"tag": ["x", "y"]}, ["c", "a"]), ({"layer": [3]}, ["c"]),
-    ({"session_id": "s"}, ["b"]), ({"source": "Bob"}, ["b"]), ({"entity": "Zeus"}, ["c"]), ({"as_of": "2020-01-01T00:00:00Z"}, ["a"]),
+    ({"category": "people"}, ["b", "a"]),
+    ({"category": "people/alice"}, ["a"]),
+    ({"tag": ["x", "y"]}, ["c", "a"]),
+    ({"layer": [3]}, ["c"]),
+    ({"session_id": "s"}, ["b"]),
+    ({"source": "Bob"}, ["b"]),
+    ({"entity": "Zeus"}, ["c"]),
+    ({"as_of": "2020-01-01T00:00:00Z"}, ["a"]),
     ({"known_at": "2020-01-01T00:00:00Z"}, []),
 ]
 
@@ -125,17 +145,24 @@ def test_memories_are_linked(api: Api) -> None:
     assert ok(api.get(f"/memories/{b}/links"))["items"] == [made]
 
 
-@pytest.mark.parametrize(("target", "status", "slug"), [("itself", 422, "invalid-request"), ("nothing", 404, "not-found")])
+@pytest.mark.parametrize(
+    ("target", "status", "slug"), [("itself", 422, "invalid-request"), ("nothing", 404, "not-found")]
+)
 def test_a_link_that_leads_nowhere_is_refused(api: Api, target: str, status: int, slug: str) -> None:
     a = api.write("a")["id"]
-    body = problem(api.post(f"/memories/{a}/links", {"target_id": a if target == "itself" else str(uuid4())}), status, slug)
+    body = problem(
+        api.post(f"/memories/{a}/links", {"target_id": a if target == "itself" else str(uuid4())}), status, slug
+    )
     assert body["errors"][0]["field"] == "target_id"
 
 
 def test_categories_are_a_tree_with_counts(api: Api) -> None:
     api.write("x", category="a/b")
     api.write("y", category="a")
-    assert ok(api.get("/categories"))["items"] == [{"category": "a", "memories": 1, "total": 2}, {"category": "a/b", "memories": 1, "total": 1}]
+    assert ok(api.get("/categories"))["items"] == [
+        {"category": "a", "memories": 1, "total": 2},
+        {"category": "a/b", "memories": 1, "total": 1},
+    ]
     assert [row["category"] for row in ok(api.get("/categories", under="a/b"))["items"]] == ["a/b"]
 
 
@@ -179,7 +206,9 @@ def test_every_list_takes_every_limit_it_allows(api: Api, path: str, limit: int)
 
 @pytest.mark.parametrize("limit", [1, 2, 100])
 def test_pages_of_edges_visit_each_once(api: Api, limit: int) -> None:
-    made = ok(api.post("/edges/batch", {"items": [{"source": "a", "type": "t", "target": f"b{n}"} for n in range(5)]}))["items"]
+    made = ok(api.post("/edges/batch", {"items": [{"source": "a", "type": "t", "target": f"b{n}"} for n in range(5)]}))[
+        "items"
+    ]
     seen, cursor = [], None
     while True:
         page = ok(api.get("/edges", limit=limit, **({"cursor": cursor} if cursor else {})))
@@ -191,12 +220,23 @@ def test_pages_of_edges_visit_each_once(api: Api, limit: int) -> None:
 
 # Recall: see test_recall.py for its arms: see test_recall.py. Words alone:
 
+
 @pytest.mark.parametrize("path", ["/recall", "/memory/recall"])
 def test_recall_answers_with_the_documented_fields(api: Api, path: str) -> None:
     api.write("Alice lives in Oslo.", lineage="city")
     answer = ok(api.post(path, {"query": "Where does Alice live?"}))
     assert set(answer) >= {"results", "constraints", "entities", "took_ms"}
-    assert set(answer["results"][0]) >= {"id", "lineage", "content", "category", "tags", "metadata", "source", "valid_from", "score"}
+    assert set(answer["results"][0]) >= {
+        "id",
+        "lineage",
+        "content",
+        "category",
+        "tags",
+        "metadata",
+        "source",
+        "valid_from",
+        "score",
+    }
 
 
 def test_a_search_by_words_is_a_get(api: Api) -> None:
@@ -206,6 +246,7 @@ def test_a_search_by_words_is_a_get(api: Api) -> None:
 
 
 # Namespaces
+
 
 def test_a_namespace_shows_its_settings_and_sizes(api: Api) -> None:
     api.write("x", entities=[{"name": "Zeus"}], edges=[{"source": "Zeus", "type": "likes", "target": "Hera"}])
@@ -218,8 +259,14 @@ def test_a_namespace_shows_its_settings_and_sizes(api: Api) -> None:
 def test_settings_are_merged_and_null_takes_one_back(api: Api) -> None:
     path = f"/namespaces/{api.namespace}"
     standard = ok(api.get(path))["settings"]
-    changed = ok(api.client.patch(path, json={"description": "mine", "settings": {"rrf_k": 60, "weights": {"graph": 0}}}))
-    assert (changed["description"], changed["settings"]["rrf_k"], changed["settings"]["weights"]["graph"]) == ("mine", 60, 0)
+    changed = ok(
+        api.client.patch(path, json={"description": "mine", "settings": {"rrf_k": 60, "weights": {"graph": 0}}})
+    )
+    assert (changed["description"], changed["settings"]["rrf_k"], changed["settings"]["weights"]["graph"]) == (
+        "mine",
+        60,
+        0,
+    )
     assert changed["settings"]["weights"]["lexical"] == standard["weights"]["lexical"]
     assert ok(api.client.patch(path, json={"settings": {"rrf_k": None, "weights": None}}))["settings"] == standard
 
@@ -239,7 +286,9 @@ def test_pages_of_namespaces_visit_each_once(api: Api) -> None:
 
 
 def test_a_deleted_namespace_leaves_no_row_anywhere(api: Api) -> None:
-    top = api.write("apple", lineage="l", entities=[{"name": "Zeus"}], edges=[{"source": "Zeus", "type": "likes", "target": "Hera"}])
+    top = api.write(
+        "apple", lineage="l", entities=[{"name": "Zeus"}], edges=[{"source": "Zeus", "type": "likes", "target": "Hera"}]
+    )
     api.write("pear", lineage="l", parent_id=api.write("root")["id"])
     api.post(f"/memories/{top['id']}/links", {"target_id": api.write("other")["id"]})
     api.post("/memories", {"content": "kept"}, headers={"Idempotency-Key": "k"})
@@ -252,15 +301,26 @@ def test_a_deleted_namespace_leaves_no_row_anywhere(api: Api) -> None:
             """select c.oid::regclass::text from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'namespace_id'
                where c.relnamespace = 'loci_data'::regnamespace and c.relkind in ('r', 'p')"""
         ).fetchall()
-        left = [name for (name,) in tables if admin.execute(f"select from {name} where namespace_id = {number[0]} limit 1").fetchone()]
+        left = [
+            name
+            for (name,) in tables
+            if admin.execute(f"select from {name} where namespace_id = {number[0]} limit 1").fetchone()
+        ]
     assert left == []
     problem(api.get("/memories"), 404, "not-found")
 
 
 # The graph
 
+
 def test_an_entity_is_written_read_changed_and_pinned(api: Api) -> None:
-    made = ok(api.post("/entities", {"name": "Azure DevOps", "type": "tool", "aliases": ["ADO"], "description": "a tool", "metadata": {"k": 1}}), 201)
+    made = ok(
+        api.post(
+            "/entities",
+            {"name": "Azure DevOps", "type": "tool", "aliases": ["ADO"], "description": "a tool", "metadata": {"k": 1}},
+        ),
+        201,
+    )
     assert (made["name"], made["type"], made["aliases"], made["created"]) == ("Azure DevOps", "tool", ["ADO"], True)
     shown = [ok(api.get(f"/entities/{ref}")) for ref in (made["id"], "azure  devops", "ado")]
     assert {row["id"] for row in shown} == {made["id"]}
@@ -269,7 +329,15 @@ def test_an_entity_is_written_read_changed_and_pinned(api: Api) -> None:
     assert ok(api.post(f"/entities/{made['id']}/unpin"))["pinned"] is False
 
 
-@pytest.mark.parametrize(("first", "second", "kept"), [("extracted", "person", "person"), ("person", "extracted", "person"), ("unknown", "extracted", "extracted"), ("person", "tool", "person")])
+@pytest.mark.parametrize(
+    ("first", "second", "kept"),
+    [
+        ("extracted", "person", "person"),
+        ("person", "extracted", "person"),
+        ("unknown", "extracted", "extracted"),
+        ("person", "tool", "person"),
+    ],
+)
 def test_a_vaguer_type_gives_way_and_never_the_reverse(api: Api, first: str, second: str, kept: str) -> None:
     api.post("/entities", {"name": "Zeus", "type": first})
     again = ok(api.post("/entities", {"name": " ZEUS ", "type": second}), 201)
@@ -290,14 +358,23 @@ def test_pages_of_entities_visit_each_once_pinned_first(api: Api) -> None:
 
 
 MATCHES = [
-    ("Alice met Bob", ["Alice"]), ("the Malice of men", []), ("ALICE!", ["Alice"]), ("we use azure devops daily", ["Azure DevOps"]), ("azure and devops", []),
-    ("written in C++, mostly", ["C++"]), ("Ali", []), ("(alice)", ["Alice"]), ("", []),
+    ("Alice met Bob", ["Alice"]),
+    ("the Malice of men", []),
+    ("ALICE!", ["Alice"]),
+    ("we use azure devops daily", ["Azure DevOps"]),
+    ("azure and devops", []),
+    ("written in C++, mostly", ["C++"]),
+    ("Ali", []),
+    ("(alice)", ["Alice"]),
+    ("", []),
 ]
 
 
 @pytest.mark.parametrize(("text", "found"), MATCHES)
 def test_known_entities_are_found_in_a_text_as_whole_words(api: Api, text: str, found: list[str]) -> None:
-    assert [api.post("/entities", {"name": name}).status_code for name in ("Alice", "Azure DevOps", "C++", "Al")] == [201] * 4
+    assert [api.post("/entities", {"name": name}).status_code for name in ("Alice", "Azure DevOps", "C++", "Al")] == [
+        201
+    ] * 4
     response = api.post("/entities/match", {"text": text})
     if not text:
         problem(response, 422, "invalid-request")
@@ -324,8 +401,13 @@ def test_an_edge_is_observed_listed_and_taken_back(api: Api) -> None:
 
 
 @pytest.mark.parametrize(("sessions", "confidence"), [(["a", "b"], 1.0), (["a", "a"], 0.5)])
-def test_a_new_conversation_restores_confidence_and_the_same_one_only_counts(api: Api, sessions: list[str], confidence: float) -> None:
-    assert [api.post("/edges", {"source": "a", "type": "t", "target": "b", "confidence": 0.5, "session_id": s}).status_code for s in sessions] == [201, 201]
+def test_a_new_conversation_restores_confidence_and_the_same_one_only_counts(
+    api: Api, sessions: list[str], confidence: float
+) -> None:
+    assert [
+        api.post("/edges", {"source": "a", "type": "t", "target": "b", "confidence": 0.5, "session_id": s}).status_code
+        for s in sessions
+    ] == [201, 201]
     (edge,) = ok(api.get("/edges"))["items"]
     assert edge["confidence"] == pytest.approx(confidence, abs=1e-3)
     assert edge["observations"] == 2
@@ -355,19 +437,51 @@ def test_a_change_of_a_types_rate_says_how_many_edges_faded_and_came_back(api: A
 
 
 def test_a_batch_of_edges_is_all_or_nothing(api: Api) -> None:
-    rows = ok(api.post("/edges/batch", {"items": [{"source": "a", "type": "t", "target": f"b{n}"} for n in range(3)] + [{"source": "a", "type": "t", "literal": "42"}]}))
+    rows = ok(
+        api.post(
+            "/edges/batch",
+            {
+                "items": [{"source": "a", "type": "t", "target": f"b{n}"} for n in range(3)]
+                + [{"source": "a", "type": "t", "literal": "42"}]
+            },
+        )
+    )
     assert [row.get("target", row.get("literal")) for row in rows["items"]] == ["b0", "b1", "b2", "42"]
     before = api.size()
-    problem(api.post("/edges/batch", {"items": [{"source": "a", "type": "t", "target": "x"}, {"source": "a", "type": "t", "target": str(uuid4())}]}), 404, "not-found")
+    problem(
+        api.post(
+            "/edges/batch",
+            {
+                "items": [
+                    {"source": "a", "type": "t", "target": "x"},
+                    {"source": "a", "type": "t", "target": str(uuid4())},
+                ]
+            },
+        ),
+        404,
+        "not-found",
+    )
     assert api.size() == before
 
 
 def test_a_walk_goes_breadth_first_and_says_hop_names_and_ids(api: Api) -> None:
-    api.post("/edges/batch", {"items": [{"source": "Alice", "type": "works_on", "target": "Loci"}, {"source": "Loci", "type": "uses", "target": "Postgres"},
-                                        {"source": "Postgres", "type": "made_by", "target": "People"}, {"source": "Alice", "type": "age", "literal": "42"}]})
+    api.post(
+        "/edges/batch",
+        {
+            "items": [
+                {"source": "Alice", "type": "works_on", "target": "Loci"},
+                {"source": "Loci", "type": "uses", "target": "Postgres"},
+                {"source": "Postgres", "type": "made_by", "target": "People"},
+                {"source": "Alice", "type": "age", "literal": "42"},
+            ]
+        },
+    )
     walk = ok(api.post("/graph/traverse", {"start": ["alice"], "paths": True}))
     assert {(e["source"], e["type"], e["target"] or e["literal"], e["hop"]) for e in walk["edges"]} == {
-        ("Alice", "works_on", "Loci", 1), ("Alice", "age", "42", 1), ("Loci", "uses", "Postgres", 2)}
+        ("Alice", "works_on", "Loci", 1),
+        ("Alice", "age", "42", 1),
+        ("Loci", "uses", "Postgres", 2),
+    }
     assert [e["hop"] for e in walk["edges"]] == [1, 1, 2]
     assert set(walk["edges"][0]) >= {"id", "source_id", "target_id", "confidence", "path"}
     assert (walk["truncated"], walk["reason"]) == (False, None)
@@ -375,15 +489,30 @@ def test_a_walk_goes_breadth_first_and_says_hop_names_and_ids(api: Api) -> None:
 
 
 WALKS: list[tuple[dict[str, Any], list[str]]] = [
-    ({}, ["b", "c", "z"]), ({"direction": "out"}, ["b", "c"]), ({"direction": "in"}, ["z"]), ({"max_hops": 1}, ["b", "z"]), ({"edge_types": ["t"]}, ["b"]),
-    ({"min_strength": 0.6}, ["b"]), ({"min_confidence": 0.6}, ["b", "c"]), ({"max_hops": 20}, ["b", "c", "z"]),
+    ({}, ["b", "c", "z"]),
+    ({"direction": "out"}, ["b", "c"]),
+    ({"direction": "in"}, ["z"]),
+    ({"max_hops": 1}, ["b", "z"]),
+    ({"edge_types": ["t"]}, ["b"]),
+    ({"min_strength": 0.6}, ["b"]),
+    ({"min_confidence": 0.6}, ["b", "c"]),
+    ({"max_hops": 20}, ["b", "c", "z"]),
 ]
 
 
 @pytest.mark.parametrize(("options", "reached"), WALKS, ids=str)
 def test_a_walk_keeps_to_its_bounds(api: Api, options: dict[str, Any], reached: list[str]) -> None:
-    api.post("/edges/batch", {"items": [{"source": "a", "type": "t", "target": "b", "strength": 0.9}, {"source": "b", "type": "u", "target": "c"},
-                                        {"source": "z", "type": "u", "target": "a", "confidence": 0.5}, {"source": "c", "type": "u", "target": "a"}][:3]})
+    api.post(
+        "/edges/batch",
+        {
+            "items": [
+                {"source": "a", "type": "t", "target": "b", "strength": 0.9},
+                {"source": "b", "type": "u", "target": "c"},
+                {"source": "z", "type": "u", "target": "a", "confidence": 0.5},
+                {"source": "c", "type": "u", "target": "a"},
+            ][:3]
+        },
+    )
     walk = ok(api.post("/graph/traverse", {"start": ["a"], **options}))
     assert sorted({name for e in walk["edges"] for name in (e["source"], e["target"])} - {"a"}) == reached
 
@@ -406,13 +535,18 @@ def test_a_walk_from_nothing_is_not_found(api: Api) -> None:
 
 
 def test_a_memory_brings_its_entities_and_edges_along(api: Api) -> None:
-    written = api.write("Alice works on Loci.", entities=[{"name": "Alice", "type": "person"}], edges=[{"source": "Alice", "type": "works_on", "target": "Loci"}])
+    written = api.write(
+        "Alice works on Loci.",
+        entities=[{"name": "Alice", "type": "person"}],
+        edges=[{"source": "Alice", "type": "works_on", "target": "Loci"}],
+    )
     assert ok(api.get("/entities/alice"))["mentions"] == 1
     assert [e["type"] for e in ok(api.get("/edges"))["items"]] == ["works_on"]
     assert [m["id"] for m in ok(api.get("/memories", entity="Loci"))["items"]] == [written["id"]]
 
 
 # Health and documents
+
 
 def test_the_process_says_that_it_lives(api: Api) -> None:
     assert ok(api.client.get("http://loci/healthz")) == {"status": "ok"}
@@ -421,7 +555,11 @@ def test_the_process_says_that_it_lives(api: Api) -> None:
 def test_the_service_is_ready_when_role_schema_and_indexes_are(api: Api) -> None:
     body = ok(api.client.get("http://loci/readyz"))
     assert body["status"] == "ready"
-    assert {(check["name"], check["ok"]) for check in body["checks"]} == {("role", True), ("migrations", True), ("indexes", True)}
+    assert {(check["name"], check["ok"]) for check in body["checks"]} == {
+        ("role", True),
+        ("migrations", True),
+        ("indexes", True),
+    }
 
 
 def test_the_service_is_not_ready_over_another_revision(start_service: Any) -> None:
@@ -446,22 +584,53 @@ def routes(api: Api) -> dict[str, Any]:
 
 
 def test_the_document_lists_every_route_with_its_problems(api: Api) -> None:
-    listed = {(path, method): operation for path, operations in routes(api).items() for method, operation in operations.items()}
+    listed = {
+        (path, method): operation
+        for path, operations in routes(api).items()
+        for method, operation in operations.items()
+    }
     of_the_api = {key: operation for key, operation in listed.items() if key[0].startswith("/api/v1")}
     assert len(of_the_api) > 30
     wanting = [
-        key for key, operation in of_the_api.items()
+        key
+        for key, operation in of_the_api.items()
         if not {"401", "403", "422", "503"} <= set(operation["responses"])
-        or "application/problem+json" not in operation["responses"]["403"]["content"] or not operation.get("description", operation.get("summary"))
+        or "application/problem+json" not in operation["responses"]["403"]["content"]
+        or not operation.get("description", operation.get("summary"))
     ]
     assert wanting == []
 
 
 @pytest.mark.parametrize(
     "path",
-    ["/namespaces", "/namespaces/{name}", "/keys", "/keys/{id}", "/memories", "/memories/batch", "/memories/{id}", "/memories/{id}/history", "/memories/{id}/subtree",
-     "/memories/{id}/ancestors", "/memories/{id}/links", "/memories/{id}/restore", "/categories", "/recall", "/memory/search", "/entities", "/entities/{id}/pin",
-     "/entities/{id}/unpin", "/entities/match", "/entities/touch", "/entities/{ref}/history", "/edges", "/edges/batch", "/edges/{id}", "/edge-types/{type}", "/graph/traverse"],
+    [
+        "/namespaces",
+        "/namespaces/{name}",
+        "/keys",
+        "/keys/{id}",
+        "/memories",
+        "/memories/batch",
+        "/memories/{id}",
+        "/memories/{id}/history",
+        "/memories/{id}/subtree",
+        "/memories/{id}/ancestors",
+        "/memories/{id}/links",
+        "/memories/{id}/restore",
+        "/categories",
+        "/recall",
+        "/memory/search",
+        "/entities",
+        "/entities/{id}/pin",
+        "/entities/{id}/unpin",
+        "/entities/match",
+        "/entities/touch",
+        "/entities/{ref}/history",
+        "/edges",
+        "/edges/batch",
+        "/edges/{id}",
+        "/edge-types/{type}",
+        "/graph/traverse",
+    ],
 )
 def test_a_promised_route_is_there(api: Api, path: str) -> None:
     assert f"/api/v1{path}" in routes(api)

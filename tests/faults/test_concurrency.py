@@ -56,7 +56,12 @@ def test_batches_that_share_lineages_in_any_order_do_not_lose_a_version(crowd: A
     def send(n: int) -> Any:
         names = [f"shared {m}" for m in range(5)]
         order = names if n % 2 else names[::-1]
-        return ok(crowd.post("/memories/batch", {"items": [{"content": f"{name} by {n}", "lineage": name} for name in order], "atomic": True}))
+        return ok(
+            crowd.post(
+                "/memories/batch",
+                {"items": [{"content": f"{name} by {n}", "lineage": name} for name in order], "atomic": True},
+            )
+        )
 
     at_once(40, send)
     counts = [len(ok(crowd.get(f"/memories/shared {m}/history"))["items"]) for m in range(5)]
@@ -73,7 +78,10 @@ def test_identical_writes_at_once_fold_to_one(crowd: Api, fields: dict[str, Any]
 
 
 def test_fifty_upserts_of_one_name_make_one_entity(crowd: Api) -> None:
-    replies = at_once(50, lambda n: ok(crowd.post("/entities", {"name": "Zeus" if n % 2 else " ZEUS ", "aliases": [f"alias {n}"]}), 201))
+    replies = at_once(
+        50,
+        lambda n: ok(crowd.post("/entities", {"name": "Zeus" if n % 2 else " ZEUS ", "aliases": [f"alias {n}"]}), 201),
+    )
     assert len({reply["id"] for reply in replies}) == 1
     assert [reply["created"] for reply in replies].count(True) == 1
     entity = ok(crowd.get("/entities/zeus"))
@@ -82,7 +90,12 @@ def test_fifty_upserts_of_one_name_make_one_entity(crowd: Api) -> None:
 
 
 def test_one_edge_observed_by_many_is_one_edge_with_all_its_evidence(crowd: Api) -> None:
-    replies = at_once(50, lambda n: ok(crowd.post("/edges", {"source": "Hera", "type": "rules", "target": "Olympus", "session_id": f"s{n}"}), 201))
+    replies = at_once(
+        50,
+        lambda n: ok(
+            crowd.post("/edges", {"source": "Hera", "type": "rules", "target": "Olympus", "session_id": f"s{n}"}), 201
+        ),
+    )
     assert len({reply["id"] for reply in replies}) == 1
     (edge,) = ok(crowd.get("/edges", type="rules"))["items"]
     assert edge["observations"] == 50
@@ -100,7 +113,10 @@ def test_memories_that_name_the_same_entities_in_any_order_count_every_mention(c
 
 def test_moves_at_once_never_make_a_cycle(crowd: Api) -> None:
     ids = [crowd.write(f"node {n}")["id"] for n in range(8)]
-    statuses = at_once(60, lambda n: crowd.client.patch(f"/memories/{ids[n % 8]}", json={"parent_id": ids[(n * 3 + 1) % 8]}).status_code)
+    statuses = at_once(
+        60,
+        lambda n: crowd.client.patch(f"/memories/{ids[n % 8]}", json={"parent_id": ids[(n * 3 + 1) % 8]}).status_code,
+    )
     assert set(statuses) <= {200, 422}
     with crowd.service.database.admin() as admin:
         assert len(set(admin.execute(CLOSURE_IS_RECURSION).fetchone() or ())) == 1
@@ -134,6 +150,9 @@ def test_two_workers_never_claim_the_same(own_database: Database) -> None:
     with psycopg.connect(own_database.app_url) as first, psycopg.connect(own_database.app_url) as second:
         act_as(first, OPERATOR)
         act_as(second, OPERATOR)
-        claims = [{row[0] for row in c.execute("select memory_id from loci.claim_embeddings(20)").fetchall()} for c in (first, second)]
+        claims = [
+            {row[0] for row in c.execute("select memory_id from loci.claim_embeddings(20)").fetchall()}
+            for c in (first, second)
+        ]
     assert [len(claim) for claim in claims] == [20, 20]
     assert claims[0].isdisjoint(claims[1])

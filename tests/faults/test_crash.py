@@ -19,7 +19,9 @@ from db.migrate import upgrade
 from tests.databases import ADMIN_URL, VERSION, Database
 from tests.services import Api, eventually, new_api, ok, serve
 
-pytestmark = pytest.mark.skipif(ADMIN_URL is not None, reason="kills the server, so it needs one of its own: the embedded one")
+pytestmark = pytest.mark.skipif(
+    ADMIN_URL is not None, reason="kills the server, so it needs one of its own: the embedded one"
+)
 SIZE = 25
 HALVES = """
 select count(*) from (select from loci_data.memories where namespace_id > 1 group by session_id having count(*) <> %s) s"""
@@ -50,7 +52,9 @@ def ready(api: Api) -> bool:
     return api.client.get("http://loci/readyz").status_code == 200
 
 
-def test_everything_acknowledged_survives_a_killed_server_and_nothing_is_half_written(mortal: tuple[Api, EmbeddedServer]) -> None:
+def test_everything_acknowledged_survives_a_killed_server_and_nothing_is_half_written(
+    mortal: tuple[Api, EmbeddedServer],
+) -> None:
     api, server = mortal
     acknowledged: list[str] = []
     statuses: set[int] = set()
@@ -60,7 +64,10 @@ def test_everything_acknowledged_survives_a_killed_server_and_nothing_is_half_wr
         with api.service.client(**{"X-Namespace": api.namespace}) as client:
             while not stop.is_set():
                 session = uuid4().hex
-                items = [{"content": f"{session} {n}", "session_id": session, "entities": [{"name": f"name {n}"}]} for n in range(SIZE)]
+                items = [
+                    {"content": f"{session} {n}", "session_id": session, "entities": [{"name": f"name {n}"}]}
+                    for n in range(SIZE)
+                ]
                 response = client.post("/memories/batch", json={"items": items, "atomic": True})
                 statuses.add(response.status_code)
                 if response.status_code == 200:
@@ -80,7 +87,12 @@ def test_everything_acknowledged_survives_a_killed_server_and_nothing_is_half_wr
     assert statuses <= {200, 503}
     eventually(lambda: ready(api), within=10)
     with psycopg.connect(api.service.database.admin_url) as admin:
-        there = {row[0] for row in admin.execute("select session_id from loci_data.memories where session_id is not null").fetchall()}
+        there = {
+            row[0]
+            for row in admin.execute(
+                "select session_id from loci_data.memories where session_id is not null"
+            ).fetchall()
+        }
         assert set(acknowledged) <= there
         assert admin.execute(HALVES, [SIZE]).fetchone() == (0,)
         assert admin.execute(UNINDEXED).fetchone() == (0, 0, 0, 0)
@@ -98,14 +110,18 @@ def test_while_the_database_is_down_the_service_says_so_and_then_recovers(mortal
     eventually(lambda: ready(api), within=40)
     assert api.found("Where does Alice live?") == ["Alice lives in Oslo"]
     api.write("the dog chased the cat")
-    eventually(lambda: "the dog chased the cat" in api.found("puppy", arms=["vector"]), within=30)  # the worker is back too
+    eventually(
+        lambda: "the dog chased the cat" in api.found("puppy", arms=["vector"]), within=30
+    )  # the worker is back too
 
 
 def test_connections_that_the_server_closed_are_replaced(start_service: Any) -> None:
     service = start_service()
     with new_api(service) as api, service.database.admin() as admin:
         api.write("x")
-        admin.execute("select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()")
+        admin.execute(
+            "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+        )
 
         def answered() -> bool:
             response: httpx.Response = api.get("/memories")
@@ -120,7 +136,9 @@ def test_a_statement_that_was_cancelled_is_a_timeout(start_service: Any) -> None
     service = start_service()
     with new_api(service) as api, service.database.admin() as admin:
         admin.execute(f"alter role loci_app in database {service.database.name} set statement_timeout = '200ms'")
-        admin.execute("select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()")
+        admin.execute(
+            "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+        )
         eventually(lambda: api.get("/memories").status_code == 200, within=10)
         with service.database.admin() as locking, locking.transaction():
             locking.execute("lock table loci_data.memories in access exclusive mode")

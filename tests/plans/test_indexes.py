@@ -28,13 +28,24 @@ def fill(world: World, count: int) -> UUID:
     """Memories in sessions and under a parent, with vectors, names, links and edges; the id of one of them."""
     top = world.write("top")["id"]
     batch = [
-        item | {"content": f"apple word{n % 700} {n}", "session_id": f"s{n % 50}", "valid_from": day(n), "parent_id": top}
+        item
+        | {"content": f"apple word{n % 700} {n}", "session_id": f"s{n % 50}", "valid_from": day(n), "parent_id": top}
         for n, item in enumerate(items(random_vectors(count, 1)))
     ]
-    batch[0] |= {"entities": [{"name": "Zeus"}], "edges": [{"source": "Zeus", "type": "likes", "target": f"god {n}"} for n in range(20)]}
+    batch[0] |= {
+        "entities": [{"name": "Zeus"}],
+        "edges": [{"source": "Zeus", "type": "likes", "target": f"god {n}"} for n in range(20)],
+    }
     ids = [row["id"] for row in world.remember(*batch)]
-    world.rows("select * from loci.upsert_entities(%(ns)s, %(names)s)", names=Jsonb([{"name": f"person {n}"} for n in range(count)]))
-    world.rows("select l.* from unnest(%(ids)s::uuid[]) i(id) cross join lateral loci.link_memories(%(ns)s, i.id, %(top)s, 'about') l", ids=ids[::3], top=top)
+    world.rows(
+        "select * from loci.upsert_entities(%(ns)s, %(names)s)",
+        names=Jsonb([{"name": f"person {n}"} for n in range(count)]),
+    )
+    world.rows(
+        "select l.* from unnest(%(ids)s::uuid[]) i(id) cross join lateral loci.link_memories(%(ns)s, i.id, %(top)s, 'about') l",
+        ids=ids[::3],
+        top=top,
+    )
     return ids[7]
 
 
@@ -105,13 +116,19 @@ def test_the_hnsw_index_serves_a_large_namespace_and_a_small_one_is_scanned_exac
 
 def test_neighbours_in_a_session_are_read_by_its_index(worlds: dict[str, tuple[World, UUID]]) -> None:
     world, some = worlds["large"]
-    found = scanned(world, "select * from loci.neighbour_memories(%(ns)s, array[(select m.doc_id from loci_data.memories m where m.id = %(some)s)])", some=some)
+    found = scanned(
+        world,
+        "select * from loci.neighbour_memories(%(ns)s, array[(select m.doc_id from loci_data.memories m where m.id = %(some)s)])",
+        some=some,
+    )
     assert "memories_session" in found["index"]
     assert found["table"] <= SMALL_TABLES
 
 
 def test_an_analysts_view_of_one_namespace_reads_no_other(worlds: dict[str, tuple[World, UUID]]) -> None:
     world, _ = worlds["small"]
-    found = scanned(world, "select count(*) from loci_data.memories where namespace_id = %(ns_id)s and session_id = 's1'")
+    found = scanned(
+        world, "select count(*) from loci_data.memories where namespace_id = %(ns_id)s and session_id = 's1'"
+    )
     assert "memories_session" in found["index"]
     assert "memories" not in found["table"]

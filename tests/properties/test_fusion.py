@@ -38,7 +38,9 @@ def test_a_single_arm_keeps_its_order(ranking: list[int], k: float, weight: floa
 
 
 @given(arms=ARMS, k=K, ranking=st.lists(IDS, unique=True, min_size=2, max_size=10), data=st.data())
-def test_rising_in_an_arm_never_costs_score(arms: list[tuple[list[int], float]], k: float, ranking: list[int], data: Any) -> None:
+def test_rising_in_an_arm_never_costs_score(
+    arms: list[tuple[list[int], float]], k: float, ranking: list[int], data: Any
+) -> None:
     place = data.draw(st.integers(1, len(ranking) - 1))
     raised = [*ranking[: place - 1], ranking[place], ranking[place - 1], *ranking[place + 1 :]]
     before, after = (reciprocal_rank([*arms, (order, 1.0)], k=k) for order in (ranking, raised))
@@ -46,7 +48,9 @@ def test_rising_in_an_arm_never_costs_score(arms: list[tuple[list[int], float]],
 
 
 @given(arms=ARMS, k=K, ranking=st.lists(IDS, unique=True, min_size=1, max_size=10))
-def test_being_found_by_one_arm_more_never_costs_score(arms: list[tuple[list[int], float]], k: float, ranking: list[int]) -> None:
+def test_being_found_by_one_arm_more_never_costs_score(
+    arms: list[tuple[list[int], float]], k: float, ranking: list[int]
+) -> None:
     before, after = reciprocal_rank(arms, k=k), reciprocal_rank([*arms, (ranking, 1.0)], k=k)
     assert all(after[key] >= score for key, score in before.items())
 
@@ -69,16 +73,24 @@ def test_relative_scores_do_not_depend_on_the_scale_of_an_arm(arms: list[dict[in
     assert relative_score(scaled) == pytest.approx(relative_score(arms))
 
 
-@given(scores=SCORES, neighbours=st.dictionaries(IDS, st.lists(st.tuples(IDS, st.sampled_from([1, 2])), max_size=4)), shares=st.tuples(st.floats(0, 1), st.floats(0, 1)))
+@given(
+    scores=SCORES,
+    neighbours=st.dictionaries(IDS, st.lists(st.tuples(IDS, st.sampled_from([1, 2])), max_size=4)),
+    shares=st.tuples(st.floats(0, 1), st.floats(0, 1)),
+)
 def test_lending_costs_nobody_and_gives_each_neighbour_its_share(
     scores: dict[int, float], neighbours: dict[int, list[tuple[int, int]]], shares: tuple[float, float]
 ) -> None:
     lent = smoothed(scores, neighbours, shares)
-    given_away = sum(shares[distance - 1] * scores[key] for key, near in neighbours.items() if key in scores for _, distance in near)
+    given_away = sum(
+        shares[distance - 1] * scores[key] for key, near in neighbours.items() if key in scores for _, distance in near
+    )
     assert all(lent[key] >= score for key, score in scores.items())
     assert sum(lent.values()) == pytest.approx(sum(scores.values()) + given_away)
 
 
-@pytest.mark.parametrize("fuse", [lambda: reciprocal_rank([], k=5), lambda: relative_score([]), lambda: smoothed({}, {}, (0.1, 0.1))])
+@pytest.mark.parametrize(
+    "fuse", [lambda: reciprocal_rank([], k=5), lambda: relative_score([]), lambda: smoothed({}, {}, (0.1, 0.1))]
+)
 def test_nothing_in_is_nothing_out(fuse: Callable[[], dict[int, float]]) -> None:
     assert fuse() == {}

@@ -58,8 +58,15 @@ def test_the_visible_version_is_that_of_the_model_at_any_moment_and_as_known_at_
         world, model = new_world(connection), Model()
         states = [([model.at(moment) for moment in MOMENTS], world.now())]
         for number, batch in enumerate(batches):
-            items = [{"content": f"{number}.{place}", "lineage": write.lineage, "valid_from": day(write.start),
-                      "valid_to": None if write.end is None else day(write.end)} for place, write in enumerate(batch)]
+            items = [
+                {
+                    "content": f"{number}.{place}",
+                    "lineage": write.lineage,
+                    "valid_from": day(write.start),
+                    "valid_to": None if write.end is None else day(write.end),
+                }
+                for place, write in enumerate(batch)
+            ]
             world.remember(*items)
             for item, write in zip(items, batch, strict=True):
                 model.write(write, str(item["content"]))
@@ -75,14 +82,39 @@ def test_history_replays_to_what_is_visible(connection: psycopg.Connection[Any],
     with connection.transaction(force_rollback=True):
         world = new_world(connection)
         flat = [write for batch in batches for write in batch]
-        world.remember(*({"content": str(n), "lineage": w.lineage, "valid_from": day(w.start), "valid_to": None if w.end is None else day(w.end)} for n, w in enumerate(flat)))
+        world.remember(
+            *(
+                {
+                    "content": str(n),
+                    "lineage": w.lineage,
+                    "valid_from": day(w.start),
+                    "valid_to": None if w.end is None else day(w.end),
+                }
+                for n, w in enumerate(flat)
+            )
+        )
         versions = [version for lineage in {write.lineage for write in flat} for version in world.history(lineage)]
-        replayed = [{v["content"] for v in versions if v["valid_from"] <= day(m) and (v["valid_to"] is None or v["valid_to"] > day(m))} for m in MOMENTS]
+        replayed = [
+            {
+                v["content"]
+                for v in versions
+                if v["valid_from"] <= day(m) and (v["valid_to"] is None or v["valid_to"] > day(m))
+            }
+            for m in MOMENTS
+        ]
         assert [set(world.visible(as_of=day(moment))) for moment in MOMENTS] == replayed
-        assert sorted(v["version"] for v in versions if v["lineage"] == flat[0].lineage) == list(range(1, 1 + sum(w.lineage == flat[0].lineage for w in flat)))
+        assert sorted(v["version"] for v in versions if v["lineage"] == flat[0].lineage) == list(
+            range(1, 1 + sum(w.lineage == flat[0].lineage for w in flat))
+        )
 
 
-@given(contents=st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=40), min_size=1, max_size=8))
+@given(
+    contents=st.lists(
+        st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=40),
+        min_size=1,
+        max_size=8,
+    )
+)
 def test_any_text_is_kept_as_it_is(connection: psycopg.Connection[Any], contents: list[str]) -> None:
     with connection.transaction(force_rollback=True):
         world: World = new_world(connection)

@@ -31,21 +31,35 @@ def test_every_object_has_a_comment(connection: psycopg.Connection[Any], kind: s
 
 
 def test_every_function_file_is_in_the_catalogue_and_the_reverse(connection: psycopg.Connection[Any]) -> None:
-    assert names(connection, "select distinct proname from pg_proc where pronamespace = 'loci'::regnamespace") == FUNCTIONS
+    assert (
+        names(connection, "select distinct proname from pg_proc where pronamespace = 'loci'::regnamespace") == FUNCTIONS
+    )
 
 
 def test_every_view_file_is_in_the_catalogue_and_the_reverse(connection: psycopg.Connection[Any]) -> None:
-    assert names(connection, "select relname from pg_class where relnamespace in ('loci'::regnamespace, 'loci_data'::regnamespace) and relkind = 'v'") == VIEWS
+    assert (
+        names(
+            connection,
+            "select relname from pg_class where relnamespace in ('loci'::regnamespace, 'loci_data'::regnamespace) and relkind = 'v'",
+        )
+        == VIEWS
+    )
 
 
 def test_every_table_of_the_revisions_is_in_the_catalogue_and_the_reverse(connection: psycopg.Connection[Any]) -> None:
-    found = names(connection, "select relname from pg_class where relnamespace in ('loci'::regnamespace, 'loci_data'::regnamespace) and relkind in ('r', 'p') and not relispartition")
+    found = names(
+        connection,
+        "select relname from pg_class where relnamespace in ('loci'::regnamespace, 'loci_data'::regnamespace) and relkind in ('r', 'p') and not relispartition",
+    )
     assert found == TABLES
 
 
 def test_every_trigger_of_the_files_is_in_the_catalogue_and_the_reverse(connection: psycopg.Connection[Any]) -> None:
-    found = names(connection, """select t.tgname from pg_trigger t join pg_class c on c.oid = t.tgrelid
-                                 where c.relnamespace in ('loci'::regnamespace, 'loci_data'::regnamespace) and not t.tgisinternal and t.tgparentid = 0""")
+    found = names(
+        connection,
+        """select t.tgname from pg_trigger t join pg_class c on c.oid = t.tgrelid
+                                 where c.relnamespace in ('loci'::regnamespace, 'loci_data'::regnamespace) and not t.tgisinternal and t.tgparentid = 0""",
+    )
     assert found == TRIGGERS
 
 
@@ -55,8 +69,14 @@ def test_a_function_file_begins_with_what_it_is_for(path: Any) -> None:
 
 
 def test_a_function_with_its_owners_rights_fixes_its_search_path(connection: psycopg.Connection[Any]) -> None:
-    assert names(connection, """select proname from pg_proc where pronamespace = 'loci'::regnamespace and prosecdef
-                                and not exists (select from unnest(proconfig) c where c like 'search_path=%')""") == []
+    assert (
+        names(
+            connection,
+            """select proname from pg_proc where pronamespace = 'loci'::regnamespace and prosecdef
+                                and not exists (select from unnest(proconfig) c where c like 'search_path=%')""",
+        )
+        == []
+    )
 
 
 @pytest.mark.parametrize("role", ["public", "loci_analyst"])
@@ -71,7 +91,13 @@ def test_a_function_that_writes_is_not_for_everybody(connection: psycopg.Connect
 
 
 def test_the_first_column_of_every_key_and_index_is_the_namespace(connection: psycopg.Connection[Any]) -> None:
-    apart = ["agents", "api_keys", "grants", "namespaces", "embedding_models"]  # who may call, and which models there are
+    apart = [
+        "agents",
+        "api_keys",
+        "grants",
+        "namespaces",
+        "embedding_models",
+    ]  # who may call, and which models there are
     found = connection.execute(
         """select i.indexrelid::regclass::text as name from pg_index i
            join pg_class c on c.oid = i.indrelid join pg_class x on x.oid = i.indexrelid join pg_am m on m.oid = x.relam

@@ -30,7 +30,13 @@ def test_a_fold_keeps_the_fields_of_the_first_write(world: World) -> None:
 
 @pytest.mark.parametrize(
     "fields",
-    [{"layer": 3}, {"valid_from": day(1)}, {"valid_to": day(40_000)}, {"layer": 3, "lineage": "l"}, {"valid_from": day(1), "lineage": "l"}],
+    [
+        {"layer": 3},
+        {"valid_from": day(1)},
+        {"valid_to": day(40_000)},
+        {"layer": 3, "lineage": "l"},
+        {"valid_from": day(1), "lineage": "l"},
+    ],
     ids=str,
 )
 def test_an_episode_or_a_stated_validity_never_folds(world: World, fields: dict[str, Any]) -> None:
@@ -76,7 +82,13 @@ def test_duplicates_of_what_is_there_within_a_batch_count_each(world: World) -> 
 
 
 def test_a_batch_keeps_the_order_of_its_items(world: World) -> None:
-    items = [{"content": "b"}, {"content": "a", "lineage": "l"}, {"content": "b"}, {"content": "c", "layer": 3}, {"content": "a", "lineage": "l"}]
+    items = [
+        {"content": "b"},
+        {"content": "a", "lineage": "l"},
+        {"content": "b"},
+        {"content": "c", "layer": 3},
+        {"content": "a", "lineage": "l"},
+    ]
     outcomes = world.remember(*items)
     assert [row["ordinal"] for row in outcomes] == [0, 1, 2, 3, 4]
     assert [world.get(row["id"])["content"] for row in outcomes] == ["b", "a", "b", "c", "a"]

@@ -26,7 +26,11 @@ select ancestor_id, descendant_id, depth from step order by 1, 2"""
 
 
 def under(world: World, id: UUID, **fields: Any) -> list[tuple[int, str]]:  # noqa: A002
-    rows = world.rows("select depth, (memory).content from loci.subtree(%(ns)s, %(id)s, 100, %(as_of)s)", id=id, as_of=fields.get("as_of"))
+    rows = world.rows(
+        "select depth, (memory).content from loci.subtree(%(ns)s, %(id)s, 100, %(as_of)s)",
+        id=id,
+        as_of=fields.get("as_of"),
+    )
     return [(row["depth"], row["content"]) for row in rows]
 
 
@@ -39,7 +43,13 @@ def above(world: World, id: UUID) -> list[tuple[int, str]]:  # noqa: A002
 def tree(world: World) -> dict[str, UUID]:
     """programming > functional > haskell, erlang; programming > oop."""
     ids: dict[str, UUID] = {}
-    for name, parent in [("programming", None), ("functional", "programming"), ("haskell", "functional"), ("erlang", "functional"), ("oop", "programming")]:
+    for name, parent in [
+        ("programming", None),
+        ("functional", "programming"),
+        ("haskell", "functional"),
+        ("erlang", "functional"),
+        ("oop", "programming"),
+    ]:
         ids[name] = world.write(name, parent_id=ids[parent] if parent else None)["id"]
     return ids
 
@@ -140,7 +150,12 @@ def test_a_deleted_memory_leaves_no_path_behind(owned: World, name: str) -> None
     owned.connection.execute("reset session authorization")
     owned.connection.execute("delete from loci_data.memories where id = %s", [ids[name]])
     assert owned.rows(CLOSURE) == owned.rows(RECURSION)
-    assert owned.value("select count(*) from loci_data.lineages where namespace_id = %(ns_id)s and id = %(id)s", id=ids[name]) == 0
+    assert (
+        owned.value(
+            "select count(*) from loci_data.lineages where namespace_id = %(ns_id)s and id = %(id)s", id=ids[name]
+        )
+        == 0
+    )
 
 
 def test_the_subtree_filter_takes_the_node_and_everything_under_it(world: World, tree: dict[str, UUID]) -> None:
@@ -149,8 +164,15 @@ def test_the_subtree_filter_takes_the_node_and_everything_under_it(world: World,
 
 # Links
 
+
 def link(world: World, source: UUID, target: UUID, type: str = "supports", strength: float = 0.5) -> dict[str, Any]:  # noqa: A002
-    return world.row("select * from loci.link_memories(%(ns)s, %(s)s, %(t)s, %(type)s, %(strength)s)", s=source, t=target, type=type, strength=strength)
+    return world.row(
+        "select * from loci.link_memories(%(ns)s, %(s)s, %(t)s, %(type)s, %(strength)s)",
+        s=source,
+        t=target,
+        type=type,
+        strength=strength,
+    )
 
 
 def links(world: World, id: UUID) -> list[dict[str, Any]]:  # noqa: A002
@@ -204,17 +226,31 @@ def test_a_link_to_nothing_is_refused(world: World) -> None:
 
 # Categories
 
+
 @pytest.fixture
 def shelves(world: World) -> World:
     """Categories whose names are prefixes of each other as strings."""
-    world.remember(*({"content": f"{c} {n}", "category": c} for n, c in enumerate(["foo", "foo/bar", "foo/bar", "foo/bar/baz", "foobar", "fo", "foo-bar"])))
+    world.remember(
+        *(
+            {"content": f"{c} {n}", "category": c}
+            for n, c in enumerate(["foo", "foo/bar", "foo/bar", "foo/bar/baz", "foobar", "fo", "foo-bar"])
+        )
+    )
     return world
 
 
 @pytest.mark.parametrize(
     ("category", "found"),
-    [("foo", ["foo 0", "foo/bar 1", "foo/bar 2", "foo/bar/baz 3"]), ("foo/bar", ["foo/bar 1", "foo/bar 2", "foo/bar/baz 3"]),
-     ("foo/", ["foo 0", "foo/bar 1", "foo/bar 2", "foo/bar/baz 3"]), ("fo", ["fo 5"]), ("foobar", ["foobar 4"]), ("foo/b", []), ("f%", []), ("foo_bar", [])],
+    [
+        ("foo", ["foo 0", "foo/bar 1", "foo/bar 2", "foo/bar/baz 3"]),
+        ("foo/bar", ["foo/bar 1", "foo/bar 2", "foo/bar/baz 3"]),
+        ("foo/", ["foo 0", "foo/bar 1", "foo/bar 2", "foo/bar/baz 3"]),
+        ("fo", ["fo 5"]),
+        ("foobar", ["foobar 4"]),
+        ("foo/b", []),
+        ("f%", []),
+        ("foo_bar", []),
+    ],
 )
 def test_a_category_filter_matches_whole_segments_of_the_path(shelves: World, category: str, found: list[str]) -> None:
     assert shelves.visible(category=category) == found
@@ -223,7 +259,13 @@ def test_a_category_filter_matches_whole_segments_of_the_path(shelves: World, ca
 def test_categories_are_a_tree_with_counts(shelves: World) -> None:
     rows = shelves.rows("select * from loci.list_categories(%(ns)s)")
     assert [(r["category"], r["memories"], r["total"]) for r in rows] == [
-        ("fo", 1, 1), ("foo", 1, 4), ("foo-bar", 1, 1), ("foo/bar", 2, 3), ("foo/bar/baz", 1, 1), ("foobar", 1, 1)]
+        ("fo", 1, 1),
+        ("foo", 1, 4),
+        ("foo-bar", 1, 1),
+        ("foo/bar", 2, 3),
+        ("foo/bar/baz", 1, 1),
+        ("foobar", 1, 1),
+    ]
 
 
 def test_a_category_that_only_has_children_is_a_node_of_the_tree(world: World) -> None:

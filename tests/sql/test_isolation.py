@@ -32,8 +32,14 @@ class Secret:
         self.world = world
         world.rows("select loci.register_model('test', 3)")
         item = {
-            "content": "zanzibar xylophone", "lineage": "zanzibar", "category": "zanzibar", "tags": ["zanzibar"], "source": "zanzibar",
-            "session_id": "zanzibar", "metadata": {"k": "zanzibar"}, "entities": [{"name": "Xylophone", "type": "tool", "aliases": ["zanzibar"]}],
+            "content": "zanzibar xylophone",
+            "lineage": "zanzibar",
+            "category": "zanzibar",
+            "tags": ["zanzibar"],
+            "source": "zanzibar",
+            "session_id": "zanzibar",
+            "metadata": {"k": "zanzibar"},
+            "entities": [{"name": "Xylophone", "type": "tool", "aliases": ["zanzibar"]}],
             "edges": [{"source": "Xylophone", "type": "zanzibar", "target": "Zanzibar"}],
         }
         self.memory = world.write(**item)["id"]
@@ -41,20 +47,45 @@ class Secret:
         world.write("zanzibar later", lineage="zanzibar")
         world.rows("select * from loci.link_memories(%(ns)s, %(a)s, %(b)s, 'zanzibar')", a=self.memory, b=child)
         world.rows("select * from loci.create_key(%(ns)s, 'reader', 'zanzibar', %(id)s, sha256('k'))", id=uuid4())
-        self.entity = world.value("select id from loci_data.entities where namespace_id = %(ns_id)s and name = 'Xylophone'")
+        self.entity = world.value(
+            "select id from loci_data.entities where namespace_id = %(ns_id)s and name = 'Xylophone'"
+        )
         self.edge = world.value("select id from loci_data.edges where namespace_id = %(ns_id)s")
 
     def argument(self, name: str, kind: str) -> Any:
         """What to pass for an argument so that the call would find something."""
-        id_ = {"p_edge_id": self.edge, "p_entity_id": self.entity, "p_agent": uuid4(), "p_caller": None}.get(name, self.memory)
+        id_ = {"p_edge_id": self.edge, "p_entity_id": self.entity, "p_agent": uuid4(), "p_caller": None}.get(
+            name, self.memory
+        )
         named: dict[str, Any] = {
-            "p_namespace": self.world.name if kind == "text" else self.world.id, "p_namespace_id": self.world.id, "p_role": "reader",
-            "p_ref": str(self.memory), "p_limit": 10, "p_embedding": [1.0, 0.0, 0.0], "p_start": ["Xylophone"], "p_strength": 0.5,
-            "p_type": "person", "p_cursor": None, "p_items": "[]", "p_entities": "[]", "p_edges": "[]", "p_changes": "{}", "p_settings": "{}", "p_filter": "{}",
+            "p_namespace": self.world.name if kind == "text" else self.world.id,
+            "p_namespace_id": self.world.id,
+            "p_role": "reader",
+            "p_ref": str(self.memory),
+            "p_limit": 10,
+            "p_embedding": [1.0, 0.0, 0.0],
+            "p_start": ["Xylophone"],
+            "p_strength": 0.5,
+            "p_type": "person",
+            "p_cursor": None,
+            "p_items": "[]",
+            "p_entities": "[]",
+            "p_edges": "[]",
+            "p_changes": "{}",
+            "p_settings": "{}",
+            "p_filter": "{}",
         }
         if name in named and not kind.startswith("loci."):
             return named[name]
-        by_type: dict[str, Any] = {"uuid": id_, "uuid[]": [id_], "text": "xylophone", "text[]": ["xylophone"], "jsonb": "{}", "integer": 1, "boolean": True}
+        by_type: dict[str, Any] = {
+            "uuid": id_,
+            "uuid[]": [id_],
+            "text": "xylophone",
+            "text[]": ["xylophone"],
+            "jsonb": "{}",
+            "integer": 1,
+            "boolean": True,
+        }
         return by_type.get(kind)
 
 
@@ -73,7 +104,10 @@ def visits(own_database: Database, secret: Secret) -> Iterator[dict[str, psycopg
     analyst = f"loci_test_{uuid4().hex[:8]}"
     with own_database.admin() as admin:
         admin.execute(sql.SQL("create role {} login in role loci_analyst").format(sql.Identifier(analyst)))
-        admin.execute("insert into loci_data.agents (id, name, kind, database_role) values (gen_random_uuid(), 'a', 'analyst', %s)", [analyst])
+        admin.execute(
+            "insert into loci_data.agents (id, name, kind, database_role) values (gen_random_uuid(), 'a', 'analyst', %s)",
+            [analyst],
+        )
         stranger = grant(admin, "no-such-namespace", "admin")
         late = grant(admin, secret.world.name, "admin", expires_at=datetime(2021, 1, 1, tzinfo=UTC))
         sessions = {name: own_database.admin() for name in VISITORS}
@@ -90,7 +124,9 @@ def visits(own_database: Database, secret: Secret) -> Iterator[dict[str, psycopg
 
 @pytest.mark.parametrize("visitor", VISITORS)
 @pytest.mark.parametrize("table", [*RELATIONS, *PARTITIONS])
-def test_a_stranger_reads_no_row_of_any_table(visits: dict[str, psycopg.Connection[Any]], visitor: str, table: str) -> None:
+def test_a_stranger_reads_no_row_of_any_table(
+    visits: dict[str, psycopg.Connection[Any]], visitor: str, table: str
+) -> None:
     if table in OPEN_TABLES:
         pytest.skip("holds no tenant's data")
     try:
@@ -102,19 +138,27 @@ def test_a_stranger_reads_no_row_of_any_table(visits: dict[str, psycopg.Connecti
 
 def overloads(connection: psycopg.Connection[Any], function: str) -> list[tuple[list[str], list[str]]]:
     """Names and types of the input arguments of each function of this name."""
-    rows = connection.cursor(row_factory=tuple_row).execute(
-        """select coalesce(p.proargnames[1:p.pronargs], '{}'), array(select format_type(t, null) from unnest(p.proargtypes) t)
+    rows = (
+        connection.cursor(row_factory=tuple_row)
+        .execute(
+            """select coalesce(p.proargnames[1:p.pronargs], '{}'), array(select format_type(t, null) from unnest(p.proargtypes) t)
            from pg_proc p where p.pronamespace = 'loci'::regnamespace and p.proname = %s""",
-        [function],
-    ).fetchall()
+            [function],
+        )
+        .fetchall()
+    )
     return [(list(names), list(types)) for names, types in rows]
 
 
-def call(connection: psycopg.Connection[Any], secret: Secret, function: str, names: list[str], types: list[str]) -> str | None:
+def call(
+    connection: psycopg.Connection[Any], secret: Secret, function: str, names: list[str], types: list[str]
+) -> str | None:
     """The text of what a call returns; None if it was refused for lack of privilege. Other errors count as their message."""
     arguments = sql.SQL(", ").join(sql.SQL("%s::{}").format(sql.SQL(kind)) for kind in types)  # type: ignore[arg-type]
     values = [secret.argument(name, kind) for name, kind in zip(names, types, strict=True)]
-    statement = sql.SQL("select coalesce(json_agg(t)::text, '') from (select * from loci.{}({})) t").format(sql.Identifier(function), arguments)
+    statement = sql.SQL("select coalesce(json_agg(t)::text, '') from (select * from loci.{}({})) t").format(
+        sql.Identifier(function), arguments
+    )
     try:
         with connection.transaction(force_rollback=True):
             row = connection.cursor(row_factory=tuple_row).execute(statement, values).fetchone()
@@ -127,7 +171,9 @@ def call(connection: psycopg.Connection[Any], secret: Secret, function: str, nam
 
 
 @pytest.mark.parametrize("visitor", VISITORS)
-@pytest.mark.parametrize("function", [name for name in FUNCTIONS if name != "enter"])  # it authenticates; see the tests of keys
+@pytest.mark.parametrize(
+    "function", [name for name in FUNCTIONS if name != "enter"]
+)  # it authenticates; see the tests of keys
 def test_a_stranger_gets_nothing_from_any_function(
     visits: dict[str, psycopg.Connection[Any]], secret: Secret, visitor: str, function: str
 ) -> None:
@@ -139,9 +185,19 @@ def test_a_stranger_gets_nothing_from_any_function(
 
 
 def test_the_calls_of_the_walk_would_have_found_something(secret: Secret) -> None:
-    readers = ["search_text", "match_entities", "get_memories", "history", "subtree", "similar_memories", "list_memories", "list_keys"]
+    readers = [
+        "search_text",
+        "match_entities",
+        "get_memories",
+        "history",
+        "subtree",
+        "similar_memories",
+        "list_memories",
+        "list_keys",
+    ]
     answers = {
-        name: call(secret.world.connection, secret, name, *overloads(secret.world.connection, name)[0]) or "" for name in readers
+        name: call(secret.world.connection, secret, name, *overloads(secret.world.connection, name)[0]) or ""
+        for name in readers
     }
     assert [name for name, answer in answers.items() if len(answer) < 10] == []
 
@@ -149,7 +205,9 @@ def test_the_calls_of_the_walk_would_have_found_something(secret: Secret) -> Non
 @pytest.mark.parametrize("visitor", ["operator", *VISITORS])
 @pytest.mark.parametrize("verb", ["insert into {} default values", "delete from {}", "truncate {}", "lock table {}"])
 @pytest.mark.parametrize("table", [*(f"loci_data.{name}" for name in TABLES), *PARTITIONS])
-def test_nobody_but_functions_writes_a_table(visits: dict[str, psycopg.Connection[Any]], secret: Secret, table: str, verb: Any, visitor: str) -> None:
+def test_nobody_but_functions_writes_a_table(
+    visits: dict[str, psycopg.Connection[Any]], secret: Secret, table: str, verb: Any, visitor: str
+) -> None:
     connection = secret.world.connection if visitor == "operator" else visits[visitor]
     with pytest.raises(errors.InsufficientPrivilege), connection.transaction(force_rollback=True):
         connection.execute(sql.SQL(verb).format(named(table)))
@@ -161,8 +219,18 @@ def test_keys_and_grants_are_read_by_functions_alone(secret: Secret, table: str)
         secret.world.connection.execute(sql.SQL("select from loci_data.{}").format(sql.Identifier(table)))
 
 
-@pytest.mark.parametrize("statement", ["set role loci_owner", "set session authorization postgres", "alter role loci_app bypassrls", "create table loci.mine ()",
-                                       "alter table loci_data.memories disable row level security", "drop function loci.uuid7()", "select loci_migration.drop_policies()"])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "set role loci_owner",
+        "set session authorization postgres",
+        "alter role loci_app bypassrls",
+        "create table loci.mine ()",
+        "alter table loci_data.memories disable row level security",
+        "drop function loci.uuid7()",
+        "select loci_migration.drop_policies()",
+    ],
+)
 def test_the_service_cannot_rise_above_its_role(secret: Secret, statement: Any) -> None:
     with pytest.raises(psycopg.ProgrammingError), secret.world.connection.transaction(force_rollback=True):
         secret.world.connection.execute(statement)
@@ -178,7 +246,9 @@ def test_row_level_security_is_enabled_and_forced_on_every_table(connection: psy
 
 @pytest.mark.parametrize("role", ["loci_app", "loci_analyst", "loci_owner"])
 def test_no_role_of_loci_bypasses_row_level_security(connection: psycopg.Connection[Any], role: str) -> None:
-    row = connection.execute("select rolsuper, rolbypassrls, rolcreaterole, rolcreatedb from pg_roles where rolname = %s", [role]).fetchone()
+    row = connection.execute(
+        "select rolsuper, rolbypassrls, rolcreaterole, rolcreatedb from pg_roles where rolname = %s", [role]
+    ).fetchone()
     assert row == {"rolsuper": False, "rolbypassrls": False, "rolcreaterole": False, "rolcreatedb": False}
 
 
@@ -186,7 +256,9 @@ def test_no_role_of_loci_bypasses_row_level_security(connection: psycopg.Connect
 @pytest.mark.parametrize(
     ("setting", "value"), [("jit", "off"), ("hnsw.ef_search", "128"), ("hnsw.iterative_scan", "strict_order")]
 )
-def test_settings_that_plans_rest_on_hang_on_the_roles(connection: psycopg.Connection[Any], role: str, setting: str, value: str) -> None:
+def test_settings_that_plans_rest_on_hang_on_the_roles(
+    connection: psycopg.Connection[Any], role: str, setting: str, value: str
+) -> None:
     found = connection.execute(
         """select s.setconfig from pg_db_role_setting s join pg_roles r on r.oid = s.setrole join pg_database d on d.oid = s.setdatabase
            where r.rolname = %s and d.datname = current_database()""",
@@ -197,7 +269,9 @@ def test_settings_that_plans_rest_on_hang_on_the_roles(connection: psycopg.Conne
 
 
 @pytest.mark.anyio
-async def test_a_pooled_connection_does_not_keep_the_agent_of_the_request_before(own_database: Database, secret: Secret) -> None:
+async def test_a_pooled_connection_does_not_keep_the_agent_of_the_request_before(
+    own_database: Database, secret: Secret
+) -> None:
     pool = make_pool(own_database.app_url, size=1)
     await pool.open(wait=True)
     async with transaction(pool, key_hash=OPERATOR, namespace=secret.world.name, role="reader") as tx:
@@ -210,7 +284,9 @@ async def test_a_pooled_connection_does_not_keep_the_agent_of_the_request_before
     assert (left, agent) == ([], {"agent": None})
 
 
-def test_an_agent_cannot_be_told_apart_whether_a_namespace_exists(visits: dict[str, psycopg.Connection[Any]], secret: Secret) -> None:
+def test_an_agent_cannot_be_told_apart_whether_a_namespace_exists(
+    visits: dict[str, psycopg.Connection[Any]], secret: Secret
+) -> None:
     visitor = visits["agent without a grant"]
     answers = []
     for name in (secret.world.name, "no-such-namespace"):
@@ -286,7 +362,9 @@ def test_an_analyst_sees_in_sql_what_was_granted_and_no_more(owned: World) -> No
     owned.connection.execute("reset session authorization")
     agent = grant(owned.connection, owned.name, "reader")
     owned.connection.execute("create role loci_test_analyst login in role loci_analyst")
-    owned.connection.execute("update loci_data.agents set kind = 'analyst', database_role = 'loci_test_analyst' where id = %s", [agent])
+    owned.connection.execute(
+        "update loci_data.agents set kind = 'analyst', database_role = 'loci_test_analyst' where id = %s", [agent]
+    )
     owned.connection.execute("set session authorization loci_test_analyst")
     act_as(owned.connection, UUID(int=0))  # an analyst who poses as the operator gains nothing
     assert owned.rows("select content from loci_data.memories") == [{"content": "mine"}]
@@ -296,6 +374,7 @@ def test_an_analyst_sees_in_sql_what_was_granted_and_no_more(owned: World) -> No
 
 
 # Keys
+
 
 def enter(world: World, key: bytes | None, role: str | None = "reader") -> dict[str, Any]:
     return world.row("select * from loci.enter(%(key)s, %(ns)s, %(role)s)", key=key, role=role)

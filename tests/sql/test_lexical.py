@@ -33,7 +33,11 @@ def search(world: World, query: str, limit: int | None = None, **filters: Any) -
     as_of, known_at = filters.pop("as_of", None), filters.pop("known_at", None)
     rows = world.rows(
         "select * from loci.search_text(%(ns)s, %(query)s, %(limit)s, %(filters)s, %(as_of)s, %(known_at)s)",
-        query=query, limit=limit, filters=psycopg.types.json.Jsonb(stated(filters)), as_of=as_of, known_at=known_at,
+        query=query,
+        limit=limit,
+        filters=psycopg.types.json.Jsonb(stated(filters)),
+        as_of=as_of,
+        known_at=known_at,
     )
     return [(row["id"], row["score"]) for row in rows]
 
@@ -64,7 +68,9 @@ def corpus(connection: psycopg.Connection[Any]) -> tuple[World, dict[UUID, list[
     return world, {row["id"]: words for row, words in zip(outcomes, texts, strict=True)}
 
 
-@pytest.mark.parametrize("query", [["word0"], ["word39"], ["word1", "word20"], ["word3", "word3", "word30", "absent"], WORDS])
+@pytest.mark.parametrize(
+    "query", [["word0"], ["word39"], ["word1", "word20"], ["word3", "word3", "word30", "absent"], WORDS]
+)
 def test_the_score_is_bm25_by_its_definition(corpus: tuple[World, dict[UUID, list[str]]], query: list[str]) -> None:
     world, documents = corpus
     expected = bm25(documents, query)
@@ -82,7 +88,12 @@ def test_a_limit_returns_the_best_of_the_full_ranking(corpus: tuple[World, dict[
 
 @pytest.mark.parametrize("share", [1, 3, 50])
 def test_a_filter_never_returns_fewer_rows_than_exist(world: World, share: int) -> None:
-    world.remember(*({"content": f"apple {'pear ' * (n % 5)}{n}", "category": "rare" if n % share == 0 else "common"} for n in range(150)))
+    world.remember(
+        *(
+            {"content": f"apple {'pear ' * (n % 5)}{n}", "category": "rare" if n % share == 0 else "common"}
+            for n in range(150)
+        )
+    )
     expected = [n for n in range(150) if n % share == 0]
     assert len(search(world, "apple", 10, category="rare")) == min(10, len(expected))
     assert len(search(world, "apple", 200, category="rare")) == len(expected)
@@ -95,19 +106,50 @@ def test_a_filter_that_only_the_worst_match_passes_still_finds_it(world: World) 
 
 
 FILTERED: list[tuple[dict[str, Any], list[str]]] = [
-    ({"tags": ["x"]}, ["a"]), ({"tags": ["x", "y"]}, ["a", "b"]), ({"tags_all": ["x", "y"]}, ["a"]), ({"layers": [1, 3]}, ["b"]),
-    ({"lineage": "lb"}, ["b"]), ({"source": "Ann"}, ["a"]), ({"session_id": "s2"}, ["b"]), ({"metadata": {"k": {"v": 1}}}, ["a"]),
-    ({"valid_after": day(5)}, ["b"]), ({"valid_before": day(5)}, ["a"]), ({"recorded_after": day(0)}, ["a", "b"]),
-    ({"recorded_before": day(0)}, []), ({"min_importance": 0.8}, ["b"]), ({"min_confidence": 0.8}, ["a"]), ({"category": "c"}, ["b"]),
+    ({"tags": ["x"]}, ["a"]),
+    ({"tags": ["x", "y"]}, ["a", "b"]),
+    ({"tags_all": ["x", "y"]}, ["a"]),
+    ({"layers": [1, 3]}, ["b"]),
+    ({"lineage": "lb"}, ["b"]),
+    ({"source": "Ann"}, ["a"]),
+    ({"session_id": "s2"}, ["b"]),
+    ({"metadata": {"k": {"v": 1}}}, ["a"]),
+    ({"valid_after": day(5)}, ["b"]),
+    ({"valid_before": day(5)}, ["a"]),
+    ({"recorded_after": day(0)}, ["a", "b"]),
+    ({"recorded_before": day(0)}, []),
+    ({"min_importance": 0.8}, ["b"]),
+    ({"min_confidence": 0.8}, ["a"]),
+    ({"category": "c"}, ["b"]),
     ({"entity": "Zeus"}, ["b"]),
 ]
 
 
 @pytest.mark.parametrize(("filters", "found"), FILTERED, ids=lambda value: str(value)[:40])
 def test_each_filter_keeps_what_it_names(world: World, filters: dict[str, Any], found: list[str]) -> None:
-    world.write("apple a", tags=["x", "y"], source="Ann", session_id="s1", metadata={"k": {"v": 1, "w": 2}}, valid_from=day(1), importance=0.3, confidence=0.9)
-    world.write("apple b", lineage="lb", tags=["y"], layer=1, source="Bob", session_id="s2", valid_from=day(9), importance=0.9,
-                confidence=0.1, category="c/d", entities=[{"name": "Zeus"}])
+    world.write(
+        "apple a",
+        tags=["x", "y"],
+        source="Ann",
+        session_id="s1",
+        metadata={"k": {"v": 1, "w": 2}},
+        valid_from=day(1),
+        importance=0.3,
+        confidence=0.9,
+    )
+    world.write(
+        "apple b",
+        lineage="lb",
+        tags=["y"],
+        layer=1,
+        source="Bob",
+        session_id="s2",
+        valid_from=day(9),
+        importance=0.9,
+        confidence=0.1,
+        category="c/d",
+        entities=[{"name": "Zeus"}],
+    )
     assert sorted(text[-1] for text in contents(world, search(world, "apple", **filters))) == found
 
 
@@ -138,7 +180,14 @@ def test_a_search_known_at_an_earlier_moment_finds_what_was_believed(world: Worl
 
 
 @pytest.mark.parametrize(
-    "question", ["What city does Alice live in?", "alice", "living in oslo, or so I believe", "Oslo!!! :* & | ( ' <-> --", "ALICE zebra"]
+    "question",
+    [
+        "What city does Alice live in?",
+        "alice",
+        "living in oslo, or so I believe",
+        "Oslo!!! :* & | ( ' <-> --",
+        "ALICE zebra",
+    ],
 )
 def test_a_question_finds_its_answer_though_words_are_missing(world: World, question: str) -> None:
     world.write("Alice lives in Oslo.")
@@ -154,12 +203,16 @@ def test_a_question_without_known_words_finds_nothing(world: World, question: st
 
 @pytest.mark.parametrize("query", ["timezone", "preferences", "home", "Bob", "March"])
 def test_category_tags_source_and_stated_date_are_searched_too(world: World, query: str) -> None:
-    world.write("x", category="user-preferences/timezone", tags=["home"], source="Bob", valid_from="2020-03-04T00:00:00Z")
+    world.write(
+        "x", category="user-preferences/timezone", tags=["home"], source="Bob", valid_from="2020-03-04T00:00:00Z"
+    )
     assert len(search(world, query)) == 1
 
 
 @pytest.mark.parametrize(("language", "found"), [("english", 1), ("simple", 0), ("german", 0)])
-def test_the_language_of_the_namespace_cuts_words(connection: psycopg.Connection[Any], language: str, found: int) -> None:
+def test_the_language_of_the_namespace_cuts_words(
+    connection: psycopg.Connection[Any], language: str, found: int
+) -> None:
     world = new_world(connection, language)
     world.write("Alice was running")
     assert len(search(world, "run")) == found
@@ -167,13 +220,19 @@ def test_the_language_of_the_namespace_cuts_words(connection: psycopg.Connection
 
 # The index follows every change
 
+
 def test_postings_after_any_changes_are_those_of_a_rebuild(world: World) -> None:
     dice = random.Random(3)
-    ids = [row["id"] for row in world.remember(*({"content": f"{' '.join(dice.choices(WORDS, k=9))} {n}"} for n in range(40)))]
+    ids = [
+        row["id"]
+        for row in world.remember(*({"content": f"{' '.join(dice.choices(WORDS, k=9))} {n}"} for n in range(40)))
+    ]
     for id in dice.choices(ids, k=60):  # noqa: A001
         world.change(id, tags=dice.choices(WORDS, k=2), category=dice.choice(["general", "a/b", "word1-word2/word3"]))
     assert world.rows(POSTED) == world.rows(REBUILT)
-    assert world.row(COUNTED) == world.row(f"select count(distinct doc_id) as documents, sum(frequency) as terms from ({REBUILT}) r")
+    assert world.row(COUNTED) == world.row(
+        f"select count(distinct doc_id) as documents, sum(frequency) as terms from ({REBUILT}) r"
+    )
 
 
 def test_a_deleted_memory_leaves_nothing_in_the_index(owned: World) -> None:
@@ -183,7 +242,13 @@ def test_a_deleted_memory_leaves_nothing_in_the_index(owned: World) -> None:
     assert owned.rows(POSTED) == owned.rows(REBUILT)
     assert owned.row(COUNTED) == {"documents": 10, "terms": 30}
     assert owned.value("select count(*) from loci_data.memory_texts where namespace_id = %(ns_id)s") == 10
-    assert owned.value("select count(*) from loci_data.embedding_queue where namespace_id = %(ns_id)s and memory_id = any(%(ids)s)", ids=ids[5:15]) == 0
+    assert (
+        owned.value(
+            "select count(*) from loci_data.embedding_queue where namespace_id = %(ns_id)s and memory_id = any(%(ids)s)",
+            ids=ids[5:15],
+        )
+        == 0
+    )
 
 
 def test_tidying_changes_no_result(world: World) -> None:

@@ -15,8 +15,17 @@ MICROSECOND = timedelta(microseconds=1)
 
 def test_a_memory_keeps_every_field_it_was_written_with(world: World) -> None:
     fields: dict[str, Any] = {
-        "lineage": "alice-city", "category": "people/alice", "tags": ["city", "home"], "layer": 1, "importance": 0.7,
-        "confidence": 0.6, "metadata": {"a": [1, None]}, "source": "Bob", "session_id": "s1", "valid_from": day(1), "valid_to": day(9),
+        "lineage": "alice-city",
+        "category": "people/alice",
+        "tags": ["city", "home"],
+        "layer": 1,
+        "importance": 0.7,
+        "confidence": 0.6,
+        "metadata": {"a": [1, None]},
+        "source": "Bob",
+        "session_id": "s1",
+        "valid_from": day(1),
+        "valid_to": day(9),
     }
     written = world.write("Alice lives in Oslo.", **fields)
     assert {key: written[key] for key in fields} == fields
@@ -25,9 +34,22 @@ def test_a_memory_keeps_every_field_it_was_written_with(world: World) -> None:
 
 @pytest.mark.parametrize(
     ("field", "default"),
-    [("category", "general"), ("tags", []), ("layer", 2), ("parent_id", None), ("valid_to", None), ("importance", 0.5),
-     ("confidence", 1.0), ("metadata", {}), ("source", None), ("session_id", None), ("version", 1), ("status", "active"),
-     ("current", True), ("observations", 1)],
+    [
+        ("category", "general"),
+        ("tags", []),
+        ("layer", 2),
+        ("parent_id", None),
+        ("valid_to", None),
+        ("importance", 0.5),
+        ("confidence", 1.0),
+        ("metadata", {}),
+        ("source", None),
+        ("session_id", None),
+        ("version", 1),
+        ("status", "active"),
+        ("current", True),
+        ("observations", 1),
+    ],
 )
 def test_an_unstated_field_has_its_documented_default(world: World, field: str, default: Any) -> None:
     assert world.write("x")[field] == default
@@ -48,7 +70,11 @@ def test_a_write_to_a_lineage_supersedes_the_current_version(world: World) -> No
     old, new = world.write("Oslo", lineage="city"), world.write("Paris", lineage="city")
     ended = world.get(old["id"])
     assert (new["version"], new["superseded"], new["current"]) == (2, old["id"], True)
-    assert (ended["valid_to"], ended["superseded_at"], ended["current"]) == (new["valid_from"], new["recorded_at"], False)
+    assert (ended["valid_to"], ended["superseded_at"], ended["current"]) == (
+        new["valid_from"],
+        new["recorded_at"],
+        False,
+    )
 
 
 def test_history_lists_every_version_oldest_first_with_both_times(world: World) -> None:
@@ -82,6 +108,7 @@ def test_history_pages_by_version(world: World, step: int) -> None:
 
 # Back-dated, corrected, scheduled, bounded
 
+
 @pytest.fixture
 def chain(world: World) -> World:
     """A on day 10, C on day 30."""
@@ -106,7 +133,9 @@ def test_a_version_older_than_all_others_ends_where_the_next_begins(chain: World
 
 
 @pytest.mark.parametrize(("moment", "seen"), [(9, []), (10, ["B"]), (29, ["B"]), (30, ["C"])])
-def test_a_correction_at_the_same_moment_leaves_the_wrong_version_valid_never(chain: World, moment: int, seen: list[str]) -> None:
+def test_a_correction_at_the_same_moment_leaves_the_wrong_version_valid_never(
+    chain: World, moment: int, seen: list[str]
+) -> None:
     written = chain.write("B", lineage="l", valid_from=day(10))
     wrong = chain.get(written["superseded"])
     assert (wrong["content"], wrong["valid_from"], wrong["valid_to"]) == ("A", day(10), day(10))
@@ -163,11 +192,15 @@ def test_a_batch_with_one_lineage_writes_its_versions_in_order(world: World) -> 
 @pytest.mark.parametrize("field", ["category", "tags", "layer", "parent_id", "importance"])
 def test_a_new_version_inherits_what_it_does_not_state(world: World, field: str) -> None:
     top = world.write("top")
-    old = world.write("Oslo", lineage="city", category="people/alice", tags=["home"], layer=1, parent_id=top["id"], importance=0.9)
+    old = world.write(
+        "Oslo", lineage="city", category="people/alice", tags=["home"], layer=1, parent_id=top["id"], importance=0.9
+    )
     assert world.write("Paris", lineage="city")[field] == old[field]
 
 
-@pytest.mark.parametrize(("field", "value"), [("category", "travel"), ("tags", ["trip"]), ("layer", 0), ("importance", 0.1)])
+@pytest.mark.parametrize(
+    ("field", "value"), [("category", "travel"), ("tags", ["trip"]), ("layer", 0), ("importance", 0.1)]
+)
 def test_a_new_version_keeps_what_it_states(world: World, field: str, value: Any) -> None:
     world.write("Oslo", lineage="city", category="people/alice", tags=["home"], layer=1, importance=0.9)
     assert world.write("Paris", lineage="city", **{field: value})[field] == value
@@ -180,6 +213,7 @@ def test_the_lineage_of_a_nameless_memory_can_be_continued_by_its_id(world: Worl
 
 
 # What was believed
+
 
 def test_known_at_before_a_supersession_shows_the_old_belief(world: World) -> None:
     world.write("Oslo", lineage="city", valid_from=day(10))
@@ -253,6 +287,7 @@ def test_two_versions_are_never_valid_at_once_whatever_the_writer_does(world: Wo
 
 # What is refused
 
+
 @pytest.mark.parametrize(
     ("fields", "error"),
     [
@@ -275,7 +310,9 @@ def test_two_versions_are_never_valid_at_once_whatever_the_writer_does(world: Wo
     ],
     ids=str,
 )
-def test_a_wrong_item_is_refused_and_leaves_nothing(world: World, fields: dict[str, Any], error: type[psycopg.Error]) -> None:
+def test_a_wrong_item_is_refused_and_leaves_nothing(
+    world: World, fields: dict[str, Any], error: type[psycopg.Error]
+) -> None:
     with pytest.raises(error), world.connection.transaction():
         world.remember({"content": "good"}, {"content": "x", **fields})
     assert world.visible() == []

@@ -82,7 +82,9 @@ def test_an_upgrade_keeps_what_is_stored(cloned: Database) -> None:
 def test_a_function_that_somebody_changed_is_put_back(cloned: Database) -> None:
     before = ask(cloned, STRUCTURE)
     with cloned.admin() as connection:
-        connection.execute("create or replace function loci.canonical_name(p_name text) returns text language sql immutable return 'wrong'")
+        connection.execute(
+            "create or replace function loci.canonical_name(p_name text) returns text language sql immutable return 'wrong'"
+        )
     upgrade(cloned.admin_url)
     assert ask(cloned, STRUCTURE) == before
 

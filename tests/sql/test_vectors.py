@@ -29,14 +29,20 @@ def random_vectors(count: int, seed: int) -> Vectors:
 
 
 def items(vectors: Vectors, **fields: Any) -> list[dict[str, Any]]:
-    return [{"content": f"m{n}", "layer": 3, "embedding": [float(x) for x in vector], **fields} for n, vector in enumerate(vectors)]
+    return [
+        {"content": f"m{n}", "layer": 3, "embedding": [float(x) for x in vector], **fields}
+        for n, vector in enumerate(vectors)
+    ]
 
 
 def similar(world: World, vector: Any, limit: int | None = None, **filters: Any) -> list[tuple[UUID, float]]:
     as_of = filters.pop("as_of", None)
     rows = world.rows(
         "select * from loci.similar_memories(%(ns)s, %(vector)s::real[], %(limit)s, %(filters)s, %(as_of)s)",
-        vector=[float(x) for x in vector], limit=limit, filters=Jsonb(stated(filters)), as_of=as_of,
+        vector=[float(x) for x in vector],
+        limit=limit,
+        filters=Jsonb(stated(filters)),
+        as_of=as_of,
     )
     return [(row["id"], row["score"]) for row in rows]
 
@@ -53,7 +59,10 @@ def test_a_small_namespace_is_searched_exactly(model: World) -> None:
     ids = [row["id"] for row in model.remember(*items(vectors))]
     stored = vectors.astype(np.float16).astype(np.float64)
     stored /= np.linalg.norm(stored, axis=1, keepdims=True)
-    expected = [[ids[n] for n in np.argsort(-(stored @ query), kind="stable")[:10]] for query in queries.astype(np.float16).astype(np.float64)]
+    expected = [
+        [ids[n] for n in np.argsort(-(stored @ query), kind="stable")[:10]]
+        for query in queries.astype(np.float16).astype(np.float64)
+    ]
     assert [[id for id, _ in similar(model, query, 10)] for query in queries] == expected  # noqa: A001
 
 
@@ -98,7 +107,10 @@ def test_claimed_work_is_done_by_storing_its_vectors(model: World) -> None:
     assert [(row["memory_id"], row["text"]) for row in claimed] == [(written["id"], "apple")]
     model.rows(
         "select loci.store_embeddings(%(model)s::smallint, %(namespaces)s, %(ids)s, array[%(vector)s::halfvec])",
-        model=claimed[0]["model_id"], namespaces=[model.id], ids=[written["id"]], vector=str([1.0] * DIMENSIONS),
+        model=claimed[0]["model_id"],
+        namespaces=[model.id],
+        ids=[written["id"]],
+        vector=str([1.0] * DIMENSIONS),
     )
     assert similar(model, [1.0] * DIMENSIONS) == [(written["id"], pytest.approx(1.0))]
     assert model.value("select count(*) from loci_data.embedding_queue where namespace_id = %(ns_id)s") == 0
@@ -107,8 +119,15 @@ def test_claimed_work_is_done_by_storing_its_vectors(model: World) -> None:
 def test_a_refused_text_keeps_its_reason_and_is_not_claimed_again(model: World) -> None:
     written = model.write("apple")
     model_id = model.value("select id from loci_data.embedding_models where active")
-    model.rows("select loci.refuse_embedding(%(ns_id)s, %(id)s, %(model)s::smallint, 'too rude')", id=written["id"], model=model_id)
-    assert model.value("select error from loci_data.embedding_queue where memory_id = %(id)s", id=written["id"]) == "too rude"
+    model.rows(
+        "select loci.refuse_embedding(%(ns_id)s, %(id)s, %(model)s::smallint, 'too rude')",
+        id=written["id"],
+        model=model_id,
+    )
+    assert (
+        model.value("select error from loci_data.embedding_queue where memory_id = %(id)s", id=written["id"])
+        == "too rude"
+    )
     assert written["id"] not in [row["memory_id"] for row in model.rows("select * from loci.claim_embeddings(1000)")]
 
 
@@ -135,9 +154,12 @@ def test_a_model_does_not_change_its_dimensions(model: World) -> None:
 
 @pytest.mark.parametrize(
     "statement",
-    ["select loci.register_model('x', 3)", "select * from loci.claim_embeddings(1)",
-     "select loci.store_embeddings(1::smallint, array[1], array[gen_random_uuid()], array['[1]'::halfvec])",
-     "select loci.refuse_embedding(1, gen_random_uuid(), 1::smallint, 'x')"],
+    [
+        "select loci.register_model('x', 3)",
+        "select * from loci.claim_embeddings(1)",
+        "select loci.store_embeddings(1::smallint, array[1], array[gen_random_uuid()], array['[1]'::halfvec])",
+        "select loci.refuse_embedding(1, gen_random_uuid(), 1::smallint, 'x')",
+    ],
 )
 def test_the_queue_is_the_operators_alone(model: World, statement: Any) -> None:
     act_as(model.connection, UUID(int=77))
@@ -147,8 +169,12 @@ def test_the_queue_is_the_operators_alone(model: World, statement: Any) -> None:
 
 @pytest.mark.parametrize(
     ("fields", "text"),
-    [({}, "apple"), ({"source": "Ann"}, "Ann: apple"), ({"valid_from": "2020-03-04T12:00:00Z"}, "[4 March 2020] apple"),
-     ({"session_id": "s"}, "before two\nbefore one\napple")],
+    [
+        ({}, "apple"),
+        ({"source": "Ann"}, "Ann: apple"),
+        ({"valid_from": "2020-03-04T12:00:00Z"}, "[4 March 2020] apple"),
+        ({"session_id": "s"}, "before two\nbefore one\napple"),
+    ],
 )
 def test_the_embedded_text_says_who_when_and_what_came_before(model: World, fields: dict[str, Any], text: str) -> None:
     model.write("before two", session_id="s")
@@ -161,7 +187,9 @@ def test_the_embedded_text_says_who_when_and_what_came_before(model: World, fiel
 @pytest.mark.parametrize("share", [2, 40, 400])
 def test_a_filter_in_a_small_namespace_returns_all_there_is(model: World, share: int) -> None:
     vectors = random_vectors(400, 6)
-    model.remember(*(item | {"category": "rare" if n % share == 0 else "common"} for n, item in enumerate(items(vectors))))
+    model.remember(
+        *(item | {"category": "rare" if n % share == 0 else "common"} for n, item in enumerate(items(vectors)))
+    )
     assert len(similar(model, vectors[3], 500, category="rare")) == 400 // share
 
 
@@ -174,6 +202,7 @@ def test_the_past_is_searched_as_it_was(model: World) -> None:
 
 
 # A namespace that is large enough for the HNSW index
+
 
 @pytest.fixture(scope="module")
 def large(own_database: Database) -> Iterator[tuple[World, Vectors, list[UUID]]]:
@@ -204,17 +233,25 @@ def test_the_index_finds_what_the_exact_scan_finds(large: tuple[World, Vectors, 
     assert hits / 1000 >= 0.98
 
 
-@pytest.mark.parametrize(("filters", "count"), [({"category": "rare"}, 12), ({"tags": ["uncommon"]}, 300), ({"category": "none"}, 0)])
-def test_a_filter_in_a_large_namespace_returns_all_there_is(large: tuple[World, Vectors, list[UUID]], filters: dict[str, Any], count: int) -> None:
+@pytest.mark.parametrize(
+    ("filters", "count"), [({"category": "rare"}, 12), ({"tags": ["uncommon"]}, 300), ({"category": "none"}, 0)]
+)
+def test_a_filter_in_a_large_namespace_returns_all_there_is(
+    large: tuple[World, Vectors, list[UUID]], filters: dict[str, Any], count: int
+) -> None:
     world, vectors, _ = large
     assert len(similar(world, vectors[3], 400, **filters)) == count
 
 
-def test_results_of_a_filter_in_a_large_namespace_are_the_nearest_of_those_that_pass(large: tuple[World, Vectors, list[UUID]]) -> None:
+def test_results_of_a_filter_in_a_large_namespace_are_the_nearest_of_those_that_pass(
+    large: tuple[World, Vectors, list[UUID]],
+) -> None:
     world, vectors, ids = large
     query = random_vectors(1, 10)[0]
     passing = list(range(0, LARGE, 500))
-    expected = [ids[n] for n in sorted(passing, key=lambda n: -float(vectors[n].astype(np.float16).astype(np.float64) @ query))]
+    expected = [
+        ids[n] for n in sorted(passing, key=lambda n: -float(vectors[n].astype(np.float16).astype(np.float64) @ query))
+    ]
     found = [id for id, _ in similar(world, query, 12, category="rare")]  # noqa: A001
     assert set(found) == set(expected)
     assert found[:3] == expected[:3]
