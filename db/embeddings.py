@@ -15,7 +15,7 @@ Row = dict[str, Any]
 async def register_model(tx: Transaction, *, name: str, dimensions: int) -> int:
     """Make a model the active one; returns its number."""
     row = await tx.row("select loci.register_model(%(name)s, %(dimensions)s) as id", name=name, dimensions=dimensions)
-    return cast(int, row["id"])
+    return cast("int", row["id"])
 
 
 async def claim_embeddings(tx: Transaction, *, limit: int) -> list[Row]:

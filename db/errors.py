@@ -130,22 +130,28 @@ def translate(error: psycopg.Error | PoolTimeout | PoolClosed) -> LociError | No
     """Give the LociError that a database error means, or None for one that is a bug here."""
     if isinstance(error, (PoolTimeout, PoolClosed)):
         return Unavailable("the database cannot be reached", hint="Try again in a moment.")
-    state, diag = error.sqlstate, error.diag
-    if state is None:
-        if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)):
-            return Unavailable("the connection to the database was lost; nothing was written", hint="Try again in a moment.")
-        if isinstance(error, psycopg.DataError):
-            return Invalid(str(error))
-        return None
-    if UNAVAILABLE.fullmatch(state):
+    if error.sqlstate is None:
+        return _from_client(error)
+    if UNAVAILABLE.fullmatch(error.sqlstate):
         return Unavailable("the database is busy or restarting; nothing was written", hint="Try again in a moment.")
-    kind = STATUS_BY_STATE.get(state) or (Invalid if INVALID.fullmatch(state) else None)
-    if kind is None:
-        return None
+    kind = STATUS_BY_STATE.get(error.sqlstate) or (Invalid if INVALID.fullmatch(error.sqlstate) else None)
+    return kind and _explained(kind, error)
+
+
+def _from_client(error: psycopg.Error) -> LociError | None:
+    """The meaning of an error that the server did not send: a lost connection, or a value that cannot be sent."""
+    if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)):
+        return Unavailable("the connection to the database was lost; nothing was written", hint="Try again in a moment.")
+    return Invalid(str(error)) if isinstance(error, psycopg.DataError) else None
+
+
+def _explained(kind: type[LociError], error: psycopg.Error) -> LociError:
+    """An error of this kind that names the field and says what was expected of it."""
+    diag = error.diag
+    known = EXPECTED.get(diag.constraint_name or "")
+    if known is not None:
+        return kind(f"{known[0]} {known[1]}", [FieldError(*known)], diag.message_hint)
     message = diag.message_primary or str(error)
-    if diag.constraint_name in EXPECTED:
-        name, expected = EXPECTED[diag.constraint_name]
-        return kind(f"{name} {expected}", [FieldError(name, expected)], diag.message_hint)
     name = diag.column_name or _field_of(diag.constraint_name)
     return kind(message, [FieldError(name, message)] if name else [], diag.message_hint)
 

@@ -17,7 +17,13 @@ async def upsert_entities(tx: Transaction, *, entities: list[Row]) -> list[Row]:
 
 
 async def list_entities(
-    tx: Transaction, *, type: str | None, query: str | None, pinned: bool | None, limit: int, cursor: str | None  # noqa: A002
+    tx: Transaction,
+    *,
+    type: str | None,
+    query: str | None,
+    pinned: bool | None,
+    limit: int,
+    cursor: str | None,
 ) -> list[Row]:
     """A page of entities: pinned first, then the most mentioned."""
     return await tx.rows(
@@ -35,12 +41,12 @@ async def get_entity(tx: Transaction, *, ref: str) -> Row:
     return await tx.row("select * from loci.get_entity(%(namespace)s, %(ref)s)", ref=ref)
 
 
-async def update_entity(tx: Transaction, *, id: UUID, changes: Row) -> Row:  # noqa: A002 (the field's name)
+async def update_entity(tx: Transaction, *, id: UUID, changes: Row) -> Row:
     """Change name, type, aliases, description, metadata or confidence of an entity; returns it."""
     return await tx.row("select * from loci.update_entity(%(namespace)s, %(id)s, %(changes)s)", id=id, changes=Jsonb(changes))
 
 
-async def pin_entity(tx: Transaction, *, id: UUID, pinned: bool) -> Row:  # noqa: A002
+async def pin_entity(tx: Transaction, *, id: UUID, pinned: bool) -> Row:
     """Pin an entity, or unpin it; returns it."""
     return await tx.row("select * from loci.pin_entity(%(namespace)s, %(id)s, %(pinned)s)", id=id, pinned=pinned)
 
@@ -62,7 +68,14 @@ async def observe_edges(tx: Transaction, *, edges: list[Row]) -> list[Row]:
 
 
 async def list_edges(
-    tx: Transaction, *, entity: str | None, type: str | None, faded: bool, as_of: datetime | None, limit: int, cursor: str | None  # noqa: A002
+    tx: Transaction,
+    *,
+    entity: str | None,
+    type: str | None,
+    faded: bool,
+    as_of: datetime | None,
+    limit: int,
+    cursor: str | None,
 ) -> list[Row]:
     """A page of edges with their effective confidence."""
     return await tx.rows(
@@ -76,17 +89,17 @@ async def list_edges(
     )
 
 
-async def delete_edge(tx: Transaction, *, id: UUID) -> Row:  # noqa: A002
+async def delete_edge(tx: Transaction, *, id: UUID) -> Row:
     """Take an edge back: it is no longer believed, and stays in history."""
     return await tx.row("select * from loci.delete_edge(%(namespace)s, %(id)s)", id=id)
 
 
-async def get_edge_type(tx: Transaction, *, type: str) -> Row:  # noqa: A002
+async def get_edge_type(tx: Transaction, *, type: str) -> Row:
     """Settings of an edge type."""
     return await tx.row("select * from loci.get_edge_type(%(namespace)s, %(type)s)", type=type)
 
 
-async def set_edge_type(tx: Transaction, *, type: str, changes: Row) -> Row:  # noqa: A002
+async def set_edge_type(tx: Transaction, *, type: str, changes: Row) -> Row:
     """Change settings of an edge type; the row, and how many edges faded and came back."""
     return await tx.row("select * from loci.set_edge_type(%(namespace)s, %(type)s, %(changes)s)", type=type, changes=Jsonb(changes))
 

@@ -29,8 +29,15 @@ async def check_role(connection: Connection) -> Check:
         )
     ).fetchone()
     assert row is not None  # noqa: S101 (an aggregate)
-    wrong = [word for word, bad in (("is a superuser", row["superuser"]), ("bypasses row-level security", row["bypass"]),
-                                    ("owns tables of Loci, or may act as their owner", row["owner"])) if bad]
+    wrong = [
+        word
+        for word, bad in (
+            ("is a superuser", row["superuser"]),
+            ("bypasses row-level security", row["bypass"]),
+            ("owns tables of Loci, or may act as their owner", row["owner"]),
+        )
+        if bad
+    ]
     detail = f"the role {row['name']} {' and '.join(wrong)}; connect as loci_app" if wrong else f"{row['name']} is restricted"
     return Check("role", not wrong, detail)
 
@@ -42,7 +49,9 @@ async def check_revision(connection: Connection) -> Check:
         found = row["version_num"] if row else None
     except (pg.UndefinedTable, pg.InsufficientPrivilege):
         found = None
-    return Check("migrations", found == head(), f"revision {found}, head {head()}" + ("" if found == head() else ": run `loci migrate`"))
+    return Check(
+        "migrations", found == head(), f"revision {found}, head {head()}" + ("" if found == head() else ": run `loci migrate`")
+    )
 
 
 async def check_indexes(connection: Connection) -> Check:

@@ -51,17 +51,17 @@ async def history(tx: Transaction, *, ref: str, limit: int = 1000, after: int = 
     )
 
 
-async def update_memory(tx: Transaction, *, id: UUID, changes: Row) -> Row:  # noqa: A002 (the field's name)
+async def update_memory(tx: Transaction, *, id: UUID, changes: Row) -> Row:
     """Change category, tags, layer, parent_id, importance, confidence or metadata; returns the memory."""
     return await tx.row("select * from loci.update_memory(%(namespace)s, %(id)s, %(changes)s)", id=id, changes=Jsonb(changes))
 
 
-async def forget_memory(tx: Transaction, *, id: UUID, forget: bool) -> Row:  # noqa: A002
+async def forget_memory(tx: Transaction, *, id: UUID, forget: bool) -> Row:
     """Forget a memory, or restore it; returns it."""
     return await tx.row("select * from loci.forget_memory(%(namespace)s, %(id)s, %(forget)s)", id=id, forget=forget)
 
 
-async def link_memories(tx: Transaction, *, source: UUID, target: UUID, type: str, strength: float) -> Row:  # noqa: A002
+async def link_memories(tx: Transaction, *, source: UUID, target: UUID, type: str, strength: float) -> Row:
     """Upsert a link between two memories."""
     return await tx.row(
         "select * from loci.link_memories(%(namespace)s, %(source)s, %(target)s, %(type)s, %(strength)s)",
@@ -72,7 +72,7 @@ async def link_memories(tx: Transaction, *, source: UUID, target: UUID, type: st
     )
 
 
-async def list_links(tx: Transaction, *, id: UUID, limit: int) -> list[Row]:  # noqa: A002
+async def list_links(tx: Transaction, *, id: UUID, limit: int) -> list[Row]:
     """Links of a memory in both directions, strongest first."""
     return await tx.rows("select * from loci.list_links(%(namespace)s, %(id)s, %(limit)s)", id=id, limit=limit)
 
@@ -82,14 +82,14 @@ async def list_categories(tx: Transaction, *, under: str | None) -> list[Row]:
     return await tx.rows("select * from loci.list_categories(%(namespace)s, %(under)s)", under=under)
 
 
-async def subtree(tx: Transaction, *, id: UUID, limit: int, as_of: datetime | None) -> list[Row]:  # noqa: A002
+async def subtree(tx: Transaction, *, id: UUID, limit: int, as_of: datetime | None) -> list[Row]:
     """Memories under a memory with their depth, nearest first."""
     return await tx.rows(
         "select depth, (memory).* from loci.subtree(%(namespace)s, %(id)s, %(limit)s, %(as_of)s)", id=id, limit=limit, as_of=as_of
     )
 
 
-async def ancestors(tx: Transaction, *, id: UUID, as_of: datetime | None) -> list[Row]:  # noqa: A002
+async def ancestors(tx: Transaction, *, id: UUID, as_of: datetime | None) -> list[Row]:
     """Memories above a memory with their depth, nearest first."""
     return await tx.rows("select depth, (memory).* from loci.ancestors(%(namespace)s, %(id)s, %(as_of)s)", id=id, as_of=as_of)
 

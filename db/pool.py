@@ -63,7 +63,8 @@ class Transaction:
 
     async def rows(self, statement: LiteralString, **parameters: object) -> list[DictRow]:
         """Run a statement and return all its rows as dicts."""
-        return await (await self.send(statement, **parameters)).fetchall()
+        found: list[DictRow] = await (await self.send(statement, **parameters)).fetchall()
+        return found
 
     async def row(self, statement: LiteralString, **parameters: object) -> DictRow:
         """Run a statement and return its first row."""
@@ -76,9 +77,7 @@ class Transaction:
 
 
 @asynccontextmanager
-async def transaction(
-    pool: Pool, *, key_hash: bytes | None, namespace: str | None, role: str | None
-) -> AsyncIterator[Transaction]:
+async def transaction(pool: Pool, *, key_hash: bytes | None, namespace: str | None, role: str | None) -> AsyncIterator[Transaction]:
     """Open a transaction as the holder of a key, with at least `role` in `namespace`; commit at the end of the block.
 
     `key_hash` None is the operator; `role` None asks for no namespace. Authentication travels with the first

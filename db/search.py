@@ -89,9 +89,7 @@ async def recall_around(
 
 async def get_documents(tx: Transaction, *, documents: list[int]) -> Any:
     """Memories by document number, in the order asked; rows are fetched from the cursor returned."""
-    return await tx.send(
-        "select * from loci.get_documents(%(namespace)s, %(documents)s::bigint[])", documents=documents
-    )
+    return await tx.send("select * from loci.get_documents(%(namespace)s, %(documents)s::bigint[])", documents=documents)
 
 
 async def search_text(tx: Transaction, *, query: str, limit: int | None, scope: Scope) -> list[Row]:

@@ -11,9 +11,7 @@ from db.pool import Transaction
 Row = dict[str, Any]
 
 
-async def create_namespace(
-    tx: Transaction, *, name: str, description: str | None, language: str, settings: Row
-) -> None:
+async def create_namespace(tx: Transaction, *, name: str, description: str | None, language: str, settings: Row) -> None:
     """Create a namespace. Operator only."""
     await tx.row(
         "select loci.create_namespace(%(name)s, %(description)s, %(language)s, %(settings)s)",
@@ -24,9 +22,7 @@ async def create_namespace(
     )
 
 
-async def list_namespaces(
-    tx: Transaction, *, name: str | None = None, limit: int = 100, cursor: str | None = None
-) -> list[Row]:
+async def list_namespaces(tx: Transaction, *, name: str | None = None, limit: int = 100, cursor: str | None = None) -> list[Row]:
     """Readable namespaces with role, settings and counts, by name; only `name` if given."""
     return await tx.rows(
         "select * from loci.list_namespaces(%(name)s, %(limit)s, %(cursor)s)", name=name, limit=limit, cursor=cursor
@@ -44,7 +40,13 @@ async def delete_namespace(tx: Transaction) -> None:
 
 
 async def create_key(
-    tx: Transaction, *, id: UUID, hash: bytes, role: str, name: str, expires_at: datetime | None  # noqa: A002
+    tx: Transaction,
+    *,
+    id: UUID,
+    hash: bytes,
+    role: str,
+    name: str,
+    expires_at: datetime | None,
 ) -> Row:
     """Register a key by its SHA-256, with a role in the transaction's namespace."""
     return await tx.row(
@@ -62,6 +64,6 @@ async def list_keys(tx: Transaction, *, limit: int, cursor: UUID | None = None) 
     return await tx.rows("select * from loci.list_keys(%(namespace)s, %(limit)s, %(cursor)s)", limit=limit, cursor=cursor)
 
 
-async def revoke_key(tx: Transaction, *, id: UUID) -> None:  # noqa: A002
+async def revoke_key(tx: Transaction, *, id: UUID) -> None:
     """End a key at once."""
     await tx.row("select loci.revoke_key(%(namespace)s, %(id)s)", id=id)

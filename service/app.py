@@ -42,7 +42,7 @@ async def _watch(server: EmbeddedServer) -> None:
         await asyncio.sleep(WATCH_EVERY)
         try:
             await asyncio.to_thread(server.ensure_running)
-        except Exception as error:  # noqa: BLE001 (whatever it is, try again)
+        except Exception as error:
             log.warning("the embedded PostgreSQL does not start: %s", error)
 
 

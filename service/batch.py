@@ -60,7 +60,11 @@ async def write_each(tx: Transaction, items: list[Any], *, atomic: bool) -> dict
     checked = [check(item) for item in items]
     wrong = [(i, c) for i, c in enumerate(checked) if isinstance(c, LociError)]
     if atomic and wrong:
-        errors = [FieldError(f"items[{i}]" if e.field == "body" else f"items[{i}].{e.field}", e.message) for i, problem in wrong for e in problem.errors]
+        errors = [
+            FieldError(f"items[{i}]" if e.field == "body" else f"items[{i}].{e.field}", e.message)
+            for i, problem in wrong
+            for e in problem.errors
+        ]
         raise Invalid(f"{len(wrong)} of {len(items)} items are wrong; nothing was written", errors[:100])
     results: list[Outcome | LociError] = [c if isinstance(c, LociError) else {} for c in checked]
     good = [(i, c.stated()) for i, c in enumerate(checked) if isinstance(c, MemoryInput)]
@@ -77,9 +81,7 @@ async def _write(tx: Transaction, good: list[tuple[int, dict[str, Any]]], result
         results[good[row.pop("ordinal")][0]] = row
 
 
-async def _write_or_split(
-    tx: Transaction, good: list[tuple[int, dict[str, Any]]], results: list[Outcome | LociError]
-) -> None:
+async def _write_or_split(tx: Transaction, good: list[tuple[int, dict[str, Any]]], results: list[Outcome | LociError]) -> None:
     """Write all in one statement; where the database refuses, halve until the refused items stand alone."""
     if not good:
         return

@@ -41,7 +41,7 @@ class Caller:
         async with self.transaction(role) as tx:
             return await work(tx)
 
-    async def write(self, work: Work, *, role: str = "writer", status: int = 200, namespace: str | None = None) -> Response:
+    async def write(self, work: Work, *, role: str | None = "writer", status: int = 200, namespace: str | None = None) -> Response:
         """Run work that writes and reply with what it returns, once for each Idempotency-Key.
 
         A deadlock or serialisation failure is tried again; the reply is sent after the commit.
@@ -54,7 +54,7 @@ class Caller:
                     raise
         raise AssertionError("unreachable")
 
-    async def _write_once(self, work: Work, role: str, status: int, namespace: str | None) -> Response:
+    async def _write_once(self, work: Work, role: str | None, status: int, namespace: str | None) -> Response:
         key = self.idempotency_key
         async with self.transaction(role, namespace) as tx:
             if key is not None:

@@ -1,4 +1,7 @@
-"""Plain ASGI around the application: request ids, metrics, a limit on bodies. No BaseHTTPMiddleware, which costs more than a request."""
+"""Plain ASGI around the application: request ids, metrics, a limit on bodies.
+
+No BaseHTTPMiddleware: one of those costs as much as a small request.
+"""
 
 import time
 from collections.abc import Awaitable, Callable
@@ -67,6 +70,10 @@ class Envelope:
 
 async def _respond(send: Send, error: LociError, request_id: str) -> None:
     body = dumps(problem_of(error, request_id))
-    headers = [(b"content-type", b"application/problem+json"), (b"content-length", str(len(body)).encode()), (b"connection", b"close")]
+    headers = [
+        (b"content-type", b"application/problem+json"),
+        (b"content-length", str(len(body)).encode()),
+        (b"connection", b"close"),
+    ]
     await send({"type": "http.response.start", "status": error.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -81,7 +81,7 @@ class Plan:
 
     @property
     def k(self) -> float:
-        """k of reciprocal rank fusion."""
+        """K of reciprocal rank fusion."""
         return float(self.settings["rrf_k"] if self.question.rrf_k is None else self.question.rrf_k)
 
     def fuse(self, arms: dict[str, Hits]) -> dict[int, float]:
@@ -115,15 +115,20 @@ class Pending:
         document = row.pop("cursor")
         row["score"] = self.fused[document]
         if self.plan.question.explain:
-            row["explain"] = {"fusion": self.plan.question.fusion, "rrf_k": self.plan.k, "arms": {
-                name: {
-                    "rank": list(hits.scores).index(document) + 1,
-                    "score": hits.scores[document],
-                    "weight": self.plan.weights.get(name, 1.0),
-                    "path": hits.paths.get(document),
-                }
-                for name, hits in self.arms.items() if document in hits.scores
-            }}
+            row["explain"] = {
+                "fusion": self.plan.question.fusion,
+                "rrf_k": self.plan.k,
+                "arms": {
+                    name: {
+                        "rank": list(hits.scores).index(document) + 1,
+                        "score": hits.scores[document],
+                        "weight": self.plan.weights.get(name, 1.0),
+                        "path": hits.paths.get(document),
+                    }
+                    for name, hits in self.arms.items()
+                    if document in hits.scores
+                },
+            }
         return row
 
 
@@ -143,7 +148,8 @@ async def _embedding(
     except EmbeddingError as error:
         skipped["vector"] = str(error)
         return None
-    return vectors[0]
+    first: NDArray[np.float32] = vectors[0]
+    return first
 
 
 async def _around(tx: Transaction, plan: Plan, arms: dict[str, Hits]) -> tuple[dict[int, float], dict[str, Hits]]:
@@ -155,8 +161,12 @@ async def _around(tx: Transaction, plan: Plan, arms: dict[str, Hits]) -> tuple[d
         return fused, arms
     lexical = arms["lexical"].scores if "lexical" in arms else {}
     around = await search.recall_around(
-        tx, query=question.query, documents=list({**lexical, **dict.fromkeys(seeds)}), seeds=seeds[:20],
-        arms=list(question.arms), scope=question.scope,
+        tx,
+        query=question.query,
+        documents=list({**lexical, **dict.fromkeys(seeds)}),
+        seeds=seeds[:20],
+        arms=list(question.arms),
+        scope=question.scope,
     )
     if around.near and lexical:
         scores = smoothed(lexical, around.near, IN_ARM)

@@ -1,4 +1,7 @@
-"""What requests may say: pydantic models. A time without an offset is in UTC. Unknown fields, NUL, lone surrogates, NaN and infinities are refused by name."""
+"""What requests may say: pydantic models.
+
+Unknown fields, NUL, lone surrogates, NaN and infinities are refused by name. A time without an offset is in UTC.
+"""
 
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal

@@ -43,7 +43,7 @@ async def list_edges(
     limit: Limit = 50,
     cursor: Cursor = None,
     entity: Text | None = None,
-    type: Text | None = None,  # noqa: A002 (the field's name)
+    type: Text | None = None,
     faded: bool = False,
     as_of: Moment | None = None,
 ) -> Response:
@@ -55,19 +55,19 @@ async def list_edges(
 
 
 @router.delete("/edges/{id}", responses=problems(404))
-async def delete_edge(id: UUID, caller: CallerDependency) -> Response:  # noqa: A002
+async def delete_edge(id: UUID, caller: CallerDependency) -> Response:
     """Take an edge back: no longer believed, kept as history."""
     return await caller.write(lambda tx: graph.delete_edge(tx, id=id))
 
 
 @router.get("/edge-types/{type}", responses=problems(404))
-async def get_edge_type(type: Text, caller: CallerDependency) -> Response:  # noqa: A002
+async def get_edge_type(type: Text, caller: CallerDependency) -> Response:
     """Settings of an edge type."""
     return reply(await caller.read(lambda tx: graph.get_edge_type(tx, type=type)))
 
 
 @router.put("/edge-types/{type}", responses=problems())
-async def set_edge_type(type: Text, body: EdgeTypeChanges, caller: CallerDependency) -> Response:  # noqa: A002
+async def set_edge_type(type: Text, body: EdgeTypeChanges, caller: CallerDependency) -> Response:
     """Change settings of an edge type; says how many edges faded and how many came back."""
     return await caller.write(lambda tx: graph.set_edge_type(tx, type=type, changes=body.stated()))
 

@@ -33,7 +33,7 @@ async def list_entities(
     caller: CallerDependency,
     limit: Limit = 50,
     cursor: Cursor = None,
-    type: Text | None = None,  # noqa: A002 (the field's name)
+    type: Text | None = None,
     query: Text | None = None,
     pinned: bool | None = None,
 ) -> Response:
@@ -68,7 +68,7 @@ async def get_entity(ref: Text, caller: CallerDependency) -> Response:
 
 
 @router.patch("/{id}", responses=problems(404, 409))
-async def change_entity(id: UUID, body: EntityChanges, caller: CallerDependency) -> Response:  # noqa: A002
+async def change_entity(id: UUID, body: EntityChanges, caller: CallerDependency) -> Response:
     """Change name, type, aliases, description, metadata or confidence."""
 
     async def work(tx: Transaction) -> Any:
@@ -78,7 +78,7 @@ async def change_entity(id: UUID, body: EntityChanges, caller: CallerDependency)
 
 
 @router.post("/{id}/pin", responses=problems(404))
-async def pin_entity(id: UUID, caller: CallerDependency) -> Response:  # noqa: A002
+async def pin_entity(id: UUID, caller: CallerDependency) -> Response:
     """Pin an entity: always focal, sorted first, never removed by a sweep."""
 
     async def work(tx: Transaction) -> Any:
@@ -88,7 +88,7 @@ async def pin_entity(id: UUID, caller: CallerDependency) -> Response:  # noqa: A
 
 
 @router.post("/{id}/unpin", responses=problems(404))
-async def unpin_entity(id: UUID, caller: CallerDependency) -> Response:  # noqa: A002
+async def unpin_entity(id: UUID, caller: CallerDependency) -> Response:
     """Unpin an entity."""
 
     async def work(tx: Transaction) -> Any:
@@ -100,7 +100,6 @@ async def unpin_entity(id: UUID, caller: CallerDependency) -> Response:  # noqa:
 @router.get("/{ref}/history", response_model=MemoryPage, responses=problems(404))
 async def entity_history(ref: Text, caller: CallerDependency, limit: Limit = 1000, cursor: Cursor = None) -> Response:
     """All versions of a lineage, oldest first; where `ref` is an entity instead, the memories that mention it."""
-
     after = position(cursor)
 
     async def work(tx: Transaction) -> tuple[list[dict[str, Any]], str]:
@@ -110,9 +109,7 @@ async def entity_history(ref: Text, caller: CallerDependency, limit: Limit = 100
         except Exception as error:
             if getattr(error, "sqlstate", None) != "P0002":
                 raise
-        rows = await memories.list_memories(
-            tx, filters={"entity": ref}, limit=limit + 1, cursor=after, all_versions=True
-        )
+        rows = await memories.list_memories(tx, filters={"entity": ref}, limit=limit + 1, cursor=after, all_versions=True)
         return rows, "cursor"
 
     rows, key = await caller.read(work)

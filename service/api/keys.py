@@ -20,9 +20,7 @@ async def create_key(body: KeyInput, caller: CallerDependency) -> Response:
     """Make a key for the namespace. The reply is the only place that ever shows it. Admin."""
     made = new_key()
     async with caller.transaction("admin") as tx:  # an Idempotency-Key would store the reply, and with it the key
-        row = await tenancy.create_key(
-            tx, id=made.id, hash=made.hash, role=body.role, name=body.name, expires_at=body.expires_at
-        )
+        row = await tenancy.create_key(tx, id=made.id, hash=made.hash, role=body.role, name=body.name, expires_at=body.expires_at)
     return reply({**row, "name": body.name, "role": body.role, "expires_at": body.expires_at, "key": made.key}, 201)
 
 
@@ -34,7 +32,7 @@ async def list_keys(caller: CallerDependency, limit: Limit = 50, cursor: UUID | 
 
 
 @router.delete("/keys/{id}", status_code=204, responses=problems(404))
-async def revoke_key(id: UUID, caller: CallerDependency) -> Response:  # noqa: A002 (the path's word)
+async def revoke_key(id: UUID, caller: CallerDependency) -> Response:
     """End a key at once. Admin."""
     async with caller.transaction("admin") as tx:
         await tenancy.revoke_key(tx, id=id)

@@ -78,20 +78,32 @@ async def list_memories(
     all_versions: Annotated[bool, Query(description="Superseded and forgotten ones too")] = False,
 ) -> Response:
     """List memories, newest first: those that are current, or were at `as_of` as believed at `known_at`."""
-    filters = {"category": category, "tags": tag, "layers": layer, "session_id": session_id, "source": source,
-               "entity": entity, "under": str(under) if under else None}
+    filters = {
+        "category": category,
+        "tags": tag,
+        "layers": layer,
+        "session_id": session_id,
+        "source": source,
+        "entity": entity,
+        "under": str(under) if under else None,
+    }
     after = position(cursor)
     rows = await caller.read(
         lambda tx: memories.list_memories(
-            tx, filters={k: v for k, v in filters.items() if v is not None}, limit=limit + 1,
-            cursor=after, as_of=as_of, known_at=known_at, all_versions=all_versions,
+            tx,
+            filters={k: v for k, v in filters.items() if v is not None},
+            limit=limit + 1,
+            cursor=after,
+            as_of=as_of,
+            known_at=known_at,
+            all_versions=all_versions,
         )
     )
     return page(rows, limit)
 
 
 @router.get("/memories/{id}", response_model=MemoryOut, responses=problems(404))
-async def get_memory(id: UUID, caller: CallerDependency) -> Response:  # noqa: A002 (the path's word)
+async def get_memory(id: UUID, caller: CallerDependency) -> Response:
     """One version of a memory, whatever its status."""
     rows = await caller.read(lambda tx: memories.get_memories(tx, ids=[id]))
     if not rows:
@@ -100,7 +112,7 @@ async def get_memory(id: UUID, caller: CallerDependency) -> Response:  # noqa: A
 
 
 @router.patch("/memories/{id}", response_model=MemoryOut, responses=problems(404))
-async def change_memory(id: UUID, body: MemoryChanges, caller: CallerDependency) -> Response:  # noqa: A002
+async def change_memory(id: UUID, body: MemoryChanges, caller: CallerDependency) -> Response:
     """Change category, tags, layer, parent, importance, confidence or metadata. Content changes by a new version."""
 
     async def work(tx: Transaction) -> Any:
@@ -110,7 +122,7 @@ async def change_memory(id: UUID, body: MemoryChanges, caller: CallerDependency)
 
 
 @router.delete("/memories/{id}", response_model=MemoryOut, responses=problems(404))
-async def forget_memory(id: UUID, caller: CallerDependency) -> Response:  # noqa: A002
+async def forget_memory(id: UUID, caller: CallerDependency) -> Response:
     """Forget a memory: recall no longer finds it. Reversible with restore; nothing is deleted."""
 
     async def work(tx: Transaction) -> Any:
@@ -120,7 +132,7 @@ async def forget_memory(id: UUID, caller: CallerDependency) -> Response:  # noqa
 
 
 @router.post("/memories/{id}/restore", response_model=MemoryOut, responses=problems(404, 409))
-async def restore_memory(id: UUID, caller: CallerDependency) -> Response:  # noqa: A002
+async def restore_memory(id: UUID, caller: CallerDependency) -> Response:
     """Take a forgetting back."""
 
     async def work(tx: Transaction) -> Any:
@@ -130,7 +142,7 @@ async def restore_memory(id: UUID, caller: CallerDependency) -> Response:  # noq
 
 
 @router.get("/memories/{id}/history", response_model=MemoryPage, responses=problems(404))
-async def memory_history(id: Text, caller: CallerDependency, limit: Limit = 1000, cursor: Cursor = None) -> Response:  # noqa: A002
+async def memory_history(id: Text, caller: CallerDependency, limit: Limit = 1000, cursor: Cursor = None) -> Response:
     """Every version of a memory's lineage, oldest first. `id` is that of any version, or the lineage's name."""
     after = position(cursor, VERSIONS) or 0
     rows = await caller.read(lambda tx: memories.history(tx, ref=id, limit=limit + 1, after=after))
@@ -138,21 +150,21 @@ async def memory_history(id: Text, caller: CallerDependency, limit: Limit = 1000
 
 
 @router.get("/memories/{id}/subtree", responses=problems(404))
-async def memory_subtree(id: UUID, caller: CallerDependency, limit: Limit = 100, as_of: Moment | None = None) -> Response:  # noqa: A002
+async def memory_subtree(id: UUID, caller: CallerDependency, limit: Limit = 100, as_of: Moment | None = None) -> Response:
     """Memories under this one, nearest first, with their depth."""
     rows = await caller.read(lambda tx: memories.subtree(tx, id=id, limit=limit, as_of=as_of))
     return reply({"items": [_without_cursor(row) for row in rows], "next_cursor": None})
 
 
 @router.get("/memories/{id}/ancestors", responses=problems(404))
-async def memory_ancestors(id: UUID, caller: CallerDependency, as_of: Moment | None = None) -> Response:  # noqa: A002
+async def memory_ancestors(id: UUID, caller: CallerDependency, as_of: Moment | None = None) -> Response:
     """Memories above this one, nearest first, with their depth."""
     rows = await caller.read(lambda tx: memories.ancestors(tx, id=id, as_of=as_of))
     return reply({"items": [_without_cursor(row) for row in rows], "next_cursor": None})
 
 
 @router.post("/memories/{id}/links", status_code=201, responses=problems(404))
-async def link_memory(id: UUID, body: LinkInput, caller: CallerDependency) -> Response:  # noqa: A002
+async def link_memory(id: UUID, body: LinkInput, caller: CallerDependency) -> Response:
     """Link this memory to another, or change the strength of the link."""
     return await caller.write(
         lambda tx: memories.link_memories(tx, source=id, target=body.target_id, type=body.type, strength=body.strength), status=201
@@ -160,7 +172,7 @@ async def link_memory(id: UUID, body: LinkInput, caller: CallerDependency) -> Re
 
 
 @router.get("/memories/{id}/links", responses=problems(404))
-async def list_links(id: UUID, caller: CallerDependency, limit: Limit = 100) -> Response:  # noqa: A002
+async def list_links(id: UUID, caller: CallerDependency, limit: Limit = 100) -> Response:
     """Links of this memory in both directions, strongest first."""
     rows = await caller.read(lambda tx: memories.list_links(tx, id=id, limit=limit))
     return reply({"items": rows, "next_cursor": None})

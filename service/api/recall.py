@@ -34,13 +34,22 @@ async def ask(body: RecallInput, caller: CallerDependency) -> Response:
     state = caller.state
     pending = await caller.read(lambda tx: recall(tx, question, state.provider, state.settings.embedding))
     answer = await pending.answer()
-    return reply({"results": answer.results, "constraints": [], "entities": answer.entities,
-                  "skipped": answer.skipped, "took_ms": answer.took_ms})
+    return reply(
+        {
+            "results": answer.results,
+            "constraints": [],
+            "entities": answer.entities,
+            "skipped": answer.skipped,
+            "took_ms": answer.took_ms,
+        }
+    )
 
 
 @router.get("/memory/search", responses=problems())
 async def search_words(
-    caller: CallerDependency, q: Annotated[Text, Query(min_length=1, max_length=10_000)], limit: Annotated[int, Query(ge=1, le=100)] = 10
+    caller: CallerDependency,
+    q: Annotated[Text, Query(min_length=1, max_length=10_000)],
+    limit: Annotated[int, Query(ge=1, le=100)] = 10,
 ) -> Response:
     """Search by words alone: BM25 order."""
 

@@ -17,6 +17,8 @@ from service.cli.shell import Failure, Json, first_line, wants_json
 if TYPE_CHECKING:
     from db.health import Check
 
+OPERATOR_AGENT = "00000000-0000-0000-0000-000000000000"
+
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
@@ -94,7 +96,7 @@ def psql(
     context: typer.Context,
     print_: Annotated[bool, typer.Option("--print", help="Print the URI instead.")] = False,
 ) -> None:
-    """Open psql as loci_app; further arguments go to psql."""
+    """Open psql as loci_app, acting as the operator; further arguments go to psql."""
     from service.settings import get_settings
 
     settings = get_settings()
@@ -106,6 +108,7 @@ def psql(
             if not print_:
                 typer.echo("psql is not installed; this is the URI", err=True)
             return
+        os.environ["PGOPTIONS"] = f"{os.environ.get('PGOPTIONS', '')} -c loci.agent={OPERATOR_AGENT}".strip()
         if server is None:
             os.execv(program, [program, url, *context.args])  # noqa: S606 (the user's own program and arguments)
         raise typer.Exit(subprocess.call([program, url, *context.args]))  # noqa: S603 (the same; the server stops after it)

@@ -1,15 +1,14 @@
 """`loci import`: memories, entities and edges from JSON lines, in batches."""
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
 from service.cli.output import console, print_json
-from service.cli.session import Session, run
+from service.cli.session import run
 from service.cli.shell import Json, Namespace, complain, wants_json
 
 if TYPE_CHECKING:
@@ -43,31 +42,18 @@ def import_(
     """
     from service.cli.loading import load
 
-    started = time.perf_counter()
     with _opened(file) as (stream, size), _progress(size) as advance:
-        loaded = run(lambda session: _load(session, load, stream, advance, namespace, atomic, batch_size))
-    seconds = time.perf_counter() - started
+        loaded = run(
+            lambda session: load(
+                session, stream, namespace=namespace, atomic=atomic, batch_size=batch_size, advance=advance
+            )
+        )
     if wants_json(context, as_json):
-        print_json({**loaded.counts(), "seconds": round(seconds, 3)})
+        print_json(loaded.counts())
     else:
-        _report(loaded, atomic=atomic, seconds=seconds)
+        _report(loaded, atomic=atomic)
     if loaded.errors:
         raise typer.Exit(1)
-
-
-async def _load(
-    session: Session,
-    load: "Callable[..., Any]",
-    stream: BinaryIO,
-    advance: "Callable[[int, int], None]",
-    namespace: str,
-    atomic: bool,
-    batch_size: int,
-) -> "Load":
-    loaded: Load = await load(
-        session, stream, namespace=namespace, atomic=atomic, batch_size=batch_size, advance=advance
-    )
-    return loaded
 
 
 @contextmanager
@@ -83,7 +69,7 @@ def _opened(file: str) -> Iterator[tuple[BinaryIO, int | None]]:
 
 @contextmanager
 def _progress(size: int | None) -> "Iterator[Callable[[int, int], None]]":
-    """A bar on stderr, if that is a terminal; call it with the bytes read and the lines written so far."""
+    """A bar on stderr, if that is a terminal; call it with the bytes read and what is done."""
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (
@@ -92,28 +78,27 @@ def _progress(size: int | None) -> "Iterator[Callable[[int, int], None]]":
         TextColumn("{task.fields[lines]:,} lines, {task.fields[rate]:,.0f}/s"),
         TimeElapsedColumn(),
     )
-    started = time.perf_counter()
     with Progress(
         *columns, console=console(err=True), transient=True, disable=not console(err=True).is_terminal
     ) as bar:
         task = bar.add_task("import", total=size, lines=0, rate=0.0)
 
-        def advance(read: int, lines: int) -> None:
-            bar.update(task, completed=read, lines=lines, rate=lines / (time.perf_counter() - started))
+        def advance(read: int, loaded: "Load") -> None:
+            bar.update(task, completed=read, lines=loaded.lines, rate=loaded.lines / max(loaded.seconds, 1e-9))
 
         yield advance
 
 
-def _report(loaded: "Load", *, atomic: bool, seconds: float) -> None:
+def _report(loaded: "Load", *, atomic: bool) -> None:
     for error in loaded.errors[:SHOWN]:
         typer.echo(f"line {error.line}: {error.reason}", err=True)
     if len(loaded.errors) > SHOWN:
         typer.echo(f"… and {len(loaded.errors) - SHOWN:,} more", err=True)
     counts = loaded.counts()
-    rate = sum(counts[kind] for kind in ("memories", "entities", "edges")) / max(seconds, 1e-9)
+    rate = sum(counts[kind] for kind in ("memories", "entities", "edges")) / max(loaded.seconds, 1e-9)
     typer.echo(
         f"{counts['memories']:,} memories ({counts['duplicates']:,} known already, {counts['superseded']:,} replaced an older "
-        f"version), {counts['entities']:,} entities, {counts['edges']:,} edges in {seconds:.1f} s ({rate:,.0f}/s)"
+        f"version), {counts['entities']:,} entities, {counts['edges']:,} edges in {loaded.seconds:.1f} s ({rate:,.0f}/s)"
     )
     if loaded.errors:
         nothing = "; nothing was written" if atomic else ""

@@ -1,5 +1,6 @@
 """The work behind `loci import`: lines are checked here, written in batches, and refused one by one."""
 
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass, field
@@ -54,6 +55,8 @@ class Load:
     duplicates: int = 0
     superseded: int = 0
     errors: list[LineError] = field(default_factory=list)
+    started: float = field(default_factory=time.perf_counter)
+    seconds: float = 0.0
 
     def counts(self) -> Row:
         """The counts and errors, for people and scripts."""
@@ -62,6 +65,7 @@ class Load:
             "duplicates": self.duplicates,
             "superseded": self.superseded,
             "lines": self.lines,
+            "seconds": round(self.seconds, 3),
             "errors": [asdict(error) for error in self.errors],
         }
 
@@ -195,7 +199,7 @@ async def load(
     namespace: str,
     atomic: bool,
     batch_size: int,
-    advance: Callable[[int, int], None],
+    advance: Callable[[int, Load], None],
 ) -> Load:
     """Import lines. With `atomic`, one wrong line and nothing is written."""
     loader = Loader(session, namespace, batch_size)
@@ -209,10 +213,12 @@ async def load(
             await loader.take(line)
             read += len(line)
             if loader.load.lines % batch_size == 0:
-                advance(read, loader.load.lines)
+                loader.load.seconds = time.perf_counter() - loader.load.started
+                advance(read, loader.load)
         await loader.flush()
         if atomic and loader.load.errors:
-            loader.load = Load(lines=loader.load.lines, errors=loader.load.errors)
+            loader.load = Load(loader.load.lines, errors=loader.load.errors, started=loader.load.started)
             raise psycopg.Rollback  # ends the transaction and goes no further
+    loader.load.seconds = time.perf_counter() - loader.load.started
     loader.load.errors.sort(key=lambda error: error.line)
     return loader.load

@@ -28,7 +28,7 @@ class MiniLMProvider:
         """384."""
         return int(self._model.get_sentence_embedding_dimension() or 384)
 
-    async def embed(self, texts: list[str], *, timeout: float | None = None) -> Vectors:  # noqa: ARG002, ASYNC109 (the protocol's)
+    async def embed(self, texts: list[str], *, timeout: float | None = None) -> Vectors:  # noqa: ARG002 (the protocol's)
         """Embed in another thread."""
         vectors = await asyncio.to_thread(self._model.encode, texts, show_progress_bar=False)
         return normalised(np.asarray(vectors, dtype=np.float32))

@@ -34,15 +34,15 @@ class OpenAIProvider:
             self._dimensions = (await self.embed(["dimensions"])).shape[1]
         return self._dimensions
 
-    async def embed(self, texts: list[str], *, timeout: float | None = None) -> Vectors:  # noqa: ASYNC109 (a budget, not a guard)
-        """Embed in requests of `batch` texts. With a `timeout` (a waiting recall): one attempt, and none while the endpoint is dead."""
+    async def embed(self, texts: list[str], *, timeout: float | None = None) -> Vectors:
+        """Embed in requests of `batch` texts. With a `timeout` (a waiting recall): one attempt, none while it is dead."""
         if timeout is not None and time.monotonic() < self._dead_until:
             raise EmbeddingError("the embedding endpoint failed a moment ago")
         size = self._settings.batch
         parts = [await self._request(texts[i : i + size], timeout) for i in range(0, len(texts), size)]
         return normalised(np.concatenate(parts))
 
-    async def _request(self, texts: list[str], timeout: float | None) -> Vectors:  # noqa: ASYNC109
+    async def _request(self, texts: list[str], timeout: float | None) -> Vectors:
         attempts = 1 if timeout is not None else ATTEMPTS
         body: dict[str, object] = {"model": self._settings.model, "input": [t[: self._settings.max_chars] or " " for t in texts]}
         if self._settings.dimensions:

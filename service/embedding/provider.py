@@ -56,6 +56,6 @@ def normalised(vectors: Vectors) -> Vectors:
     """Scale rows to length 1; a row of zeros (no known word) becomes the first unit vector, so that it has a direction."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     empty = ~(lengths[:, 0] > 0)
-    vectors = vectors / np.where(lengths > 0, lengths, 1)
-    vectors[empty, 0] = 1
-    return vectors
+    scaled: Vectors = (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+    scaled[empty, 0] = 1
+    return scaled

@@ -31,7 +31,7 @@ class StaticProvider:
         """256."""
         return int(self._model.embedding.shape[1])
 
-    async def embed(self, texts: list[str], *, timeout: float | None = None) -> Vectors:  # noqa: ARG002, ASYNC109 (the protocol's)
+    async def embed(self, texts: list[str], *, timeout: float | None = None) -> Vectors:  # noqa: ARG002 (the protocol's)
         """Embed in this thread when it is one short text, else in another."""
         if len(texts) == 1 and len(texts[0]) < 2000:  # noqa: PLR2004 (about 0.5 ms)
             return self._embed(texts)

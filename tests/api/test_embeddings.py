@@ -13,6 +13,7 @@ import pytest
 
 from service.embedding import EmbeddingError, RejectedText
 from service.embedding.openai import OpenAIProvider
+from service.embedding.static import StaticProvider
 from service.settings import EmbeddingSettings
 from tests.services import Api, eventually, new_api, ok
 
@@ -319,8 +320,6 @@ async def test_unasked_dimensions_are_learnt_from_a_first_vector() -> None:
     ids=lambda value: str(value)[:20],
 )
 async def test_the_static_model_gives_every_text_a_unit_vector(texts: list[str]) -> None:
-    from service.embedding.static import StaticProvider
-
     found = await StaticProvider().embed(texts)
     assert found.shape == (len(texts), 256)
     assert np.linalg.norm(found, axis=1) == pytest.approx(1, abs=1e-4)

@@ -1,5 +1,6 @@
 """What each route does when it is asked rightly, by the documented names of its fields."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -7,7 +8,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from tests.services import Api, ok, problem
+from tests.services import Api, ok, problem, serve
 
 MEMORY = {
     "content": "Alice lives in Oslo.",
@@ -638,18 +639,12 @@ def test_a_promised_route_is_there(api: Api, path: str) -> None:
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_the_service_refuses_a_role_that_bypasses_row_level_security(service_database: Any) -> None:
-    from dataclasses import replace
-
-    from tests.services import serve
-
     with pytest.raises(RuntimeError), serve(replace(service_database, app_url=service_database.admin_url)):
         pass
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_the_service_refuses_to_listen_to_others_without_keys(server: Any) -> None:
-    from tests.services import serve
-
     database = server.clone("open")
     with pytest.raises(RuntimeError), serve(database, host="0.0.0.0"):
         pass

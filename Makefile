@@ -1,0 +1,58 @@
+# A newcomer needs git, make and Python 3.11 or later; everything else is fetched into .venv.
+#   make run     environment, embedded PostgreSQL, demo, service on 127.0.0.1:8420
+#   make test    everything that CI runs
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+VENV   := .venv
+BIN    := $(VENV)/bin
+# The first interpreter that is 3.11 or later and can make environments.
+PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && command -v $$python && break; done)
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
+
+.PHONY: help run test check bench lock clean
+
+help: ## Say what can be made
+	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/'
+
+run: $(VENV)/.runtime ## Start the service with a small demo on 127.0.0.1:8420
+	@$(BIN)/loci serve --demo
+
+test: check ## Run everything that CI runs
+	$(BIN)/python -m pytest -n 2
+
+check: $(VENV)/.dev ## Lint, format, types, layers
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.dev ## Run the benchmarks
+	$(BIN)/python -m bench
+
+lock: $(VENV)/.runtime ## Pin the newest allowed versions of all dependencies
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header --upgrade pyproject.toml -o requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header --upgrade --group dev -c requirements.lock \
+		pyproject.toml -o requirements-dev.lock
+
+clean: ## Remove the environment and caches; data in .loci stays
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Stamps: nothing is installed again until a lock file changes.
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "error: Python 3.11 or later with the modules venv and ensurepip is needed (Debian: apt install python3-venv)" >&2; exit 1; }
+	@echo "making $(VENV) with $(PYTHON)"
+	@"$(PYTHON)" -m venv $(VENV)
+
+$(VENV)/.runtime: requirements.lock pyproject.toml | $(BIN)/python
+	@echo "installing dependencies into $(VENV)"
+	@$(INSTALL) -r requirements.lock -e .
+	@touch $@
+
+$(VENV)/.dev: requirements-dev.lock pyproject.toml | $(BIN)/python
+	@echo "installing development dependencies into $(VENV)"
+	@$(INSTALL) -r requirements-dev.lock -e .
+	@touch $@ $(VENV)/.runtime
