@@ -13,6 +13,7 @@ from service.metrics import REQUEST_SECONDS, REQUESTS
 from service.problems import problem_of
 from service.replies import dumps
 
+API = "/api/v1"
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
@@ -64,6 +65,8 @@ class Envelope:
             await _respond(sending, error, request_id)
         finally:
             route = getattr(scope.get("route"), "path", "unmatched")
+            if scope["path"].startswith(API) and route != "unmatched" and not route.startswith(API):
+                route = API + route  # the route of an included router knows only its own part
             REQUESTS.labels(scope["method"], route, str(status)).inc()
             REQUEST_SECONDS.labels(route).observe(time.perf_counter() - started)
 

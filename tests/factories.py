@@ -20,9 +20,7 @@ def day(number: float) -> datetime:
 
 def stated(fields: Row) -> Row:
     """JSON-ready copy of an item's fields."""
-    return {
-        k: v.isoformat() if isinstance(v, datetime) else str(v) if isinstance(v, UUID) else v for k, v in fields.items()
-    }
+    return {k: v.isoformat() if isinstance(v, datetime) else str(v) if isinstance(v, UUID) else v for k, v in fields.items()}
 
 
 def act_as(connection: psycopg.Connection[Any], agent: UUID | None) -> None:
@@ -65,26 +63,22 @@ class World:
 
     def remember(self, *items: Row) -> list[Row]:
         """Write items in one call; one outcome (ordinal, id, superseded, duplicate) each."""
-        return self.rows(
-            "select * from loci.remember(%(ns)s, %(items)s)", items=Jsonb([stated(item) for item in items])
-        )
+        return self.rows("select * from loci.remember(%(ns)s, %(items)s)", items=Jsonb([stated(item) for item in items]))
 
     def write(self, content: str, **fields: Any) -> Row:
         """Write one memory; its row, with what the write superseded and whether it was a duplicate."""
         outcome = self.remember({"content": content, **fields})[0]
         return {**self.get(outcome["id"]), "superseded": outcome["superseded"], "duplicate": outcome["duplicate"]}
 
-    def get(self, id: UUID) -> Row:  # noqa: A002 (the column's name)
+    def get(self, id: UUID) -> Row:
         """One memory, whatever its version or status."""
         return self.row("select * from loci.get_memories(%(ns)s, %(ids)s)", ids=[id])
 
-    def change(self, id: UUID, **changes: Any) -> Row:  # noqa: A002
+    def change(self, id: UUID, **changes: Any) -> Row:
         """Change what is said about a memory."""
-        return self.row(
-            "select * from loci.update_memory(%(ns)s, %(id)s, %(changes)s)", id=id, changes=Jsonb(stated(changes))
-        )
+        return self.row("select * from loci.update_memory(%(ns)s, %(id)s, %(changes)s)", id=id, changes=Jsonb(stated(changes)))
 
-    def forget(self, id: UUID, forget: bool = True) -> Row:  # noqa: A002
+    def forget(self, id: UUID, forget: bool = True) -> Row:
         """Forget a memory, or restore it."""
         return self.row("select * from loci.forget_memory(%(ns)s, %(id)s, %(forget)s)", id=id, forget=forget)
 

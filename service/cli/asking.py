@@ -30,7 +30,7 @@ def recall(
     from service.recall import Question, make_scope
     from service.schemas import RecallInput
 
-    body = RecallInput(query=query, k=k, as_of=as_of, explain=explain)
+    body = RecallInput.model_validate({"query": query, "k": k, "as_of": as_of})
     question = Question(query=body.query, k=body.k, scope=make_scope({}, body.as_of, None), explain=explain)
     answer = run(lambda session: _ask(session, question, namespace))
     if wants_json(context, as_json):
@@ -86,12 +86,8 @@ def _arms(explanation: dict[str, Any]) -> str:
 def traverse(
     context: typer.Context,
     start: Annotated[list[str], typer.Argument(metavar="START...", help="Names, aliases or ids of entities.")],
-    edge_type: Annotated[
-        list[str] | None, typer.Option("--edge-type", "-t", help="Follow only this type; repeatable.")
-    ] = None,
-    hops: Annotated[
-        int | None, typer.Option("--hops", min=1, max=20, help="How far; default: the namespace's setting.")
-    ] = None,
+    edge_type: Annotated[list[str] | None, typer.Option("--edge-type", "-t", help="Follow only this type; repeatable.")] = None,
+    hops: Annotated[int | None, typer.Option("--hops", min=1, max=20, help="How far; default: the namespace's setting.")] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="How many edges at most.")] = 100,
     min_confidence: Annotated[float | None, typer.Option(min=0, max=1, help="0 shows faded edges too.")] = None,
     as_of: AsOf = None,

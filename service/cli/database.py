@@ -65,9 +65,7 @@ def _upgrade(url: str, password: str | None) -> None:
     try:
         upgrade(url, app_password=password)
     except ArgumentError:
-        raise Failure(
-            "LOCI_MIGRATION_URL is not a connection URL", "It looks like postgresql://user@host/database."
-        ) from None
+        raise Failure("LOCI_MIGRATION_URL is not a connection URL", "It looks like postgresql://user@host/database.") from None
     except (DBAPIError, psycopg.Error) as error:
         raise _reworded(getattr(error, "orig", None) or error) from None
 
@@ -82,9 +80,7 @@ def _reworded(error: BaseException) -> Failure:
             "It must be a superuser, or own the database, have CREATEROLE and find the extension vector installed.",
         )
     if isinstance(error, (pg.FeatureNotSupported, pg.UndefinedFile)) and "vector" in line:
-        return Failure(
-            "this PostgreSQL server has no pgvector", "Install the package for it, such as postgresql-17-pgvector."
-        )
+        return Failure("this PostgreSQL server has no pgvector", "Install the package for it, such as postgresql-17-pgvector.")
     if isinstance(error, pg.LockNotAvailable):
         return Failure("tables are locked by others; nothing was changed", "Try again when no import runs.")
     if isinstance(error, pg.OperationalError) and error.sqlstate is None:

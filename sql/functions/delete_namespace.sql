@@ -5,6 +5,8 @@ as $$
 declare
     v_ns integer := loci.authorize(p_namespace, 'admin');
 begin
+    -- Evidence first: a foreign key of rows written in this same transaction is checked again when its edge goes.
+    delete from loci_data.edge_observations where namespace_id = v_ns;
     delete from loci_data.namespaces where id = v_ns;
 end $$;
 comment on function loci.delete_namespace(text) is 'Delete a namespace and everything in it. Admin. Errors: 42501, P0002.';

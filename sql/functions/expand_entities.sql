@@ -5,7 +5,7 @@
 -- in chunks of entities, and of at most v_room rows, so that the steps between two looks at the clock are small.
 -- via: ordinal of the edge that led to from_id; null at a start. confidence: the effective one at p_as_of, from the edge itself,
 -- or, before its last observation, from the evidence (observation_at). An edge whose target is a literal ends a branch.
--- Cost: about 3 µs an edge read. Called by traverse and search_graph; internal.
+-- Cost: about 5 µs an edge. Called by traverse and search_graph; internal.
 create or replace function loci.expand_entities(
     p_namespace_id integer, p_ids uuid[], p_edge_types text[], p_direction text, p_max_hops integer, p_limit integer,
     p_min_confidence double precision, p_min_strength double precision, p_as_of timestamptz)

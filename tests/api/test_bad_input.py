@@ -308,9 +308,7 @@ def test_a_write_to_an_unknown_namespace_is_not_found(api: Api) -> None:
     problem(response, 404, "not-found")
 
 
-@pytest.mark.parametrize(
-    "name", ["a'; drop table loci_data.memories; --", "%00", "../../etc/passwd", "'", '"', "a b", "🙂"]
-)
+@pytest.mark.parametrize("name", ["a'; drop table loci_data.memories; --", "%00", "../../etc/passwd", "'", '"', "a b", "🙂"])
 def test_a_namespace_with_a_name_like_an_attack_is_only_unknown(api: Api, name: str) -> None:
     api.write("x")
     response = api.client.get("/memories", headers={"X-Namespace": name.encode()})  # type: ignore[dict-item]

@@ -46,9 +46,7 @@ def test_an_atomic_batch_names_every_wrong_item_and_writes_none(api: Api) -> Non
 
 
 def test_an_atomic_batch_writes_all(api: Api) -> None:
-    results = ok(api.post("/memories/batch", {"items": [{"content": f"m{n}"} for n in range(50)], "atomic": True}))[
-        "items"
-    ]
+    results = ok(api.post("/memories/batch", {"items": [{"content": f"m{n}"} for n in range(50)], "atomic": True}))["items"]
     assert len({result["id"] for result in results}) == 50
     assert api.size()["memories"] == 50
 
@@ -59,9 +57,7 @@ def test_ten_thousand_items_are_taken(api: Api) -> None:
     assert api.size()["memories"] == 10_000
 
 
-@pytest.mark.parametrize(
-    "content_type", ["application/x-ndjson", "application/jsonl", "application/x-ndjson; charset=utf-8"]
-)
+@pytest.mark.parametrize("content_type", ["application/x-ndjson", "application/jsonl", "application/x-ndjson; charset=utf-8"])
 def test_a_batch_may_come_as_lines(api: Api, content_type: str) -> None:
     response = api.client.post(
         "/memories/batch",
@@ -155,9 +151,7 @@ def test_the_same_key_with_another_request_is_a_conflict(api: Api, path: str, bo
 
 
 def test_another_key_is_another_request(api: Api) -> None:
-    replies = [
-        ok(api.post("/memories", {"content": "x", "layer": 3}, headers={"Idempotency-Key": key}), 201) for key in "ab"
-    ]
+    replies = [ok(api.post("/memories", {"content": "x", "layer": 3}, headers={"Idempotency-Key": key}), 201) for key in "ab"]
     assert replies[0]["id"] != replies[1]["id"]
 
 
@@ -195,7 +189,5 @@ def test_a_body_over_the_limit_is_refused_before_it_is_read(start_service: Any) 
     with service.client() as client:
         problem(client.post("/memories", json={"content": "x" * 3000}), 413, "too-large")
         chunks = (b"x" * 500 for _ in range(10))
-        problem(
-            client.post("/memories", content=chunks, headers={"content-type": "application/json"}), 413, "too-large"
-        )
+        problem(client.post("/memories", content=chunks, headers={"content-type": "application/json"}), 413, "too-large")
         ok(client.post("/memories", json={"content": "x"}), 201)

@@ -160,9 +160,7 @@ def test_vectors_of_an_endpoint_are_stored_and_searched(remote: Api, endpoint: E
         "numbers",
     ],
 )
-def test_a_failed_batch_is_tried_again_until_its_vectors_are_there(
-    remote: Api, endpoint: Endpoint, answer: Reply
-) -> None:
+def test_a_failed_batch_is_tried_again_until_its_vectors_are_there(remote: Api, endpoint: Endpoint, answer: Reply) -> None:
     endpoint.answers = [answer]
     remote.write("apple")
     eventually(lambda: pending(remote) == 0, within=8)
@@ -172,9 +170,7 @@ def test_a_failed_batch_is_tried_again_until_its_vectors_are_there(
 def test_a_reply_of_a_wrong_dimension_stores_nothing_and_the_service_goes_on(remote: Api, endpoint: Endpoint) -> None:
     remote.write("apple")
     eventually(lambda: pending(remote) == 0)
-    endpoint.answers = [
-        lambda texts: (200, {"data": [{"index": n, "embedding": [1.0] * 7} for n, _ in enumerate(texts)]}, {})
-    ] * 20
+    endpoint.answers = [lambda texts: (200, {"data": [{"index": n, "embedding": [1.0] * 7} for n, _ in enumerate(texts)]}, {})] * 20
     remote.write("pear")
     time.sleep(0.5)
     assert remote.found("pear", arms=["lexical"]) == ["pear"]
@@ -182,9 +178,7 @@ def test_a_reply_of_a_wrong_dimension_stores_nothing_and_the_service_goes_on(rem
     eventually(lambda: pending(remote) == 0, within=10)
 
 
-def test_a_question_whose_vector_has_a_wrong_dimension_is_answered_by_the_other_arms(
-    remote: Api, endpoint: Endpoint
-) -> None:
+def test_a_question_whose_vector_has_a_wrong_dimension_is_answered_by_the_other_arms(remote: Api, endpoint: Endpoint) -> None:
     remote.write("apple")
     eventually(lambda: pending(remote) == 0)
     endpoint.answers = [lambda _: (200, {"data": [{"index": 0, "embedding": [1.0] * 7}]}, {})]
@@ -213,13 +207,9 @@ def test_long_texts_are_cut_before_they_are_sent(remote: Api, endpoint: Endpoint
     assert max(len(text) for texts in endpoint.asked for text in texts) == 30_000
 
 
-def test_changing_the_model_embeds_everything_anew(
-    start_service: Callable[..., Any], endpoint: Endpoint, server: Any
-) -> None:
+def test_changing_the_model_embeds_everything_anew(start_service: Callable[..., Any], endpoint: Endpoint, server: Any) -> None:
     database = server.clone("models")
-    first = start_service(
-        database, embedding={"provider": "openai", "endpoint": endpoint.url, "model": "one", "dimensions": 4}
-    )
+    first = start_service(database, embedding={"provider": "openai", "endpoint": endpoint.url, "model": "one", "dimensions": 4})
     with new_api(first) as api:
         api.write("apple")
         eventually(lambda: pending(api) == 0)
@@ -243,9 +233,7 @@ def provider(*answers: Reply, **options: Any) -> tuple[OpenAIProvider, list[http
     def handle(request: httpx.Request) -> httpx.Response:
         requests.append(request)
         status, body, headers = (queue.pop(0) if queue else vectors)(json.loads(request.content)["input"])
-        return httpx.Response(
-            status, headers=headers, content=body if isinstance(body, bytes) else json.dumps(body).encode()
-        )
+        return httpx.Response(status, headers=headers, content=body if isinstance(body, bytes) else json.dumps(body).encode())
 
     settings = EmbeddingSettings(provider="openai", endpoint="http://model/v1", **options)
     return OpenAIProvider(settings, httpx.MockTransport(handle)), requests

@@ -162,7 +162,5 @@ def test_an_idempotency_key_of_one_agent_says_nothing_to_another(api: Api, guard
     replies = []
     for content in ("mine", "yours"):
         with as_holder(guarded, make_key(api, "writer")["key"]) as client:
-            replies.append(
-                ok(client.post("/memories", json={"content": content}, headers={"Idempotency-Key": "k"}), 201)
-            )
+            replies.append(ok(client.post("/memories", json={"content": content}, headers={"Idempotency-Key": "k"}), 201))
     assert [reply["content"] for reply in replies] == ["mine", "yours"]

@@ -38,9 +38,7 @@ def test_the_hierarchy_finds_parent_siblings_and_children_of_a_hit(api: Api, ski
         "has used Erlang",
         "gave a talk on monads",
     }
-    relations = {
-        content: arms["hierarchy"]["path"]["relation"] for content, arms in by_content.items() if "hierarchy" in arms
-    }
+    relations = {content: arms["hierarchy"]["path"]["relation"] for content, arms in by_content.items() if "hierarchy" in arms}
     assert relations == {
         "Functional Programming": "parent",
         "has used Erlang": "sibling",
@@ -48,9 +46,7 @@ def test_the_hierarchy_finds_parent_siblings_and_children_of_a_hit(api: Api, ski
     }
 
 
-def test_technical_skills_are_found_though_only_one_of_them_is_near_the_question(
-    api: Api, skills: dict[str, str]
-) -> None:
+def test_technical_skills_are_found_though_only_one_of_them_is_near_the_question(api: Api, skills: dict[str, str]) -> None:
     eventually(lambda: embedded(api))
     found = api.found("technical skills: what languages is she experienced with?")
     assert found[0] == "experienced with Haskell"
@@ -98,9 +94,7 @@ def test_each_arm_works_alone(api: Api, arm: str) -> None:
 def test_the_explanation_holds_rank_score_and_weight_of_every_arm(api: Api) -> None:
     api.write("Alice lives in Oslo")
     eventually(lambda: embedded(api))
-    (result,) = api.recall("Where does Alice live?", explain=True, weights={"lexical": 2.0, "vector": 1.0}, rrf_k=60)[
-        "results"
-    ]
+    (result,) = api.recall("Where does Alice live?", explain=True, weights={"lexical": 2.0, "vector": 1.0}, rrf_k=60)["results"]
     assert (result["explain"]["fusion"], result["explain"]["rrf_k"]) == ("rrf", 60)
     arms = result["explain"]["arms"]
     assert {"lexical", "vector"} <= set(arms)
@@ -199,9 +193,7 @@ def test_a_hit_lends_score_to_its_neighbours_in_the_session(api: Api) -> None:
     assert api.found("summer", arms=["lexical"])[:2] == ["Where did you go last summer?", "Norway."]
 
 
-@pytest.mark.parametrize(
-    "query", ["?", "the of and", "🙂", "a" * 5000, "' or 1=1 --", "SELECT * FROM loci_data.memories"]
-)
+@pytest.mark.parametrize("query", ["?", "the of and", "🙂", "a" * 5000, "' or 1=1 --", "SELECT * FROM loci_data.memories"])
 def test_any_question_has_an_answer(api: Api, query: str) -> None:
     api.write("Alice lives in Oslo")
     assert isinstance(api.recall(query)["results"], list)

@@ -50,9 +50,7 @@ def test_a_write_says_what_became_of_it(api: Api) -> None:
 def test_times_keep_their_moment_whatever_their_zone_and_are_in_utc_without_one(api: Api, offset: str) -> None:
     written = api.write("x", valid_from=f"2020-06-01T12:00:00{offset}")
     assert written["valid_from"].endswith("Z")
-    assert datetime.fromisoformat(written["valid_from"]) == datetime.fromisoformat(
-        f"2020-06-01T12:00:00{offset or 'Z'}"
-    )
+    assert datetime.fromisoformat(written["valid_from"]) == datetime.fromisoformat(f"2020-06-01T12:00:00{offset or 'Z'}")
 
 
 @pytest.mark.parametrize(
@@ -146,14 +144,10 @@ def test_memories_are_linked(api: Api) -> None:
     assert ok(api.get(f"/memories/{b}/links"))["items"] == [made]
 
 
-@pytest.mark.parametrize(
-    ("target", "status", "slug"), [("itself", 422, "invalid-request"), ("nothing", 404, "not-found")]
-)
+@pytest.mark.parametrize(("target", "status", "slug"), [("itself", 422, "invalid-request"), ("nothing", 404, "not-found")])
 def test_a_link_that_leads_nowhere_is_refused(api: Api, target: str, status: int, slug: str) -> None:
     a = api.write("a")["id"]
-    body = problem(
-        api.post(f"/memories/{a}/links", {"target_id": a if target == "itself" else str(uuid4())}), status, slug
-    )
+    body = problem(api.post(f"/memories/{a}/links", {"target_id": a if target == "itself" else str(uuid4())}), status, slug)
     assert body["errors"][0]["field"] == "target_id"
 
 
@@ -207,9 +201,7 @@ def test_every_list_takes_every_limit_it_allows(api: Api, path: str, limit: int)
 
 @pytest.mark.parametrize("limit", [1, 2, 100])
 def test_pages_of_edges_visit_each_once(api: Api, limit: int) -> None:
-    made = ok(api.post("/edges/batch", {"items": [{"source": "a", "type": "t", "target": f"b{n}"} for n in range(5)]}))[
-        "items"
-    ]
+    made = ok(api.post("/edges/batch", {"items": [{"source": "a", "type": "t", "target": f"b{n}"} for n in range(5)]}))["items"]
     seen, cursor = [], None
     while True:
         page = ok(api.get("/edges", limit=limit, **({"cursor": cursor} if cursor else {})))
@@ -260,9 +252,7 @@ def test_a_namespace_shows_its_settings_and_sizes(api: Api) -> None:
 def test_settings_are_merged_and_null_takes_one_back(api: Api) -> None:
     path = f"/namespaces/{api.namespace}"
     standard = ok(api.get(path))["settings"]
-    changed = ok(
-        api.client.patch(path, json={"description": "mine", "settings": {"rrf_k": 60, "weights": {"graph": 0}}})
-    )
+    changed = ok(api.client.patch(path, json={"description": "mine", "settings": {"rrf_k": 60, "weights": {"graph": 0}}}))
     assert (changed["description"], changed["settings"]["rrf_k"], changed["settings"]["weights"]["graph"]) == (
         "mine",
         60,
@@ -303,9 +293,7 @@ def test_a_deleted_namespace_leaves_no_row_anywhere(api: Api) -> None:
                where c.relnamespace = 'loci_data'::regnamespace and c.relkind in ('r', 'p')"""
         ).fetchall()
         left = [
-            name
-            for (name,) in tables
-            if admin.execute(f"select from {name} where namespace_id = {number[0]} limit 1").fetchone()
+            name for (name,) in tables if admin.execute(f"select from {name} where namespace_id = {number[0]} limit 1").fetchone()
         ]
     assert left == []
     problem(api.get("/memories"), 404, "not-found")
@@ -373,9 +361,7 @@ MATCHES = [
 
 @pytest.mark.parametrize(("text", "found"), MATCHES)
 def test_known_entities_are_found_in_a_text_as_whole_words(api: Api, text: str, found: list[str]) -> None:
-    assert [api.post("/entities", {"name": name}).status_code for name in ("Alice", "Azure DevOps", "C++", "Al")] == [
-        201
-    ] * 4
+    assert [api.post("/entities", {"name": name}).status_code for name in ("Alice", "Azure DevOps", "C++", "Al")] == [201] * 4
     response = api.post("/entities/match", {"text": text})
     if not text:
         problem(response, 422, "invalid-request")
@@ -585,11 +571,7 @@ def routes(api: Api) -> dict[str, Any]:
 
 
 def test_the_document_lists_every_route_with_its_problems(api: Api) -> None:
-    listed = {
-        (path, method): operation
-        for path, operations in routes(api).items()
-        for method, operation in operations.items()
-    }
+    listed = {(path, method): operation for path, operations in routes(api).items() for method, operation in operations.items()}
     of_the_api = {key: operation for key, operation in listed.items() if key[0].startswith("/api/v1")}
     assert len(of_the_api) > 30
     wanting = [

@@ -92,9 +92,7 @@ def test_fifty_upserts_of_one_name_make_one_entity(crowd: Api) -> None:
 def test_one_edge_observed_by_many_is_one_edge_with_all_its_evidence(crowd: Api) -> None:
     replies = at_once(
         50,
-        lambda n: ok(
-            crowd.post("/edges", {"source": "Hera", "type": "rules", "target": "Olympus", "session_id": f"s{n}"}), 201
-        ),
+        lambda n: ok(crowd.post("/edges", {"source": "Hera", "type": "rules", "target": "Olympus", "session_id": f"s{n}"}), 201),
     )
     assert len({reply["id"] for reply in replies}) == 1
     (edge,) = ok(crowd.get("/edges", type="rules"))["items"]
@@ -151,8 +149,7 @@ def test_two_workers_never_claim_the_same(own_database: Database) -> None:
         act_as(first, OPERATOR)
         act_as(second, OPERATOR)
         claims = [
-            {row[0] for row in c.execute("select memory_id from loci.claim_embeddings(20)").fetchall()}
-            for c in (first, second)
+            {row[0] for row in c.execute("select memory_id from loci.claim_embeddings(20)").fetchall()} for c in (first, second)
         ]
     assert [len(claim) for claim in claims] == [20, 20]
     assert claims[0].isdisjoint(claims[1])

@@ -19,9 +19,7 @@ from db.migrate import upgrade
 from tests.databases import ADMIN_URL, VERSION, Database
 from tests.services import Api, eventually, new_api, ok, serve
 
-pytestmark = pytest.mark.skipif(
-    ADMIN_URL is not None, reason="kills the server, so it needs one of its own: the embedded one"
-)
+pytestmark = pytest.mark.skipif(ADMIN_URL is not None, reason="kills the server, so it needs one of its own: the embedded one")
 SIZE = 25
 HALVES = """
 select count(*) from (select from loci_data.memories where namespace_id > 1 group by session_id having count(*) <> %s) s"""
@@ -65,8 +63,7 @@ def test_everything_acknowledged_survives_a_killed_server_and_nothing_is_half_wr
             while not stop.is_set():
                 session = uuid4().hex
                 items = [
-                    {"content": f"{session} {n}", "session_id": session, "entities": [{"name": f"name {n}"}]}
-                    for n in range(SIZE)
+                    {"content": f"{session} {n}", "session_id": session, "entities": [{"name": f"name {n}"}]} for n in range(SIZE)
                 ]
                 response = client.post("/memories/batch", json={"items": items, "atomic": True})
                 statuses.add(response.status_code)
@@ -88,10 +85,7 @@ def test_everything_acknowledged_survives_a_killed_server_and_nothing_is_half_wr
     eventually(lambda: ready(api), within=10)
     with psycopg.connect(api.service.database.admin_url) as admin:
         there = {
-            row[0]
-            for row in admin.execute(
-                "select session_id from loci_data.memories where session_id is not null"
-            ).fetchall()
+            row[0] for row in admin.execute("select session_id from loci_data.memories where session_id is not null").fetchall()
         }
         assert set(acknowledged) <= there
         assert admin.execute(HALVES, [SIZE]).fetchone() == (0,)
@@ -110,9 +104,7 @@ def test_while_the_database_is_down_the_service_says_so_and_then_recovers(mortal
     eventually(lambda: ready(api), within=40)
     assert api.found("Where does Alice live?") == ["Alice lives in Oslo"]
     api.write("the dog chased the cat")
-    eventually(
-        lambda: "the dog chased the cat" in api.found("puppy", arms=["vector"]), within=30
-    )  # the worker is back too
+    eventually(lambda: "the dog chased the cat" in api.found("puppy", arms=["vector"]), within=30)  # the worker is back too
 
 
 def test_connections_that_the_server_closed_are_replaced(start_service: Any) -> None:

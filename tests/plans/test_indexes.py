@@ -28,8 +28,7 @@ def fill(world: World, count: int) -> UUID:
     """Memories in sessions and under a parent, with vectors, names, links and edges; the id of one of them."""
     top = world.write("top")["id"]
     batch = [
-        item
-        | {"content": f"apple word{n % 700} {n}", "session_id": f"s{n % 50}", "valid_from": day(n), "parent_id": top}
+        item | {"content": f"apple word{n % 700} {n}", "session_id": f"s{n % 50}", "valid_from": day(n), "parent_id": top}
         for n, item in enumerate(items(random_vectors(count, 1)))
     ]
     batch[0] |= {
@@ -127,8 +126,6 @@ def test_neighbours_in_a_session_are_read_by_its_index(worlds: dict[str, tuple[W
 
 def test_an_analysts_view_of_one_namespace_reads_no_other(worlds: dict[str, tuple[World, UUID]]) -> None:
     world, _ = worlds["small"]
-    found = scanned(
-        world, "select count(*) from loci_data.memories where namespace_id = %(ns_id)s and session_id = 's1'"
-    )
+    found = scanned(world, "select count(*) from loci_data.memories where namespace_id = %(ns_id)s and session_id = 's1'")
     assert "memories_session" in found["index"]
     assert "memories" not in found["table"]

@@ -38,9 +38,7 @@ def test_a_single_arm_keeps_its_order(ranking: list[int], k: float, weight: floa
 
 
 @given(arms=ARMS, k=K, ranking=st.lists(IDS, unique=True, min_size=2, max_size=10), data=st.data())
-def test_rising_in_an_arm_never_costs_score(
-    arms: list[tuple[list[int], float]], k: float, ranking: list[int], data: Any
-) -> None:
+def test_rising_in_an_arm_never_costs_score(arms: list[tuple[list[int], float]], k: float, ranking: list[int], data: Any) -> None:
     place = data.draw(st.integers(1, len(ranking) - 1))
     raised = [*ranking[: place - 1], ranking[place], ranking[place - 1], *ranking[place + 1 :]]
     before, after = (reciprocal_rank([*arms, (order, 1.0)], k=k) for order in (ranking, raised))
@@ -48,9 +46,7 @@ def test_rising_in_an_arm_never_costs_score(
 
 
 @given(arms=ARMS, k=K, ranking=st.lists(IDS, unique=True, min_size=1, max_size=10))
-def test_being_found_by_one_arm_more_never_costs_score(
-    arms: list[tuple[list[int], float]], k: float, ranking: list[int]
-) -> None:
+def test_being_found_by_one_arm_more_never_costs_score(arms: list[tuple[list[int], float]], k: float, ranking: list[int]) -> None:
     before, after = reciprocal_rank(arms, k=k), reciprocal_rank([*arms, (ranking, 1.0)], k=k)
     assert all(after[key] >= score for key, score in before.items())
 

@@ -95,11 +95,7 @@ def test_history_replays_to_what_is_visible(connection: psycopg.Connection[Any],
         )
         versions = [version for lineage in {write.lineage for write in flat} for version in world.history(lineage)]
         replayed = [
-            {
-                v["content"]
-                for v in versions
-                if v["valid_from"] <= day(m) and (v["valid_to"] is None or v["valid_to"] > day(m))
-            }
+            {v["content"] for v in versions if v["valid_from"] <= day(m) and (v["valid_to"] is None or v["valid_to"] > day(m))}
             for m in MOMENTS
         ]
         assert [set(world.visible(as_of=day(moment))) for moment in MOMENTS] == replayed

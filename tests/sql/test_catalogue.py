@@ -31,9 +31,7 @@ def test_every_object_has_a_comment(connection: psycopg.Connection[Any], kind: s
 
 
 def test_every_function_file_is_in_the_catalogue_and_the_reverse(connection: psycopg.Connection[Any]) -> None:
-    assert (
-        names(connection, "select distinct proname from pg_proc where pronamespace = 'loci'::regnamespace") == FUNCTIONS
-    )
+    assert names(connection, "select distinct proname from pg_proc where pronamespace = 'loci'::regnamespace") == FUNCTIONS
 
 
 def test_every_view_file_is_in_the_catalogue_and_the_reverse(connection: psycopg.Connection[Any]) -> None:

@@ -29,9 +29,7 @@ def analyst(own_database: Database) -> Iterator[psycopg.Connection[Any]]:
 
 
 @pytest.mark.parametrize("query", QUERIES, ids=[query.split("\n")[0][:60] for query in QUERIES])
-def test_a_query_of_the_cookbook_runs_and_finds_something_in_the_demo(
-    analyst: psycopg.Connection[Any], query: str
-) -> None:
+def test_a_query_of_the_cookbook_runs_and_finds_something_in_the_demo(analyst: psycopg.Connection[Any], query: str) -> None:
     assert analyst.execute(cast("LiteralString", query)).fetchall()
 
 

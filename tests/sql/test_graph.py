@@ -13,14 +13,10 @@ from tests.factories import World, day, stated
 
 
 def observe(world: World, *edges: dict[str, Any]) -> list[dict[str, Any]]:
-    return world.rows(
-        "select * from loci.observe_edges(%(ns)s, %(edges)s)", edges=Jsonb([stated(edge) for edge in edges])
-    )
+    return world.rows("select * from loci.observe_edges(%(ns)s, %(edges)s)", edges=Jsonb([stated(edge) for edge in edges]))
 
 
-def walk(
-    world: World, start: str, as_of: datetime | None = None, hops: int = 2, limit: int = 100
-) -> list[dict[str, Any]]:
+def walk(world: World, start: str, as_of: datetime | None = None, hops: int = 2, limit: int = 100) -> list[dict[str, Any]]:
     return world.rows(
         "select * from loci.traverse(%(ns)s, array[%(start)s], null, 'both', %(hops)s, %(limit)s, null, 0, %(as_of)s, true)",
         start=start,
@@ -65,9 +61,7 @@ def test_a_walk_in_the_past_or_future_sees_what_was_alive_then(world: World, mom
 
 
 def test_confidence_at_a_past_moment_rests_on_what_was_observed_until_then(world: World) -> None:
-    observe(
-        world, {"source": "a", "type": "t", "target": "b", "observed_at": day(0), "session_id": "s1", "confidence": 0.5}
-    )
+    observe(world, {"source": "a", "type": "t", "target": "b", "observed_at": day(0), "session_id": "s1", "confidence": 0.5})
     observe(world, {"source": "a", "type": "t", "target": "b", "observed_at": day(100), "session_id": "s2"})
     assert walk(world, "a", day(10))[0]["confidence"] == pytest.approx(0.5 * math.exp(-0.1))
     assert walk(world, "a", day(100))[0]["confidence"] == pytest.approx(1.0)
@@ -98,12 +92,8 @@ def test_an_edge_that_the_same_memory_shows_again_is_not_counted_again(world: Wo
 
 
 def test_an_alias_leads_to_its_entity(world: World) -> None:
-    world.rows(
-        "select * from loci.upsert_entities(%(ns)s, %(e)s)", e=Jsonb([{"name": "Azure DevOps", "aliases": ["ADO"]}])
-    )
-    (again,) = world.rows(
-        "select * from loci.upsert_entities(%(ns)s, %(e)s)", e=Jsonb([{"name": "ado", "type": "tool"}])
-    )
+    world.rows("select * from loci.upsert_entities(%(ns)s, %(e)s)", e=Jsonb([{"name": "Azure DevOps", "aliases": ["ADO"]}]))
+    (again,) = world.rows("select * from loci.upsert_entities(%(ns)s, %(e)s)", e=Jsonb([{"name": "ado", "type": "tool"}]))
     assert (again["name"], again["created"]) == ("Azure DevOps", False)
 
 

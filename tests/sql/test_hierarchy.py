@@ -25,7 +25,7 @@ with recursive node as (
 select ancestor_id, descendant_id, depth from step order by 1, 2"""
 
 
-def under(world: World, id: UUID, **fields: Any) -> list[tuple[int, str]]:  # noqa: A002
+def under(world: World, id: UUID, **fields: Any) -> list[tuple[int, str]]:
     rows = world.rows(
         "select depth, (memory).content from loci.subtree(%(ns)s, %(id)s, 100, %(as_of)s)",
         id=id,
@@ -34,7 +34,7 @@ def under(world: World, id: UUID, **fields: Any) -> list[tuple[int, str]]:  # no
     return [(row["depth"], row["content"]) for row in rows]
 
 
-def above(world: World, id: UUID) -> list[tuple[int, str]]:  # noqa: A002
+def above(world: World, id: UUID) -> list[tuple[int, str]]:
     rows = world.rows("select depth, (memory).content from loci.ancestors(%(ns)s, %(id)s)", id=id)
     return [(row["depth"], row["content"]) for row in rows]
 
@@ -150,12 +150,7 @@ def test_a_deleted_memory_leaves_no_path_behind(owned: World, name: str) -> None
     owned.connection.execute("reset session authorization")
     owned.connection.execute("delete from loci_data.memories where id = %s", [ids[name]])
     assert owned.rows(CLOSURE) == owned.rows(RECURSION)
-    assert (
-        owned.value(
-            "select count(*) from loci_data.lineages where namespace_id = %(ns_id)s and id = %(id)s", id=ids[name]
-        )
-        == 0
-    )
+    assert owned.value("select count(*) from loci_data.lineages where namespace_id = %(ns_id)s and id = %(id)s", id=ids[name]) == 0
 
 
 def test_the_subtree_filter_takes_the_node_and_everything_under_it(world: World, tree: dict[str, UUID]) -> None:
@@ -165,7 +160,7 @@ def test_the_subtree_filter_takes_the_node_and_everything_under_it(world: World,
 # Links
 
 
-def link(world: World, source: UUID, target: UUID, type: str = "supports", strength: float = 0.5) -> dict[str, Any]:  # noqa: A002
+def link(world: World, source: UUID, target: UUID, type: str = "supports", strength: float = 0.5) -> dict[str, Any]:
     return world.row(
         "select * from loci.link_memories(%(ns)s, %(s)s, %(t)s, %(type)s, %(strength)s)",
         s=source,
@@ -175,7 +170,7 @@ def link(world: World, source: UUID, target: UUID, type: str = "supports", stren
     )
 
 
-def links(world: World, id: UUID) -> list[dict[str, Any]]:  # noqa: A002
+def links(world: World, id: UUID) -> list[dict[str, Any]]:
     return world.rows("select * from loci.list_links(%(ns)s, %(id)s)", id=id)
 
 
@@ -207,7 +202,7 @@ def test_a_link_survives_new_versions_of_its_ends(world: World) -> None:
 
 
 @pytest.mark.parametrize(("strength", "type"), [(1.1, "t"), (-0.1, "t"), (0.5, ""), (0.5, "t" * 129)])
-def test_a_wrong_link_is_refused(world: World, strength: float, type: str) -> None:  # noqa: A002
+def test_a_wrong_link_is_refused(world: World, strength: float, type: str) -> None:
     a, b = world.write("a")["id"], world.write("b")["id"]
     with pytest.raises(errors.CheckViolation):
         link(world, a, b, type, strength)

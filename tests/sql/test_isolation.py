@@ -47,16 +47,12 @@ class Secret:
         world.write("zanzibar later", lineage="zanzibar")
         world.rows("select * from loci.link_memories(%(ns)s, %(a)s, %(b)s, 'zanzibar')", a=self.memory, b=child)
         world.rows("select * from loci.create_key(%(ns)s, 'reader', 'zanzibar', %(id)s, sha256('k'))", id=uuid4())
-        self.entity = world.value(
-            "select id from loci_data.entities where namespace_id = %(ns_id)s and name = 'Xylophone'"
-        )
+        self.entity = world.value("select id from loci_data.entities where namespace_id = %(ns_id)s and name = 'Xylophone'")
         self.edge = world.value("select id from loci_data.edges where namespace_id = %(ns_id)s")
 
     def argument(self, name: str, kind: str) -> Any:
         """What to pass for an argument so that the call would find something."""
-        id_ = {"p_edge_id": self.edge, "p_entity_id": self.entity, "p_agent": uuid4(), "p_caller": None}.get(
-            name, self.memory
-        )
+        id_ = {"p_edge_id": self.edge, "p_entity_id": self.entity, "p_agent": uuid4(), "p_caller": None}.get(name, self.memory)
         named: dict[str, Any] = {
             "p_namespace": self.world.name if kind == "text" else self.world.id,
             "p_namespace_id": self.world.id,
@@ -124,9 +120,7 @@ def visits(own_database: Database, secret: Secret) -> Iterator[dict[str, psycopg
 
 @pytest.mark.parametrize("visitor", VISITORS)
 @pytest.mark.parametrize("table", [*RELATIONS, *PARTITIONS])
-def test_a_stranger_reads_no_row_of_any_table(
-    visits: dict[str, psycopg.Connection[Any]], visitor: str, table: str
-) -> None:
+def test_a_stranger_reads_no_row_of_any_table(visits: dict[str, psycopg.Connection[Any]], visitor: str, table: str) -> None:
     if table in OPEN_TABLES:
         pytest.skip("holds no tenant's data")
     try:
@@ -150,9 +144,7 @@ def overloads(connection: psycopg.Connection[Any], function: str) -> list[tuple[
     return [(list(names), list(types)) for names, types in rows]
 
 
-def call(
-    connection: psycopg.Connection[Any], secret: Secret, function: str, names: list[str], types: list[str]
-) -> str | None:
+def call(connection: psycopg.Connection[Any], secret: Secret, function: str, names: list[str], types: list[str]) -> str | None:
     """The text of what a call returns; None if it was refused for lack of privilege. Other errors count as their message."""
     arguments = sql.SQL(", ").join(sql.SQL("%s::{}").format(sql.SQL(kind)) for kind in types)  # type: ignore[arg-type]
     values = [secret.argument(name, kind) for name, kind in zip(names, types, strict=True)]
@@ -171,9 +163,7 @@ def call(
 
 
 @pytest.mark.parametrize("visitor", VISITORS)
-@pytest.mark.parametrize(
-    "function", [name for name in FUNCTIONS if name != "enter"]
-)  # it authenticates; see the tests of keys
+@pytest.mark.parametrize("function", [name for name in FUNCTIONS if name != "enter"])  # it authenticates; see the tests of keys
 def test_a_stranger_gets_nothing_from_any_function(
     visits: dict[str, psycopg.Connection[Any]], secret: Secret, visitor: str, function: str
 ) -> None:
@@ -196,8 +186,7 @@ def test_the_calls_of_the_walk_would_have_found_something(secret: Secret) -> Non
         "list_keys",
     ]
     answers = {
-        name: call(secret.world.connection, secret, name, *overloads(secret.world.connection, name)[0]) or ""
-        for name in readers
+        name: call(secret.world.connection, secret, name, *overloads(secret.world.connection, name)[0]) or "" for name in readers
     }
     assert [name for name, answer in answers.items() if len(answer) < 10] == []
 
@@ -253,9 +242,7 @@ def test_no_role_of_loci_bypasses_row_level_security(connection: psycopg.Connect
 
 
 @pytest.mark.parametrize("role", ["loci_app", "loci_analyst"])
-@pytest.mark.parametrize(
-    ("setting", "value"), [("jit", "off"), ("hnsw.ef_search", "128"), ("hnsw.iterative_scan", "strict_order")]
-)
+@pytest.mark.parametrize(("setting", "value"), [("jit", "off"), ("hnsw.ef_search", "128"), ("hnsw.iterative_scan", "strict_order")])
 def test_settings_that_plans_rest_on_hang_on_the_roles(
     connection: psycopg.Connection[Any], role: str, setting: str, value: str
 ) -> None:
@@ -269,9 +256,7 @@ def test_settings_that_plans_rest_on_hang_on_the_roles(
 
 
 @pytest.mark.anyio
-async def test_a_pooled_connection_does_not_keep_the_agent_of_the_request_before(
-    own_database: Database, secret: Secret
-) -> None:
+async def test_a_pooled_connection_does_not_keep_the_agent_of_the_request_before(own_database: Database, secret: Secret) -> None:
     pool = make_pool(own_database.app_url, size=1)
     await pool.open(wait=True)
     async with transaction(pool, key_hash=OPERATOR, namespace=secret.world.name, role="reader") as tx:

@@ -68,9 +68,7 @@ def corpus(connection: psycopg.Connection[Any]) -> tuple[World, dict[UUID, list[
     return world, {row["id"]: words for row, words in zip(outcomes, texts, strict=True)}
 
 
-@pytest.mark.parametrize(
-    "query", [["word0"], ["word39"], ["word1", "word20"], ["word3", "word3", "word30", "absent"], WORDS]
-)
+@pytest.mark.parametrize("query", [["word0"], ["word39"], ["word1", "word20"], ["word3", "word3", "word30", "absent"], WORDS])
 def test_the_score_is_bm25_by_its_definition(corpus: tuple[World, dict[UUID, list[str]]], query: list[str]) -> None:
     world, documents = corpus
     expected = bm25(documents, query)
@@ -89,10 +87,7 @@ def test_a_limit_returns_the_best_of_the_full_ranking(corpus: tuple[World, dict[
 @pytest.mark.parametrize("share", [1, 3, 50])
 def test_a_filter_never_returns_fewer_rows_than_exist(world: World, share: int) -> None:
     world.remember(
-        *(
-            {"content": f"apple {'pear ' * (n % 5)}{n}", "category": "rare" if n % share == 0 else "common"}
-            for n in range(150)
-        )
+        *({"content": f"apple {'pear ' * (n % 5)}{n}", "category": "rare" if n % share == 0 else "common"} for n in range(150))
     )
     expected = [n for n in range(150) if n % share == 0]
     assert len(search(world, "apple", 10, category="rare")) == min(10, len(expected))
@@ -203,16 +198,12 @@ def test_a_question_without_known_words_finds_nothing(world: World, question: st
 
 @pytest.mark.parametrize("query", ["timezone", "preferences", "home", "Bob", "March"])
 def test_category_tags_source_and_stated_date_are_searched_too(world: World, query: str) -> None:
-    world.write(
-        "x", category="user-preferences/timezone", tags=["home"], source="Bob", valid_from="2020-03-04T00:00:00Z"
-    )
+    world.write("x", category="user-preferences/timezone", tags=["home"], source="Bob", valid_from="2020-03-04T00:00:00Z")
     assert len(search(world, query)) == 1
 
 
 @pytest.mark.parametrize(("language", "found"), [("english", 1), ("simple", 0), ("german", 0)])
-def test_the_language_of_the_namespace_cuts_words(
-    connection: psycopg.Connection[Any], language: str, found: int
-) -> None:
+def test_the_language_of_the_namespace_cuts_words(connection: psycopg.Connection[Any], language: str, found: int) -> None:
     world = new_world(connection, language)
     world.write("Alice was running")
     assert len(search(world, "run")) == found
@@ -223,10 +214,7 @@ def test_the_language_of_the_namespace_cuts_words(
 
 def test_postings_after_any_changes_are_those_of_a_rebuild(world: World) -> None:
     dice = random.Random(3)
-    ids = [
-        row["id"]
-        for row in world.remember(*({"content": f"{' '.join(dice.choices(WORDS, k=9))} {n}"} for n in range(40)))
-    ]
+    ids = [row["id"] for row in world.remember(*({"content": f"{' '.join(dice.choices(WORDS, k=9))} {n}"} for n in range(40)))]
     for id in dice.choices(ids, k=60):  # noqa: A001
         world.change(id, tags=dice.choices(WORDS, k=2), category=dice.choice(["general", "a/b", "word1-word2/word3"]))
     assert world.rows(POSTED) == world.rows(REBUILT)

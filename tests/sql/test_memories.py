@@ -133,9 +133,7 @@ def test_a_version_older_than_all_others_ends_where_the_next_begins(chain: World
 
 
 @pytest.mark.parametrize(("moment", "seen"), [(9, []), (10, ["B"]), (29, ["B"]), (30, ["C"])])
-def test_a_correction_at_the_same_moment_leaves_the_wrong_version_valid_never(
-    chain: World, moment: int, seen: list[str]
-) -> None:
+def test_a_correction_at_the_same_moment_leaves_the_wrong_version_valid_never(chain: World, moment: int, seen: list[str]) -> None:
     written = chain.write("B", lineage="l", valid_from=day(10))
     wrong = chain.get(written["superseded"])
     assert (wrong["content"], wrong["valid_from"], wrong["valid_to"]) == ("A", day(10), day(10))
@@ -192,15 +190,11 @@ def test_a_batch_with_one_lineage_writes_its_versions_in_order(world: World) -> 
 @pytest.mark.parametrize("field", ["category", "tags", "layer", "parent_id", "importance"])
 def test_a_new_version_inherits_what_it_does_not_state(world: World, field: str) -> None:
     top = world.write("top")
-    old = world.write(
-        "Oslo", lineage="city", category="people/alice", tags=["home"], layer=1, parent_id=top["id"], importance=0.9
-    )
+    old = world.write("Oslo", lineage="city", category="people/alice", tags=["home"], layer=1, parent_id=top["id"], importance=0.9)
     assert world.write("Paris", lineage="city")[field] == old[field]
 
 
-@pytest.mark.parametrize(
-    ("field", "value"), [("category", "travel"), ("tags", ["trip"]), ("layer", 0), ("importance", 0.1)]
-)
+@pytest.mark.parametrize(("field", "value"), [("category", "travel"), ("tags", ["trip"]), ("layer", 0), ("importance", 0.1)])
 def test_a_new_version_keeps_what_it_states(world: World, field: str, value: Any) -> None:
     world.write("Oslo", lineage="city", category="people/alice", tags=["home"], layer=1, importance=0.9)
     assert world.write("Paris", lineage="city", **{field: value})[field] == value
@@ -310,9 +304,7 @@ def test_two_versions_are_never_valid_at_once_whatever_the_writer_does(world: Wo
     ],
     ids=str,
 )
-def test_a_wrong_item_is_refused_and_leaves_nothing(
-    world: World, fields: dict[str, Any], error: type[psycopg.Error]
-) -> None:
+def test_a_wrong_item_is_refused_and_leaves_nothing(world: World, fields: dict[str, Any], error: type[psycopg.Error]) -> None:
     with pytest.raises(error), world.connection.transaction():
         world.remember({"content": "good"}, {"content": "x", **fields})
     assert world.visible() == []

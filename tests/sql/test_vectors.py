@@ -29,10 +29,7 @@ def random_vectors(count: int, seed: int) -> Vectors:
 
 
 def items(vectors: Vectors, **fields: Any) -> list[dict[str, Any]]:
-    return [
-        {"content": f"m{n}", "layer": 3, "embedding": [float(x) for x in vector], **fields}
-        for n, vector in enumerate(vectors)
-    ]
+    return [{"content": f"m{n}", "layer": 3, "embedding": [float(x) for x in vector], **fields} for n, vector in enumerate(vectors)]
 
 
 def similar(world: World, vector: Any, limit: int | None = None, **filters: Any) -> list[tuple[UUID, float]]:
@@ -124,10 +121,7 @@ def test_a_refused_text_keeps_its_reason_and_is_not_claimed_again(model: World) 
         id=written["id"],
         model=model_id,
     )
-    assert (
-        model.value("select error from loci_data.embedding_queue where memory_id = %(id)s", id=written["id"])
-        == "too rude"
-    )
+    assert model.value("select error from loci_data.embedding_queue where memory_id = %(id)s", id=written["id"]) == "too rude"
     assert written["id"] not in [row["memory_id"] for row in model.rows("select * from loci.claim_embeddings(1000)")]
 
 
@@ -187,9 +181,7 @@ def test_the_embedded_text_says_who_when_and_what_came_before(model: World, fiel
 @pytest.mark.parametrize("share", [2, 40, 400])
 def test_a_filter_in_a_small_namespace_returns_all_there_is(model: World, share: int) -> None:
     vectors = random_vectors(400, 6)
-    model.remember(
-        *(item | {"category": "rare" if n % share == 0 else "common"} for n, item in enumerate(items(vectors)))
-    )
+    model.remember(*(item | {"category": "rare" if n % share == 0 else "common"} for n, item in enumerate(items(vectors))))
     assert len(similar(model, vectors[3], 500, category="rare")) == 400 // share
 
 
@@ -249,9 +241,7 @@ def test_results_of_a_filter_in_a_large_namespace_are_the_nearest_of_those_that_
     world, vectors, ids = large
     query = random_vectors(1, 10)[0]
     passing = list(range(0, LARGE, 500))
-    expected = [
-        ids[n] for n in sorted(passing, key=lambda n: -float(vectors[n].astype(np.float16).astype(np.float64) @ query))
-    ]
+    expected = [ids[n] for n in sorted(passing, key=lambda n: -float(vectors[n].astype(np.float16).astype(np.float64) @ query))]
     found = [id for id, _ in similar(world, query, 12, category="rare")]  # noqa: A001
     assert set(found) == set(expected)
     assert found[:3] == expected[:3]
