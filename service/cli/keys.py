@@ -1,7 +1,7 @@
 """`loci key`: API keys, shown once when they are made."""
 
 from datetime import datetime
-from enum import Enum
+from enum import StrEnum
 from typing import Annotated
 from uuid import UUID
 
@@ -15,7 +15,7 @@ app = typer.Typer(cls=Commands, no_args_is_help=True, help="Make, list and revok
 MOST = 1000
 
 
-class Role(str, Enum):
+class Role(StrEnum):
     """What a key may do in its namespace."""
 
     reader = "reader"

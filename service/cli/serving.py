@@ -134,7 +134,7 @@ def banner(settings: "Settings", *, demo: bool) -> str:
             f'  {post} {api}/recall -d \'{{"query": "technical skills", "k": 3}}\'',
             f'  {post} {api}/graph/traverse -d \'{{"start": ["Alice"]}}\'',
             f"  curl -s{key} {api}/memories/alice-location/history",
-            f"  curl -s{key} '{api}/memories?as_of=2024-02-01T00:00:00Z&session_id=demo-planning'",
+            f"  curl -s{key} '{api}/memories?as_of=2024-02-01T10:05:00Z&session_id=demo-planning'",
         ]
     lines += [
         f'  {post} {api}/memories -d \'{{"content": "I prefer tea in the morning", "lineage": "morning-drink"}}\'',

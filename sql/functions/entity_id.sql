@@ -1,14 +1,16 @@
 -- Which entity is meant by an id, a name or an alias? The name wins over an alias, the most mentioned over the others.
--- Two primary key look-ups. Internal.
+-- Probes of primary keys, whatever the planner believes. Internal.
 create or replace function loci.entity_id(p_namespace_id integer, p_ref text) returns uuid
 language sql stable parallel safe
 as $$
     select coalesce(
         (select e.id from loci_data.entities e where e.namespace_id = p_namespace_id
          and e.id = case when p_ref ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then p_ref::uuid end),
-        (select n.entity_id from loci_data.entity_names n
-         join loci_data.entities e on e.namespace_id = p_namespace_id and e.id = n.entity_id
+        (select n.entity_id
+         from loci_data.entity_names n
+         cross join lateral (select e.mentions from loci_data.entities e
+                             where e.namespace_id = p_namespace_id and e.id = n.entity_id limit 1) e
          where n.namespace_id = p_namespace_id and n.canonical_name = loci.canonical_name(p_ref)
-         order by n.is_alias, e.mentions desc, e.id limit 1))
+         order by n.is_alias, e.mentions desc, n.entity_id limit 1))
 $$;
 comment on function loci.entity_id(integer, text) is 'Id of the entity with this id, name or alias; null if there is none. Internal.';

@@ -13,7 +13,8 @@ begin
     if v_model.active and v_model.dimensions = p_dimensions then
         return v_model.id;
     end if;
-    lock table loci_data.embedding_models in exclusive mode;
+    -- Writers wait here: one that began before the model was active would leave its memories out of the queue for good.
+    lock table loci_data.memories, loci_data.embedding_models in share row exclusive mode;
     select * into v_model from loci_data.embedding_models where name = p_name;
     if v_model.id is null then
         insert into loci_data.embedding_models (name, dimensions) values (p_name, p_dimensions) returning * into v_model;

@@ -36,7 +36,8 @@ begin
     ), weighed as materialized (
         select r.id, e.name, e.type, r.hop, r.ordinal, r.worth / 2 ^ r.hop * ln(1 + v_documents / greatest(e.mentions, 1)) as weight
         from reached r
-        join loci_data.entities e on e.namespace_id = p_namespace_id and e.id = r.id and e.id = any(array(select a.id from reached a))
+        cross join lateral (select o.name, o.type, o.mentions from loci_data.entities o
+                            where o.namespace_id = p_namespace_id and o.id = r.id limit 1) e
         where e.mentions <= 1000 or e.mentions <= v_documents / 10
         order by weight desc, r.id limit 200
     ), pair as (
@@ -54,8 +55,10 @@ begin
         from pair p join weighed w on w.id = p.id group by p.memory_id
         order by score desc, p.memory_id limit p_limit
     ), named as materialized (
-        select e.id, e.name from loci_data.entities e
-        where e.namespace_id = p_namespace_id and e.id = any(v_start || array(select f.far_id from found f where f.far_id is not null))
+        select i.id, e.name
+        from (select unnest(v_start) as id union select f.far_id from found f where f.far_id is not null) i
+        cross join lateral (
+            select o.name from loci_data.entities o where o.namespace_id = p_namespace_id and o.id = i.id limit 1) e
     ), walked as (
         select f.ordinal, array[s.name, f.type, t.name] as path
         from found f join named s on s.id = f.from_id join named t on t.id = f.far_id where f.via is null

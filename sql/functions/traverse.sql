@@ -39,10 +39,11 @@ begin
         select e.* from loci.expand_entities(
             v_namespace_id, v_start, p_edge_types, p_direction, v_max_hops, p_limit, p_min_confidence,
             coalesce(p_min_strength, 0), coalesce(p_as_of, clock_timestamp())) e
-    ), named as materialized (
-        select e.id, e.name from loci_data.entities e
-        where e.namespace_id = v_namespace_id
-          and e.id = any(v_start || array(select f.far_id from found f where f.far_id is not null))
+    ), named as materialized (  -- one index probe a name, whatever the planner believes
+        select i.id, e.name
+        from (select unnest(v_start) as id union select f.far_id from found f where f.far_id is not null) i
+        cross join lateral (
+            select o.name from loci_data.entities o where o.namespace_id = v_namespace_id and o.id = i.id limit 1) e
     ), walked as (
         select f.ordinal, array[s.name, f.type, coalesce(t.name, f.literal)] as path
         from found f join named s on s.id = f.from_id left join named t on t.id = f.far_id where p_paths and f.via is null

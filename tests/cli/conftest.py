@@ -1,0 +1,85 @@
+"""Running `loci` over a database of its own: inside this process, or as a process where signals and start-up matter."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import psycopg
+import pytest
+from psycopg.rows import dict_row
+from typer.testing import CliRunner, Result
+
+from service.cli import app
+from service.settings import get_settings
+from tests.databases import Database
+
+OPERATOR = "00000000-0000-0000-0000-000000000000"
+
+
+@dataclass(frozen=True)
+class Loci:
+    """The command line over one database."""
+
+    database: Database
+
+    def __call__(self, *arguments: str, input: str | None = None) -> Result:
+        """Run a command in this process."""
+        return CliRunner().invoke(app, list(arguments), input=input, prog_name="loci")
+
+    def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+        """Start a command as a process."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "service.cli", *arguments],
+            env={**os.environ, "DATABASE_URL": self.database.app_url, **environment},
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+
+    def rows(self, statement: str, *parameters: object) -> list[dict]:
+        """Ask the database as the operator."""
+        with psycopg.connect(self.database.admin_url, row_factory=dict_row) as connection:
+            connection.execute("select set_config('loci.agent', %s, true)", [OPERATOR])
+            return connection.execute(statement, parameters).fetchall()
+
+    def count(self, table: str) -> int:
+        """Rows of a table."""
+        statements = {
+            "memories": "select count(*) as n from loci_data.memories",
+            "entities": "select count(*) as n from loci_data.entities",
+            "edges": "select count(*) as n from loci_data.edges",
+        }
+        return self.rows(statements[table])[0]["n"]
+
+
+@pytest.fixture
+def loci(own_database: Database, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loci]:
+    """The command line over this module's database."""
+    monkeypatch.setenv("DATABASE_URL", own_database.app_url)
+    monkeypatch.delenv("LOCI_DATABASE_URL", raising=False)
+    get_settings.cache_clear()
+    yield Loci(own_database)
+    get_settings.cache_clear()
+
+
+@pytest.fixture
+def namespace(loci: Loci, request: pytest.FixtureRequest) -> str:
+    """A namespace of the test's own."""
+    name = f"t{abs(hash(request.node.nodeid)):x}"[:30]
+    assert loci("namespace", "create", name).exit_code == 0
+    return name
+
+
+@pytest.fixture
+def ended() -> Iterator[Callable[[subprocess.Popen[str]], tuple[int, str, str]]]:
+    """Wait for a process to end: its exit code, stdout and stderr."""
+
+    def wait(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+        try:
+            out, err = process.communicate(timeout=30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+        return process.returncode, out, err
+
+    return wait

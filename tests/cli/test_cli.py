@@ -1,0 +1,231 @@
+"""What the commands promise to people and scripts."""
+
+import json
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from service.cli.demo import read_demo
+from tests.cli.conftest import Loci
+
+BAD_LINES = [
+    '{"content": "first"}',
+    '{"content": "too sure", "confidence": 3}',
+    "not json",
+    '{"kind": "entty", "name": "x"}',
+    '{"kind": "entity", "name": "Zoe", "type": "person"}',
+    '{"kind": "edge", "source": "Zoe", "type": "knows", "target": "Yan", "confidence": 0.5}',
+    '{"content": "orphan", "parent_id": "00000000-0000-4000-8000-00000000abcd"}',
+    "",
+    '{"content": "last"}',
+]
+
+
+@pytest.fixture
+def bad_file(tmp_path: Path) -> str:
+    path = tmp_path / "lines.jsonl"
+    path.write_text("\n".join(BAD_LINES))
+    return str(path)
+
+
+def contents(loci: Loci, namespace: str) -> list[str]:
+    rows = loci.rows(
+        """select m.content from loci_data.memories m join loci_data.namespaces n on n.id = m.namespace_id
+           where n.name = %s order by m.content""",
+        namespace,
+    )
+    return [row["content"] for row in rows]
+
+
+def test_import_reports_bad_lines_with_number_and_reason_and_the_rest_goes_in(loci: Loci, namespace: str, bad_file: str):
+    result = loci("import", bad_file, "--namespace", namespace)
+    assert result.exit_code == 1
+    assert "line 2: confidence: " in result.stderr
+    assert "line 3: is not JSON" in result.stderr
+    assert "line 4: kind: must be memory, entity or edge, not 'entty'. Did you mean entity?" in result.stderr
+    assert "line 7: parent_id must be the id of a memory in this namespace" in result.stderr
+    assert "error: 4 of 9 lines are wrong" in result.stderr
+    assert contents(loci, namespace) == ["first", "last"]
+    walked = loci("traverse", "Zoe", "--namespace", namespace)
+    assert walked.stdout == "Zoe --knows--> Yan (confidence=0.50)\n"
+
+
+def test_import_atomic_writes_nothing_when_one_line_is_bad(loci: Loci, namespace: str, bad_file: str):
+    before = [loci.count(table) for table in ("memories", "entities", "edges")]
+    result = loci("import", bad_file, "--namespace", namespace, "--atomic", "--json")
+    assert result.exit_code == 1
+    reply = json.loads(result.stdout)
+    assert [error["line"] for error in reply["errors"]] == [2, 3, 4, 7]
+    assert (reply["memories"], reply["entities"], reply["edges"]) == (0, 0, 0)
+    assert [loci.count(table) for table in ("memories", "entities", "edges")] == before
+
+
+def test_import_atomic_writes_all_of_a_good_file_from_standard_input(loci: Loci, namespace: str):
+    lines = "\n".join(json.dumps({"kind": "memory", "content": f"fact {n}", "lineage": f"l{n % 7}"}) for n in range(50))
+    result = loci("import", "-", "--namespace", namespace, "--atomic", "--batch-size", "8", "--json", input=lines)
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout) | {"seconds": 0} == {
+        "memories": 50, "entities": 0, "edges": 0, "duplicates": 0, "superseded": 43, "lines": 50, "seconds": 0, "errors": [],
+    }  # fmt: skip
+    history = json.loads(loci("history", "l1", "--namespace", namespace, "--json").stdout)
+    assert [row["content"] for row in history] == [f"fact {n}" for n in range(1, 50, 7)]
+
+
+def test_import_again_folds_exact_duplicates(loci: Loci, namespace: str, tmp_path: Path):
+    path = tmp_path / "lines.jsonl"
+    path.write_text('{"content": "one"}\n{"content": "two"}\n')
+    loci("import", str(path), "-n", namespace)
+    again = json.loads(loci("import", str(path), "-n", namespace, "--json").stdout)
+    assert again["duplicates"] == 2
+    assert contents(loci, namespace) == ["one", "two"]
+
+
+def test_import_into_an_unknown_namespace_says_so_before_reading(loci: Loci, bad_file: str):
+    result = loci("import", bad_file, "--namespace", "nowhere")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: namespace 'nowhere' does not exist\nhint: ")
+
+
+def test_demo_twice_changes_nothing(loci: Loci):
+    first = loci("demo")
+    assert first.exit_code == 0, first.stderr
+    statement = "select id, version, observations, updated_at from loci_data.memories order by id"
+    state = loci.rows(statement), loci.count("entities"), loci.count("edges")
+    second = loci("demo")
+    assert (second.exit_code, second.stdout) == (0, "the demo is loaded already\n")
+    assert (loci.rows(statement), loci.count("entities"), loci.count("edges")) == state
+
+
+def test_demo_shows_the_graph_the_chain_and_the_hierarchy(loci: Loci):
+    loci("demo")
+    walked = loci("traverse", "Alice", "--hops", "2").stdout.splitlines()
+    assert walked[:2] == ["Alice --works_on--> RockBot (confidence=0.90)", "Alice --knows--> Bob (confidence=0.75)"]
+    assert "RockBot --uses--> RabbitMQ (confidence=0.85)" in walked
+    technologies = json.loads(loci("--json", "traverse", "Alex", "-t", "works_on", "-t", "uses").stdout)
+    assert {"PostgreSQL", "Typesense", "Node.js"} < {edge["target"] for edge in technologies["edges"]}
+    chain = json.loads(loci("history", "alice-location", "--json").stdout)
+    assert [row["content"] for row in chain] == ["Alice lives in Lisbon", "Alice lives in Berlin", "Alice lives in Porto"]
+    then = json.loads(loci("recall", "where does Alice live", "--k", "1", "--as-of", "2024-01-01", "--json").stdout)
+    assert then["results"][0]["content"] == "Alice lives in Berlin"
+    found = json.loads(loci("recall", "technical skills", "--k", "8", "--explain", "--json").stdout)["results"]
+    assert {"Functional Programming", "experienced with Haskell", "has used Erlang"} <= {row["content"] for row in found}
+    assert all(row["explain"]["arms"] for row in found)
+
+
+def test_every_line_of_the_demo_is_what_import_accepts():
+    from service.cli.loading import KINDS
+
+    _, kinds = read_demo()
+    for name, items in kinds.items():
+        for item in items:
+            KINDS[name].model.model_validate({key: value for key, value in item.items() if key != "parent"})
+
+
+def test_key_is_printed_once_and_only_its_hash_is_stored(loci: Loci, namespace: str):
+    result = loci("key", "create", "--namespace", namespace, "--role", "reader", "--name", "robot")
+    key = result.stdout.strip()
+    assert key.startswith("loci_")
+    stored = loci.rows("select k::text as row, k.hash from loci_data.api_keys k where name = 'robot'")
+    assert [row["hash"] for row in stored] == [sha256(key.encode()).digest()]
+    assert key not in stored[0]["row"]
+    assert key.rsplit("_", 1)[1] not in stored[0]["row"]
+    listed = loci("key", "list", "--namespace", namespace, "--json")
+    assert key not in listed.stdout
+    [shown] = json.loads(listed.stdout)
+    assert (shown["name"], shown["role"], shown["revoked_at"]) == ("robot", "reader", None)
+    assert loci("key", "revoke", shown["id"], "--namespace", namespace).exit_code == 0
+    assert json.loads(loci("key", "list", "--namespace", namespace, "--json").stdout)[0]["revoked_at"] is not None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["recal", "x"], "recall"),
+        (["namespace", "creat", "x"], "create"),
+        (["recall", "x", "--namespce", "y"], "--namespace"),
+        (["key", "create", "--rol", "reader"], "--role"),
+        (["--jsno", "recall", "x"], "--json"),
+        (["serve", "--prot", "1"], "--port"),
+    ],
+)
+def test_a_wrong_command_or_option_says_what_was_meant(loci: Loci, arguments: list[str], meant: str):
+    result = loci(*arguments)
+    assert result.exit_code == 2
+    assert "Did you mean" in result.stderr
+    assert meant in result.stderr.split("Did you mean")[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["traverse", "Nobody Known"], "error: entity 'Nobody Known' does not exist"),
+        (["history", "no-such-lineage"], "error: no memory and no lineage 'no-such-lineage'"),
+        (["recall", "x", "--namespace", "nowhere"], "error: namespace 'nowhere' does not exist"),
+        (["import", "/no/such/file"], "error: No such file or directory: /no/such/file"),
+        (["namespace", "set", "default", "bogus=1"], "error: unknown setting 'bogus'"),
+        (["namespace", "create", "Not A Name"], "error: name: "),
+    ],
+)
+def test_an_error_is_one_line_without_a_traceback(loci: Loci, arguments: list[str], message: str):
+    result = loci(*arguments)
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[0].startswith(message)
+    assert "Traceback" not in result.output
+    assert result.stdout == ""
+
+
+def test_an_unreachable_database_is_one_line(loci: Loci, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("DATABASE_URL", "postgresql://loci_app@127.0.0.1:1/loci")
+    result = loci("recall", "x")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: cannot reach the database: ")
+    assert len(result.stderr.splitlines()) == 2
+
+
+def test_namespace_delete_asks_first(loci: Loci):
+    loci("namespace", "create", "doomed", "--set", "rrf_k=20")
+    assert json.loads(loci("namespace", "show", "doomed", "--json").stdout)["settings"]["rrf_k"] == 20
+    assert loci("namespace", "delete", "doomed", input="n\n").exit_code == 1
+    assert loci("namespace", "show", "doomed").exit_code == 0
+    assert loci("namespace", "delete", "doomed", "--yes").exit_code == 0
+    assert loci("namespace", "show", "doomed").exit_code == 1
+
+
+def test_namespace_setting_goes_back_to_its_default(loci: Loci, namespace: str):
+    default = json.loads(loci("namespace", "show", namespace, "--json").stdout)["settings"]["rrf_k"]
+    loci("namespace", "set", namespace, "rrf_k=33")
+    assert json.loads(loci("namespace", "show", namespace, "--json").stdout)["settings"]["rrf_k"] == 33
+    loci("namespace", "set", namespace, "rrf_k=")
+    assert json.loads(loci("namespace", "show", namespace, "--json").stdout)["settings"]["rrf_k"] == default
+
+
+def test_migrate_refuses_the_services_connection(loci: Loci, monkeypatch: pytest.MonkeyPatch):
+    result = loci("migrate")
+    assert result.exit_code == 1
+    assert "LOCI_MIGRATION_URL" in result.stderr
+    from service.settings import get_settings
+
+    get_settings.cache_clear()
+    monkeypatch.setenv("LOCI_MIGRATION_URL", loci.database.app_url)
+    result = loci("migrate")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: the role of LOCI_MIGRATION_URL lacks rights: ")
+
+
+def test_psql_print_gives_the_uri(loci: Loci):
+    assert loci("psql", "--print").stdout.strip() == loci.database.app_url
+
+
+def test_doctor_names_what_is_wrong(loci: Loci, monkeypatch: pytest.MonkeyPatch):
+    from service.settings import get_settings
+
+    well = loci("doctor", "--json")
+    checks = {check["name"]: check["ok"] for check in json.loads(well.stdout)}
+    assert {"database", "role", "migrations", "indexes", "pgvector", "embedding", "queue", "worker"} == set(checks)
+    assert all(ok for name, ok in checks.items() if name != "worker")
+    get_settings.cache_clear()
+    monkeypatch.setenv("DATABASE_URL", loci.database.admin_url)
+    ill = loci("doctor", "--json")
+    assert ill.exit_code == 1
+    assert "superuser" in next(check["detail"] for check in json.loads(ill.stdout) if check["name"] == "role")

@@ -1,0 +1,86 @@
+"""What `loci serve` and `loci worker` promise as processes."""
+
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable
+
+import httpx
+import pytest
+
+from tests.cli.conftest import Loci
+
+Ended = Callable[[subprocess.Popen[str]], tuple[int, str, str]]
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+def one_line(err: str) -> bool:
+    lines = err.splitlines()
+    return lines[0].startswith("error: ") and len(lines) <= 2 and "Traceback" not in err
+
+
+def test_serve_refuses_a_host_that_is_not_loopback_without_keys(loci: Loci, ended: Ended):
+    code, out, err = ended(loci.start("serve", "--host", "0.0.0.0", "--port", "0"))
+    assert code == 1
+    assert one_line(err)
+    assert "API keys" in err
+    assert out == ""
+
+
+def test_serve_refuses_a_superuser(loci: Loci, ended: Ended):
+    code, _, err = ended(loci.start("serve", "--port", "0", DATABASE_URL=loci.database.admin_url))
+    assert code == 1
+    assert one_line(err)
+    assert "superuser" in err
+
+
+def test_serve_refuses_a_port_that_is_taken(loci: Loci, ended: Ended):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        code, _, err = ended(loci.start("serve", "--port", str(taken.getsockname()[1])))
+    assert code == 1
+    assert one_line(err)
+    assert "Address already in use" in err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_serve_answers_says_what_to_try_and_ends_when_told(loci: Loci, ended: Ended, number: signal.Signals):
+    port = free_port()
+    process = loci.start("serve", "--demo", "--port", str(port))
+    try:
+        answer = wait_until_ready(process, port)
+        assert answer.json()["status"] == "ready"
+        url = f"http://127.0.0.1:{port}/api/v1"
+        answer = httpx.post(f"{url}/graph/traverse", json={"start": ["Alice"]})
+        assert [edge["target"] for edge in answer.json()["edges"]][:2] == ["RockBot", "Bob"]
+    finally:
+        process.send_signal(number)
+    code, out, err = ended(process)
+    assert code == 0
+    assert err == ""
+    assert len(out.splitlines()) <= 12
+    assert out.count(f"curl -s -H 'content-type: application/json' {url}") >= 2
+
+
+def test_worker_ends_when_told(loci: Loci, ended: Ended):
+    process = loci.start("worker")
+    assert process.stderr is not None
+    assert "working with static/wordllama-256" in process.stderr.readline()
+    process.send_signal(signal.SIGTERM)
+    assert ended(process)[0] == 0
+
+
+def wait_until_ready(process: subprocess.Popen[str], port: int) -> httpx.Response:
+    until = time.monotonic() + 20
+    while True:
+        try:
+            return httpx.get(f"http://127.0.0.1:{port}/readyz")
+        except httpx.TransportError:
+            if process.poll() is not None or time.monotonic() > until:
+                raise
+            time.sleep(0.05)
