@@ -30,7 +30,7 @@ def make_pool(url: str, *, size: int = 10, timeout: float = 10.0) -> Pool:
         min_size=min(2, size),
         max_size=size,
         timeout=timeout,
-        reconnect_timeout=float("inf"),
+        reconnect_timeout=5.0,  # then the next request starts a new attempt; a back-off without end doubles without end
         open=False,
     )
 

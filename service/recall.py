@@ -172,7 +172,7 @@ async def _around(tx: Transaction, plan: Plan, arms: dict[str, Hits]) -> tuple[d
         scores = smoothed(lexical, around.near, IN_ARM)
         arms["lexical"].scores = {key: scores[key] for key in ranked(scores)[:depth]}
     if around.linked.scores:
-        arms["graph"] = _joined(arms["graph"], around.linked, depth)
+        arms["names"] = around.linked
     if around.hierarchy.scores:
         arms["hierarchy"] = around.hierarchy
     return _lend(plan.fuse(arms), around.near), arms
@@ -185,12 +185,6 @@ def _lend(fused: dict[int, float], near: Neighbours[int]) -> dict[int, float]:
     lenders = {key: fused[key] for key in ranked(fused)[:LENDERS]}
     lent = smoothed(lenders, near, AFTER_FUSION)
     return {key: fused.get(key, 0.0) + lent.get(key, 0.0) - lenders.get(key, 0.0) for key in {*fused, *lent}}
-
-
-def _joined(first: Hits, second: Hits, depth: int) -> Hits:
-    """Join two sources of the graph arm: by rank, because their scores are of different kinds."""
-    both = reciprocal_rank([(first.scores, 1.0), (second.scores, 1.0)], k=1)
-    return Hits({key: both[key] for key in ranked(both)[:depth]}, {**second.paths, **first.paths})
 
 
 def make_scope(filters: dict[str, Any], as_of: datetime | None, known_at: datetime | None) -> search.Scope:

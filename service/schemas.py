@@ -209,6 +209,7 @@ class Weights(Model):
     lexical: Rate | None = None
     vector: Rate | None = None
     graph: Rate | None = None
+    names: Rate | None = Field(None, description="The part of the graph arm that goes over rare names shared with the best hits")
     hierarchy: Rate | None = None
 
 

@@ -18,7 +18,7 @@ begin
         from loci.related_memories(p_namespace, p_seeds[1:10], null, p_filter, p_as_of, p_known_at) r;
     end if;
     if 'graph' = any (p_arms) then
-        select array_agg(l.doc_id), array_agg(l.score), jsonb_agg(l.path) into linked_ids, linked_scores, linked_paths
+        select array_agg(l.doc_id), array_agg(l.score), jsonb_agg(jsonb_build_object('path', l.path)) into linked_ids, linked_scores, linked_paths
         from loci.linked_memories(p_namespace, p_query, p_seeds[1:20], null, p_filter, p_as_of, p_known_at) l;
     end if;
     return next;

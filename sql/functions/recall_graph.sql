@@ -1,9 +1,9 @@
 -- Graph arm of recall: entities that the question names, their neighbours over living edges, and the memories that mention
--- them or are evidence of an edge on the way. Filters and both times apply before the limit. Called by recall.
+-- them or are evidence of an edge on the way; path says which way, and what decay did on it. Filters and both times apply before the limit. Called by recall.
 create or replace function loci.recall_graph(
     p_namespace text, p_query text, p_limit integer default null, p_filter jsonb default '{}',
     p_as_of timestamptz default null, p_known_at timestamptz default null)
-returns table (id uuid, doc_id bigint, score double precision, path text[])
+returns table (id uuid, doc_id bigint, score double precision, path jsonb)
 language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$
 declare

@@ -3,11 +3,11 @@
 -- Score: sum over a memory's entities of 1/2^hop × confidence of the best edge that reached it × ln(1 + N / mentions).
 -- An over-common entity (more than 1,000 mentions, and more than a tenth of all memories) gets out of the way (row R10).
 -- Memories whose only tie is that they spell an extracted name of the question are left to the lexical arm.
--- entity, hop and path are those of the best contributor. No filter on memories: the caller joins them.
+-- entity, hop and path are those of the best contributor; with the path goes what decay did to each of its edges (row R4). No filter on memories: the caller joins them.
 -- Bounded: 300 edges, 200 entities, 1,000 memories an entity; next to nothing when the question names none.
 -- Indexes memory_mentions_entity, edge_observations_edge. Called by recall; internal.
 create or replace function loci.search_graph(p_namespace_id integer, p_query text, p_limit integer, p_as_of timestamptz)
-returns table (memory_id uuid, score double precision, entity_id uuid, entity text, hop integer, path text[])
+returns table (memory_id uuid, score double precision, entity_id uuid, entity text, hop integer, path jsonb)
 language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan set enable_nestloop = off set enable_seqscan = off
 as $$
 declare
@@ -60,13 +60,16 @@ begin
         cross join lateral (
             select o.name from loci_data.entities o where o.namespace_id = p_namespace_id and o.id = i.id limit 1) e
     ), walked as (
-        select f.ordinal, array[s.name, f.type, t.name] as path
+        select f.ordinal, array[s.name, f.type, t.name] as path,
+               jsonb_build_array(loci.decay_note(p_namespace_id, f.id, f.type, f.confidence)) as decay
         from found f join named s on s.id = f.from_id join named t on t.id = f.far_id where f.via is null
         union all
-        select f.ordinal, w.path || f.type || t.name
+        select f.ordinal, w.path || f.type || t.name,
+               w.decay || loci.decay_note(p_namespace_id, f.id, f.type, f.confidence)
         from walked w join found f on f.via = w.ordinal join named t on t.id = f.far_id
     )
-    select s.memory_id, s.score, w.id, w.name, w.hop, coalesce(k.path, array[w.name])
+    select s.memory_id, s.score, w.id, w.name, w.hop,
+           jsonb_build_object('path', coalesce(k.path, array[w.name]), 'decay', coalesce(k.decay, '[]'))
     from scored s
     join weighed w on w.id = s.best
     left join walked k on k.ordinal = w.ordinal

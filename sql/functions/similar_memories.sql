@@ -1,13 +1,15 @@
--- Which memories mean this? Cosine similarity to a vector of the active model. A small namespace is scanned exactly: sorted by
--- distance, then checked from the nearest on until p_limit pass the filters. A large one goes through HNSW (m = 24,
--- ef_construction = 128, ef_search = 128; Malkov and Yashunin, 2018) with an iterative scan, and where filters let fewer than
--- p_limit through, exactly after all. That statement is planned on every call: it names the model and its dimensions, as the
--- partial index does. Security definer; checks first. Called by recall and by analysts.
+-- Which memories mean this? Cosine similarity to a vector of the active model. Most namespaces are scanned exactly: the nearest
+-- 4 × p_limit, or, where those did not pass the filters, all, checked from the nearest on. Where hnsw_budget says that it is cheaper,
+-- HNSW (m = 24, ef_construction = 128, ef_search = 128; Malkov and Yashunin, 2018) with an iterative scan within that budget comes
+-- first, and an exact scan only where filters let fewer than p_limit through. The HNSW statement is planned on every call: it names the
+-- model and its dimensions, as the partial index does. Without sorting it has one plan, whatever the statistics: the index in order, each
+-- memory looked up as it comes. Security definer; checks first. Called by recall and by analysts.
 create or replace function loci.similar_memories(
     p_namespace text, p_embedding real[], p_limit integer default null, p_filter jsonb default '{}',
     p_as_of timestamptz default null, p_known_at timestamptz default null)
 returns table (id uuid, doc_id bigint, score double precision)
 language plpgsql stable security definer set search_path from current set plan_cache_mode = force_generic_plan
+set enable_sort = off set enable_seqscan = off
 as $$
 declare
     v_ns     integer := loci.authorize(p_namespace, 'reader');
@@ -19,6 +21,7 @@ declare
     v_ids    uuid[];
     v_docs   bigint[];
     v_scores double precision[];
+    v_budget integer;
 begin
     select * into v_model from loci_data.embedding_models where active;
     if v_model.id is null then
@@ -28,30 +31,36 @@ begin
             message = format('embedding has %s dimensions; the model %s has %s', cardinality(p_embedding), v_model.name, v_model.dimensions);
     end if;
     v_query := p_embedding::halfvec;
-    if loci.prefers_index(v_ns, v_model.id) then
+    v_budget := loci.hnsw_budget(v_ns, v_limit);
+    if v_budget is not null then
+        perform set_config('hnsw.max_scan_tuples', v_budget::text, true);
         execute format($sql$
-            select array_agg(b.id order by b.distance, b.doc_id), array_agg(b.doc_id order by b.distance, b.doc_id),
-                   array_agg(1 - b.distance order by b.distance, b.doc_id)
-            from (select m.id, m.doc_id, v.embedding::halfvec(%1$s) <=> $1::halfvec(%1$s) as distance
-                  from loci_data.memory_vectors v
-                  join loci_data.memories m on m.namespace_id = %2$s and m.id = v.memory_id
-                  where v.namespace_id = %2$s and v.model_id = %3$s and loci.is_visible(m, $2, $3) and loci.matches(m, $4)
-                  order by v.embedding::halfvec(%1$s) <=> $1::halfvec(%1$s) limit $5) b
+            select array_agg(b.id), array_agg(b.doc_id), array_agg(1 - b.distance)
+            from (select m.id, m.doc_id, n.distance
+                  from (select v.memory_id, v.embedding::halfvec(%1$s) <=> $1::halfvec(%1$s) as distance
+                        from loci_data.memory_vectors v where v.namespace_id = %2$s and v.model_id = %3$s
+                        order by v.embedding::halfvec(%1$s) <=> $1::halfvec(%1$s)) n
+                  cross join lateral (
+                      select o.id, o.doc_id from loci_data.memories o
+                      where o.namespace_id = %2$s and o.id = n.memory_id
+                        and loci.is_visible(o, $2, $3) and loci.matches(o, $4) limit 1) m
+                  order by n.distance limit $5) b
             $sql$, v_model.dimensions, v_ns, v_model.id)
         into v_ids, v_docs, v_scores using v_query, v_as_of, p_known_at, v_filter, v_limit;
     end if;
-    if coalesce(cardinality(v_ids), 0) < v_limit then
-        return query
-        select m.id, m.doc_id, 1 - n.distance
-        from (select v.memory_id, v.embedding <=> v_query as distance
-              from loci_data.memory_vectors v where v.namespace_id = v_ns and v.model_id = v_model.id order by 2) n
-        cross join lateral (
-            select o.id, o.doc_id from loci_data.memories o
-            where o.namespace_id = v_ns and o.id = n.memory_id
-              and loci.is_visible(o, v_as_of, p_known_at) and loci.matches(o, v_filter) limit 1) m
-        order by n.distance limit v_limit;
-    else
-        return query select u.id, u.doc_id, u.score from unnest(v_ids, v_docs, v_scores) u(id, doc_id, score);
-    end if;
+    for v_round in 1..2 loop
+        exit when cardinality(v_ids) >= v_limit;
+        select array_agg(b.id), array_agg(b.doc_id), array_agg(1 - b.distance) into v_ids, v_docs, v_scores
+        from (select m.id, m.doc_id, n.distance
+              from (select v.memory_id, v.embedding <=> v_query as distance
+                    from loci_data.memory_vectors v where v.namespace_id = v_ns and v.model_id = v_model.id
+                    order by 2 limit case v_round when 1 then 4 * v_limit end) n
+              cross join lateral (
+                  select o.id, o.doc_id from loci_data.memories o
+                  where o.namespace_id = v_ns and o.id = n.memory_id
+                    and loci.is_visible(o, v_as_of, p_known_at) and loci.matches(o, v_filter) limit 1) m
+              order by n.distance limit v_limit) b;
+    end loop;
+    return query select u.id, u.doc_id, u.score from unnest(v_ids, v_docs, v_scores) u(id, doc_id, score);
 end $$;
 comment on function loci.similar_memories(text, real[], integer, jsonb, timestamptz, timestamptz) is 'Memories by cosine similarity to a vector of the active model, nearest first. Filters, as_of and known_at apply before the limit. Errors: 42501, P0002, 22023.';

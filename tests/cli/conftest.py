@@ -33,7 +33,9 @@ class Loci:
         return subprocess.Popen(
             [sys.executable, "-m", "service.cli", *arguments],
             env={**os.environ, "DATABASE_URL": self.database.app_url, **environment},
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
 
     def rows(self, statement: str, *parameters: object) -> list[dict]:

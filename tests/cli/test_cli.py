@@ -38,7 +38,7 @@ def contents(loci: Loci, namespace: str) -> list[str]:
     return [row["content"] for row in rows]
 
 
-def test_import_reports_bad_lines_with_number_and_reason_and_the_rest_goes_in(loci: Loci, namespace: str, bad_file: str):
+def test_import_reports_bad_lines_with_number_and_reason_and_the_rest_goes_in(loci: Loci, namespace: str, bad_file: str) -> None:
     result = loci("import", bad_file, "--namespace", namespace)
     assert result.exit_code == 1
     assert "line 2: confidence: " in result.stderr
@@ -51,7 +51,7 @@ def test_import_reports_bad_lines_with_number_and_reason_and_the_rest_goes_in(lo
     assert walked.stdout == "Zoe --knows--> Yan (confidence=0.50)\n"
 
 
-def test_import_atomic_writes_nothing_when_one_line_is_bad(loci: Loci, namespace: str, bad_file: str):
+def test_import_atomic_writes_nothing_when_one_line_is_bad(loci: Loci, namespace: str, bad_file: str) -> None:
     before = [loci.count(table) for table in ("memories", "entities", "edges")]
     result = loci("import", bad_file, "--namespace", namespace, "--atomic", "--json")
     assert result.exit_code == 1
@@ -61,7 +61,7 @@ def test_import_atomic_writes_nothing_when_one_line_is_bad(loci: Loci, namespace
     assert [loci.count(table) for table in ("memories", "entities", "edges")] == before
 
 
-def test_import_atomic_writes_all_of_a_good_file_from_standard_input(loci: Loci, namespace: str):
+def test_import_atomic_writes_all_of_a_good_file_from_standard_input(loci: Loci, namespace: str) -> None:
     lines = "\n".join(json.dumps({"kind": "memory", "content": f"fact {n}", "lineage": f"l{n % 7}"}) for n in range(50))
     result = loci("import", "-", "--namespace", namespace, "--atomic", "--batch-size", "8", "--json", input=lines)
     assert result.exit_code == 0, result.stderr
@@ -72,7 +72,7 @@ def test_import_atomic_writes_all_of_a_good_file_from_standard_input(loci: Loci,
     assert [row["content"] for row in history] == [f"fact {n}" for n in range(1, 50, 7)]
 
 
-def test_import_again_folds_exact_duplicates(loci: Loci, namespace: str, tmp_path: Path):
+def test_import_again_folds_exact_duplicates(loci: Loci, namespace: str, tmp_path: Path) -> None:
     path = tmp_path / "lines.jsonl"
     path.write_text('{"content": "one"}\n{"content": "two"}\n')
     loci("import", str(path), "-n", namespace)
@@ -81,13 +81,13 @@ def test_import_again_folds_exact_duplicates(loci: Loci, namespace: str, tmp_pat
     assert contents(loci, namespace) == ["one", "two"]
 
 
-def test_import_into_an_unknown_namespace_says_so_before_reading(loci: Loci, bad_file: str):
+def test_import_into_an_unknown_namespace_says_so_before_reading(loci: Loci, bad_file: str) -> None:
     result = loci("import", bad_file, "--namespace", "nowhere")
     assert result.exit_code == 1
     assert result.stderr.startswith("error: namespace 'nowhere' does not exist\nhint: ")
 
 
-def test_demo_twice_changes_nothing(loci: Loci):
+def test_demo_twice_changes_nothing(loci: Loci) -> None:
     first = loci("demo")
     assert first.exit_code == 0, first.stderr
     statement = "select id, version, observations, updated_at from loci_data.memories order by id"
@@ -97,7 +97,7 @@ def test_demo_twice_changes_nothing(loci: Loci):
     assert (loci.rows(statement), loci.count("entities"), loci.count("edges")) == state
 
 
-def test_demo_shows_the_graph_the_chain_and_the_hierarchy(loci: Loci):
+def test_demo_shows_the_graph_the_chain_and_the_hierarchy(loci: Loci) -> None:
     loci("demo")
     walked = loci("traverse", "Alice", "--hops", "2").stdout.splitlines()
     assert walked[:2] == ["Alice --works_on--> RockBot (confidence=0.90)", "Alice --knows--> Bob (confidence=0.75)"]
@@ -106,14 +106,14 @@ def test_demo_shows_the_graph_the_chain_and_the_hierarchy(loci: Loci):
     assert {"PostgreSQL", "Typesense", "Node.js"} < {edge["target"] for edge in technologies["edges"]}
     chain = json.loads(loci("history", "alice-location", "--json").stdout)
     assert [row["content"] for row in chain] == ["Alice lives in Lisbon", "Alice lives in Berlin", "Alice lives in Porto"]
-    then = json.loads(loci("recall", "where does Alice live", "--k", "1", "--as-of", "2024-01-01", "--json").stdout)
-    assert then["results"][0]["content"] == "Alice lives in Berlin"
+    then = json.loads(loci("recall", "where does Alice live", "--as-of", "2024-01-01", "--json").stdout)["results"]
+    assert {row["content"] for row in then} & {row["content"] for row in chain} == {"Alice lives in Berlin"}
     found = json.loads(loci("recall", "technical skills", "--k", "8", "--explain", "--json").stdout)["results"]
     assert {"Functional Programming", "experienced with Haskell", "has used Erlang"} <= {row["content"] for row in found}
     assert all(row["explain"]["arms"] for row in found)
 
 
-def test_every_line_of_the_demo_is_what_import_accepts():
+def test_every_line_of_the_demo_is_what_import_accepts() -> None:
     from service.cli.loading import KINDS
 
     _, kinds = read_demo()
@@ -122,7 +122,7 @@ def test_every_line_of_the_demo_is_what_import_accepts():
             KINDS[name].model.model_validate({key: value for key, value in item.items() if key != "parent"})
 
 
-def test_key_is_printed_once_and_only_its_hash_is_stored(loci: Loci, namespace: str):
+def test_key_is_printed_once_and_only_its_hash_is_stored(loci: Loci, namespace: str) -> None:
     result = loci("key", "create", "--namespace", namespace, "--role", "reader", "--name", "robot")
     key = result.stdout.strip()
     assert key.startswith("loci_")
@@ -149,7 +149,7 @@ def test_key_is_printed_once_and_only_its_hash_is_stored(loci: Loci, namespace: 
         (["serve", "--prot", "1"], "--port"),
     ],
 )
-def test_a_wrong_command_or_option_says_what_was_meant(loci: Loci, arguments: list[str], meant: str):
+def test_a_wrong_command_or_option_says_what_was_meant(loci: Loci, arguments: list[str], meant: str) -> None:
     result = loci(*arguments)
     assert result.exit_code == 2
     assert "Did you mean" in result.stderr
@@ -167,7 +167,7 @@ def test_a_wrong_command_or_option_says_what_was_meant(loci: Loci, arguments: li
         (["namespace", "create", "Not A Name"], "error: name: "),
     ],
 )
-def test_an_error_is_one_line_without_a_traceback(loci: Loci, arguments: list[str], message: str):
+def test_an_error_is_one_line_without_a_traceback(loci: Loci, arguments: list[str], message: str) -> None:
     result = loci(*arguments)
     assert result.exit_code == 1
     assert result.stderr.splitlines()[0].startswith(message)
@@ -175,7 +175,7 @@ def test_an_error_is_one_line_without_a_traceback(loci: Loci, arguments: list[st
     assert result.stdout == ""
 
 
-def test_an_unreachable_database_is_one_line(loci: Loci, monkeypatch: pytest.MonkeyPatch):
+def test_an_unreachable_database_is_one_line(loci: Loci, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATABASE_URL", "postgresql://loci_app@127.0.0.1:1/loci")
     result = loci("recall", "x")
     assert result.exit_code == 1
@@ -183,7 +183,7 @@ def test_an_unreachable_database_is_one_line(loci: Loci, monkeypatch: pytest.Mon
     assert len(result.stderr.splitlines()) == 2
 
 
-def test_namespace_delete_asks_first(loci: Loci):
+def test_namespace_delete_asks_first(loci: Loci) -> None:
     loci("namespace", "create", "doomed", "--set", "rrf_k=20")
     assert json.loads(loci("namespace", "show", "doomed", "--json").stdout)["settings"]["rrf_k"] == 20
     assert loci("namespace", "delete", "doomed", input="n\n").exit_code == 1
@@ -192,7 +192,7 @@ def test_namespace_delete_asks_first(loci: Loci):
     assert loci("namespace", "show", "doomed").exit_code == 1
 
 
-def test_namespace_setting_goes_back_to_its_default(loci: Loci, namespace: str):
+def test_namespace_setting_goes_back_to_its_default(loci: Loci, namespace: str) -> None:
     default = json.loads(loci("namespace", "show", namespace, "--json").stdout)["settings"]["rrf_k"]
     loci("namespace", "set", namespace, "rrf_k=33")
     assert json.loads(loci("namespace", "show", namespace, "--json").stdout)["settings"]["rrf_k"] == 33
@@ -200,7 +200,7 @@ def test_namespace_setting_goes_back_to_its_default(loci: Loci, namespace: str):
     assert json.loads(loci("namespace", "show", namespace, "--json").stdout)["settings"]["rrf_k"] == default
 
 
-def test_migrate_refuses_the_services_connection(loci: Loci, monkeypatch: pytest.MonkeyPatch):
+def test_migrate_refuses_the_services_connection(loci: Loci, monkeypatch: pytest.MonkeyPatch) -> None:
     result = loci("migrate")
     assert result.exit_code == 1
     assert "LOCI_MIGRATION_URL" in result.stderr
@@ -213,11 +213,11 @@ def test_migrate_refuses_the_services_connection(loci: Loci, monkeypatch: pytest
     assert result.stderr.startswith("error: the role of LOCI_MIGRATION_URL lacks rights: ")
 
 
-def test_psql_print_gives_the_uri(loci: Loci):
+def test_psql_print_gives_the_uri(loci: Loci) -> None:
     assert loci("psql", "--print").stdout.strip() == loci.database.app_url
 
 
-def test_doctor_names_what_is_wrong(loci: Loci, monkeypatch: pytest.MonkeyPatch):
+def test_doctor_names_what_is_wrong(loci: Loci, monkeypatch: pytest.MonkeyPatch) -> None:
     from service.settings import get_settings
 
     well = loci("doctor", "--json")

@@ -25,7 +25,7 @@ def one_line(err: str) -> bool:
     return lines[0].startswith("error: ") and len(lines) <= 2 and "Traceback" not in err
 
 
-def test_serve_refuses_a_host_that_is_not_loopback_without_keys(loci: Loci, ended: Ended):
+def test_serve_refuses_a_host_that_is_not_loopback_without_keys(loci: Loci, ended: Ended) -> None:
     code, out, err = ended(loci.start("serve", "--host", "0.0.0.0", "--port", "0"))
     assert code == 1
     assert one_line(err)
@@ -33,14 +33,14 @@ def test_serve_refuses_a_host_that_is_not_loopback_without_keys(loci: Loci, ende
     assert out == ""
 
 
-def test_serve_refuses_a_superuser(loci: Loci, ended: Ended):
+def test_serve_refuses_a_superuser(loci: Loci, ended: Ended) -> None:
     code, _, err = ended(loci.start("serve", "--port", "0", DATABASE_URL=loci.database.admin_url))
     assert code == 1
     assert one_line(err)
     assert "superuser" in err
 
 
-def test_serve_refuses_a_port_that_is_taken(loci: Loci, ended: Ended):
+def test_serve_refuses_a_port_that_is_taken(loci: Loci, ended: Ended) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         code, _, err = ended(loci.start("serve", "--port", str(taken.getsockname()[1])))
     assert code == 1
@@ -49,7 +49,7 @@ def test_serve_refuses_a_port_that_is_taken(loci: Loci, ended: Ended):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_serve_answers_says_what_to_try_and_ends_when_told(loci: Loci, ended: Ended, number: signal.Signals):
+def test_serve_answers_says_what_to_try_and_ends_when_told(loci: Loci, ended: Ended, number: signal.Signals) -> None:
     port = free_port()
     process = loci.start("serve", "--demo", "--port", str(port))
     try:
@@ -67,7 +67,7 @@ def test_serve_answers_says_what_to_try_and_ends_when_told(loci: Loci, ended: En
     assert out.count(f"curl -s -H 'content-type: application/json' {url}") >= 2
 
 
-def test_worker_ends_when_told(loci: Loci, ended: Ended):
+def test_worker_ends_when_told(loci: Loci, ended: Ended) -> None:
     process = loci.start("worker")
     assert process.stderr is not None
     assert "working with static/wordllama-256" in process.stderr.readline()

@@ -1,0 +1,100 @@
+"""The files for Docker, read without it: they parse, hold no password, and name only settings that exist."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from service.settings import EmbeddingSettings, Settings
+
+ROOT = Path(__file__).parents[2]
+PASSWORDS = ("POSTGRES_PASSWORD", "LOCI_APP_PASSWORD")
+SECRET = re.compile(r"PASSWORD|SECRET|TOKEN|_KEY$")
+TAKEN = re.compile(r"\$\{(\w+)(?::[-?][^}]*)?\}")
+COMPOSE = (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
+SERVICES: dict[str, dict[str, Any]] = yaml.safe_load(COMPOSE)["services"]
+VALUES = [(service, name, str(value)) for service, row in SERVICES.items() for name, value in row["environment"].items()]
+
+
+def example() -> dict[str, str]:
+    """What .env.example assigns, comments taken off."""
+    text = (ROOT / ".env.example").read_text(encoding="utf-8")
+    return dict(re.findall(r"^#?([A-Z_]+)=(.*)$", text, re.MULTILINE))
+
+
+def compose_command() -> list[str]:
+    """Docker's compose, either version, or the test is skipped."""
+    for command in (["docker", "compose"], ["docker-compose"]):
+        if shutil.which(command[0]) and subprocess.run([*command, "version"], capture_output=True, timeout=30).returncode == 0:
+            return command
+    pytest.skip("neither `docker compose` nor docker-compose is installed")
+
+
+def config(tmp_path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Let compose read the file where no .env is."""
+    command = [*compose_command(), "-f", str(tmp_path / "docker-compose.yml"), "config"]
+    (tmp_path / "docker-compose.yml").write_text(COMPOSE, encoding="utf-8")
+    environment["PATH"] = "/usr/local/bin:/usr/bin:/bin"
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path, env=environment)
+
+
+@pytest.mark.parametrize(("service", "name", "value"), [row for row in VALUES if SECRET.search(row[1])])
+def test_compose_takes_every_secret_from_the_environment(service: str, name: str, value: str) -> None:
+    default = r":\?[^}]+" if "PASSWORD" in name else ":-"
+    assert re.fullmatch(r"\$\{\w+" + default + r"\}", value), f"{service}: {name}"
+
+
+def test_compose_has_no_password_in_a_url() -> None:
+    assert not re.findall(r"://[^/@\s]*:[^/@\s]*@", COMPOSE)
+
+
+def test_service_does_not_know_the_superusers_password() -> None:
+    assert "POSTGRES_PASSWORD" not in str(SERVICES["loci"])
+
+
+def test_only_the_service_is_published_and_only_on_this_machine() -> None:
+    published = [(name, port) for name, row in SERVICES.items() for port in row.get("ports", [])]
+    assert published == [("loci", "127.0.0.1:8420:8420")]
+
+
+def test_services_start_in_order() -> None:
+    assert SERVICES["migrate"]["depends_on"] == {"db": {"condition": "service_healthy"}}
+    assert SERVICES["loci"]["depends_on"] == {"migrate": {"condition": "service_completed_successfully"}}
+
+
+def test_compose_names_settings_that_exist() -> None:
+    known = {f"LOCI_{name}".upper() for name in Settings.model_fields}
+    known |= {f"LOCI_EMBEDDING__{name}".upper() for name in EmbeddingSettings.model_fields}
+    assert {name for _, name, _ in VALUES if name.startswith("LOCI_")} <= known
+
+
+def test_example_of_env_has_every_password_and_no_value_for_any() -> None:
+    values = example()
+    taken = set(TAKEN.findall(COMPOSE))
+    assert {name for name in taken if SECRET.search(name)} <= values.keys() <= taken
+    assert {name: value.strip("'\"") for name, value in values.items() if SECRET.search(name)} == dict.fromkeys(
+        (name for name in values if SECRET.search(name)), ""
+    )
+
+
+def test_env_stays_out_of_the_image_and_the_image_runs_as_nobody_special() -> None:
+    assert (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()[1] == "*"
+    users = re.findall(r"^USER (.+)$", (ROOT / "Dockerfile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert users
+    assert users[-1] not in {"0", "root"}
+
+
+@pytest.mark.parametrize("missing", PASSWORDS)
+def test_compose_refuses_to_start_without_a_password(missing: str, tmp_path: Path) -> None:
+    result = config(tmp_path, **{name: "x" for name in PASSWORDS if name != missing})
+    assert result.returncode != 0
+    assert f"set {missing} in .env" in result.stderr
+
+
+def test_compose_accepts_the_file_with_both_passwords(tmp_path: Path) -> None:
+    result = config(tmp_path, **dict.fromkeys(PASSWORDS, "x"))
+    assert result.returncode == 0, result.stderr
