@@ -28,13 +28,12 @@ begin
     select greatest(sum(c.documents), 1), 0.9 * greatest(sum(c.documents), 1) / greatest(sum(c.terms), 1) into v_documents, v_slope
     from loci_data.corpus_counts c where c.namespace_id = v_ns;
     loop
-        with block as materialized (
-            select p.entries, sum(p.size) over (partition by p.term) as df
-            from loci_data.postings p where p.namespace_id = v_ns and p.term = any (v_terms)
+        with block as materialized (  -- the weight of a term once for a block, not once for an entry
+            select t.entries, ln(1 + (greatest(v_documents, t.df) - t.df + 0.5) / (t.df + 0.5)) * 2.2 as weight
+            from (select p.entries, (sum(p.size) over (partition by p.term))::double precision as df
+                  from loci_data.postings p where p.namespace_id = v_ns and p.term = any (v_terms)) t
         ), entry as (
-            select ln(1 + (greatest(v_documents, df) - df + 0.5) / (df + 0.5))::double precision * 2.2 as weight,
-                   unnest(entries) as entry
-            from block
+            select b.weight, unnest(b.entries) as entry from block b
         ), scored as (
             select entry >> 23 as doc_id,
                    sum(weight / (1 + (0.3 + v_slope * (entry & 32767)) / (entry >> 15 & 255))) as score

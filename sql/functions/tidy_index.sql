@@ -1,7 +1,7 @@
 -- Housekeeping of the lexical index, for the namespace that needs it most: folds its count deltas into one row and joins
 -- small posting blocks into blocks of 1,024. Readers see the old rows or the new ones, never both (one transaction);
 -- an advisory lock keeps removals of memories away meanwhile. Cheap when nothing is due. Called by the worker.
-create or replace function loci.tidy_index(p_deltas integer default 256)
+create or replace function loci.tidy_index(p_deltas integer default 64)
 returns table (folded bigint, joined bigint)
 language plpgsql volatile security definer set search_path = ''
 as $$

@@ -15,7 +15,7 @@ from testcontainers.core.container import DockerContainer
 
 REPOSITORY, TAG = "pgvector/pgvector", "pg17"
 IMAGE = f"{REPOSITORY}:{TAG}"
-PASSWORD = 'it\'s a/@:?#%41 "pässword" $1'
+PASSWORD = 'it\'s-a/@:?#%41"pässword"$1'
 ANSWERS_WITHIN = 10  # seconds that the daemon may be silent
 PULLED_WITHIN = 120.0
 STARTS_WITHIN = 60.0

@@ -29,8 +29,10 @@ def example() -> dict[str, str]:
 def compose_command() -> list[str]:
     """Docker's compose, either version, or the test is skipped."""
     for command in (["docker", "compose"], ["docker-compose"]):
-        if shutil.which(command[0]) and subprocess.run([*command, "version"], capture_output=True, timeout=30).returncode == 0:
-            return command
+        if shutil.which(command[0]):
+            answer = subprocess.run([*command, "version"], check=False, capture_output=True, timeout=30)
+            if answer.returncode == 0:
+                return command
     pytest.skip("neither `docker compose` nor docker-compose is installed")
 
 
@@ -39,7 +41,7 @@ def config(tmp_path: Path, **environment: str) -> subprocess.CompletedProcess[st
     command = [*compose_command(), "-f", str(tmp_path / "docker-compose.yml"), "config"]
     (tmp_path / "docker-compose.yml").write_text(COMPOSE, encoding="utf-8")
     environment["PATH"] = "/usr/local/bin:/usr/bin:/bin"
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path, env=environment)
+    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=60, cwd=tmp_path, env=environment)
 
 
 @pytest.mark.parametrize(("service", "name", "value"), [row for row in VALUES if SECRET.search(row[1])])
