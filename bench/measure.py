@@ -91,18 +91,19 @@ def milliseconds(values: Sequence[float]) -> str:
     return f"p50 {statistics.median(values):.2f} ms, p95 {percentile(values, 0.95):.2f} ms"
 
 
-def interleaved(ways: dict[str, Callable[[T], Any]], inputs: Sequence[T], *, warm: int = 20) -> dict[str, list[float]]:
-    """Milliseconds of each way for each input. Ways take turns, first one then the other, so that noise hits all alike."""
+def interleaved(ways: dict[str, Callable[[T], Any]], inputs: Sequence[T], *, block: int = 20) -> dict[str, list[float]]:
+    """Milliseconds of each way for each input. Ways take turns in blocks, so that noise hits all and caches stay warm."""
     times: dict[str, list[float]] = {name: [] for name in ways}
-    for value in inputs[:warm]:
-        for way in ways.values():
-            way(value)
-    for round_, value in enumerate(inputs):
+    for start in range(0, len(inputs), block):
         names = list(ways)
-        for name in names if round_ % 2 == 0 else reversed(names):
-            started = time.perf_counter()
-            ways[name](value)
-            times[name].append(1000 * (time.perf_counter() - started))
+        for name in names if start // block % 2 == 0 else reversed(names):
+            way = ways[name]
+            for value in inputs[start : start + 3]:
+                way(value)
+            for value in inputs[start : start + block]:
+                started = time.perf_counter()
+                way(value)
+                times[name].append(1000 * (time.perf_counter() - started))
     return times
 
 

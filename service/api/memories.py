@@ -34,10 +34,7 @@ async def write_memory(body: MemoryInput, caller: CallerDependency) -> Response:
     """Write a memory. An existing lineage gets a new version; an exact duplicate reinforces the memory that is there."""
 
     async def work(tx: Transaction) -> Any:
-        outcome = (await memories.remember(tx, items=[body.stated()]))[0]
-        row = (await memories.get_memories(tx, ids=[outcome["id"]]))[0]
-        del row["cursor"]
-        return {**row, "superseded": outcome["superseded"], "duplicate": outcome["duplicate"]}
+        return _without_cursor(await memories.remember_one(tx, item=body.stated()))
 
     return await caller.write(work, status=201)
 

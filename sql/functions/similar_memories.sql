@@ -1,7 +1,7 @@
 -- Which memories mean this? Cosine similarity to a vector of the active model. Most namespaces are scanned exactly: the nearest
--- 4 × p_limit, or, where those did not pass the filters, all, checked from the nearest on. Where hnsw_budget says that it is cheaper,
+-- 4 × p_limit are checked, from the nearest on; where too few of them pass, filters come first. Where hnsw_budget says it is cheaper,
 -- HNSW (m = 24, ef_construction = 128, ef_search = 128; Malkov and Yashunin, 2018) with an iterative scan within that budget comes
--- first, and an exact scan only where filters let fewer than p_limit through. The HNSW statement is planned on every call: it names the
+-- before that. The HNSW statement is planned on every call: it names the
 -- model and its dimensions, as the partial index does. Without sorting it has one plan, whatever the statistics: the index in order, each
 -- memory looked up as it comes. Security definer; checks first. Called by recall and by analysts.
 create or replace function loci.similar_memories(
@@ -48,19 +48,29 @@ begin
             $sql$, v_model.dimensions, v_ns, v_model.id)
         into v_ids, v_docs, v_scores using v_query, v_as_of, p_known_at, v_filter, v_limit;
     end if;
-    for v_round in 1..2 loop
-        exit when cardinality(v_ids) >= v_limit;
+    if coalesce(cardinality(v_ids), 0) < v_limit then
         select array_agg(b.id), array_agg(b.doc_id), array_agg(1 - b.distance) into v_ids, v_docs, v_scores
         from (select m.id, m.doc_id, n.distance
               from (select v.memory_id, v.embedding <=> v_query as distance
                     from loci_data.memory_vectors v where v.namespace_id = v_ns and v.model_id = v_model.id
-                    order by 2 limit case v_round when 1 then 4 * v_limit end) n
+                    order by 2 limit 4 * v_limit) n
               cross join lateral (
                   select o.id, o.doc_id from loci_data.memories o
                   where o.namespace_id = v_ns and o.id = n.memory_id
                     and loci.is_visible(o, v_as_of, p_known_at) and loci.matches(o, v_filter) limit 1) m
               order by n.distance limit v_limit) b;
-    end loop;
+    end if;
+    if coalesce(cardinality(v_ids), 0) < v_limit then
+        with passed as materialized (
+            select o.id, o.doc_id from loci_data.memories o
+            where o.namespace_id = v_ns and loci.is_visible(o, v_as_of, p_known_at) and loci.matches(o, v_filter)
+        )
+        select array_agg(b.id), array_agg(b.doc_id), array_agg(1 - b.distance) into v_ids, v_docs, v_scores
+        from (select p.id, p.doc_id, v.embedding <=> v_query as distance
+              from passed p
+              join loci_data.memory_vectors v on v.namespace_id = v_ns and v.memory_id = p.id and v.model_id = v_model.id
+              order by 3, 2 limit v_limit) b;
+    end if;
     return query select u.id, u.doc_id, u.score from unnest(v_ids, v_docs, v_scores) u(id, doc_id, score);
 end $$;
 comment on function loci.similar_memories(text, real[], integer, jsonb, timestamptz, timestamptz) is 'Memories by cosine similarity to a vector of the active model, nearest first. Filters, as_of and known_at apply before the limit. Errors: 42501, P0002, 22023.';
