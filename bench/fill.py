@@ -28,7 +28,8 @@ from (select n.*, loci.uuid7() as id, now() as at from staged n where n.place >=
 def namespace(connection: Connection[Any], name: str) -> int:
     """The number of a namespace, made if it is missing."""
     row = connection.execute(
-        "insert into loci_data.namespaces (name) values (%s) on conflict (name) do update set name = excluded.name returning id", [name]
+        "insert into loci_data.namespaces (name) values (%s) on conflict (name) do update set name = excluded.name returning id",
+        [name],
     ).fetchone()
     assert row is not None
     return int(row[0])
@@ -100,8 +101,19 @@ def settle(connection: Connection[Any]) -> None:
     """Join posting blocks as the worker does, and leave fresh statistics and no pending writes behind."""
     while (connection.execute("select folded from loci.tidy_index()").fetchone() or (0,))[0]:
         pass
-    for table in (b"memories", b"memory_texts", b"postings", b"corpus_counts", b"memory_vectors", b"entity_names",
-                  b"memory_mentions", b"embedding_queue", b"name_queue", b"lineages", b"namespaces"):
+    for table in (
+        b"memories",
+        b"memory_texts",
+        b"postings",
+        b"corpus_counts",
+        b"memory_vectors",
+        b"entity_names",
+        b"memory_mentions",
+        b"embedding_queue",
+        b"name_queue",
+        b"lineages",
+        b"namespaces",
+    ):
         connection.execute(b"vacuum analyze loci_data." + table)
     connection.execute("checkpoint")
 

@@ -10,7 +10,7 @@ from psycopg.rows import TupleRow
 
 HUB_DEGREE = 10_000
 
-SYLLABLES = "ba ke li mo ru ta ne so vi da po ze ga hi lu fe ra co ni tu".split()
+SYLLABLES = ["ba", "ke", "li", "mo", "ru", "ta", "ne", "so", "vi", "da", "po", "ze", "ga", "hi", "lu", "fe", "ra", "co", "ni", "tu"]
 
 ENTITIES = """
 with numbered as (

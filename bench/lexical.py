@@ -67,13 +67,17 @@ class Exhaustive:
         return total
 
 
-def agreement(owner: Connection[Any], app: Connection[Any], name: str, number: int, questions: Sequence[str]) -> tuple[float, float]:
+def agreement(
+    owner: Connection[Any], app: Connection[Any], name: str, number: int, questions: Sequence[str]
+) -> tuple[float, float]:
     """Share of the arm's first ten results whose scores are those of the exhaustive ranking, and median number of matches."""
     exhaustive = Exhaustive(owner, number)
     right = total = 0
     matches = []
     for question in questions:
-        lexemes = (owner.execute("select tsvector_to_array(to_tsvector('pg_catalog.english', %s))", [question]).fetchone() or [[]])[0]
+        lexemes = (owner.execute("select tsvector_to_array(to_tsvector('pg_catalog.english', %s))", [question]).fetchone() or [[]])[
+            0
+        ]
         scores = exhaustive.scores(lexemes)
         matches.append(int(np.count_nonzero(scores)))
         best = np.sort(scores)[::-1][:10]

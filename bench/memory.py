@@ -38,12 +38,22 @@ def run(base: Database, given: Options) -> list[Figure]:
         for number in range(RECALLS):
             client.post("/recall", {"query": questions[number % len(questions)]})
         _, loaded = used(pid)
-        resident = next(int(line.split()[1]) for line in Path(f"/proc/{pid}/status").read_text().splitlines() if "VmRSS" in line) / 1024
-        return report("Memory of the service", owner, [
-            Figure("at rest", f"{name} {rest:.0f} MiB", target="< 250 MiB", met=rest < 250),
-            Figure(f"{given.size(100_000):,} memories, {RECALLS:,} recalls", f"{name} {loaded:.0f} MiB (RSS {resident:.0f})",
-                   target="≤ 300 MiB", met=loaded <= 300),
-        ])
+        resident = (
+            next(int(line.split()[1]) for line in Path(f"/proc/{pid}/status").read_text().splitlines() if "VmRSS" in line) / 1024
+        )
+        return report(
+            "Memory of the service",
+            owner,
+            [
+                Figure("at rest", f"{name} {rest:.0f} MiB", target="< 250 MiB", met=rest < 250),
+                Figure(
+                    f"{given.size(100_000):,} memories, {RECALLS:,} recalls",
+                    f"{name} {loaded:.0f} MiB (RSS {resident:.0f})",
+                    target="≤ 300 MiB",
+                    met=loaded <= 300,
+                ),
+            ],
+        )
 
 
 if __name__ == "__main__":

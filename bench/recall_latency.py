@@ -142,7 +142,9 @@ def run(base: Database, given: Options) -> list[Figure]:
                 against("recall, lexical + vector", times["two"], times["floor"], 1.5),
                 Figure("… of which inside the service", f"p50 {statistics.median(took):.2f} ms"),
                 Figure(
-                    "recall, four arms", milliseconds(times["four"]), milliseconds(times["floor"]),
+                    "recall, four arms",
+                    milliseconds(times["four"]),
+                    milliseconds(times["floor"]),
                     statistics.median(times["four"]) / statistics.median(times["floor"]),
                 ),
             ],

@@ -28,7 +28,7 @@ def service(url: str | None = None, *, worker: bool = True, environment: dict[st
         yield url
         return
     with tempfile.TemporaryDirectory(prefix="loci-bench-") as folder:
-        Path(folder).chmod(0o755)  # noqa: S103 (the embedded server may run as another user)
+        Path(folder).chmod(0o755)
         with running(Path(folder), worker=worker, environment=environment) as (address, _):
             yield address
 

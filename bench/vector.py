@@ -38,7 +38,9 @@ def neighbours(owner: Connection[Any], count: int) -> list[int]:
     found: list[int] = []
     for attempt in range(count * 64):
         number = fill.namespace(owner, f"vector-{attempt}")
-        row = owner.execute("select satisfies_hash_partition('loci_data.memory_vectors'::regclass, 16, 0, %s::int)", [number]).fetchone()
+        row = owner.execute(
+            "select satisfies_hash_partition('loci_data.memory_vectors'::regclass, 16, 0, %s::int)", [number]
+        ).fetchone()
         if row and row[0]:
             found.append(number)
         if len(found) == count:

@@ -6,7 +6,7 @@
 create or replace function loci.hnsw_budget(p_namespace_id integer, p_limit integer) returns integer
 language sql stable
 as $$
-    select case when n.size / 100 * n.size >= greatest(p_limit, 100) * greatest(n.size, p.size) then (n.size / 100)::integer end
+    select case when n.size / 100 * n.size > greatest(p_limit, 100) * greatest(n.size, p.size) then (n.size / 100)::integer end
     from (select coalesce(sum(c.documents), 0)::double precision as size
           from loci_data.corpus_counts c where c.namespace_id = p_namespace_id) n,
          (select coalesce(max(c.reltuples), 0) as size from pg_catalog.pg_class c

@@ -16,7 +16,7 @@ from tests.databases import Database
 from tests.factories import OPERATOR, World, act_as, day, new_world
 from tests.sql.test_vectors import DIMENSIONS, items, random_vectors
 
-LARGE, SMALL = 6000, 200
+LARGE, SMALL = 11_000, 200
 SCANS = """
 select coalesce(parent.relname, c.relname) as name, sum(pg_stat_get_xact_numscans(c.oid))::int as scans
 from pg_class c left join pg_inherits h on h.inhrelid = c.oid left join pg_class parent on parent.oid = h.inhparent

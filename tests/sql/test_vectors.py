@@ -16,7 +16,7 @@ from tests.databases import Database
 from tests.factories import OPERATOR, World, act_as, day, new_world, stated
 
 DIMENSIONS = 16
-LARGE = 6000
+LARGE = 11_000
 Vectors = NDArray[np.float32]
 
 
@@ -198,7 +198,7 @@ def test_the_past_is_searched_as_it_was(model: World) -> None:
 
 @pytest.fixture(scope="module")
 def large(own_database: Database) -> Iterator[tuple[World, Vectors, list[UUID]]]:
-    """6,000 vectors; every 500th memory is rare, every 20th uncommon."""
+    """11,000 vectors; every 500th memory is rare, every 20th uncommon."""
     vectors = random_vectors(LARGE, 8)
     batch = [
         item | {"category": "rare" if n % 500 == 0 else "common", "tags": ["uncommon"] if n % 20 == 0 else []}
@@ -226,13 +226,13 @@ def test_the_index_finds_what_the_exact_scan_finds(large: tuple[World, Vectors, 
 
 
 @pytest.mark.parametrize(
-    ("filters", "count"), [({"category": "rare"}, 12), ({"tags": ["uncommon"]}, 300), ({"category": "none"}, 0)]
+    ("filters", "count"), [({"category": "rare"}, LARGE // 500), ({"tags": ["uncommon"]}, LARGE // 20), ({"category": "none"}, 0)]
 )
 def test_a_filter_in_a_large_namespace_returns_all_there_is(
     large: tuple[World, Vectors, list[UUID]], filters: dict[str, Any], count: int
 ) -> None:
     world, vectors, _ = large
-    assert len(similar(world, vectors[3], 400, **filters)) == count
+    assert len(similar(world, vectors[3], 600, **filters)) == count
 
 
 def test_results_of_a_filter_in_a_large_namespace_are_the_nearest_of_those_that_pass(
@@ -242,6 +242,6 @@ def test_results_of_a_filter_in_a_large_namespace_are_the_nearest_of_those_that_
     query = random_vectors(1, 10)[0]
     passing = list(range(0, LARGE, 500))
     expected = [ids[n] for n in sorted(passing, key=lambda n: -float(vectors[n].astype(np.float16).astype(np.float64) @ query))]
-    found = [id for id, _ in similar(world, query, 12, category="rare")]  # noqa: A001
+    found = [id for id, _ in similar(world, query, LARGE // 500, category="rare")]  # noqa: A001
     assert set(found) == set(expected)
     assert found[:3] == expected[:3]
