@@ -3,8 +3,9 @@
     python -m bench.ingest [--data FOLDER] [--quick]
 
 Import: `loci import` of a file, until every memory is found by its words. Vectors: the worker's batches, each followed by bare
-INSERTs of the same vectors into a table with the same partitions, keys and HNSW index. One write: POST /memories, in turns with the
-same rows inserted by one hand-written statement, foreign keys checked, triggers off.
+INSERTs of the same vectors into a table with the same partitions, keys, HNSW index and contents. One write: POST /memories, in turns
+with the same rows inserted by hand in one transaction of a statement a table, foreign keys checked, triggers off; for information also
+by one single statement.
 """
 
 import asyncio
@@ -21,13 +22,31 @@ from psycopg import Connection, sql
 
 from bench import corpus, fill
 from bench.database import Database, database
-from bench.measure import Figure, Options, against, options, report
+from bench.measure import Figure, Options, against, milliseconds, options, report
 from bench.recall_latency import Client
 from bench.server import running
 from db.pool import make_pool
 from service.worker import BATCH, Worker
 
-WRITES = """
+MEMORY = """
+insert into loci_data.memories (namespace_id, id, lineage, lineage_id, content, content_hash, fold_scope,
+                                valid_from, recorded_at, believed_at, last_observed_at, updated_at)
+values (%(ns)s, %(id)s, %(id)s::text, %(id)s, %(content)s, sha256(convert_to(%(content)s, 'UTF8')), '', now(), now(), now(), now(), now())
+returning doc_id
+"""
+TEXT = "insert into loci_data.memory_texts (namespace_id, memory_id, document) values (%(ns)s, %(id)s, to_tsvector('pg_catalog.english', %(content)s))"
+POSTINGS = """
+with term as (
+    select hashtextextended(u.lexeme, 0) as term, cardinality(u.positions) as frequency, sum(cardinality(u.positions)) over () as length
+    from unnest(to_tsvector('pg_catalog.english', %(content)s)) u
+)
+insert into loci_data.postings (namespace_id, term, size, entries)
+select %(ns)s, term, 1, array[(%(doc)s::bigint << 23) | (least(frequency, 255)::bigint << 15) | least(length, 32767)::bigint] from term
+"""
+COUNTS = "insert into loci_data.corpus_counts (namespace_id, documents, terms) values (%(ns)s, 1, %(length)s)"
+EMBEDDING = "insert into loci_data.embedding_queue (namespace_id, memory_id, model_id) values (%(ns)s, %(id)s, %(model)s)"
+NAME = "insert into loci_data.name_queue (namespace_id, memory_id) values (%(ns)s, %(id)s)"
+AT_ONCE = """
 with text as (
     select %(id)s::uuid as id, %(content)s::text as content, to_tsvector('pg_catalog.english', %(content)s) as document, now() as at
 ), memory as (
@@ -47,8 +66,7 @@ with text as (
 ), counted as (
     insert into loci_data.corpus_counts (namespace_id, documents, terms) select %(ns)s, 1, coalesce(sum(frequency), 0) from term
 ), embedding as (
-    insert into loci_data.embedding_queue (namespace_id, memory_id, model_id)
-    select %(ns)s, t.id, m.id from text t, loci_data.embedding_models m where m.active
+    insert into loci_data.embedding_queue (namespace_id, memory_id, model_id) select %(ns)s, id, %(model)s from text
 )
 insert into loci_data.name_queue (namespace_id, memory_id) select %(ns)s, id from text
 """
@@ -97,7 +115,7 @@ def vector_rate(base: Database, batches: int) -> Figure:
 
 
 def twin(owner: Connection[Any]) -> None:
-    """An empty table like memory_vectors: its partitions, primary key and HNSW index."""
+    """A table like memory_vectors: its partitions, primary key, HNSW index, and what the namespace's partition holds."""
     owner.execute("drop table if exists bench_vectors")
     owner.execute(
         """create table bench_vectors (namespace_id integer, memory_id uuid, model_id smallint, embedding halfvec not null,
@@ -110,6 +128,12 @@ def twin(owner: Connection[Any]) -> None:
             )
         )
     row = owner.execute("select id, dimensions from loci_data.embedding_models where active").fetchone() or (0, 0)
+    owner.execute(
+        """insert into bench_vectors select v.* from loci_data.memory_vectors v
+           where satisfies_hash_partition('loci_data.memory_vectors'::regclass, 16,
+                     (select i from generate_series(0, 15) i, loci_data.namespaces n
+                      where n.name = 'imported' and satisfies_hash_partition('loci_data.memory_vectors'::regclass, 16, i, n.id)), v.namespace_id)"""
+    )
     owner.execute(
         sql.SQL(
             """create index on bench_vectors using hnsw ((embedding::halfvec({})) halfvec_cosine_ops)
@@ -144,28 +168,46 @@ async def filling(base: Database, owner: Connection[Any], batches: int) -> tuple
     return worker_times, bare_times
 
 
-def one_write(base: Database, texts: list[str]) -> Figure:
-    """Milliseconds of a POST, and of the bare statement, in turns of 25."""
-    times: dict[str, list[float]] = {"rest": [], "bare": []}
+def by_hand(owner: Connection[Any], values: dict[str, Any]) -> None:
+    """One memory in one transaction, a statement a table."""
+    with owner.transaction():
+        row = owner.execute(MEMORY, values).fetchone()
+        values |= {"doc": row and row[0], "length": len(values["content"].split())}
+        for statement in (TEXT, POSTINGS, COUNTS, EMBEDDING, NAME):
+            owner.execute(statement, values)
+
+
+def one_write(base: Database, texts: list[str]) -> list[Figure]:
+    """Milliseconds of a POST, of the transaction by hand, and of one statement, in turns of 25."""
+    times: dict[str, list[float]] = {"rest": [], "by hand": [], "at once": []}
     with base.owner() as owner, running(base.folder, worker=False) as (url, _):
-        numbers = {name: fill.namespace(owner, name) for name in ("one-rest", "one-bare")}
+        numbers = {name: fill.namespace(owner, f"one-{name.replace(' ', '-')}") for name in times}
+        model = (owner.execute("select id from loci_data.embedding_models where active").fetchone() or [0])[0]
         client = Client(url, "one-rest")
+        ways = {
+            "rest": lambda values: client.post("/memories", {"content": values["content"]}),
+            "by hand": lambda values: by_hand(owner, values),
+            "at once": lambda values: owner.execute(AT_ONCE, values),
+        }
         for start in range(0, len(texts), 25):
-            part = texts[start : start + 25]
-            for text in part:
-                started = time.perf_counter()
-                client.post("/memories", {"content": text})
-                times["rest"].append(1000 * (time.perf_counter() - started))
-            owner.execute("alter table loci_data.memories disable trigger user")
-            try:
-                for text in part:
-                    values = {"ns": numbers["one-bare"], "id": new_id(owner), "content": text}
-                    started = time.perf_counter()
-                    owner.execute(WRITES, values)
-                    times["bare"].append(1000 * (time.perf_counter() - started))
-            finally:
-                owner.execute("alter table loci_data.memories enable trigger user")
-    return against("one write through REST", times["rest"][50:], times["bare"][50:], 1.5)
+            for name, way in ways.items():
+                bare = name != "rest"
+                if bare:
+                    owner.execute("alter table loci_data.memories disable trigger user")
+                try:
+                    for text in texts[start : start + 25]:
+                        values = {"ns": numbers[name], "id": new_id(owner), "content": text, "model": model}
+                        started = time.perf_counter()
+                        way(values)
+                        times[name].append(1000 * (time.perf_counter() - started))
+                finally:
+                    if bare:
+                        owner.execute("alter table loci_data.memories enable trigger user")
+    at_once = statistics.median(times["rest"][50:]) / statistics.median(times["at once"][50:])
+    return [
+        against("one write through REST", times["rest"][50:], times["by hand"][50:], 1.5),
+        Figure("… against all of it in one statement", "", milliseconds(times["at once"][50:]), at_once),
+    ]
 
 
 def new_id(owner: Connection[Any]) -> Any:
@@ -182,7 +224,7 @@ def run(base: Database, given: Options) -> list[Figure]:
     texts = [f"{text} {mark}" for text in corpus.recombined(corpus.turns(given.data), given.size(20_000) + 1000, seed=12)]
     with base.owner() as owner:
         owner.execute("delete from loci_data.embedding_queue")
-    figures = [import_rate(base, texts[1000:]), vector_rate(base, given.size(40)), one_write(base, texts[:1000])]
+    figures = [import_rate(base, texts[1000:]), vector_rate(base, given.size(40)), *one_write(base, texts[:1000])]
     with base.owner() as owner:
         return report("Writing", owner, figures)
 

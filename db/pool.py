@@ -25,7 +25,7 @@ def make_pool(url: str, *, size: int = 10, timeout: float = 10.0) -> Pool:
     return AsyncConnectionPool(
         url,
         connection_class=AsyncConnection[DictRow],
-        kwargs={"row_factory": dict_row, "application_name": "loci"},
+        kwargs={"row_factory": dict_row, "application_name": "loci", "connect_timeout": 5},
         configure=_configure,
         min_size=min(2, size),
         max_size=size,

@@ -78,6 +78,8 @@ def start_embedded(settings: "Settings") -> "EmbeddedServer":
 
     try:
         return EmbeddedServer(settings.data_dir, settings.postgres_version)
+    except ImportError as error:
+        raise Failure("no database is configured, and the embedded PostgreSQL is not installed", "Set DATABASE_URL.") from error
     except (subprocess.SubprocessError, RuntimeError, TimeoutError) as error:
         raise Failure(
             f"the embedded PostgreSQL does not start: {first_line(error)}",
