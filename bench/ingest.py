@@ -73,36 +73,32 @@ insert into loci_data.name_queue (namespace_id, memory_id) select %(ns)s, id fro
 INSERT = "insert into bench_vectors (namespace_id, memory_id, model_id, embedding) values (%s, %s, %s, %s)"
 
 
-def import_rate(base: Database, texts: list[str]) -> Figure:
+def import_rate(base: Database, name: str, texts: list[str]) -> Figure:
     """Memories a second by `loci import`, start of the process included."""
     with base.owner() as owner, tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
+        owner.execute("delete from loci_data.namespaces where name = 'imported'")
         fill.namespace(owner, "imported")
-        owner.execute(
-            "delete from loci_data.memories where namespace_id = (select id from loci_data.namespaces where name = 'imported')"
-        )
         file.writelines(json.dumps({"content": text}) + "\n" for text in texts)
         file.flush()
         started = time.perf_counter()
         subprocess.run(
-            [sys.executable, "-m", "service.cli", "import", file.name, "--namespace", "imported"],
+            [sys.executable, "-m", "service.cli", "import", file.name, "--namespace", name],
             env={**os.environ, "LOCI_DATA_DIR": str(base.folder)},
             check=True,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
         rate = len(texts) / (time.perf_counter() - started)
-        words = owner.execute(
-            "select sum(c.documents) from loci_data.corpus_counts c join loci_data.namespaces n on n.id = c.namespace_id where n.name = 'imported'"
-        ).fetchone()
+        words = owner.execute("select sum(documents) from loci_data.corpus_counts where namespace_id = %s", [number]).fetchone()
         assert words and words[0] == len(texts), "not every memory is searchable"
     return Figure(f"import of {len(texts):,} memories", f"{rate:,.0f} /s", target="≥ 2,000 /s", met=rate >= 2000)
 
 
-def vector_rate(base: Database, batches: int) -> Figure:
+def vector_rate(base: Database, name: str, batches: int) -> Figure:
     """Vectors a second of the worker, and of bare inserts in a transaction a batch."""
     with base.owner() as owner:
-        twin(owner)
-        worker, bare = asyncio.run(filling(base, owner, batches))
+        number = fill.namespace(owner, name)
+        worker, bare = asyncio.run(filling(base, owner, number, batches))
     ratio = statistics.median(bare) / statistics.median(worker)
     return Figure(
         f"vectors in the background, {batches * BATCH:,}",
@@ -114,7 +110,7 @@ def vector_rate(base: Database, batches: int) -> Figure:
     )
 
 
-def twin(owner: Connection[Any]) -> None:
+def twin(owner: Connection[Any], number: int) -> None:
     """A table like memory_vectors: its partitions, primary key, HNSW index, and what the namespace's partition holds."""
     owner.execute("drop table if exists bench_vectors")
     owner.execute(
@@ -130,9 +126,8 @@ def twin(owner: Connection[Any]) -> None:
     row = owner.execute("select id, dimensions from loci_data.embedding_models where active").fetchone() or (0, 0)
     owner.execute(
         """insert into bench_vectors select v.* from loci_data.memory_vectors v
-           where satisfies_hash_partition('loci_data.memory_vectors'::regclass, 16,
-                     (select i from generate_series(0, 15) i, loci_data.namespaces n
-                      where n.name = 'imported' and satisfies_hash_partition('loci_data.memory_vectors'::regclass, 16, i, n.id)), v.namespace_id)"""
+           where v.tableoid = (select w.tableoid from loci_data.memory_vectors w where w.namespace_id = %s limit 1)""",
+        [number],
     )
     owner.execute(
         sql.SQL(
@@ -142,12 +137,13 @@ def twin(owner: Connection[Any]) -> None:
     )
 
 
-async def filling(base: Database, owner: Connection[Any], batches: int) -> tuple[list[float], list[float]]:
+async def filling(base: Database, owner: Connection[Any], number: int, batches: int) -> tuple[list[float], list[float]]:
     """Seconds of each of the worker's batches, and of bare inserts of the same rows."""
     worker_times, bare_times = [], []
     async with make_pool(base.server.url("loci_app"), size=2) as pool:
         worker = Worker(pool, corpus.provider())
         await worker.vector_batch()
+        twin(owner, number)
         owner.execute("create temp table seen as select namespace_id, memory_id from loci_data.memory_vectors")
         for _ in range(batches):
             started = time.perf_counter()
@@ -220,11 +216,12 @@ def new_id(owner: Connection[Any]) -> Any:
 def run(base: Database, given: Options) -> list[Figure]:
     """Import, embed, write."""
     fill.model(base)
-    mark = str(time.time_ns())  # texts of an earlier run in the same folder would fold
+    mark = str(time.time_ns())  # an earlier run in the same folder wrote the same texts
+    name = f"imported-{mark}"
     texts = [f"{text} {mark}" for text in corpus.recombined(corpus.turns(given.data), given.size(20_000) + 1000, seed=12)]
     with base.owner() as owner:
         owner.execute("delete from loci_data.embedding_queue")
-    figures = [import_rate(base, texts[1000:]), vector_rate(base, given.size(40)), *one_write(base, texts[:1000])]
+    figures = [import_rate(base, name, texts[1000:]), vector_rate(base, name, given.size(40)), *one_write(base, texts[:1000])]
     with base.owner() as owner:
         return report("Writing", owner, figures)
 
