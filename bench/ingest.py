@@ -76,8 +76,7 @@ INSERT = "insert into bench_vectors (namespace_id, memory_id, model_id, embeddin
 def import_rate(base: Database, name: str, texts: list[str]) -> Figure:
     """Memories a second by `loci import`, start of the process included."""
     with base.owner() as owner, tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
-        owner.execute("delete from loci_data.namespaces where name = 'imported'")
-        fill.namespace(owner, "imported")
+        number = fill.namespace(owner, name)
         file.writelines(json.dumps({"content": text}) + "\n" for text in texts)
         file.flush()
         started = time.perf_counter()
