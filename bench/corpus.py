@@ -1,4 +1,4 @@
-"""Texts and questions: of the question sets where they are there, else of a generated vocabulary with Zipf's frequencies."""
+"""Texts and questions: of the question sets where they are there, else of a vocabulary with Zipf's frequencies."""
 
 import asyncio
 import random

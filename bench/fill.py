@@ -1,4 +1,4 @@
-"""Fast filling: rows by COPY, words by the triggers of the service itself, vectors by COPY with the index built afterwards."""
+"""Fast filling: rows by COPY, words by the service's own triggers, vectors by COPY with the index built afterwards."""
 
 import asyncio
 from collections.abc import Sequence
@@ -21,7 +21,8 @@ insert into loci_data.memories (namespace_id, id, lineage, lineage_id, content, 
                            valid_from, recorded_at, believed_at, last_observed_at, updated_at)
 select s.namespace_id, s.id, s.id::text, s.id, s.content, loci.content_hash(s.content), s.source, s.session_id,
        coalesce(s.said_at, s.at), s.at, s.at, s.at, s.at
-from (select n.*, loci.uuid7() as id, now() as at from staged n where n.place >= %(first)s and n.place < %(last)s order by n.place) s
+from (select n.*, loci.uuid7() as id, now() as at from staged n
+      where n.place >= %(first)s and n.place < %(last)s order by n.place) s
 """
 
 

@@ -20,6 +20,7 @@ from service.names import find_names
 
 log = logging.getLogger(__name__)
 BATCH = 256
+GATHER = 0.1  # seconds after a write in which further ones join its batch: writers keep the processor
 IDLE = 0.25  # seconds between looks at an empty queue: a write of another process waits no longer
 TIDY_EVERY = 5.0
 LONGEST_PAUSE = 60.0
@@ -66,6 +67,7 @@ class Worker:
             if not busy:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._woken[name].wait(), idle)
+                    await asyncio.sleep(GATHER)
                 self._woken[name].clear()
 
     async def tidy(self) -> bool:
