@@ -43,9 +43,10 @@ begin
                   cross join lateral (
                       select o.id, o.doc_id from loci_data.memories o
                       where o.namespace_id = %2$s and o.id = n.memory_id
-                        and loci.is_visible(o, $2, $3) and loci.matches(o, $4) limit 1) m
+                        and loci.is_visible(o, $2, $3) and %4$s limit 1) m
                   order by n.distance limit $5) b
-            $sql$, v_model.dimensions, v_ns, v_model.id)
+            $sql$, v_model.dimensions, v_ns, v_model.id,
+            case when v_filter is null then 'true' else 'loci.matches(o, $4)' end)  -- planning what is not asked took 0.6 ms
         into v_ids, v_docs, v_scores using v_query, v_as_of, p_known_at, v_filter, v_limit;
     end if;
     if coalesce(cardinality(v_ids), 0) < v_limit then
