@@ -6,7 +6,8 @@ returns table (folded bigint, joined bigint)
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-    v_ns integer;
+    v_ns    integer;
+    v_terms bigint[];
 begin
     if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
         raise insufficient_privilege using message = 'only the operator may tidy the index';
@@ -23,12 +24,11 @@ begin
             select v_ns, sum(g.documents), sum(g.terms) from gone g
         )
         select count(*) into folded from gone;
-        with small as (
-            select p.term from loci_data.postings p where p.namespace_id = v_ns and p.size < 512
-            group by p.term having count(*) > 8
-        ), gone as (
-            delete from loci_data.postings p using small s
-            where p.namespace_id = v_ns and p.term = s.term and p.size < 512 returning p.term, p.entries
+        v_terms := array(select p.term from loci_data.postings p where p.namespace_id = v_ns and p.size < 512
+                         group by p.term having count(*) > 8);
+        with gone as (  -- an array, not a join: after a large import, without statistics, a join becomes a nested loop of minutes
+            delete from loci_data.postings p
+            where p.namespace_id = v_ns and p.term = any (v_terms) and p.size < 512 returning p.term, p.entries
         ), entry as (
             select g.term, e.entry, (row_number() over (partition by g.term order by e.entry) - 1) / 1024 as block
             from gone g cross join lateral unnest(g.entries) e(entry)
