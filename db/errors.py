@@ -99,8 +99,9 @@ class TimedOut(LociError):
 EXPECTED = {
     "memories_valid_check": ("valid_to", "must not be before valid_from"),
     "memories_valid_finite_check": ("valid_from", "must be a finite time"),
-    "memories_parent_fkey": ("parent_id", "must be the id of a memory in this namespace"),
-    "memories_parent_cycle": ("parent_id", "must not be the memory itself or stand under it"),
+    "memory_placements_parent_fkey": ("parent_id", "must be the id of a memory in this namespace"),
+    "memory_placements_parent_check": ("parent_id", "must not be the memory itself"),
+    "memory_placements_cycle": ("parent_id", "must not be the memory itself or stand under it"),
     "memories_content_check": ("content", "must be 1 byte to 1 MiB of text"),
     "memories_category_check": ("category", "must be a path such as work/projects, without empty segments"),
     "memory_links_self_check": ("target_id", "must be another memory"),

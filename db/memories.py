@@ -28,6 +28,13 @@ async def get_memories(tx: Transaction, *, ids: list[UUID]) -> list[Row]:
     return await tx.rows("select * from loci.get_memories(%(namespace)s, %(ids)s)", ids=ids)
 
 
+async def get_memory(tx: Transaction, *, id: UUID, as_of: datetime | None, known_at: datetime | None) -> Row:
+    """A memory as believed at `known_at`; with `as_of`, the version of its lineage that was valid then."""
+    return await tx.row(
+        "select * from loci.get_memory(%(namespace)s, %(id)s, %(as_of)s, %(known_at)s)", id=id, as_of=as_of, known_at=known_at
+    )
+
+
 async def list_memories(
     tx: Transaction,
     *,
@@ -51,15 +58,28 @@ async def list_memories(
     )
 
 
-async def history(tx: Transaction, *, ref: str, limit: int = 1000, after: int = 0) -> list[Row]:
+async def history(
+    tx: Transaction,
+    *,
+    ref: str,
+    limit: int = 1000,
+    after: int = 0,
+    as_of: datetime | None = None,
+    known_at: datetime | None = None,
+) -> list[Row]:
     """Versions of a lineage, named by itself or by the id of one of them, oldest first."""
     return await tx.rows(
-        "select * from loci.history(%(namespace)s, %(ref)s, %(limit)s, %(after)s)", ref=ref, limit=limit, after=after
+        "select * from loci.history(%(namespace)s, %(ref)s, %(limit)s, %(after)s, %(as_of)s, %(known_at)s)",
+        ref=ref,
+        limit=limit,
+        after=after,
+        as_of=as_of,
+        known_at=known_at,
     )
 
 
 async def update_memory(tx: Transaction, *, id: UUID, changes: Row) -> Row:
-    """Change category, tags, layer, parent_id, importance, confidence or metadata; returns the memory."""
+    """Change category, tags, layer, validity, parent_id, importance, confidence or metadata; returns the memory."""
     return await tx.row("select * from loci.update_memory(%(namespace)s, %(id)s, %(changes)s)", id=id, changes=Jsonb(changes))
 
 
@@ -79,26 +99,57 @@ async def link_memories(tx: Transaction, *, source: UUID, target: UUID, type: st
     )
 
 
-async def list_links(tx: Transaction, *, id: UUID, limit: int) -> list[Row]:
+async def unlink_memories(tx: Transaction, *, source: UUID, target: UUID, type: str) -> bool:
+    """End a link; whether there was one."""
+    row = await tx.row(
+        "select loci.unlink_memories(%(namespace)s, %(source)s, %(target)s, %(type)s) as ended",
+        source=source,
+        target=target,
+        type=type,
+    )
+    return bool(row["ended"])
+
+
+async def list_links(tx: Transaction, *, id: UUID, limit: int, known_at: datetime | None = None) -> list[Row]:
     """Links of a memory in both directions, strongest first."""
-    return await tx.rows("select * from loci.list_links(%(namespace)s, %(id)s, %(limit)s)", id=id, limit=limit)
-
-
-async def list_categories(tx: Transaction, *, under: str | None) -> list[Row]:
-    """Category paths with counts of current memories."""
-    return await tx.rows("select * from loci.list_categories(%(namespace)s, %(under)s)", under=under)
-
-
-async def subtree(tx: Transaction, *, id: UUID, limit: int, as_of: datetime | None) -> list[Row]:
-    """Memories under a memory with their depth, nearest first."""
     return await tx.rows(
-        "select depth, (memory).* from loci.subtree(%(namespace)s, %(id)s, %(limit)s, %(as_of)s)", id=id, limit=limit, as_of=as_of
+        "select * from loci.list_links(%(namespace)s, %(id)s, %(limit)s, %(known_at)s)", id=id, limit=limit, known_at=known_at
     )
 
 
-async def ancestors(tx: Transaction, *, id: UUID, as_of: datetime | None) -> list[Row]:
+async def list_categories(tx: Transaction, *, under: str | None, as_of: datetime | None, known_at: datetime | None) -> list[Row]:
+    """Category paths with counts of visible memories."""
+    return await tx.rows(
+        "select * from loci.list_categories(%(namespace)s, %(under)s, %(as_of)s, %(known_at)s)",
+        under=under,
+        as_of=as_of,
+        known_at=known_at,
+    )
+
+
+async def subtree(
+    tx: Transaction, *, id: UUID, limit: int, cursor: str | None, as_of: datetime | None, known_at: datetime | None
+) -> list[Row]:
+    """Memories under a memory with their depth, nearest first; `cursor` is that of the last row of the page before."""
+    return await tx.rows(
+        """select depth, (memory).*, page.cursor as position
+           from loci.subtree(%(namespace)s, %(id)s, %(limit)s, %(as_of)s, %(known_at)s, %(cursor)s) page""",
+        id=id,
+        limit=limit,
+        cursor=cursor,
+        as_of=as_of,
+        known_at=known_at,
+    )
+
+
+async def ancestors(tx: Transaction, *, id: UUID, as_of: datetime | None, known_at: datetime | None) -> list[Row]:
     """Memories above a memory with their depth, nearest first."""
-    return await tx.rows("select depth, (memory).* from loci.ancestors(%(namespace)s, %(id)s, %(as_of)s)", id=id, as_of=as_of)
+    return await tx.rows(
+        "select depth, (memory).* from loci.ancestors(%(namespace)s, %(id)s, %(as_of)s, %(known_at)s)",
+        id=id,
+        as_of=as_of,
+        known_at=known_at,
+    )
 
 
 async def replay_request(tx: Transaction, *, key: str, request_hash: bytes) -> Row:

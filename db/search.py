@@ -87,9 +87,14 @@ async def recall_around(
     return Around(near, _hits(row, "hierarchy"), _hits(row, "linked"))
 
 
-async def get_documents(tx: Transaction, *, documents: list[int]) -> Any:
-    """Memories by document number, in the order asked; rows are fetched from the cursor returned."""
-    return await tx.send("select * from loci.get_documents(%(namespace)s, %(documents)s::bigint[])", documents=documents)
+async def get_documents(tx: Transaction, *, documents: list[int], scope: Scope) -> Any:
+    """Memories by document number, at the scope's times, in the order asked; rows are fetched from the cursor returned."""
+    return await tx.send(
+        "select * from loci.get_documents(%(namespace)s, %(documents)s::bigint[], %(as_of)s, %(known_at)s)",
+        documents=documents,
+        as_of=scope.as_of,
+        known_at=scope.known_at,
+    )
 
 
 async def search_text(tx: Transaction, *, query: str, limit: int | None, scope: Scope) -> list[Row]:

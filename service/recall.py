@@ -67,7 +67,7 @@ async def recall(tx: Transaction, question: Question, provider: Provider | None,
     plan = Plan(question, {**entered.settings["weights"], **question.weights}, entered.settings)
     fused, arms = await _around(tx, plan, arms)
     best = ranked(fused)[: question.k]
-    rows = await search.get_documents(tx, documents=best)
+    rows = await search.get_documents(tx, documents=best, scope=question.scope)
     return Pending(plan, fused, arms, entities, skipped, rows, started)
 
 

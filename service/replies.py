@@ -21,4 +21,5 @@ def page(rows: list[dict[str, Any]], limit: int, cursor: str = "cursor") -> Resp
     more = len(rows) > limit
     rows = rows[:limit]
     last = str(rows[-1][cursor]) if more else None
-    return reply({"items": [{k: v for k, v in row.items() if k != "cursor"} for row in rows], "next_cursor": last})
+    hidden = {"cursor", "position"}
+    return reply({"items": [{k: v for k, v in row.items() if k not in hidden} for row in rows], "next_cursor": last})

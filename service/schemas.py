@@ -138,6 +138,7 @@ class MemoryInput(Model):
     entities: Annotated[list[EntityInput], Field(max_length=1000)] | None = None
     edges: Annotated[list[EdgeInput], Field(max_length=1000)] | None = None
     embedding: Vector | None = Field(None, description="Your own vector, of the active model's dimensions")
+    corrects: UUID | None = Field(None, description="The version that was wrong and never true: this one takes its validity")
 
     @field_validator("valid_to")
     @classmethod
@@ -156,19 +157,24 @@ class MemoryBatch(Model):
 
 
 class MemoryChanges(Model):
-    """What may change about a memory. Its content changes by writing a new version with the same lineage."""
+    """What may change about a memory. Its content changes by a new version, or by one that corrects it."""
 
     category: Category | None = None
     tags: Tags | None = None
     layer: Layer | None = None
-    parent_id: UUID | None = None
+    parent_id: UUID | None = Field(None, description="Move it under this memory; null detaches it")
+    parent_since: Moment | None = Field(None, description="From when it stands there; default now")
+    valid_from: Moment | None = None
+    valid_to: Moment | None = Field(None, description="Until when (exclusive); null: still")
     importance: Unit | None = None
     confidence: Unit | None = None
     metadata: Metadata | None = None
 
     @model_validator(mode="after")
     def _not_null(self) -> "MemoryChanges":
-        for name in self.model_fields_set - {"parent_id"}:
+        if "parent_since" in self.model_fields_set and "parent_id" not in self.model_fields_set:
+            raise ValueError("parent_since needs parent_id beside it")
+        for name in self.model_fields_set - {"parent_id", "valid_to"}:
             if getattr(self, name) is None:
                 raise ValueError(f"{name} must not be null; leave it out to keep its value")
         return self

@@ -5,6 +5,7 @@ create table loci_data.lineages (
     lineage      text not null,
     id           uuid not null,
     versions     integer not null,
+    written_at   timestamptz not null default '-infinity',
     primary key (namespace_id, lineage),
     constraint lineages_versions_check check (versions >= 0)
 );
@@ -22,7 +23,6 @@ create table loci_data.memories (
     category         text not null default 'general',
     tags             text[] not null default '{}',
     layer            smallint not null default 2,
-    parent_id        uuid,
     valid_from       timestamptz not null,
     valid_to         timestamptz,
     recorded_at      timestamptz not null,
@@ -41,8 +41,6 @@ create table loci_data.memories (
     primary key (namespace_id, id),
     constraint memories_doc_id_key unique (namespace_id, doc_id),
     constraint memories_lineage_version_key unique (namespace_id, lineage, version),
-    constraint memories_parent_fkey foreign key (namespace_id, parent_id)
-        references loci_data.memories (namespace_id, id) on delete set null (parent_id),
     constraint memories_doc_id_check check (doc_id < 1::bigint << 40),
     constraint memories_content_check check (content <> '' and octet_length(content) <= 1048576),
     constraint memories_content_hash_check check (octet_length(content_hash) = 32),
@@ -50,7 +48,6 @@ create table loci_data.memories (
     constraint memories_category_check check (category ~ '^[^/]+(/[^/]+)*$' and length(category) <= 255),
     constraint memories_tags_check check (cardinality(tags) <= 100 and array_position(tags, null) is null),
     constraint memories_layer_check check (layer between 0 and 3),
-    constraint memories_parent_check check (parent_id <> id),
     constraint memories_valid_check check (valid_to >= valid_from),
     constraint memories_valid_finite_check check (isfinite(valid_from) and isfinite(valid_to)),
     constraint memories_status_check check (status in ('active', 'forgotten')),
@@ -63,10 +60,8 @@ create unique index memories_open_lineage on loci_data.memories (namespace_id, l
     where valid_to is null and status = 'active';
 create unique index memories_fold on loci_data.memories (namespace_id, content_hash, fold_scope)
     where valid_to is null and status = 'active';
-create index memories_chain on loci_data.memories (namespace_id, lineage, valid_from);
-create index memories_lineage_id on loci_data.memories (namespace_id, lineage_id);
+create index memories_chain on loci_data.memories (namespace_id, lineage_id, valid_from);
 create index memories_category on loci_data.memories (namespace_id, category collate "C", doc_id);
-create index memories_parent on loci_data.memories (namespace_id, parent_id) where parent_id is not null;
 create index memories_session on loci_data.memories (namespace_id, session_id, valid_from, doc_id) where session_id is not null;
 
 create table loci_data.memory_beliefs (
@@ -75,6 +70,12 @@ create table loci_data.memory_beliefs (
     valid_from   timestamptz not null,
     valid_to     timestamptz,
     status       text not null,
+    category     text not null,
+    tags         text[] not null,
+    layer        smallint not null,
+    importance   double precision not null,
+    confidence   double precision not null,
+    metadata     jsonb not null,
     believed_at  timestamptz not null,
     believed_to  timestamptz not null,
     primary key (namespace_id, memory_id, believed_at),
@@ -83,34 +84,56 @@ create table loci_data.memory_beliefs (
     constraint memory_beliefs_believed_check check (believed_to >= believed_at)
 );
 
+-- Where a lineage stands, and when: rows never change but for the end of their belief.
+create table loci_data.memory_placements (
+    namespace_id  integer not null references loci_data.namespaces on delete cascade,
+    node_id       uuid not null,
+    parent_id     uuid not null,
+    valid_from    timestamptz not null default '-infinity',
+    valid_to      timestamptz,
+    recorded_at   timestamptz not null,
+    superseded_at timestamptz,
+    primary key (namespace_id, node_id, recorded_at, valid_from),
+    constraint memory_placements_parent_check check (parent_id <> node_id),
+    constraint memory_placements_valid_check check (valid_to > valid_from),
+    constraint memory_placements_recorded_check check (superseded_at > recorded_at)
+);
+create index memory_placements_parent on loci_data.memory_placements (namespace_id, parent_id);
+
+-- Every path of placements, for the time that all its steps hold in.
 create table loci_data.memory_closure (
     namespace_id  integer not null references loci_data.namespaces on delete cascade,
     ancestor_id   uuid not null,
     descendant_id uuid not null,
     depth         integer not null,
-    primary key (namespace_id, ancestor_id, descendant_id),
+    valid_from    timestamptz not null,
+    valid_to      timestamptz,
+    recorded_at   timestamptz not null,
+    superseded_at timestamptz,
+    primary key (namespace_id, ancestor_id, descendant_id, recorded_at, valid_from),
     constraint memory_closure_depth_check check (depth > 0),
-    constraint memory_closure_cycle_check check (ancestor_id <> descendant_id)
+    constraint memory_closure_cycle_check check (ancestor_id <> descendant_id),
+    constraint memory_closure_valid_check check (valid_to > valid_from),
+    constraint memory_closure_recorded_check check (superseded_at > recorded_at)
 );
 create index memory_closure_descendant on loci_data.memory_closure (namespace_id, descendant_id, depth);
 create index memory_closure_depth on loci_data.memory_closure (namespace_id, ancestor_id, depth, descendant_id);
 
 create table loci_data.memory_links (
-    namespace_id integer not null,
-    source_id    uuid not null,
-    target_id    uuid not null,
-    type         text not null,
-    strength     double precision not null default 0.5,
-    created_at   timestamptz not null default now(),
-    primary key (namespace_id, source_id, target_id, type),
-    constraint memory_links_source_fkey foreign key (namespace_id, source_id)
-        references loci_data.memories (namespace_id, id) on delete cascade,
-    constraint memory_links_target_fkey foreign key (namespace_id, target_id)
-        references loci_data.memories (namespace_id, id) on delete cascade,
+    namespace_id  integer not null references loci_data.namespaces on delete cascade,
+    source_id     uuid not null,
+    target_id     uuid not null,
+    type          text not null,
+    strength      double precision not null default 0.5,
+    recorded_at   timestamptz not null,
+    superseded_at timestamptz,
+    primary key (namespace_id, source_id, target_id, type, recorded_at),
     constraint memory_links_type_check check (length(type) between 1 and 128),
     constraint memory_links_strength_check check (strength between 0 and 1),
-    constraint memory_links_self_check check (source_id <> target_id)
+    constraint memory_links_self_check check (source_id <> target_id),
+    constraint memory_links_recorded_check check (superseded_at > recorded_at)
 );
+create unique index memory_links_present on loci_data.memory_links (namespace_id, source_id, target_id, type) where superseded_at is null;
 create index memory_links_target on loci_data.memory_links (namespace_id, target_id);
 
 -- What a write states, one item; arrays of it carry a batch through loci.remember.
@@ -134,8 +157,12 @@ create type loci.memory_input as (
     source       text,
     session_id   text,
     embedding    real[],
+    corrects     uuid,
     recorded_at  timestamptz,
-    superseded   uuid,
+    ends         uuid,
+    resumes      boolean,
+    lengthens    uuid,
+    until        timestamptz,
     duplicate    boolean
 );
 -- What became of it.
@@ -188,18 +215,22 @@ create type loci.memory_filter as (
     min_importance  double precision,
     min_confidence  double precision,
     under           uuid,
-    entity_id       uuid
+    entity_id       uuid,
+    as_of           timestamptz,
+    known_at        timestamptz,
+    begun_by        timestamptz
 );
-comment on type loci.memory_input is 'One item of a write: as parsed, and once placed in its lineage with recorded_at, what it supersedes and whether it is a duplicate.';
+comment on type loci.memory_input is 'One item of a write: as parsed, and once placed in its lineage with recorded_at, the version that it ends (and whether that goes on after it), the one that becomes longer until a moment because what followed was corrected, and whether it is a duplicate.';
 comment on type loci.memory_outcome is 'What became of one item: the memory it made or reinforced, and the version it superseded.';
 comment on type loci.memory_record is 'A memory as REST, SQL and MCP show it; cursor pages listings.';
-comment on type loci.memory_filter is 'Filters of recall and listings, resolved; loci.resolve_filter makes it from JSON.';
+comment on type loci.memory_filter is 'What recall and listings are restricted to, resolved by loci.resolve_filter: filters, and the two times. known_at null: what is believed now. begun_by: the latest present valid_from that can be visible.';
 
 comment on table loci_data.lineages is 'Names under which memories have versions. The row is the lock that makes two writers of one lineage take turns.';
 comment on column loci_data.lineages.namespace_id is 'The namespace.';
 comment on column loci_data.lineages.lineage is 'The name, such as alice-location.';
 comment on column loci_data.lineages.id is 'Identifier of the lineage: the id of its first version.';
 comment on column loci_data.lineages.versions is 'How many versions were ever written.';
+comment on column loci_data.lineages.written_at is 'Recorded time of its last write: the next one is later, even if the clock went back.';
 comment on table loci_data.memories is 'One row a version of a memory: a statement in natural language with two times (seeds B, E).';
 comment on column loci_data.memories.namespace_id is 'The namespace.';
 comment on column loci_data.memories.id is 'Identifier of this version (UUID version 7: ordered by time).';
@@ -213,11 +244,10 @@ comment on column loci_data.memories.fold_scope is 'Exact duplicates fold when c
 comment on column loci_data.memories.category is 'Slash-separated path; general when none was given.';
 comment on column loci_data.memories.tags is 'Labels.';
 comment on column loci_data.memories.layer is '0 domain, 1 concept, 2 fact, 3 episode.';
-comment on column loci_data.memories.parent_id is 'The memory that this one stands under, as it was named by the writer (any version of it).';
 comment on column loci_data.memories.valid_from is 'Valid time: from when the statement is true.';
 comment on column loci_data.memories.valid_to is 'Valid time: until when (exclusive); null: still. Equal to valid_from: never true, a corrected error.';
 comment on column loci_data.memories.recorded_at is 'Recorded time: when this version was written.';
-comment on column loci_data.memories.believed_at is 'Recorded time: since when the present valid_from, valid_to and status are believed; earlier beliefs are in memory_beliefs.';
+comment on column loci_data.memories.believed_at is 'Recorded time: since when the present validity, status, category, tags, layer, importance, confidence and metadata are believed; earlier beliefs are in memory_beliefs.';
 comment on column loci_data.memories.superseded_at is 'Recorded time: when a later version first ended this one; null: none has.';
 comment on column loci_data.memories.status is 'active or forgotten.';
 comment on column loci_data.memories.importance is '0 to 1.';
@@ -229,23 +259,42 @@ comment on column loci_data.memories.observations is 'How often exactly this was
 comment on column loci_data.memories.last_observed_at is 'When it was last written.';
 comment on column loci_data.memories.created_by is 'The agent that wrote it.';
 comment on column loci_data.memories.updated_at is 'When any column last changed.';
-comment on table loci_data.memory_beliefs is 'What was believed of a memory before: kept by a trigger whenever its validity or status changes, so that known_at can be answered.';
+comment on table loci_data.memory_beliefs is 'What was believed of a memory before: kept by a trigger whenever its validity, status or description changes, so that known_at can be answered.';
 comment on column loci_data.memory_beliefs.namespace_id is 'The namespace.';
 comment on column loci_data.memory_beliefs.memory_id is 'The memory.';
 comment on column loci_data.memory_beliefs.valid_from is 'The valid_from believed then.';
 comment on column loci_data.memory_beliefs.valid_to is 'The valid_to believed then; null: open.';
 comment on column loci_data.memory_beliefs.status is 'The status then.';
+comment on column loci_data.memory_beliefs.category is 'The category then.';
+comment on column loci_data.memory_beliefs.tags is 'The tags then.';
+comment on column loci_data.memory_beliefs.layer is 'The layer then.';
+comment on column loci_data.memory_beliefs.importance is 'The importance then.';
+comment on column loci_data.memory_beliefs.confidence is 'The confidence then.';
+comment on column loci_data.memory_beliefs.metadata is 'The metadata then.';
 comment on column loci_data.memory_beliefs.believed_at is 'Since when this was believed.';
 comment on column loci_data.memory_beliefs.believed_to is 'Until when (exclusive).';
-comment on table loci_data.memory_closure is 'Transitive closure of the hierarchy between lineages, kept by a trigger in the transaction of the change (row M6).';
+comment on table loci_data.memory_placements is 'Where lineages stand in the hierarchy, in both times: at any moment, as known at any moment, a node has at most one parent (row M6). Rows are only added, and ended by superseded_at.';
+comment on column loci_data.memory_placements.namespace_id is 'The namespace.';
+comment on column loci_data.memory_placements.node_id is 'lineage_id of the memory that stands there.';
+comment on column loci_data.memory_placements.parent_id is 'lineage_id of the memory that it stands under.';
+comment on column loci_data.memory_placements.valid_from is 'Valid time: from when; -infinity for the first place of a lineage.';
+comment on column loci_data.memory_placements.valid_to is 'Valid time: until when (exclusive); null: still.';
+comment on column loci_data.memory_placements.recorded_at is 'Recorded time: since when this is believed.';
+comment on column loci_data.memory_placements.superseded_at is 'Recorded time: until when (exclusive); null: still.';
+comment on table loci_data.memory_closure is 'Transitive closure of memory_placements, kept by its triggers in the transaction of the change (row M6): one row a path, valid and believed where all steps of the path are.';
 comment on column loci_data.memory_closure.namespace_id is 'The namespace.';
 comment on column loci_data.memory_closure.ancestor_id is 'lineage_id of the node above.';
 comment on column loci_data.memory_closure.descendant_id is 'lineage_id of the node below.';
 comment on column loci_data.memory_closure.depth is 'Steps between them, at least 1.';
-comment on table loci_data.memory_links is 'Typed, weighted relations between memories (row M5). Both ends are lineage ids, so that they survive new versions.';
+comment on column loci_data.memory_closure.valid_from is 'Valid time: from when the path holds.';
+comment on column loci_data.memory_closure.valid_to is 'Valid time: until when (exclusive); null: still.';
+comment on column loci_data.memory_closure.recorded_at is 'Recorded time: since when the path is believed.';
+comment on column loci_data.memory_closure.superseded_at is 'Recorded time: until when (exclusive); null: still.';
+comment on table loci_data.memory_links is 'Typed, weighted relations between memories (row M5). Both ends are lineage ids, so that they survive new versions. Another strength is another row.';
 comment on column loci_data.memory_links.namespace_id is 'The namespace.';
 comment on column loci_data.memory_links.source_id is 'lineage_id the link starts from.';
 comment on column loci_data.memory_links.target_id is 'lineage_id the link points to.';
 comment on column loci_data.memory_links.type is 'Free text: related_to, part_of, contradicts, supports, ….';
 comment on column loci_data.memory_links.strength is '0 to 1.';
-comment on column loci_data.memory_links.created_at is 'When the link was made.';
+comment on column loci_data.memory_links.recorded_at is 'Recorded time: since when this is believed.';
+comment on column loci_data.memory_links.superseded_at is 'Recorded time: until when (exclusive); null: still.';

@@ -6,11 +6,13 @@ from fastapi import Query
 
 from db.errors import FieldError, Invalid
 from service.problems import Problem
-from service.schemas import Text
+from service.schemas import Moment, Text
 
 VERSIONS = 2**31 - 1  # of one lineage, at most
 Limit = Annotated[int, Query(ge=1, le=1000, description="Items of a page")]
 Cursor = Annotated[Text | None, Query(max_length=1000, description="`next_cursor` of the page before")]
+AsOf = Annotated[Moment | None, Query(description="Valid at this moment; default now")]
+KnownAt = Annotated[Moment | None, Query(description="As believed at this moment; default now")]
 
 _TEXTS = {
     401: "No valid key",

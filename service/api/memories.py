@@ -9,11 +9,12 @@ from fastapi.responses import Response
 from db import memories
 from db.errors import FieldError, NotFound
 from db.pool import Transaction
-from service.api.common import VERSIONS, Cursor, Limit, position, problems
+from service.api.common import VERSIONS, AsOf, Cursor, KnownAt, Limit, position, problems
 from service.batch import read_batch, write_each
 from service.caller import CallerDependency
 from service.replies import page, reply
 from service.schemas import (
+    EdgeType,
     Layer,
     LinkInput,
     MemoryBatch,
@@ -22,7 +23,6 @@ from service.schemas import (
     MemoryOut,
     MemoryPage,
     MemoryWritten,
-    Moment,
     Text,
 )
 
@@ -70,8 +70,8 @@ async def list_memories(
     source: Text | None = None,
     entity: Text | None = None,
     under: UUID | None = None,
-    as_of: Moment | None = None,
-    known_at: Moment | None = None,
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
     all_versions: Annotated[bool, Query(description="Superseded and forgotten ones too")] = False,
 ) -> Response:
     """List memories, newest first: those that are current, or were at `as_of` as believed at `known_at`."""
@@ -100,17 +100,17 @@ async def list_memories(
 
 
 @router.get("/memories/{id}", response_model=MemoryOut, responses=problems(404))
-async def get_memory(id: UUID, caller: CallerDependency) -> Response:
-    """One version of a memory, whatever its status."""
-    rows = await caller.read(lambda tx: memories.get_memories(tx, ids=[id]))
-    if not rows:
-        raise NotFound(f"memory {id} does not exist", [FieldError("id", "must be the id of a memory in this namespace")])
-    return reply({key: value for key, value in rows[0].items() if key != "cursor"})
+async def get_memory(id: UUID, caller: CallerDependency, as_of: AsOf = None, known_at: KnownAt = None) -> Response:
+    """One version of a memory, whatever its status, as believed at `known_at`. With `as_of`: the version that was valid then."""
+    return reply(_without_cursor(await caller.read(lambda tx: memories.get_memory(tx, id=id, as_of=as_of, known_at=known_at))))
 
 
-@router.patch("/memories/{id}", response_model=MemoryOut, responses=problems(404))
+@router.patch("/memories/{id}", response_model=MemoryOut, responses=problems(404, 409))
 async def change_memory(id: UUID, body: MemoryChanges, caller: CallerDependency) -> Response:
-    """Change category, tags, layer, parent, importance, confidence or metadata. Content changes by a new version."""
+    """Change category, tags, layer, parent, validity, importance, confidence or metadata; what was believed stays askable.
+
+    Content changes by a new version: write it with the lineage ("it changed") or with `corrects` ("we were wrong").
+    """
 
     async def work(tx: Transaction) -> Any:
         return _without_cursor(await memories.update_memory(tx, id=id, changes=body.stated()))
@@ -139,24 +139,31 @@ async def restore_memory(id: UUID, caller: CallerDependency) -> Response:
 
 
 @router.get("/memories/{id}/history", response_model=MemoryPage, responses=problems(404))
-async def memory_history(id: Text, caller: CallerDependency, limit: Limit = 1000, cursor: Cursor = None) -> Response:
-    """Every version of a memory's lineage, oldest first. `id` is that of any version, or the lineage's name."""
+async def memory_history(
+    id: Text, caller: CallerDependency, limit: Limit = 1000, cursor: Cursor = None, as_of: AsOf = None, known_at: KnownAt = None
+) -> Response:
+    """Every version of a memory's lineage, oldest first. `id` is that of any version, or the lineage's name.
+
+    `known_at`: those recorded by then, as they were believed. `as_of`: those that had begun by then.
+    """
     after = position(cursor, VERSIONS) or 0
-    rows = await caller.read(lambda tx: memories.history(tx, ref=id, limit=limit + 1, after=after))
+    rows = await caller.read(lambda tx: memories.history(tx, ref=id, limit=limit + 1, after=after, as_of=as_of, known_at=known_at))
     return page(rows, limit, "version")
 
 
 @router.get("/memories/{id}/subtree", responses=problems(404))
-async def memory_subtree(id: UUID, caller: CallerDependency, limit: Limit = 100, as_of: Moment | None = None) -> Response:
+async def memory_subtree(
+    id: UUID, caller: CallerDependency, limit: Limit = 100, cursor: Cursor = None, as_of: AsOf = None, known_at: KnownAt = None
+) -> Response:
     """Memories under this one, nearest first, with their depth."""
-    rows = await caller.read(lambda tx: memories.subtree(tx, id=id, limit=limit, as_of=as_of))
-    return reply({"items": [_without_cursor(row) for row in rows], "next_cursor": None})
+    rows = await caller.read(lambda tx: memories.subtree(tx, id=id, limit=limit + 1, cursor=cursor, as_of=as_of, known_at=known_at))
+    return page(rows, limit, "position")
 
 
 @router.get("/memories/{id}/ancestors", responses=problems(404))
-async def memory_ancestors(id: UUID, caller: CallerDependency, as_of: Moment | None = None) -> Response:
+async def memory_ancestors(id: UUID, caller: CallerDependency, as_of: AsOf = None, known_at: KnownAt = None) -> Response:
     """Memories above this one, nearest first, with their depth."""
-    rows = await caller.read(lambda tx: memories.ancestors(tx, id=id, as_of=as_of))
+    rows = await caller.read(lambda tx: memories.ancestors(tx, id=id, as_of=as_of, known_at=known_at))
     return reply({"items": [_without_cursor(row) for row in rows], "next_cursor": None})
 
 
@@ -169,16 +176,34 @@ async def link_memory(id: UUID, body: LinkInput, caller: CallerDependency) -> Re
 
 
 @router.get("/memories/{id}/links", responses=problems(404))
-async def list_links(id: UUID, caller: CallerDependency, limit: Limit = 100) -> Response:
+async def list_links(id: UUID, caller: CallerDependency, limit: Limit = 100, known_at: KnownAt = None) -> Response:
     """Links of this memory in both directions, strongest first."""
-    rows = await caller.read(lambda tx: memories.list_links(tx, id=id, limit=limit))
+    rows = await caller.read(lambda tx: memories.list_links(tx, id=id, limit=limit, known_at=known_at))
     return reply({"items": rows, "next_cursor": None})
 
 
+@router.delete("/memories/{id}/links/{target_id}", responses=problems(404))
+async def unlink_memory(
+    id: UUID, target_id: UUID, caller: CallerDependency, type: Annotated[EdgeType, Query()] = "related_to"
+) -> Response:
+    """Take the link of this type to another memory back; it stays askable with `known_at`."""
+
+    async def work(tx: Transaction) -> Any:
+        if not await memories.unlink_memories(tx, source=id, target=target_id, type=type):
+            raise NotFound(
+                f"there is no link {type!r} from {id} to {target_id}", [FieldError("type", "must be the type of a link")]
+            )
+        return {"source_id": id, "target_id": target_id, "type": type}
+
+    return await caller.write(work)
+
+
 @router.get("/categories", responses=problems())
-async def list_categories(caller: CallerDependency, under: Text | None = None) -> Response:
-    """Categories in path order, with the number of current memories in each (`memories`) and in it and below (`total`)."""
-    rows = await caller.read(lambda tx: memories.list_categories(tx, under=under))
+async def list_categories(
+    caller: CallerDependency, under: Text | None = None, as_of: AsOf = None, known_at: KnownAt = None
+) -> Response:
+    """Categories in path order, with the number of visible memories in each (`memories`) and in it and below (`total`)."""
+    rows = await caller.read(lambda tx: memories.list_categories(tx, under=under, as_of=as_of, known_at=known_at))
     return reply({"items": rows, "next_cursor": None})
 
 

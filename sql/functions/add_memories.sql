@@ -36,11 +36,11 @@ begin
         select i.*, 1, 1 from unnest(p_items) i where i.lineage is null and i.fold_scope is null
     ), written as (
         insert into loci_data.memories as m (
-            namespace_id, id, lineage, lineage_id, content, content_hash, fold_scope, category, tags, layer, parent_id,
+            namespace_id, id, lineage, lineage_id, content, content_hash, fold_scope, category, tags, layer,
             valid_from, valid_to, recorded_at, believed_at, importance, confidence, metadata, source, session_id,
             observations, last_observed_at, created_by, updated_at)
         select p_namespace_id, i.id, i.id::text, i.id, i.content, i.content_hash, i.fold_scope,
-               coalesce(i.category, 'general'), coalesce(i.tags, '{}'), coalesce(i.layer, 2), i.parent_id,
+               coalesce(i.category, 'general'), coalesce(i.tags, '{}'), coalesce(i.layer, 2),
                coalesce(i.valid_from, p_at), i.valid_to, p_at, p_at, coalesce(i.importance, 0.5), coalesce(i.confidence, 1.0),
                coalesce(i.metadata, '{}'), i.source, i.session_id, i.times, p_at, (select loci.caller()), p_at
         from item i where i.nth = 1 order by i.ordinal

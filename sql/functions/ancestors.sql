@@ -1,21 +1,24 @@
--- Everything above a memory: one range of memory_closure, then the visible version of each node; nearest first.
-create or replace function loci.ancestors(p_namespace text, p_id uuid, p_as_of timestamptz default null)
+-- Everything above a memory, at two times: one range of memory_closure, then the visible version of each node; nearest first.
+create or replace function loci.ancestors(
+    p_namespace text, p_id uuid, p_as_of timestamptz default null, p_known_at timestamptz default null)
 returns table (depth integer, memory loci.memory_record)
-language plpgsql stable security definer set search_path = ''
+language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$
 declare
-    v_ns   integer := loci.authorize(p_namespace, 'reader');
-    v_at   timestamptz := coalesce(p_as_of, clock_timestamp());
-    v_node uuid := (select m.lineage_id from loci_data.memories m where m.namespace_id = v_ns and m.id = p_id);
+    v_ns     integer := loci.authorize(p_namespace, 'reader');
+    v_filter loci.memory_filter := loci.resolve_filter(v_ns, '{}', p_as_of, p_known_at);
+    v_node   uuid := loci.node_id(v_ns, p_id);
 begin
-    if v_node is null then
-        raise no_data_found using message = format('memory %s does not exist', p_id), column = 'id';
-    end if;
     return query
-    select c.depth, loci.memory_record(m, v_at)
+    select c.depth, loci.memory_record(b, v_filter.as_of, p_known_at)
     from loci_data.memory_closure c
-    join loci_data.memories m on m.namespace_id = v_ns and m.lineage_id = c.ancestor_id
-    where c.namespace_id = v_ns and c.descendant_id = v_node and loci.is_visible(m, v_at, null)
+    cross join lateral (
+        select o.* from loci_data.memories o
+        where o.namespace_id = v_ns and o.lineage_id = c.ancestor_id and o.valid_from <= v_filter.begun_by and loci.passes(o, v_filter)
+        order by o.valid_from desc limit 1) m
+    cross join lateral loci.as_believed(m, p_known_at) b
+    where c.namespace_id = v_ns and c.descendant_id = v_node
+      and loci.is_held(c.valid_from, c.valid_to, c.recorded_at, c.superseded_at, v_filter.as_of, p_known_at)
     order by c.depth, c.ancestor_id;
 end $$;
-comment on function loci.ancestors(text, uuid, timestamptz) is 'Memories above a memory with their depth, nearest first. Errors: 42501, P0002.';
+comment on function loci.ancestors(text, uuid, timestamptz, timestamptz) is 'Memories above a memory with their depth, nearest first, at two times. Errors: 42501, P0002, 22023.';

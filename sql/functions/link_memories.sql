@@ -1,23 +1,36 @@
--- Link two memories, or change the strength of a link (row M5). Ends are lineages, whatever version was named.
+-- Link two memories, or change the strength of a link (row M5): the old strength stays askable with known_at. Ends are lineages,
+-- whatever version was named. The row of the present link is the lock between two writers.
 create or replace function loci.link_memories(
     p_namespace text, p_source uuid, p_target uuid, p_type text, p_strength double precision default 0.5)
-returns table (source_id uuid, target_id uuid, type text, strength double precision, created_at timestamptz)
+returns table (source_id uuid, target_id uuid, type text, strength double precision, recorded_at timestamptz)
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
     v_ns     integer := loci.authorize(p_namespace, 'writer');
-    v_source uuid := (select m.lineage_id from loci_data.memories m where m.namespace_id = v_ns and m.id = p_source);
-    v_target uuid := (select m.lineage_id from loci_data.memories m where m.namespace_id = v_ns and m.id = p_target);
+    v_source uuid := loci.node_id(v_ns, p_source);
+    v_target uuid := loci.node_id(v_ns, p_target, 'target_id');
+    v_last   timestamptz;
 begin
-    if v_source is null or v_target is null then
-        raise no_data_found using
-            message = format('memory %s does not exist', case when v_source is null then p_source else p_target end),
-            column = case when v_source is null then 'id' else 'target_id' end;
-    end if;
-    return query
-    insert into loci_data.memory_links as l (namespace_id, source_id, target_id, type, strength)
-    values (v_ns, v_source, v_target, p_type, p_strength)
-    on conflict on constraint memory_links_pkey do update set strength = excluded.strength
-    returning l.source_id, l.target_id, l.type, l.strength, l.created_at;
+    perform from loci_data.memories m where m.namespace_id = v_ns and m.id in (p_source, p_target) order by m.id for key share;
+    loop
+        select l.recorded_at into v_last from loci_data.memory_links l
+        where l.namespace_id = v_ns and l.source_id = v_source and l.target_id = v_target and l.type = p_type and l.superseded_at is null
+        for update;
+        if found then
+            return query select l.source_id, l.target_id, l.type, l.strength, l.recorded_at from loci_data.memory_links l
+            where l.namespace_id = v_ns and l.source_id = v_source and l.target_id = v_target and l.type = p_type
+              and l.recorded_at = v_last and l.strength = p_strength;
+            exit when found;
+            perform loci.unlink_memories(p_namespace, p_source, p_target, p_type);
+        end if;
+        return query
+        insert into loci_data.memory_links as l (namespace_id, source_id, target_id, type, strength, recorded_at)
+        values (v_ns, v_source, v_target, p_type, p_strength, greatest(clock_timestamp(), (
+            select max(o.superseded_at) from loci_data.memory_links o
+            where o.namespace_id = v_ns and o.source_id = v_source and o.target_id = v_target and o.type = p_type)))
+        on conflict do nothing
+        returning l.source_id, l.target_id, l.type, l.strength, l.recorded_at;
+        exit when found;
+    end loop;
 end $$;
 comment on function loci.link_memories(text, uuid, uuid, text, double precision) is 'Upsert a typed, weighted link between two memories. Errors: 42501, P0002, 23514.';

@@ -10,9 +10,8 @@ language plpgsql stable security definer set search_path = '' set plan_cache_mod
 as $$
 declare
     v_ns        integer := loci.authorize(p_namespace, 'reader');
-    v_filter    loci.memory_filter := loci.resolve_filter(v_ns, p_filter);
+    v_filter    loci.memory_filter := loci.resolve_filter(v_ns, p_filter, p_as_of, p_known_at);
     v_limit     integer := coalesce(p_limit, (loci.settings(v_ns) ->> 'depth')::integer);
-    v_as_of     timestamptz := coalesce(p_as_of, clock_timestamp());
     v_names     text[];
     v_entities  uuid[];
     v_memories  uuid[];
@@ -50,7 +49,7 @@ begin
     )
     select r.memory_id, o.doc_id, r.score, array(select unnest(r.path))
     from reached r join loci_data.memories o on o.namespace_id = v_ns and o.id = r.memory_id
-    where loci.is_visible(o, v_as_of, p_known_at) and loci.matches(o, v_filter)
+    where loci.passes(o, v_filter)
     order by r.score desc, o.doc_id limit v_limit;
 end $$;
 comment on function loci.linked_memories(text, text, bigint[], integer, jsonb, timestamptz, timestamptz) is 'Memories that share a rare name with the best hit for each entity that the question names. Errors: 42501, P0002, 22023.';

@@ -1,5 +1,5 @@
 -- Newest first, page by page: what is visible at as_of and known_at and passes the filters. p_cursor is the last page's
--- last cursor. Walks the unique index on doc_id. Called by REST.
+-- last cursor. Walks the unique index on doc_id. Called by REST and, as memories_as_of, by analysts.
 create or replace function loci.list_memories(
     p_namespace text, p_filter jsonb default '{}', p_limit integer default 50, p_cursor bigint default null,
     p_as_of timestamptz default null, p_known_at timestamptz default null, p_all_versions boolean default false)
@@ -8,14 +8,17 @@ language plpgsql stable security definer set search_path = ''
 as $$
 declare
     v_ns     integer := loci.authorize(p_namespace, 'reader');
-    v_filter loci.memory_filter := loci.resolve_filter(v_ns, p_filter);
-    v_at     timestamptz := coalesce(p_as_of, clock_timestamp());
+    v_filter loci.memory_filter := loci.resolve_filter(v_ns, p_filter, p_as_of, p_known_at);
 begin
     return query
-    select (loci.memory_record(m, v_at)).*
-    from loci_data.memories m
-    where m.namespace_id = v_ns and (p_cursor is null or m.doc_id < p_cursor)
-      and (p_all_versions or loci.is_visible(m, v_at, p_known_at)) and loci.matches(m, v_filter)
-    order by m.doc_id desc limit p_limit;
+    select (loci.memory_record(b, v_filter.as_of, p_known_at)).*
+    from (select m.* from loci_data.memories m
+          where m.namespace_id = v_ns and (p_cursor is null or m.doc_id < p_cursor)
+            and case when not p_all_versions then loci.passes(m, v_filter)
+                     when p_known_at is null then loci.matches(m, v_filter)
+                     else m.recorded_at <= p_known_at and loci.matches(loci.as_believed(m, p_known_at), v_filter) end
+          order by m.doc_id desc limit p_limit) page
+    cross join lateral loci.as_believed(page, p_known_at) b
+    order by b.doc_id desc;
 end $$;
 comment on function loci.list_memories(text, jsonb, integer, bigint, timestamptz, timestamptz, boolean) is 'A page of memories, newest first. Errors: 42501, P0002, 22023.';

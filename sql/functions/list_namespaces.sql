@@ -16,7 +16,7 @@ begin
            coalesce((select g.role from loci_data.grants g where g.namespace_id = n.id and g.agent_id = loci.caller()), 'admin'),
            loci.settings(n.id),
            (select count(*) from loci_data.memories m where m.namespace_id = n.id),
-           (select count(*) from loci_data.memories m where m.namespace_id = n.id and loci.is_visible(m, clock_timestamp(), null)),
+           (select count(*) from loci_data.memories m where m.namespace_id = n.id and m.status = 'active' and m.valid_from <= clock_timestamp() and (m.valid_to is null or m.valid_to > clock_timestamp())),
            (select count(*) from loci_data.entities e where e.namespace_id = n.id),
            (select count(*) from loci_data.edges e where e.namespace_id = n.id and e.superseded_at is null),
            (select count(*) from loci_data.embedding_queue q where q.namespace_id = n.id and q.error is null),

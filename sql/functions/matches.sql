@@ -19,6 +19,6 @@ as $$
    and (p_filter.min_importance is null or p_memory.importance >= p_filter.min_importance)
    and (p_filter.min_confidence is null or p_memory.confidence >= p_filter.min_confidence)
    and case when p_filter.under is null and p_filter.entity_id is null then true
-            else loci.is_related(p_memory.namespace_id, p_memory.id, p_memory.lineage_id, p_filter.under, p_filter.entity_id) end
+            else loci.is_related(p_memory.namespace_id, p_memory.id, p_memory.lineage_id, p_filter) end
 $$;
 comment on function loci.matches(loci_data.memories, loci.memory_filter) is 'Whether a memory passes resolved filters.';

@@ -7,8 +7,7 @@ language plpgsql stable security definer set search_path = '' set plan_cache_mod
 as $$
 declare
     v_ns     integer := loci.authorize(p_namespace, 'reader');
-    v_filter loci.memory_filter := loci.resolve_filter(v_ns, p_filter);
-    v_as_of  timestamptz := coalesce(p_as_of, clock_timestamp());
+    v_filter loci.memory_filter := loci.resolve_filter(v_ns, p_filter, p_as_of, p_known_at);
 begin
     return query
     select m.doc_id, n.doc_id, n.distance::integer
@@ -20,14 +19,14 @@ begin
             select o.doc_id from loci_data.memories o
             where o.namespace_id = v_ns and o.session_id = m.session_id
               and (o.valid_from, o.doc_id) < (m.valid_from, m.doc_id)
-              and loci.is_visible(o, v_as_of, p_known_at) and loci.matches(o, v_filter)
+              and loci.passes(o, v_filter)
             order by o.valid_from desc, o.doc_id desc limit 2) b)
         union all
         (select a.doc_id, row_number() over () from (
             select o.doc_id from loci_data.memories o
             where o.namespace_id = v_ns and o.session_id = m.session_id
               and (o.valid_from, o.doc_id) > (m.valid_from, m.doc_id)
-              and loci.is_visible(o, v_as_of, p_known_at) and loci.matches(o, v_filter)
+              and loci.passes(o, v_filter)
             order by o.valid_from, o.doc_id limit 2) a)) n;
 end $$;
 comment on function loci.neighbour_memories(text, bigint[], jsonb, timestamptz, timestamptz) is 'Neighbours in time, at distance 1 and 2, of memories within their sessions. Errors: 42501, P0002.';

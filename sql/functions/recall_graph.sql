@@ -8,15 +8,14 @@ language plpgsql stable security definer set search_path = '' set plan_cache_mod
 as $$
 declare
     v_ns     integer := loci.authorize(p_namespace, 'reader');
-    v_filter loci.memory_filter := loci.resolve_filter(v_ns, p_filter);
+    v_filter loci.memory_filter := loci.resolve_filter(v_ns, p_filter, p_as_of, p_known_at);
     v_limit  integer := coalesce(p_limit, (loci.settings(v_ns) ->> 'depth')::integer);
-    v_as_of  timestamptz := coalesce(p_as_of, clock_timestamp());
 begin
     return query
     select g.memory_id, m.doc_id, g.score, g.path
-    from loci.search_graph(v_ns, p_query, 10000, v_as_of) g
+    from loci.search_graph(v_ns, p_query, 10000, v_filter.as_of) g
     join loci_data.memories m on m.namespace_id = v_ns and m.id = g.memory_id
-    where loci.is_visible(m, v_as_of, p_known_at) and loci.matches(m, v_filter)
+    where loci.passes(m, v_filter)
     order by g.score desc, m.doc_id limit v_limit;
 end $$;
 comment on function loci.recall_graph(text, text, integer, jsonb, timestamptz, timestamptz) is 'Memories around the entities that a question names, best first, with the path that led there. Errors: 42501, P0002, 22023.';

@@ -1,19 +1,22 @@
--- Trigger: two active versions of one lineage are never valid at the same moment, whatever the writer does.
--- Two probes of the index memories_chain: the neighbours in valid time. Empty intervals (corrected errors) overlap nothing.
+-- Trigger: two active versions of one lineage are never valid at the same moment, whatever the writer does, and however many
+-- write: the lineage's row is locked first (its writers hold that lock already). Two probes of the index memories_chain: the
+-- neighbours in valid time. Empty intervals (corrected errors) overlap nothing.
 create or replace function loci.refuse_overlap() returns trigger
 language plpgsql security definer set search_path = ''
 as $$
 declare
     v_other uuid;
 begin
-    select o.id into v_other from loci_data.memories o
-    where o.namespace_id = new.namespace_id and o.lineage = new.lineage and o.id <> new.id and o.status = 'active'
-      and o.valid_from <= new.valid_from and (o.valid_to is null or o.valid_to > o.valid_from)
-      and (o.valid_to is null or o.valid_to > new.valid_from)
-    order by o.valid_from desc limit 1;
+    perform from loci_data.lineages l where l.namespace_id = new.namespace_id and l.lineage = new.lineage for no key update;
+    select before.id into v_other
+    from (select o.id, o.valid_to from loci_data.memories o
+          where o.namespace_id = new.namespace_id and o.lineage_id = new.lineage_id and o.id <> new.id and o.status = 'active'
+            and o.valid_from <= new.valid_from and (o.valid_to is null or o.valid_to > o.valid_from)
+          order by o.valid_from desc limit 1) before
+    where before.valid_to is null or before.valid_to > new.valid_from;
     if v_other is null then
         select o.id into v_other from loci_data.memories o
-        where o.namespace_id = new.namespace_id and o.lineage = new.lineage and o.id <> new.id and o.status = 'active'
+        where o.namespace_id = new.namespace_id and o.lineage_id = new.lineage_id and o.id <> new.id and o.status = 'active'
           and o.valid_from > new.valid_from and (o.valid_to is null or o.valid_to > o.valid_from)
           and (new.valid_to is null or o.valid_from < new.valid_to)
         order by o.valid_from limit 1;

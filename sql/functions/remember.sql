@@ -1,6 +1,6 @@
 -- Write memories: the one way in, for one item or thousands. All or nothing: one transaction.
 -- Named lineages are locked first, in order of name; only then is the clock read, so that the order of versions is the
--- order of the locks. Items of one lineage in a batch follow each other in rounds. Graph parts of items come last.
+-- order of the locks. A place in the hierarchy comes after the versions. Items of one lineage in a batch follow each other in rounds. Graph parts of items come last.
 -- A batch is planned for its size and the tables' (a cached plan may stem from empty ones); a single write uses cached plans.
 -- Cost: a handful of set-based statements; the triggers index words in the same transaction (rows M1, M2, M4, M10, G4).
 -- Errors: 42501, P0002 (namespace), 22023 / 23514 (a field), 23503 (parent_id), P0001 (cycle).
@@ -18,11 +18,11 @@ begin
     if cardinality(v_items) > 20 then
         set local plan_cache_mode = force_custom_plan;
     end if;
-    insert into loci_data.lineages as l (namespace_id, lineage, id, versions)
-    select v_ns, i.lineage, coalesce(first.lineage_id, i.id), coalesce(first.version, 0)
+    insert into loci_data.lineages as l (namespace_id, lineage, id, versions, written_at)
+    select v_ns, i.lineage, coalesce(first.lineage_id, i.id), coalesce(first.version, 0), coalesce(first.recorded_at, '-infinity')
     from (select distinct on (u.lineage) u.lineage, u.id from unnest(v_items) u where u.lineage is not null
           order by u.lineage, u.ordinal) i
-    left join lateral (select m.lineage_id, m.version from loci_data.memories m
+    left join lateral (select m.lineage_id, m.version, m.recorded_at from loci_data.memories m
                        where m.namespace_id = v_ns and m.lineage = i.lineage order by m.version desc limit 1) first on true
     order by i.lineage
     on conflict (namespace_id, lineage) do update set versions = l.versions;
@@ -37,6 +37,9 @@ begin
             select o from loci.supersede_memories(v_ns, v_round.items, v_at + (v_round.round - 1) * interval '1 microsecond') o);
     end loop;
 
+    if exists (select from unnest(v_items) i where i.parent_id is not null) then
+        perform loci.place_memories(v_ns, v_items, v_outcomes);
+    end if;
     perform loci.store_vectors(v_ns, array_agg(o.id), array_agg(i.embedding::halfvec))
     from unnest(v_items) i join unnest(v_outcomes) o on o.ordinal = i.ordinal and not o.duplicate
     where i.embedding is not null having count(*) > 0;

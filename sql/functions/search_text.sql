@@ -11,9 +11,8 @@ language plpgsql stable security definer set search_path = '' set plan_cache_mod
 as $$
 declare
     v_ns        integer := loci.authorize(p_namespace, 'reader');
-    v_filter    loci.memory_filter := loci.resolve_filter(v_ns, p_filter);
+    v_filter    loci.memory_filter := loci.resolve_filter(v_ns, p_filter, p_as_of, p_known_at);
     v_limit     integer := coalesce(p_limit, (loci.settings(v_ns) ->> 'depth')::integer);
-    v_as_of     timestamptz := coalesce(p_as_of, clock_timestamp());
     v_terms     bigint[];
     v_documents double precision;
     v_slope     double precision; -- k1 * b / mean length
@@ -46,7 +45,7 @@ begin
             cross join lateral (
                 select m.id from loci_data.memories m
                 where m.namespace_id = v_ns and m.doc_id = b.doc_id
-                  and loci.is_visible(m, v_as_of, p_known_at) and loci.matches(m, v_filter) limit 1) m
+                  and loci.passes(m, v_filter) limit 1) m
             order by b.score desc, b.doc_id limit v_limit
         )
         select array_agg(p.id order by p.score desc, p.doc_id), array_agg(p.doc_id order by p.score desc, p.doc_id),

@@ -13,9 +13,8 @@ set enable_sort = off set enable_seqscan = off
 as $$
 declare
     v_ns     integer := loci.authorize(p_namespace, 'reader');
-    v_filter loci.memory_filter := loci.resolve_filter(v_ns, p_filter);
+    v_filter loci.memory_filter := loci.resolve_filter(v_ns, p_filter, p_as_of, p_known_at);
     v_limit  integer := coalesce(p_limit, (loci.settings(v_ns) ->> 'depth')::integer);
-    v_as_of  timestamptz := coalesce(p_as_of, clock_timestamp());
     v_model  loci_data.embedding_models;
     v_query  halfvec;
     v_ids    uuid[];
@@ -43,11 +42,13 @@ begin
                   cross join lateral (
                       select o.id, o.doc_id from loci_data.memories o
                       where o.namespace_id = %2$s and o.id = n.memory_id
-                        and loci.is_visible(o, $2, $3) and %4$s limit 1) m
-                  order by n.distance limit $5) b
+                        and %4$s limit 1) m
+                  order by n.distance limit $3) b
             $sql$, v_model.dimensions, v_ns, v_model.id,
-            case when v_filter is null then 'true' else 'loci.matches(o, $4)' end)  -- planning what is not asked took 0.6 ms
-        into v_ids, v_docs, v_scores using v_query, v_as_of, p_known_at, v_filter, v_limit;
+            case when p_filter = '{}' and p_known_at is null  -- planning what is not asked took 0.6 ms
+                 then $sql$o.status = 'active' and o.valid_from <= ($2).as_of and (o.valid_to is null or o.valid_to > ($2).as_of)$sql$
+                 else 'loci.passes(o, $2)' end)
+        into v_ids, v_docs, v_scores using v_query, v_filter, v_limit;
     end if;
     if coalesce(cardinality(v_ids), 0) < v_limit then
         select array_agg(b.id), array_agg(b.doc_id), array_agg(1 - b.distance) into v_ids, v_docs, v_scores
@@ -58,13 +59,13 @@ begin
               cross join lateral (
                   select o.id, o.doc_id from loci_data.memories o
                   where o.namespace_id = v_ns and o.id = n.memory_id
-                    and loci.is_visible(o, v_as_of, p_known_at) and loci.matches(o, v_filter) limit 1) m
+                    and loci.passes(o, v_filter) limit 1) m
               order by n.distance limit v_limit) b;
     end if;
     if coalesce(cardinality(v_ids), 0) < v_limit then
         with passed as materialized (
             select o.id, o.doc_id from loci_data.memories o
-            where o.namespace_id = v_ns and loci.is_visible(o, v_as_of, p_known_at) and loci.matches(o, v_filter)
+            where o.namespace_id = v_ns and loci.passes(o, v_filter)
         )
         select array_agg(b.id), array_agg(b.doc_id), array_agg(1 - b.distance) into v_ids, v_docs, v_scores
         from (select p.id, p.doc_id, v.embedding <=> v_query as distance

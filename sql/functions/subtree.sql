@@ -1,21 +1,34 @@
--- Everything under a memory (row M6): one range of memory_closure, then the visible version of each node; nearest first.
-create or replace function loci.subtree(p_namespace text, p_id uuid, p_limit integer default 100, p_as_of timestamptz default null)
-returns table (depth integer, memory loci.memory_record)
-language plpgsql stable security definer set search_path = ''
+-- Everything under a memory (row M6), at two times: one range of memory_closure in the order of its index, then the visible
+-- version of each node; nearest first. cursor, on every row, is what to send for the page that starts after it.
+-- Cost follows the page. Called by REST and by analysts.
+create or replace function loci.subtree(
+    p_namespace text, p_id uuid, p_limit integer default 100, p_as_of timestamptz default null, p_known_at timestamptz default null,
+    p_cursor text default null)
+returns table (depth integer, memory loci.memory_record, cursor text)
+language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_sort = off set enable_bitmapscan = off
 as $$
 declare
-    v_ns   integer := loci.authorize(p_namespace, 'reader');
-    v_at   timestamptz := coalesce(p_as_of, clock_timestamp());
-    v_node uuid := (select m.lineage_id from loci_data.memories m where m.namespace_id = v_ns and m.id = p_id);
+    v_ns     integer := loci.authorize(p_namespace, 'reader');
+    v_filter loci.memory_filter := loci.resolve_filter(v_ns, '{}', p_as_of, p_known_at);
+    v_node   uuid := loci.node_id(v_ns, p_id);
+    v_after  record;
 begin
-    if v_node is null then
-        raise no_data_found using message = format('memory %s does not exist', p_id), column = 'id';
+    if p_cursor !~* '^\d{1,9}/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then
+        raise invalid_parameter_value using message = 'the cursor is not one of ours', column = 'cursor';
     end if;
+    select coalesce(split_part(p_cursor, '/', 1)::integer, 0) as depth,
+           coalesce(split_part(p_cursor, '/', 2), '00000000-0000-0000-0000-000000000000')::uuid as node into v_after;
     return query
-    select c.depth, loci.memory_record(m, v_at)
+    select c.depth, loci.memory_record(b, v_filter.as_of, p_known_at), c.depth || '/' || c.descendant_id
     from loci_data.memory_closure c
-    join loci_data.memories m on m.namespace_id = v_ns and m.lineage_id = c.descendant_id
-    where c.namespace_id = v_ns and c.ancestor_id = v_node and loci.is_visible(m, v_at, null)
+    cross join lateral (
+        select o.* from loci_data.memories o
+        where o.namespace_id = v_ns and o.lineage_id = c.descendant_id and o.valid_from <= v_filter.begun_by and loci.passes(o, v_filter)
+        order by o.valid_from desc limit 1) m
+    cross join lateral loci.as_believed(m, p_known_at) b
+    where c.namespace_id = v_ns and c.ancestor_id = v_node and (c.depth, c.descendant_id) > (v_after.depth, v_after.node)
+      and loci.is_held(c.valid_from, c.valid_to, c.recorded_at, c.superseded_at, v_filter.as_of, p_known_at)
     order by c.depth, c.descendant_id limit p_limit;
 end $$;
-comment on function loci.subtree(text, uuid, integer, timestamptz) is 'Memories under a memory with their depth, nearest first. Errors: 42501, P0002.';
+comment on function loci.subtree(text, uuid, integer, timestamptz, timestamptz, text) is 'Memories under a memory with their depth, nearest first, at two times; cursor pages. Errors: 42501, P0002, 22023.';

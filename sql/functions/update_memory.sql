@@ -1,23 +1,45 @@
--- Change what is said about a memory, not what it says: category, tags, layer, parent, importance, confidence, metadata.
--- Absent keys keep their value; parent_id null detaches. Another content is another version: write it with the lineage.
--- Triggers keep index and hierarchy. Called by REST. Errors: 42501, P0002, 22023, 23503, 23514, 23000 (cycle).
+-- Change what is said about a memory, not what it says: category, tags, layer, importance, confidence, metadata, its validity, and the
+-- parent. Absent keys keep their value. valid_from and valid_to correct or end this version; overlap with another is refused.
+-- parent_id (null: detach) is a move: it holds from parent_since on, by default now, for as long as the version is valid; a version
+-- that is no longer valid is corrected for all of its time. What was believed before stays askable with known_at. Another
+-- content is another version: write it with the lineage. Triggers keep index, beliefs and closure.
+-- Called by REST. Errors: 42501, P0002, 22023, 23503, 23514, 23P01 (overlap), 23000 (cycle).
 create or replace function loci.update_memory(p_namespace text, p_id uuid, p_changes jsonb) returns setof loci.memory_record
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-    v_ns  integer := loci.authorize(p_namespace, 'writer');
-    v_new loci_data.memories;
+    v_ns     integer := loci.authorize(p_namespace, 'writer');
+    v_parent uuid := (p_changes ->> 'parent_id')::uuid;
+    v_old    loci_data.memories;
+    v_new    loci_data.memories;
+    v_at     timestamptz;
 begin
-    select * into v_new from loci_data.memories where namespace_id = v_ns and id = p_id for update;
+    select * into v_old from loci_data.memories where namespace_id = v_ns and id = p_id for update;
     if not found then
         raise no_data_found using message = format('memory %s does not exist', p_id), column = 'id';
     end if;
-    v_new := jsonb_populate_record(v_new, p_changes);
-    return query
+    v_new := jsonb_populate_record(v_old, p_changes);
+    if p_changes ? 'parent_id' or v_new.layer <> v_old.layer then
+        perform loci.lock_hierarchy(v_ns, true);
+    end if;
+    v_at := clock_timestamp();
     update loci_data.memories m
-    set category = v_new.category, tags = v_new.tags, layer = v_new.layer, parent_id = v_new.parent_id,
-        importance = v_new.importance, confidence = v_new.confidence, metadata = v_new.metadata, updated_at = clock_timestamp()
+    set category = v_new.category, tags = v_new.tags, layer = v_new.layer, valid_from = v_new.valid_from, valid_to = v_new.valid_to,
+        importance = v_new.importance, confidence = v_new.confidence, metadata = v_new.metadata, updated_at = v_at,
+        fold_scope = case when v_new.valid_from = v_old.valid_from then m.fold_scope end
     where m.namespace_id = v_ns and m.id = p_id
-    returning (loci.memory_record(m, clock_timestamp())).*;
+    returning * into v_new;
+    if p_changes ? 'parent_id' then
+        if v_parent is not null and not exists (select from loci_data.memories where namespace_id = v_ns and id = v_parent) then
+            raise foreign_key_violation using message = format('memory %s does not exist', v_parent),
+                constraint = 'memory_placements_parent_fkey', column = 'parent_id';
+        end if;
+        perform loci.place_node(v_ns, v_new.lineage_id,
+            (select m.lineage_id from loci_data.memories m where m.namespace_id = v_ns and m.id = v_parent),
+            greatest(v_new.valid_from, coalesce((p_changes ->> 'parent_since')::timestamptz,
+                                                case when v_new.valid_to <= v_at then v_new.valid_from else v_at end)),
+            v_new.valid_to, v_at);
+    end if;
+    return query select (loci.memory_record(v_new, clock_timestamp())).*;
 end $$;
-comment on function loci.update_memory(text, uuid, jsonb) is 'Change category, tags, layer, parent_id, importance, confidence or metadata of a memory; returns it.';
+comment on function loci.update_memory(text, uuid, jsonb) is 'Change category, tags, layer, validity, importance, confidence, metadata or parent_id (with parent_since) of a memory; returns it.';

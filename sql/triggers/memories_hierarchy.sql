@@ -1,7 +1,13 @@
--- The closure follows parent_id in the same transaction.
-create or replace trigger memories_place_added after insert on loci_data.memories
-    for each row when (new.parent_id is not null) execute function loci.place_memory();
-create or replace trigger memories_place_moved after update on loci_data.memories
-    for each row when (old.parent_id is distinct from new.parent_id) execute function loci.place_memory();
+-- The closure follows the placements, and placements follow memories, in the same transaction.
+create or replace trigger memory_placements_added after insert on loci_data.memory_placements
+    for each row execute function loci.close_paths();
+create or replace trigger memory_placements_ended after update on loci_data.memory_placements
+    for each row when (old.superseded_at is distinct from new.superseded_at) execute function loci.cut_paths();
+create or replace trigger memory_placements_removed after delete on loci_data.memory_placements
+    for each row execute function loci.cut_paths();
 create or replace trigger memories_unplace after delete on loci_data.memories
     for each row execute function loci.unplace_memory();
+create or replace trigger memories_layer_added after insert on loci_data.memories
+    for each row when (new.version > 1) execute function loci.keep_layers();
+create or replace trigger memories_layer_changed after update on loci_data.memories
+    for each row when (old.layer <> new.layer) execute function loci.keep_layers();

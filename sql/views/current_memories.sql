@@ -1,6 +1,13 @@
 -- What is believed and valid now. Under the policies: rows of granted namespaces only.
 create or replace view loci.current_memories with (security_invoker = true) as
-select n.name as namespace, m.id, m.lineage, m.version, m.content, m.category, m.tags, m.layer, m.parent_id, m.valid_from,
+select n.name as namespace, m.id, m.lineage, m.version, m.content, m.category, m.tags, m.layer,
+       (select coalesce((select v.id from loci_data.memories v
+                         where v.namespace_id = p.namespace_id and v.lineage_id = p.parent_id and v.status = 'active'
+                           and v.valid_from <= statement_timestamp() and (v.valid_to is null or v.valid_to > statement_timestamp()) limit 1), p.parent_id)
+        from loci_data.memory_placements p
+        where p.namespace_id = m.namespace_id and p.node_id = m.lineage_id
+          and loci.is_held(p.valid_from, p.valid_to, p.recorded_at, p.superseded_at, statement_timestamp(), null)) as parent_id,
+       m.valid_from,
        m.valid_to, m.recorded_at, m.importance, m.confidence, m.metadata, m.source, m.session_id, m.observations,
        m.last_observed_at, m.updated_at
 from loci_data.memories m join loci_data.namespaces n on n.id = m.namespace_id
@@ -15,7 +22,7 @@ comment on column loci.current_memories.content is 'The statement.';
 comment on column loci.current_memories.category is 'Slash-separated path.';
 comment on column loci.current_memories.tags is 'Labels.';
 comment on column loci.current_memories.layer is '0 domain, 1 concept, 2 fact, 3 episode.';
-comment on column loci.current_memories.parent_id is 'The memory it stands under.';
+comment on column loci.current_memories.parent_id is 'The memory it stands under: its current version.';
 comment on column loci.current_memories.valid_from is 'Valid time: from when it is true.';
 comment on column loci.current_memories.valid_to is 'Valid time: until when (exclusive); null: still.';
 comment on column loci.current_memories.recorded_at is 'Recorded time: when it was written.';

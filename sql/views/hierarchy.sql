@@ -6,7 +6,8 @@ join loci_data.namespaces n on n.id = c.namespace_id
 join loci_data.memories a on a.namespace_id = c.namespace_id and a.lineage_id = c.ancestor_id
      and a.status = 'active' and a.valid_from <= statement_timestamp() and (a.valid_to is null or a.valid_to > statement_timestamp())
 join loci_data.memories d on d.namespace_id = c.namespace_id and d.lineage_id = c.descendant_id
-     and d.status = 'active' and d.valid_from <= statement_timestamp() and (d.valid_to is null or d.valid_to > statement_timestamp());
+     and d.status = 'active' and d.valid_from <= statement_timestamp() and (d.valid_to is null or d.valid_to > statement_timestamp())
+where loci.is_held(c.valid_from, c.valid_to, c.recorded_at, c.superseded_at, statement_timestamp(), null);
 comment on view loci.hierarchy is 'Ancestors and descendants among current memories, with the number of steps between them.';
 comment on column loci.hierarchy.namespace is 'Name of the namespace.';
 comment on column loci.hierarchy.depth is 'Steps between them, at least 1.';

@@ -1,11 +1,20 @@
 -- Every version of every memory, with both times. Under the policies: rows of granted namespaces only.
 create or replace view loci.memory_versions with (security_invoker = true) as
-select n.name as namespace, m.id, m.lineage, m.version, m.content, m.category, m.tags, m.layer, m.parent_id, m.valid_from,
+select n.name as namespace, m.id, m.lineage, m.version, m.content, m.category, m.tags, m.layer,
+       (select coalesce((select v.id from loci_data.memories v
+                         where v.namespace_id = p.namespace_id and v.lineage_id = p.parent_id and v.status = 'active'
+                           and v.valid_from <= t.moment and (v.valid_to is null or v.valid_to > t.moment) limit 1), p.parent_id)
+        from loci_data.memory_placements p
+        where p.namespace_id = m.namespace_id and p.node_id = m.lineage_id
+          and loci.is_held(p.valid_from, p.valid_to, p.recorded_at, p.superseded_at, t.moment, null)) as parent_id,
+       m.valid_from,
        m.valid_to, m.recorded_at, m.superseded_at,
        m.status = 'active' and m.valid_from <= statement_timestamp()
            and (m.valid_to is null or m.valid_to > statement_timestamp()) as current,
        m.status, m.importance, m.confidence, m.metadata, m.source, m.session_id, m.observations, m.last_observed_at, m.updated_at
-from loci_data.memories m join loci_data.namespaces n on n.id = m.namespace_id;
+from loci_data.memories m
+join loci_data.namespaces n on n.id = m.namespace_id
+cross join lateral (select greatest(m.valid_from, least(statement_timestamp(), m.valid_to - interval '1 microsecond')) as moment) t;
 comment on view loci.memory_versions is 'Every version of every memory. current: active and valid now.';
 comment on column loci.memory_versions.namespace is 'Name of the namespace.';
 comment on column loci.memory_versions.id is 'Identifier of this version.';
@@ -15,7 +24,7 @@ comment on column loci.memory_versions.content is 'The statement.';
 comment on column loci.memory_versions.category is 'Slash-separated path.';
 comment on column loci.memory_versions.tags is 'Labels.';
 comment on column loci.memory_versions.layer is '0 domain, 1 concept, 2 fact, 3 episode.';
-comment on column loci.memory_versions.parent_id is 'The memory it stands under.';
+comment on column loci.memory_versions.parent_id is 'The memory it stood under, now or when it was last valid.';
 comment on column loci.memory_versions.valid_from is 'Valid time: from when it is true.';
 comment on column loci.memory_versions.valid_to is 'Valid time: until when (exclusive); null: still.';
 comment on column loci.memory_versions.recorded_at is 'Recorded time: when it was written.';

@@ -83,7 +83,7 @@ CALLS: list[tuple[str, LiteralString, str]] = [
     ("lexical", "select * from loci.search_text(%(ns)s, 'word3 word5', 10)", "postings_pkey"),
     ("subtree", "select * from loci.subtree(%(ns)s, %(some)s)", "memory_closure"),
     ("ancestors", "select * from loci.ancestors(%(ns)s, %(some)s)", "memory_closure"),
-    ("links", "select * from loci.list_links(%(ns)s, %(some)s)", "memory_links_pkey"),
+    ("links", "select * from loci.list_links(%(ns)s, %(some)s)", "memory_links"),
     ("by id", "select * from loci.get_memories(%(ns)s, array[%(some)s])", "memories_pkey"),
     ("history", "select * from loci.history(%(ns)s, %(some)s::text)", "memories"),
     ("names", "select * from loci.match_entities(%(ns)s, 'who is Zeus?')", "entity_names_pkey"),
