@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import pairwise
 from uuid import UUID
 
 FIRST = datetime.min.replace(tzinfo=UTC)
@@ -73,7 +74,7 @@ class State:
         for name, value in values.items():
             setattr(version, name, value)
         chain = self.chain(version.lineage)
-        if version.end < version.start or any(a.end > b.start for a, b in zip(chain, chain[1:], strict=False)):
+        if version.end < version.start or any(a.end > b.start for a, b in pairwise(chain)):
             for name, value in before.items():
                 setattr(version, name, value)
             raise Refused
