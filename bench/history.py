@@ -72,7 +72,8 @@ def load_past(base: Database, given: Options) -> tuple[int, datetime]:
             fill.settle(owner)
             owner.execute("vacuum analyze loci_data.memory_beliefs")
         (known,) = owner.execute(
-            "select max(recorded_at) from loci_data.memories where namespace_id = %s and version = 1", [number]
+            "select min(recorded_at) - interval '1 millisecond' from loci_data.memories where namespace_id = %s and version = 2",
+            [number],
         ).fetchone() or (CHANGED,)
     return number, known
 
