@@ -7,6 +7,7 @@ as $$
 declare
     v_ns    integer;
     v_new   jsonb;
+    v_known jsonb;
     v_total integer := 0;
 begin
     if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
@@ -40,13 +41,14 @@ begin
             where c.namespace_id = v_ns and c.canonical_name = seen.canonical_name
               and exists (select from loci_data.entity_names e where e.namespace_id = v_ns and e.canonical_name = c.canonical_name)
             returning c.memory_id, loci.entity_id(v_ns, c.name) as entity_id, c.name
-        ), seen as (
-            select loci.see_entities(v_ns, array_agg(k.entity_id), array_agg(m.valid_from), clock_timestamp())
-            from known k join loci_data.memories m on m.namespace_id = v_ns and m.id = k.memory_id
         )
-        select (select count(*) from seen) * 0 + v_total + coalesce(loci.mention_entities(v_ns, jsonb_agg(jsonb_build_object(
-                   'memory_id', k.memory_id, 'entity_id', k.entity_id, 'mention_text', k.name))), 0)
-        into v_total from known k;
+        select jsonb_agg(jsonb_build_object('memory_id', k.memory_id, 'entity_id', k.entity_id, 'mention_text', k.name)) into v_known
+        from known k;
+        v_total := v_total + coalesce(loci.mention_entities(v_ns, v_known), 0);
+        perform loci.see_entities(v_ns, array_agg(k.entity_id), array_agg(m.valid_from), clock_timestamp())
+        from jsonb_to_recordset(v_known) k(memory_id uuid, entity_id uuid)
+        join loci_data.memories m on m.namespace_id = v_ns and m.id = k.memory_id
+        having count(*) > 0;
     end loop;
     return v_total;
 end $$;
