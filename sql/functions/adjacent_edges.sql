@@ -22,8 +22,7 @@ as $$
          cross join lateral (select case
              when e.last_observed_at <= p_as_of and e.updated_at <= p_known_at
              then loci.effective_confidence(e.confidence, r.rate, e.last_observed_at, p_as_of)
-             else (select t.worth from loci.worth_then(p_namespace_id, e.id, e.valid_from, e.valid_to, r.rate, p_as_of, p_known_at) t)
-             end) w(worth)
+             else loci.worth_then(p_namespace_id, e.id, e.valid_from, e.valid_to, r.rate, p_as_of, p_known_at) end) w(worth)
          where p_direction <> 'in' and e.namespace_id = p_namespace_id and e.source_id = f.id
            and e.first_observed_at <= p_as_of and e.recorded_at <= p_known_at
            and (e.superseded_at is null or e.superseded_at > p_known_at)
@@ -40,8 +39,7 @@ as $$
          cross join lateral (select case
              when e.last_observed_at <= p_as_of and e.updated_at <= p_known_at
              then loci.effective_confidence(e.confidence, r.rate, e.last_observed_at, p_as_of)
-             else (select t.worth from loci.worth_then(p_namespace_id, e.id, e.valid_from, e.valid_to, r.rate, p_as_of, p_known_at) t)
-             end) w(worth)
+             else loci.worth_then(p_namespace_id, e.id, e.valid_from, e.valid_to, r.rate, p_as_of, p_known_at) end) w(worth)
          where p_direction <> 'out' and e.namespace_id = p_namespace_id and e.target_id = f.id
            and (e.source_id <> f.id or p_direction = 'in')  -- a loop is found once
            and e.first_observed_at <= p_as_of and e.recorded_at <= p_known_at

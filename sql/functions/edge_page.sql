@@ -27,9 +27,8 @@ begin
           and (c.superseded_at is null or c.superseded_at > p_known_at) and c.first_observed_at <= p_as_of
           and case when c.last_observed_at <= p_as_of and c.updated_at <= p_known_at
               then c.valid_from <= p_as_of and (c.valid_to is null or c.valid_to > p_as_of) and (p_faded or c.fades_at > p_as_of)
-              else (select t.worth >= v_threshold
-                    from loci.worth_then(p_namespace_id, c.id, c.valid_from, c.valid_to, loci.decay_rate(p_namespace_id, c.type),
-                                         p_as_of, p_known_at) t) end
+              else loci.worth_then(p_namespace_id, c.id, c.valid_from, c.valid_to, loci.decay_rate(p_namespace_id, c.type),
+                                   p_as_of, p_known_at) >= v_threshold end
         order by c.id limit p_limit);
 end $$;
 comment on function loci.edge_page(integer, uuid, text, boolean, timestamptz, timestamptz, uuid, integer) is 'Ids of one page of edges. Internal.';

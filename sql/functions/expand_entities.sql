@@ -53,9 +53,10 @@ begin
                 limit v_room
             ), fresh as (
                 select n.* from near n
-                where n.n <= v_side
-                  and not exists (select from unnest(v_ids) s(id) where s.id = n.id)
-                  and not exists (select from near t where t.id = n.id and t.place < n.place and t.n <= v_side)
+                where n.n <= v_side and not exists (  -- found before, or from an earlier entity of this chunk
+                    select from (select s.id, 0 as place from unnest(v_ids) s(id)
+                                 union all select t.id, t.place from near t where t.n <= v_side) k
+                    where k.id = n.id and k.place < n.place)
             )
             select array_agg(f.id order by f.place, f.id) as ids, array_agg(f.far_id order by f.place, f.id) as far,
                    array_agg(f.place order by f.place, f.id) as places, array_agg(f.outward order by f.place, f.id) as outward,
@@ -66,14 +67,14 @@ begin
             into v_step
             from fresh f;
             if v_step.edges > 0 then
-                return query
-                select (v_count + u.ordinal)::integer, v_hop, nullif(v_arrivals[v_done + u.place], 0), v_frontier[v_done + u.place],
+                return query  -- unnest in the select list: no tuplestore an array, half the time
+                select v_count + u.ordinal, v_hop, nullif(v_arrivals[v_done + u.place], 0), v_frontier[v_done + u.place],
                        u.far_id, u.id, case when u.outward then v_frontier[v_done + u.place] else u.far_id end, u.type,
                        case when u.outward then u.far_id else v_frontier[v_done + u.place] end, u.literal, u.worth, u.strength, null::text
-                from rows from (unnest(v_step.ids), unnest(v_step.far), unnest(v_step.places), unnest(v_step.outward),
-                                unnest(v_step.types), unnest(v_step.literals), unnest(v_step.strengths), unnest(v_step.worths))
-                     with ordinality as u(id, far_id, place, outward, type, literal, strength, worth, ordinal)
-                where v_count + u.ordinal <= p_limit;
+                from (select generate_subscripts(v_step.ids, 1) as ordinal, unnest(v_step.ids) as id, unnest(v_step.far) as far_id,
+                             unnest(v_step.places) as place, unnest(v_step.outward) as outward, unnest(v_step.types) as type,
+                             unnest(v_step.literals) as literal, unnest(v_step.strengths) as strength, unnest(v_step.worths) as worth
+                      limit p_limit - v_count) u;
                 v_ids := v_ids || v_step.ids;
                 v_far := v_far || v_step.far;
                 v_count := v_count + v_step.edges;

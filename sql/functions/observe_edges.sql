@@ -8,6 +8,7 @@ as $$
 declare
     v_namespace_id integer := loci.authorize(p_namespace, 'writer');
     v_at           timestamptz := clock_timestamp();
+    v_known        uuid[];  -- entities that are referred to by id
     v_ends         jsonb;  -- {name, type, seen_at} of each end, in order, without repetition; ids apart
     v_ids          jsonb;  -- reference as written → id
     v_edges        jsonb;
@@ -16,15 +17,18 @@ begin
     if jsonb_typeof(p_edges) is distinct from 'array' then
         raise invalid_parameter_value using message = 'edges must be a JSON array', column = 'edges';
     end if;
-    select jsonb_agg(jsonb_build_object('name', e.item -> n.field, 'type', e.item -> (n.field || '_type'), 'id', known.id,
+    v_known := array(  -- all at once: a look-up an end is a scan of the namespace while there are no statistics of it
+        select i.id from loci_data.entities i
+        where i.namespace_id = v_namespace_id and i.id = any(array(
+            select distinct r.ref::uuid
+            from jsonb_array_elements(p_edges) e(item) cross join lateral (values (e.item ->> 'source'), (e.item ->> 'target')) r(ref)
+            where r.ref ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$')));
+    select jsonb_agg(jsonb_build_object('name', e.item -> n.field, 'type', e.item -> (n.field || '_type'), 'id', k.id,
                                         'seen_at', (select min(t) from unnest(array[e.item ->> 'observed_at', e.item ->> 'valid_from']::timestamptz[]) t where isfinite(t)))
                      order by e.place, n.field) into v_ends
     from jsonb_array_elements(p_edges) with ordinality e(item, place)
     cross join (values ('source'), ('target')) n(field)
-    left join lateral (
-        select i.id from loci_data.entities i where i.namespace_id = v_namespace_id
-        and i.id = case when e.item ->> n.field ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then (e.item ->> n.field)::uuid end
-        offset 0) known on true
+    left join unnest(v_known) k(id) on k.id::text = lower(e.item ->> n.field)
     where e.item ->> n.field is not null;
 
     select e ->> 'name' into v_unknown from jsonb_array_elements(v_ends) e

@@ -45,7 +45,7 @@ begin
     ), named as materialized (  -- the ids in order, so that each page of the key is read once
         select o.id, o.name from loci_data.entities o
         where o.namespace_id = v_namespace_id
-          and o.id = any(array(select unnest(v_start) union select f.far_id from found f where f.far_id is not null))
+          and o.id = any(v_start || array(select f.far_id from found f))
     ), walked as (
         select f.ordinal, array[s.name, f.type, coalesce(t.name, f.literal)] as path
         from found f join named s on s.id = f.from_id left join named t on t.id = f.far_id where p_paths and f.via is null
