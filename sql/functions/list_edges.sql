@@ -1,6 +1,6 @@
 -- Edges of a namespace, of an entity or of a type, in order of discovery, a page at a time. Faded ones only when asked for
--- (row G8); each row says whether it is. As of p_as_of, by what was known at p_known_at (null: by what is believed now). cursor, on every row, is what to send for the page that starts after it.
--- Cost follows the page: see edge_page.
+-- (row G8); each row says whether it is. As of p_as_of, by what was known at p_known_at (null: by
+-- what is believed now). cursor, on every row, is what to send for the page that starts after it. Cost follows the page: see edge_page.
 -- Security definer: past the policies; checks the caller itself. Errors: 42501, P0002, 22023 (limit, cursor).
 create or replace function loci.list_edges(
     p_namespace text, p_entity text default null, p_type text default null, p_faded boolean default false,

@@ -24,7 +24,8 @@ begin
             from jsonb_array_elements(p_edges) e(item) cross join lateral (values (e.item ->> 'source'), (e.item ->> 'target')) r(ref)
             where r.ref ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$')));
     select jsonb_agg(jsonb_build_object('name', e.item -> n.field, 'type', e.item -> (n.field || '_type'), 'id', k.id,
-                                        'seen_at', (select min(t) from unnest(array[e.item ->> 'observed_at', e.item ->> 'valid_from']::timestamptz[]) t where isfinite(t)))
+                                        'seen_at', (select min(t) from unnest(array[e.item ->> 'observed_at', e.item ->> 'valid_from']::timestamptz[]) t
+                                                    where isfinite(t)))
                      order by e.place, n.field) into v_ends
     from jsonb_array_elements(p_edges) with ordinality e(item, place)
     cross join (values ('source'), ('target')) n(field)

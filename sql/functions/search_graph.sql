@@ -3,8 +3,8 @@
 -- Score: sum over a memory's entities of 1/2^hop × confidence of the best edge that reached it × ln(1 + N / mentions).
 -- An over-common entity (more than 1,000 mentions, and more than a tenth of all memories) gets out of the way (row R10).
 -- Memories whose only tie is that they spell an extracted name of the question are left to the lexical arm.
--- entity, hop and path are those of the best contributor; with the path goes what decay did to each of its edges (row R4). Edges are those of p_as_of as known at p_known_at (null: as believed now);
--- counters are present ones. No filter on memories: the caller joins them.
+-- entity, hop and path are those of the best contributor; with the path goes what decay did to each of its edges (row R4).
+-- Edges are those of p_as_of as known at p_known_at (null: as believed now); counters are present ones. No filter on memories: the caller joins them.
 -- Bounded: 300 edges, 200 entities, 1,000 memories an entity; next to nothing when the question names none.
 -- Indexes memory_mentions_entity, edge_observations_edge. Called by recall; internal.
 create or replace function loci.search_graph(p_namespace_id integer, p_query text, p_limit integer, p_as_of timestamptz,
