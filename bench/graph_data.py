@@ -20,10 +20,10 @@ with numbered as (
 ), named as (
     select i, case i %% 3 when 0 then word when 1 then word || ' project' else 'the ' || word || ' team' end as name from numbered
 )
-insert into loci_data.entities (namespace_id, id, name, canonical_name, type, aliases, mentions, created_at, updated_at)
+insert into loci_data.entities (namespace_id, id, name, canonical_name, type, aliases, mentions, first_seen_at, created_at, updated_at)
 select %(namespace)s, (lpad(to_hex(1700000000000 + i), 12, '0') || '70008000' || lpad(to_hex(i), 12, '0'))::uuid,
        initcap(name), name, (array['person', 'project', 'tool', 'topic'])[1 + i %% 4],
-       case when i %% 10 = 0 then array['alias ' || i] else '{}' end, 1 + i %% 20, %(at)s, %(at)s
+       case when i %% 10 = 0 then array['alias ' || i] else '{}' end, 1 + i %% 20, %(at)s::timestamptz - interval '100 days', %(at)s, %(at)s
 from named
 """
 

@@ -107,6 +107,7 @@ EXPECTED = {
     "memory_links_self_check": ("target_id", "must be another memory"),
     "edges_target_check": ("target", "exactly one of target and literal is needed"),
     "edges_valid_check": ("valid_to", "must not be before valid_from"),
+    "attributes_valid_check": ("valid_to", "must not be before valid_from"),
     "namespaces_name_check": ("name", "must match [a-z0-9][a-z0-9._-]{0,63}"),
     "namespaces_name_key": ("name", "is taken"),
     "grants_role_check": ("role", "must be reader, writer or admin"),

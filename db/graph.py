@@ -24,21 +24,35 @@ async def list_entities(
     pinned: bool | None,
     limit: int,
     cursor: str | None,
+    as_of: datetime | None = None,
+    known_at: datetime | None = None,
 ) -> list[Row]:
-    """A page of entities: pinned first, then the most mentioned."""
+    """A page of entities at two moments: pinned first, then the most mentioned."""
     return await tx.rows(
-        "select * from loci.list_entities(%(namespace)s, %(type)s, %(query)s, %(pinned)s, %(limit)s, %(cursor)s)",
+        """select * from loci.list_entities(%(namespace)s, %(type)s, %(query)s, %(pinned)s, %(limit)s, %(cursor)s, %(as_of)s,
+           %(known_at)s)""",
         type=type,
         query=query,
         pinned=pinned,
         limit=limit,
         cursor=cursor,
+        as_of=as_of,
+        known_at=known_at,
     )
 
 
-async def get_entity(tx: Transaction, *, ref: str) -> Row:
-    """The entity with this id, name or alias."""
-    return await tx.row("select * from loci.get_entity(%(namespace)s, %(ref)s)", ref=ref)
+async def get_entity(tx: Transaction, *, ref: str, as_of: datetime | None = None, known_at: datetime | None = None) -> Row:
+    """The entity with this id, name or alias, at two moments."""
+    return await tx.row(
+        "select * from loci.get_entity(%(namespace)s, %(ref)s, %(as_of)s, %(known_at)s)", ref=ref, as_of=as_of, known_at=known_at
+    )
+
+
+async def entity_timeline(tx: Transaction, *, ref: str, limit: int, cursor: str | None) -> list[Row]:
+    """A page of dated events around an entity, oldest first."""
+    return await tx.rows(
+        "select * from loci.entity_timeline(%(namespace)s, %(ref)s, %(limit)s, %(cursor)s)", ref=ref, limit=limit, cursor=cursor
+    )
 
 
 async def update_entity(tx: Transaction, *, id: UUID, changes: Row) -> Row:
@@ -74,16 +88,19 @@ async def list_edges(
     type: str | None,
     faded: bool,
     as_of: datetime | None,
+    known_at: datetime | None,
     limit: int,
     cursor: str | None,
 ) -> list[Row]:
-    """A page of edges with their effective confidence."""
+    """A page of edges with their effective confidence, at two moments."""
     return await tx.rows(
-        "select * from loci.list_edges(%(namespace)s, %(entity)s, %(type)s, %(faded)s, %(as_of)s, %(limit)s, %(cursor)s)",
+        """select * from loci.list_edges(%(namespace)s, %(entity)s, %(type)s, %(faded)s, %(as_of)s, %(limit)s, %(cursor)s,
+           %(known_at)s)""",
         entity=entity,
         type=type,
         faded=faded,
         as_of=as_of,
+        known_at=known_at,
         limit=limit,
         cursor=cursor,
     )
@@ -115,12 +132,13 @@ async def traverse(
     min_confidence: float | None = None,
     min_strength: float = 0.0,
     as_of: datetime | None = None,
+    known_at: datetime | None = None,
     paths: bool = False,
 ) -> list[Row]:
     """Walk the graph breadth first; edges in order of discovery, each with `truncated` (why the walk ended early, or None)."""
     return await tx.rows(
         """select * from loci.traverse(%(namespace)s, %(start)s, %(edge_types)s, %(direction)s, %(max_hops)s, %(limit)s,
-           %(min_confidence)s, %(min_strength)s, %(as_of)s, %(paths)s)""",
+           %(min_confidence)s, %(min_strength)s, %(as_of)s, %(paths)s, %(known_at)s)""",
         start=start,
         edge_types=edge_types,
         direction=direction,
@@ -129,5 +147,6 @@ async def traverse(
         min_confidence=min_confidence,
         min_strength=min_strength,
         as_of=as_of,
+        known_at=known_at,
         paths=paths,
     )

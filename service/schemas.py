@@ -81,6 +81,7 @@ Literal1000 = Annotated[str, Field(min_length=1, max_length=1000), AfterValidato
 Moment = Annotated[datetime, AfterValidator(_in_utc)]
 Tags = Annotated[list[Label], Field(max_length=100)]
 Aliases = Annotated[list[Label], Field(max_length=100)]
+Description = Annotated[str, Field(max_length=10_000), AfterValidator(_storable)]
 NamespaceName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
 
 
@@ -236,81 +237,11 @@ class RecallInput(Model):
     embedding: Vector | None = Field(None, description="The question's vector, if you made it yourself")
 
 
-class TraverseInput(Model):
-    """Where to start walking the graph, and how far."""
-
-    start: Annotated[list[Label], Field(min_length=1, max_length=100, description="Names, aliases or ids of entities")]
-    edge_types: Annotated[list[EdgeType], Field(min_length=1, max_length=100)] | None = None
-    direction: Literal["out", "in", "both"] = "both"
-    max_hops: int | None = Field(None, ge=1, le=20)
-    limit: int = Field(100, ge=1, le=10_000)
-    min_confidence: Unit | None = Field(None, description="0 shows faded edges too")
-    min_strength: Unit = 0.0
-    as_of: Moment | None = None
-    paths: bool = False
-
-
-class EntityWrite(EntityInput):
-    """An entity to create, or to add to."""
-
-    description: Annotated[str, Field(max_length=10_000), AfterValidator(_storable)] | None = None
-    confidence: Unit | None = None
-    metadata: Metadata | None = None
-
-
-class EntityChanges(Model):
-    """What may change about an entity."""
-
-    name: Label | None = None
-    type: EntityType | None = None
-    aliases: Aliases | None = None
-    description: Annotated[str, Field(max_length=10_000), AfterValidator(_storable)] | None = None
-    confidence: Unit | None = None
-    metadata: Metadata | None = None
-
-
-class TextInput(Model):
-    """A text to find entities in."""
-
-    text: Content
-
-
-class TouchInput(Model):
-    """Entities that were referenced."""
-
-    ids: Annotated[list[UUID], Field(min_length=1, max_length=10_000)]
-
-
-class EdgeWrite(EdgeInput):
-    """An observation of an edge."""
-
-    session_id: Label | None = None
-    memory_id: UUID | None = None
-    observed_at: Moment | None = None
-    valid_from: Moment | None = None
-    valid_to: Moment | None = None
-    metadata: Metadata | None = None
-
-
-class EdgeBatch(Model):
-    """Many observations, all or nothing."""
-
-    items: Annotated[list[EdgeWrite], Field(min_length=1, max_length=MAX_BATCH)]
-
-
-class EdgeTypeChanges(Model):
-    """Settings of an edge type."""
-
-    decay_rate: Rate | None = Field(None, description="Per day; null: the namespace's")
-    single_valued: bool | None = None
-    description: Annotated[str, Field(max_length=10_000), AfterValidator(_storable)] | None = None
-
-
 class NamespaceInput(Model):
     """A namespace to create."""
 
     name: NamespaceName
-    description: Annotated[str, Field(max_length=10_000), AfterValidator(_storable)] | None = None
+    description: Description | None = None
     language: Label = Field("english", description="Text search configuration of PostgreSQL")
     settings: Metadata = {}
 
@@ -318,7 +249,7 @@ class NamespaceInput(Model):
 class NamespaceChanges(Model):
     """What may change about a namespace."""
 
-    description: Annotated[str, Field(max_length=10_000), AfterValidator(_storable)] | None = None
+    description: Description | None = None
     settings: Metadata | None = None
 
 

@@ -14,6 +14,7 @@ create table loci_data.entities (
     pinned             boolean not null default false,
     pinned_at          timestamptz,
     metadata           jsonb not null default '{}',
+    first_seen_at      timestamptz not null,
     created_at         timestamptz not null,
     updated_at         timestamptz not null,
     last_referenced_at timestamptz,
@@ -25,8 +26,29 @@ create table loci_data.entities (
     constraint entities_confidence_check check (confidence between 0 and 1),
     constraint entities_mentions_check check (mentions >= 0),
     constraint entities_pinned_check check (pinned = (pinned_at is not null)),
-    constraint entities_metadata_check check (jsonb_typeof(metadata) = 'object')
+    constraint entities_metadata_check check (jsonb_typeof(metadata) = 'object'),
+    constraint entities_first_seen_check check (first_seen_at <= created_at)
 );
+
+create table loci_data.entity_beliefs (
+    namespace_id   integer not null,
+    entity_id      uuid not null,
+    name           text not null,
+    canonical_name text not null,
+    type           text not null,
+    aliases        text[] not null,
+    description    text,
+    metadata       jsonb not null,
+    pinned_at      timestamptz,
+    first_seen_at  timestamptz not null,
+    believed_at    timestamptz not null,
+    believed_to    timestamptz not null,
+    primary key (namespace_id, entity_id, believed_to),
+    constraint entity_beliefs_entity_fkey foreign key (namespace_id, entity_id)
+        references loci_data.entities (namespace_id, id) on delete cascade,
+    constraint entity_beliefs_believed_check check (believed_to > believed_at)
+);
+create index entity_beliefs_name on loci_data.entity_beliefs (namespace_id, canonical_name);
 
 create table loci_data.entity_names (
     namespace_id   integer not null,
@@ -122,6 +144,7 @@ create table loci_data.attributes (
     valid_to      timestamptz,
     recorded_at   timestamptz not null default now(),
     superseded_at timestamptz,
+    updated_at    timestamptz not null default now(),
     primary key (namespace_id, id),
     constraint attributes_aspect_fkey foreign key (namespace_id, aspect_id)
         references loci_data.aspects (namespace_id, id) on delete cascade,
@@ -133,10 +156,30 @@ create table loci_data.attributes (
     constraint attributes_status_check check (status in ('active', 'superseded', 'deleted')),
     constraint attributes_confidence_check check (confidence between 0 and 1),
     constraint attributes_importance_check check (importance between 0 and 1),
+    constraint attributes_content_check check (length(content) between 1 and 10000),
     constraint attributes_valid_check check (valid_to >= valid_from)
 );
 create index attributes_aspect on loci_data.attributes (namespace_id, aspect_id, importance desc) where status = 'active';
+create index attributes_history on loci_data.attributes (namespace_id, aspect_id, recorded_at, id);
+create index attributes_superseded_by on loci_data.attributes (namespace_id, superseded_by) where superseded_by is not null;
 create index attributes_memory on loci_data.attributes (namespace_id, memory_id) where memory_id is not null;
+
+create table loci_data.attribute_beliefs (
+    namespace_id  integer not null,
+    attribute_id  uuid not null,
+    status        text not null,
+    superseded_by uuid,
+    confidence    double precision not null,
+    importance    double precision not null,
+    valid_from    timestamptz not null,
+    valid_to      timestamptz,
+    believed_at   timestamptz not null,
+    believed_to   timestamptz not null,
+    primary key (namespace_id, attribute_id, believed_to),
+    constraint attribute_beliefs_attribute_fkey foreign key (namespace_id, attribute_id)
+        references loci_data.attributes (namespace_id, id) on delete cascade,
+    constraint attribute_beliefs_believed_check check (believed_to > believed_at)
+);
 
 create table loci_data.edges (
     namespace_id       integer not null,
@@ -183,6 +226,19 @@ create index edges_source on loci_data.edges (namespace_id, source_id, id);
 create index edges_target on loci_data.edges (namespace_id, target_id, id) where target_id is not null;
 create index edges_type on loci_data.edges (namespace_id, type, id);
 
+create table loci_data.edge_beliefs (
+    namespace_id integer not null,
+    edge_id      uuid not null,
+    valid_from   timestamptz not null,
+    valid_to     timestamptz,
+    believed_at  timestamptz not null,
+    believed_to  timestamptz not null,
+    primary key (namespace_id, edge_id, believed_to),
+    constraint edge_beliefs_edge_fkey foreign key (namespace_id, edge_id)
+        references loci_data.edges (namespace_id, id) on delete cascade,
+    constraint edge_beliefs_believed_check check (believed_to > believed_at)
+);
+
 create table loci_data.edge_observations (
     namespace_id integer not null,
     id           uuid not null,
@@ -212,14 +268,28 @@ comment on column loci_data.entities.type is 'person, project, topic, tool, …;
 comment on column loci_data.entities.aliases is 'Other names; looked up like the name.';
 comment on column loci_data.entities.description is 'Free text.';
 comment on column loci_data.entities.confidence is '0 to 1; each further observation takes a fifth off the distance to 1.';
-comment on column loci_data.entities.mentions is 'Number of memories that mention it.';
-comment on column loci_data.entities.observations is 'How often it was written or extracted.';
+comment on column loci_data.entities.mentions is 'Number of memories that mention it; a present figure, at whatever moment it is asked for.';
+comment on column loci_data.entities.observations is 'How often it was written or extracted; a present figure, like confidence.';
 comment on column loci_data.entities.pinned is 'Pinned entities are always focal and never removed by a sweep.';
 comment on column loci_data.entities.pinned_at is 'When it was pinned.';
 comment on column loci_data.entities.metadata is 'Any JSON object.';
-comment on column loci_data.entities.created_at is 'When it was first written.';
+comment on column loci_data.entities.first_seen_at is 'Valid time: the earliest moment that anything said about it dates from; a back-dated memory or edge lowers it.';
+comment on column loci_data.entities.created_at is 'Recorded time: when it was first written.';
 comment on column loci_data.entities.updated_at is 'When any column last changed.';
 comment on column loci_data.entities.last_referenced_at is 'When a text last matched it, by touch (row G6).';
+comment on table loci_data.entity_beliefs is 'What was believed of an entity before: kept by a trigger whenever what it says of itself changes (not counters), so that known_at can be answered.';
+comment on column loci_data.entity_beliefs.namespace_id is 'The namespace.';
+comment on column loci_data.entity_beliefs.entity_id is 'The entity.';
+comment on column loci_data.entity_beliefs.name is 'The name then.';
+comment on column loci_data.entity_beliefs.canonical_name is 'The canonical name then.';
+comment on column loci_data.entity_beliefs.type is 'The type then.';
+comment on column loci_data.entity_beliefs.aliases is 'The aliases then.';
+comment on column loci_data.entity_beliefs.description is 'The description then.';
+comment on column loci_data.entity_beliefs.metadata is 'The metadata then.';
+comment on column loci_data.entity_beliefs.pinned_at is 'Since when it was pinned then; null: it was not.';
+comment on column loci_data.entity_beliefs.first_seen_at is 'The first_seen_at believed then.';
+comment on column loci_data.entity_beliefs.believed_at is 'Since when this was believed.';
+comment on column loci_data.entity_beliefs.believed_to is 'Until when (exclusive).';
 comment on table loci_data.entity_names is 'Every name and alias of every entity, kept by a trigger: one indexed look-up finds an entity by any of them.';
 comment on column loci_data.entity_names.namespace_id is 'The namespace.';
 comment on column loci_data.entity_names.canonical_name is 'Canonical form of the name or alias.';
@@ -275,6 +345,18 @@ comment on column loci_data.attributes.valid_from is 'Valid time: from when.';
 comment on column loci_data.attributes.valid_to is 'Valid time: until when; null: still.';
 comment on column loci_data.attributes.recorded_at is 'Recorded time: when written.';
 comment on column loci_data.attributes.superseded_at is 'Recorded time: when replaced or deleted.';
+comment on column loci_data.attributes.updated_at is 'When any column last changed.';
+comment on table loci_data.attribute_beliefs is 'What was believed of an attribute before: kept by a trigger whenever status, validity, importance or confidence changes, so that known_at can be answered.';
+comment on column loci_data.attribute_beliefs.namespace_id is 'The namespace.';
+comment on column loci_data.attribute_beliefs.attribute_id is 'The attribute.';
+comment on column loci_data.attribute_beliefs.status is 'The status then.';
+comment on column loci_data.attribute_beliefs.superseded_by is 'What had replaced it then.';
+comment on column loci_data.attribute_beliefs.confidence is 'The confidence then.';
+comment on column loci_data.attribute_beliefs.importance is 'The importance then.';
+comment on column loci_data.attribute_beliefs.valid_from is 'The valid_from believed then.';
+comment on column loci_data.attribute_beliefs.valid_to is 'The valid_to believed then; null: open.';
+comment on column loci_data.attribute_beliefs.believed_at is 'Since when this was believed.';
+comment on column loci_data.attribute_beliefs.believed_to is 'Until when (exclusive).';
 comment on table loci_data.edges is 'Directed, typed relations: source entity, type, target entity or literal; unique among those believed now (seeds A, C, D).';
 comment on column loci_data.edges.namespace_id is 'The namespace.';
 comment on column loci_data.edges.id is 'Identifier (UUID version 7): its order is the order of discovery in traversals.';
@@ -284,7 +366,7 @@ comment on column loci_data.edges.target_id is 'The entity it points to; null wh
 comment on column loci_data.edges.literal is 'A literal target; null when the target is an entity.';
 comment on column loci_data.edges.confidence is 'Confidence at last_observed_at, 0 to 1; what it is worth at a moment is loci.effective_confidence(...).';
 comment on column loci_data.edges.initial_confidence is 'Confidence at the first observation.';
-comment on column loci_data.edges.strength is '0 to 1.';
+comment on column loci_data.edges.strength is '0 to 1; a present figure, like metadata, at whatever moment it is asked for.';
 comment on column loci_data.edges.aspect_id is 'The aspect of the source that motivated it, if known.';
 comment on column loci_data.edges.observations is 'Number of observations; each is a row of edge_observations.';
 comment on column loci_data.edges.first_observed_at is 'When it was first observed.';
@@ -295,7 +377,14 @@ comment on column loci_data.edges.valid_to is 'Valid time: until when; null: sti
 comment on column loci_data.edges.recorded_at is 'Recorded time: when first written.';
 comment on column loci_data.edges.superseded_at is 'Recorded time: when it was taken back; null: believed.';
 comment on column loci_data.edges.metadata is 'Any JSON object.';
-comment on column loci_data.edges.updated_at is 'When any column last changed.';
+comment on column loci_data.edges.updated_at is 'When any column last changed, in recorded time and never going back: at any known_at from then on the row itself is the answer.';
+comment on table loci_data.edge_beliefs is 'What was believed of an edge''s validity before: kept by a trigger whenever valid_from or valid_to changes, so that known_at can be answered.';
+comment on column loci_data.edge_beliefs.namespace_id is 'The namespace.';
+comment on column loci_data.edge_beliefs.edge_id is 'The edge.';
+comment on column loci_data.edge_beliefs.valid_from is 'The valid_from believed then.';
+comment on column loci_data.edge_beliefs.valid_to is 'The valid_to believed then; null: open.';
+comment on column loci_data.edge_beliefs.believed_at is 'Since when this was believed.';
+comment on column loci_data.edge_beliefs.believed_to is 'Until when (exclusive).';
 comment on table loci_data.edge_observations is 'Evidence: each observation of an edge.';
 comment on column loci_data.edge_observations.namespace_id is 'The namespace.';
 comment on column loci_data.edge_observations.id is 'Identifier.';

@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter
 
-from service.api import edges, entities, health, keys, memories, namespaces, recall
+from service.api import aspects, edges, entities, health, keys, memories, namespaces, recall
 
 API = "/api/v1"
 ROUTERS: list[tuple[APIRouter, str]] = [
@@ -13,4 +13,5 @@ ROUTERS: list[tuple[APIRouter, str]] = [
     (recall.router, API),
     (entities.router, API),
     (edges.router, API),
+    (aspects.router, API),
 ]

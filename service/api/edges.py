@@ -11,7 +11,8 @@ from db.pool import Transaction
 from service.api.common import Cursor, Limit, problems
 from service.caller import CallerDependency
 from service.replies import page, reply
-from service.schemas import EdgeBatch, EdgeTypeChanges, EdgeWrite, Moment, Text, TraverseInput
+from service.schemas import Moment, Text
+from service.schemas_graph import EdgeBatch, EdgeTypeChanges, EdgeWrite, TraverseInput
 
 router = APIRouter(tags=["graph"])
 
@@ -46,10 +47,13 @@ async def list_edges(
     type: Text | None = None,
     faded: bool = False,
     as_of: Moment | None = None,
+    known_at: Moment | None = None,
 ) -> Response:
-    """List edges with their effective confidence; `faded` shows those that fell below the threshold too."""
+    """List edges with their effective confidence at `as_of`, as known at `known_at`; `faded`: faded ones too."""
     rows = await caller.read(
-        lambda tx: graph.list_edges(tx, entity=entity, type=type, faded=faded, as_of=as_of, limit=limit + 1, cursor=cursor)
+        lambda tx: graph.list_edges(
+            tx, entity=entity, type=type, faded=faded, as_of=as_of, known_at=known_at, limit=limit + 1, cursor=cursor
+        )
     )
     return page(rows, limit)
 

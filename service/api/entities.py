@@ -12,7 +12,8 @@ from db.pool import Transaction
 from service.api.common import VERSIONS, Cursor, Limit, position, problems
 from service.caller import CallerDependency
 from service.replies import page, reply
-from service.schemas import EntityChanges, EntityWrite, MemoryPage, Text, TextInput, TouchInput
+from service.schemas import MemoryPage, Moment, Text
+from service.schemas_graph import EntityChanges, EntityWrite, TextInput, Timeline, TouchInput
 
 router = APIRouter(prefix="/entities", tags=["entities"])
 
@@ -36,10 +37,17 @@ async def list_entities(
     type: Text | None = None,
     query: Text | None = None,
     pinned: bool | None = None,
+    as_of: Moment | None = None,
+    known_at: Moment | None = None,
 ) -> Response:
-    """List entities: pinned first, then the most mentioned. `query` is the start of a name."""
+    """List entities seen by `as_of`, as known at `known_at`: pinned first, then the most mentioned (a present figure).
+
+    `query` is the start of a name.
+    """
     rows = await caller.read(
-        lambda tx: graph.list_entities(tx, type=type, query=query, pinned=pinned, limit=limit + 1, cursor=cursor)
+        lambda tx: graph.list_entities(
+            tx, type=type, query=query, pinned=pinned, limit=limit + 1, cursor=cursor, as_of=as_of, known_at=known_at
+        )
     )
     return page(rows, limit)
 
@@ -62,9 +70,9 @@ async def touch_entities(body: TouchInput, caller: CallerDependency) -> Response
 
 
 @router.get("/{ref}", responses=problems(404))
-async def get_entity(ref: Text, caller: CallerDependency) -> Response:
-    """An entity by id, name or alias."""
-    return reply(_shown(await caller.read(lambda tx: graph.get_entity(tx, ref=ref))))
+async def get_entity(ref: Text, caller: CallerDependency, as_of: Moment | None = None, known_at: Moment | None = None) -> Response:
+    """An entity by id, name or alias, as of a moment, as known at another; its counters are present figures."""
+    return reply(_shown(await caller.read(lambda tx: graph.get_entity(tx, ref=ref, as_of=as_of, known_at=known_at))))
 
 
 @router.patch("/{id}", responses=problems(404, 409))
@@ -97,20 +105,27 @@ async def unpin_entity(id: UUID, caller: CallerDependency) -> Response:
     return await caller.write(work)
 
 
-@router.get("/{ref}/history", response_model=MemoryPage, responses=problems(404))
+@router.get("/{ref}/history", response_model=MemoryPage | Timeline, responses=problems(404))
 async def entity_history(ref: Text, caller: CallerDependency, limit: Limit = 1000, cursor: Cursor = None) -> Response:
-    """All versions of a lineage, oldest first; where `ref` is an entity instead, the memories that mention it."""
-    after = position(cursor)
+    """All versions of a lineage, oldest first; where `ref` is an entity instead, what happened around it, in order of time."""
+
+    async def versions(tx: Transaction) -> list[dict[str, Any]]:
+        return await memories.history(tx, ref=ref, limit=limit + 1, after=min(position(cursor) or 0, VERSIONS))
+
+    async def events(tx: Transaction) -> list[dict[str, Any]]:
+        return await graph.entity_timeline(tx, ref=ref, limit=limit + 1, cursor=cursor)
 
     async def work(tx: Transaction) -> tuple[list[dict[str, Any]], str]:
+        numbered = cursor is None or cursor.isdigit()  # a cursor of versions is a number, one of events is not
+        ways = [(versions, "version"), (events, "cursor")]
+        (first, key), (second, other) = ways if numbered else reversed(ways)
         try:
             async with tx.connection.transaction():
-                return await memories.history(tx, ref=ref, limit=limit + 1, after=min(after or 0, VERSIONS)), "version"
+                return await first(tx), key
         except Exception as error:
             if getattr(error, "sqlstate", None) != "P0002":
                 raise
-        rows = await memories.list_memories(tx, filters={"entity": ref}, limit=limit + 1, cursor=after, all_versions=True)
-        return rows, "cursor"
+        return await second(tx), other
 
     rows, key = await caller.read(work)
     return page(rows, limit, key)

@@ -92,6 +92,7 @@ def traverse(
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="How many edges at most.")] = 100,
     min_confidence: Annotated[float | None, typer.Option(min=0, max=1, help="0 shows faded edges too.")] = None,
     as_of: AsOf = None,
+    known_at: KnownAt = None,
     namespace: Namespace = "default",
     as_json: Json = False,
 ) -> None:
@@ -108,6 +109,7 @@ def traverse(
                 limit=limit,
                 min_confidence=min_confidence,
                 as_of=as_of,
+                known_at=known_at,
             )
 
     rows = run(work)

@@ -16,7 +16,8 @@ from db.errors import RETRYABLE, translate
 from db.pool import Transaction
 from service.cli.session import Session
 from service.problems import field_errors
-from service.schemas import EdgeWrite, EntityWrite, MemoryInput, Model
+from service.schemas import MemoryInput, Model
+from service.schemas_graph import EdgeWrite, EntityWrite
 
 Row = dict[str, Any]
 Write = Callable[[Transaction, list[Row]], Awaitable[list[Row]]]

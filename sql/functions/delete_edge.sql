@@ -10,12 +10,14 @@ as $$
 declare
     v_namespace_id integer := loci.authorize(p_namespace, 'writer');
     v_at           timestamptz := clock_timestamp();
+    v_seen         timestamptz;  -- of an observation that is dated ahead
 begin
-    update loci_data.edges e set superseded_at = v_at, updated_at = v_at
-    where e.namespace_id = v_namespace_id and e.id = p_id and e.superseded_at is null;
+    update loci_data.edges e set superseded_at = greatest(v_at, e.updated_at), updated_at = greatest(v_at, e.updated_at)
+    where e.namespace_id = v_namespace_id and e.id = p_id and e.superseded_at is null
+    returning e.last_observed_at into v_seen;
     if not found then
         raise no_data_found using message = format('edge %s does not exist', p_id), column = 'id';
     end if;
-    return query select r.* from loci.edge_rows(v_namespace_id, array[p_id], v_at) r;
+    return query select r.* from loci.edge_rows(v_namespace_id, array[p_id], greatest(v_at, v_seen), 'infinity') r;
 end $$;
 comment on function loci.delete_edge(text, uuid) is 'Stop believing an edge (superseded_at is set, the row stays); returns it. Errors: 42501, P0002.';

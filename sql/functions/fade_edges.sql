@@ -20,7 +20,7 @@ as $$
         order by e.id
         for no key update of e
     ), updated as (
-        update loci_data.edges e set fades_at = c.fades_at, updated_at = p_at
+        update loci_data.edges e set fades_at = c.fades_at, updated_at = greatest(e.updated_at, p_at)
         from changed c where e.namespace_id = p_namespace_id and e.id = c.id
         returning c.was, c.fades_at
     )

@@ -7,6 +7,7 @@ as $$
 declare
     v_ns    integer;
     v_new   jsonb;
+    v_known jsonb;
     v_total integer := 0;
 begin
     if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
@@ -21,11 +22,12 @@ begin
         group by 2, 3 order by 2, 3
         on conflict do nothing;
 
-        select jsonb_agg(jsonb_build_object('name', r.name, 'type', 'extracted') order by r.canonical_name) into v_new
-        from (select c.canonical_name, min(c.name) as name
+        select jsonb_agg(jsonb_build_object('name', r.name, 'type', 'extracted', 'seen_at', r.seen_at) order by r.canonical_name) into v_new
+        from (select c.canonical_name, min(c.name) as name, min(m.valid_from) as seen_at
               from (select distinct loci.canonical_name(n.name) as canonical_name
                     from unnest(p_namespaces, p_names) n(namespace_id, name) where n.namespace_id = v_ns) seen
               join loci_data.name_candidates c on c.namespace_id = v_ns and c.canonical_name = seen.canonical_name
+              join loci_data.memories m on m.namespace_id = v_ns and m.id = c.memory_id
               where not exists (select from loci_data.entity_names e where e.namespace_id = v_ns and e.canonical_name = seen.canonical_name)
               group by c.canonical_name having count(*) > 1) r;
         if v_new is not null then
@@ -38,11 +40,15 @@ begin
                    from unnest(p_namespaces, p_names) n(namespace_id, name) where n.namespace_id = v_ns) seen
             where c.namespace_id = v_ns and c.canonical_name = seen.canonical_name
               and exists (select from loci_data.entity_names e where e.namespace_id = v_ns and e.canonical_name = c.canonical_name)
-            returning c.memory_id, c.name
+            returning c.memory_id, loci.entity_id(v_ns, c.name) as entity_id, c.name
         )
-        select v_total + coalesce(loci.mention_entities(v_ns, jsonb_agg(jsonb_build_object(
-                   'memory_id', k.memory_id, 'entity_id', loci.entity_id(v_ns, k.name), 'mention_text', k.name))), 0)
-        into v_total from known k;
+        select jsonb_agg(jsonb_build_object('memory_id', k.memory_id, 'entity_id', k.entity_id, 'mention_text', k.name)) into v_known
+        from known k;
+        v_total := v_total + coalesce(loci.mention_entities(v_ns, v_known), 0);
+        perform loci.see_entities(v_ns, array_agg(k.entity_id), array_agg(m.valid_from), clock_timestamp())
+        from jsonb_to_recordset(v_known) k(memory_id uuid, entity_id uuid)
+        join loci_data.memories m on m.namespace_id = v_ns and m.id = k.memory_id
+        having count(*) > 0;
     end loop;
     return v_total;
 end $$;

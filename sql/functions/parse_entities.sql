@@ -2,7 +2,7 @@
 -- Pure but for what it raises. Called by save_entities. Errors: 22023 naming the field and the value.
 create or replace function loci.parse_entities(p_entities jsonb)
 returns table (ordinal integer, name text, canonical_name text, type text, aliases text[], description text,
-               metadata jsonb, confidence double precision)
+               metadata jsonb, confidence double precision, seen_at timestamptz)
 language plpgsql immutable parallel safe set search_path = ''
 as $$
 declare
@@ -13,10 +13,10 @@ begin
     end if;
     return query
     select i.ordinal::integer, btrim(i.name), loci.canonical_name(i.name), lower(btrim(i.type)), i.aliases, i.description,
-           i.metadata, i.confidence
+           i.metadata, i.confidence, i.seen_at
     from rows from (jsonb_to_recordset(p_entities) as (name text, type text, aliases text[], description text,
-                                                       metadata jsonb, confidence double precision))
-         with ordinality as i(name, type, aliases, description, metadata, confidence, ordinal);
+                                                       metadata jsonb, confidence double precision, seen_at timestamptz))
+         with ordinality as i(name, type, aliases, description, metadata, confidence, seen_at, ordinal);
 
     select i.place - 1 as place, w.field, w.value into v_wrong
     from jsonb_array_elements(p_entities) with ordinality i(item, place)
@@ -26,7 +26,8 @@ begin
         ('type', i.item ->> 'type', lower(btrim(i.item ->> 'type')) ~ '^[a-z0-9][a-z0-9_-]{0,63}$'),
         ('aliases', i.item ->> 'aliases', not (i.item @? '$.aliases[*] ? (@.type() == "null" || @ like_regex "^.{255}." flag "s")')),
         ('metadata', i.item ->> 'metadata', jsonb_typeof(i.item -> 'metadata') in ('object', 'null')),
-        ('confidence', i.item ->> 'confidence', (i.item ->> 'confidence')::double precision between 0 and 1)
+        ('confidence', i.item ->> 'confidence', (i.item ->> 'confidence')::double precision between 0 and 1),
+        ('seen_at', i.item ->> 'seen_at', isfinite((i.item ->> 'seen_at')::timestamptz))
     ) w(field, value, right_one)
     where not w.right_one
     order by i.place, w.field limit 1;

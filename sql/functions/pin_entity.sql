@@ -3,7 +3,7 @@
 create or replace function loci.pin_entity(p_namespace text, p_id uuid, p_pinned boolean)
 returns table (id uuid, name text, canonical_name text, type text, aliases text[], description text, confidence double precision,
                mentions integer, observations integer, pinned boolean, pinned_at timestamptz, metadata jsonb,
-               created_at timestamptz, updated_at timestamptz, last_referenced_at timestamptz)
+               first_seen_at timestamptz, created_at timestamptz, updated_at timestamptz, last_referenced_at timestamptz)
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
@@ -11,11 +11,11 @@ declare
 begin
     update loci_data.entities e
     set pinned = p_pinned, pinned_at = case when p_pinned then coalesce(e.pinned_at, clock_timestamp()) end,
-        updated_at = case when e.pinned = p_pinned then e.updated_at else clock_timestamp() end
+        updated_at = case when e.pinned = p_pinned then e.updated_at else greatest(e.updated_at, clock_timestamp()) end
     where e.namespace_id = v_namespace_id and e.id = p_id;
     if not found then
         raise no_data_found using message = format('entity %s does not exist', p_id), column = 'id';
     end if;
-    return query select e.* from loci.entity_rows(v_namespace_id, array[p_id]) e;
+    return query select e.* from loci.entity_rows(v_namespace_id, array[p_id], 'infinity') e;
 end $$;
 comment on function loci.pin_entity(text, uuid, boolean) is 'Pin or unpin an entity; returns it. Errors: 42501, P0002.';

@@ -13,7 +13,7 @@ declare
 begin
     return query
     select g.memory_id, m.doc_id, g.score, g.path
-    from loci.search_graph(v_ns, p_query, 10000, v_filter.as_of) g
+    from loci.search_graph(v_ns, p_query, 10000, v_filter.as_of, p_known_at) g
     join loci_data.memories m on m.namespace_id = v_ns and m.id = g.memory_id
     where loci.passes(m, v_filter)
     order by g.score desc, m.doc_id limit v_limit;

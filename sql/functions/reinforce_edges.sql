@@ -86,7 +86,7 @@ begin
                 o.confidence, coalesce((v_rates ->> o.type)::double precision, v_rate), greatest(e.last_observed_at, o.restored_at), v_limit) end,
             valid_from = least(e.valid_from, o.valid_from, case when o.first_at < e.first_observed_at then o.first_at end),
             valid_to = coalesce(o.valid_to, case when o.seen_at >= e.valid_to then null else e.valid_to end),  -- seen again: true again
-            metadata = e.metadata || coalesce(d.metadata, '{}'), updated_at = p_at
+            metadata = e.metadata || coalesce(d.metadata, '{}'), updated_at = greatest(e.updated_at, p_at)
         from outcome o
         left join described d on d.edge_id = o.edge_id
         where e.namespace_id = p_namespace_id and e.id = any(array(select x.edge_id from outcome x)) and e.id = o.edge_id

@@ -11,8 +11,8 @@ begin
     if not (p_items @? '$[*].entities[*]' or p_items @? '$[*].edges[*]') then
         return;
     end if;
-    -- Everything named, in order of appearance: stated entities, then the ends of edges.
-    select jsonb_agg(named.entity order by i.ordinal, named.place, named.nth) into v_entities
+    -- Everything named, in order of appearance: stated entities, then the ends of edges; it dates from the item's valid_from.
+    select jsonb_agg(named.entity || jsonb_build_object('seen_at', i.item -> 'valid_from') order by i.ordinal, named.place, named.nth) into v_entities
     from jsonb_array_elements(p_items) with ordinality i(item, ordinal)
     cross join lateral (
         select e.entity, 1 as place, e.nth from jsonb_array_elements(i.item -> 'entities') with ordinality e(entity, nth)

@@ -1,6 +1,6 @@
 -- Write entities: upsert by canonical name, or by alias of one that exists (row G3). A vaguer type (unknown, extracted) gives way
 -- to a more specific one; aliases unite; metadata merges; each further observation takes a fifth off the distance of confidence
--- to 1. Rows are inserted, then locked, in order of canonical_name: two writers of one name make one entity, and no deadlock.
+-- to 1; seen_at, when what is said of it dates from, lowers first_seen_at. Rows are inserted, then locked, in order of canonical_name: two writers of one name make one entity, and no deadlock.
 -- A handful of set-based statements for one item or thousands. Mentions are mention_entities' business. One row an item, ordinal
 -- from 1; created is true for the first item of a new entity. Called by upsert_entities, observe_edges, remember_graph; internal.
 create or replace function loci.save_entities(p_namespace_id integer, p_entities jsonb, p_at timestamptz)
@@ -16,15 +16,15 @@ begin
 
     with added as (
         insert into loci_data.entities (namespace_id, id, name, canonical_name, type, aliases, description, confidence, observations,
-                                   metadata, created_at, updated_at)
+                                   metadata, first_seen_at, created_at, updated_at)
         select p_namespace_id, b.new_id, b.name, b.canonical_name, coalesce(b.type, 'unknown'),
                loci.clean_aliases(b.aliases, b.canonical_name), b.description,
                1 - (1 - coalesce(b.stated, 0.5)) * 0.8 ^ (b.further - (b.stated is null)::integer),
-               cardinality(b.ordinals), coalesce(b.metadata, '{}'), p_at, p_at
+               cardinality(b.ordinals), coalesce(b.metadata, '{}'), least(b.seen_at, p_at), p_at, p_at
         from (select loci.uuid7() as new_id, n.*
               from (select * from jsonb_to_recordset(v_batch) as b(
                         ordinals integer[], id uuid, name text, canonical_name text, type text, aliases text[],
-                        description text, metadata jsonb, stated double precision, further integer)
+                        description text, metadata jsonb, stated double precision, further integer, seen_at timestamptz)
                     where b.id is null order by b.ordinals[1]) n) b
         order by b.canonical_name
         on conflict (namespace_id, canonical_name) do nothing
@@ -38,7 +38,7 @@ begin
         select b.*, e.id as entity_id, e.name as entity_name, c.id is not null as is_new
         from jsonb_to_recordset(v_batch) as b(
             ordinals integer[], id uuid, canonical_name text, type text, aliases text[], description text, metadata jsonb,
-            stated double precision, further integer)
+            stated double precision, further integer, seen_at timestamptz)
         cross join lateral (
             select e.id, e.name from loci_data.entities e
             where b.id is not null and e.namespace_id = p_namespace_id and e.id = b.id
@@ -58,7 +58,8 @@ begin
             description = coalesce(b.description, e.description),
             metadata = e.metadata || coalesce(b.metadata, '{}'),
             confidence = 1 - (1 - coalesce(b.stated, e.confidence)) * 0.8 ^ b.further,
-            observations = e.observations + cardinality(b.ordinals), updated_at = p_at
+            observations = e.observations + cardinality(b.ordinals), first_seen_at = least(e.first_seen_at, b.seen_at),
+            updated_at = greatest(e.updated_at, p_at)
         from batch b
         where e.namespace_id = p_namespace_id and e.id = any(array(select l.id from locked l)) and e.id = b.entity_id
     )
@@ -66,4 +67,4 @@ begin
     from batch b cross join lateral unnest(b.ordinals) with ordinality o(ordinal, nth)
     order by o.ordinal;
 end $$;
-comment on function loci.save_entities(integer, jsonb, timestamptz) is 'Upsert entities: JSON array of {name, type?, aliases?, description?, metadata?, confidence?}. Internal. Errors: 22023.';
+comment on function loci.save_entities(integer, jsonb, timestamptz) is 'Upsert entities: JSON array of {name, type?, aliases?, description?, metadata?, confidence?, seen_at?}. Internal. Errors: 22023.';

@@ -3,10 +3,12 @@
 -- Score: sum over a memory's entities of 1/2^hop × confidence of the best edge that reached it × ln(1 + N / mentions).
 -- An over-common entity (more than 1,000 mentions, and more than a tenth of all memories) gets out of the way (row R10).
 -- Memories whose only tie is that they spell an extracted name of the question are left to the lexical arm.
--- entity, hop and path are those of the best contributor; with the path goes what decay did to each of its edges (row R4). No filter on memories: the caller joins them.
+-- entity, hop and path are those of the best contributor; with the path goes what decay did to each of its edges (row R4).
+-- Edges are those of p_as_of as known at p_known_at (null: as believed now); counters are present ones. No filter on memories: the caller joins them.
 -- Bounded: 300 edges, 200 entities, 1,000 memories an entity; next to nothing when the question names none.
 -- Indexes memory_mentions_entity, edge_observations_edge. Called by recall; internal.
-create or replace function loci.search_graph(p_namespace_id integer, p_query text, p_limit integer, p_as_of timestamptz)
+create or replace function loci.search_graph(p_namespace_id integer, p_query text, p_limit integer, p_as_of timestamptz,
+                                             p_known_at timestamptz default null)
 returns table (memory_id uuid, score double precision, entity_id uuid, entity text, hop integer, path jsonb)
 language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan set enable_nestloop = off set enable_seqscan = off
 as $$
@@ -25,7 +27,7 @@ begin
     with recursive found as materialized (
         select f.*, coalesce(f.far_id, f.from_id) as about
         from loci.expand_entities(p_namespace_id, v_start, null, 'both', (loci.settings(p_namespace_id) ->> 'max_hops')::integer, 300,
-                                  null, 0, coalesce(p_as_of, clock_timestamp())) f
+                                  null, 0, coalesce(p_as_of, clock_timestamp()), coalesce(p_known_at, 'infinity')) f
         where f.ordinal is not null
     ), reached as (  -- best edge of the shortest way; ordinal: the first, which the path goes along
         select s.id, 0 as hop, 1.0::double precision as worth, null::integer as ordinal from unnest(v_start) s(id)
@@ -75,4 +77,4 @@ begin
     left join walked k on k.ordinal = w.ordinal
     order by s.score desc, s.memory_id;
 end $$;
-comment on function loci.search_graph(integer, text, integer, timestamptz) is 'Memories that the graph suggests for a question, with score, best entity and path. Internal.';
+comment on function loci.search_graph(integer, text, integer, timestamptz, timestamptz) is 'Memories that the graph suggests for a question, with score, best entity and path. Internal.';

@@ -1,13 +1,15 @@
 -- What is connected to these entities? (Row G7.) Breadth first from names, aliases or ids; each edge once, in order of discovery,
 -- with hop, effective confidence and, on request, the path of names and edge types from a start to the far end. truncated, the same
 -- on every row, says which bound was hit first: limit, fan_out, time. p_min_confidence below the namespace's threshold shows faded
--- edges. Indexes edges_source, edges_target; the work is expand_entities'. With 100,000 entities and 500,000 edges: 2 hops from an ordinary
--- entity 0.6 ms, from a hub of 10,000 edges 1 ms for the default limit of 100 and 75 ms for 10,000.
+-- edges. As of p_as_of, by what was known at p_known_at (null: by what is believed now); strength, names, and the rates and the
+-- threshold of decay are the present ones. Indexes edges_source, edges_target; the work is expand_entities', and walk_paths'
+-- where paths are asked for. bench/traverse.py
+-- measures it over 100,000 entities and 500,000 edges.
 -- Security definer: the hot path, past the policies; checks the caller itself. Errors: 42501, P0002, 22023.
 create or replace function loci.traverse(
     p_namespace text, p_start text[], p_edge_types text[] default null, p_direction text default 'both', p_max_hops integer default null,
     p_limit integer default 100, p_min_confidence double precision default null, p_min_strength double precision default 0,
-    p_as_of timestamptz default null, p_paths boolean default false)
+    p_as_of timestamptz default null, p_paths boolean default false, p_known_at timestamptz default null)
 returns table (id uuid, source_id uuid, source text, type text, target_id uuid, target text, literal text, confidence double precision,
                strength double precision, hop integer, path text[], ordinal integer, truncated text)
 language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan
@@ -16,6 +18,8 @@ as $$
 declare
     v_namespace_id integer := loci.authorize(p_namespace, 'reader');
     v_max_hops     integer := coalesce(p_max_hops, (loci.settings(v_namespace_id) ->> 'max_hops')::integer);
+    v_as_of        timestamptz := coalesce(p_as_of, clock_timestamp());
+    v_known_at     timestamptz := coalesce(p_known_at, 'infinity');
     v_start        uuid[];
     v_wrong        record;
 begin
@@ -25,38 +29,35 @@ begin
         ('direction', p_direction, 'out, in or both', p_direction in ('out', 'in', 'both')),
         ('max_hops', v_max_hops::text, '0 to 20', v_max_hops between 0 and 20),
         ('limit', p_limit::text, '1 to 10000', p_limit between 1 and 10000),
-        ('as_of', p_as_of::text, 'a finite time', p_as_of is null or isfinite(p_as_of))) w(field, value, allowed, right_one)
+        ('as_of', p_as_of::text, 'a finite time', p_as_of is null or isfinite(p_as_of)),
+        ('known_at', p_known_at::text, 'a finite time', p_known_at is null or isfinite(p_known_at))) w(field, value, allowed, right_one)
     where w.right_one is not true limit 1;
     if found then
         raise invalid_parameter_value using
             message = format('%s must be %s, not %s', v_wrong.field, v_wrong.allowed, coalesce(v_wrong.value, 'null')), column = v_wrong.field;
     end if;
 
+    p_min_strength := coalesce(p_min_strength, 0);
     v_start := loci.resolve_entities(v_namespace_id, p_start, 'start');
 
+    if p_paths then
+        return query select w.* from loci.walk_paths(
+            v_namespace_id, v_start, p_edge_types, p_direction, v_max_hops, p_limit, p_min_confidence, p_min_strength, v_as_of, v_known_at) w;
+        return;
+    end if;
     return query
-    with recursive found as materialized (
+    with found as materialized (
         select e.* from loci.expand_entities(
-            v_namespace_id, v_start, p_edge_types, p_direction, v_max_hops, p_limit, p_min_confidence,
-            coalesce(p_min_strength, 0), coalesce(p_as_of, clock_timestamp())) e
-    ), named as materialized (  -- one index probe a name, whatever the planner believes
-        select i.id, e.name
-        from (select unnest(v_start) as id union select f.far_id from found f where f.far_id is not null) i
-        cross join lateral (
-            select o.name from loci_data.entities o where o.namespace_id = v_namespace_id and o.id = i.id limit 1) e
-    ), walked as (
-        select f.ordinal, array[s.name, f.type, coalesce(t.name, f.literal)] as path
-        from found f join named s on s.id = f.from_id left join named t on t.id = f.far_id where p_paths and f.via is null
-        union all
-        select f.ordinal, w.path || f.type || coalesce(t.name, f.literal)
-        from walked w join found f on f.via = w.ordinal left join named t on t.id = f.far_id
+            v_namespace_id, v_start, p_edge_types, p_direction, v_max_hops, p_limit, p_min_confidence, p_min_strength, v_as_of, v_known_at) e
+    ), named as materialized (  -- the ids at once, so that each page of the key is read once
+        select o.id, o.name from loci_data.entities o
+        where o.namespace_id = v_namespace_id and o.id = any(v_start || array(select f.far_id from found f))
     )
-    select f.id, f.source_id, s.name, f.type, f.target_id, t.name, f.literal, f.confidence, f.strength, f.hop, w.path, f.ordinal,
+    select f.id, f.source_id, s.name, f.type, f.target_id, t.name, f.literal, f.confidence, f.strength, f.hop, null::text[], f.ordinal,
            (select max(b.truncated) from found b where b.ordinal is null)
     from found f
     join named s on s.id = f.source_id
     left join named t on t.id = f.target_id
-    left join walked w on w.ordinal = f.ordinal
     order by f.ordinal;
 end $$;
-comment on function loci.traverse(text, text[], text[], text, integer, integer, double precision, double precision, timestamptz, boolean) is 'Edges around entities (names, aliases or ids), breadth first, each once, with hop, effective confidence and path. Errors: 42501, P0002, 22023.';
+comment on function loci.traverse(text, text[], text[], text, integer, integer, double precision, double precision, timestamptz, boolean, timestamptz) is 'Edges around entities (names, aliases or ids), breadth first, each once, with hop, effective confidence and path. Errors: 42501, P0002, 22023.';

@@ -4,7 +4,7 @@
 create or replace function loci.update_entity(p_namespace text, p_id uuid, p_changes jsonb)
 returns table (id uuid, name text, canonical_name text, type text, aliases text[], description text, confidence double precision,
                mentions integer, observations integer, pinned boolean, pinned_at timestamptz, metadata jsonb,
-               created_at timestamptz, updated_at timestamptz, last_referenced_at timestamptz)
+               first_seen_at timestamptz, created_at timestamptz, updated_at timestamptz, last_referenced_at timestamptz)
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
@@ -35,8 +35,8 @@ begin
         aliases = loci.clean_aliases(case when p_changes ? 'aliases' then v_new.aliases else e.aliases end, v_new.canonical_name),
         description = case when p_changes ? 'description' then v_new.description else e.description end,
         metadata = case when p_changes ? 'metadata' then coalesce(nullif(v_new.metadata, 'null'), '{}') else e.metadata end,
-        confidence = coalesce(v_new.confidence, e.confidence), updated_at = clock_timestamp()
+        confidence = coalesce(v_new.confidence, e.confidence), updated_at = greatest(e.updated_at, clock_timestamp())
     where e.namespace_id = v_namespace_id and e.id = p_id;
-    return query select e.* from loci.entity_rows(v_namespace_id, array[p_id]) e;
+    return query select e.* from loci.entity_rows(v_namespace_id, array[p_id], 'infinity') e;
 end $$;
 comment on function loci.update_entity(text, uuid, jsonb) is 'Change an entity: {name?, type?, aliases?, description?, metadata?, confidence?}; returns it. Errors: 42501, P0002, 22023, 23505.';

@@ -4,8 +4,8 @@ revoke all on all tables in schema loci, loci_data from public, loci_app, loci_a
 grant select on
     loci_data.namespaces, loci_data.lineages, loci_data.memories, loci_data.memory_beliefs, loci_data.memory_placements, loci_data.memory_closure, loci_data.memory_links,
     loci_data.memory_texts, loci_data.postings, loci_data.corpus_counts, loci_data.embedding_models, loci_data.memory_vectors, loci_data.embedding_queue,
-    loci_data.entities, loci_data.entity_names, loci_data.memory_mentions, loci_data.name_candidates, loci_data.name_queue, loci_data.edge_types, loci_data.aspects, loci_data.attributes,
-    loci_data.edges, loci_data.edge_observations, loci_data.working_memory, loci_data.conversation_turns
+    loci_data.entities, loci_data.entity_beliefs, loci_data.entity_names, loci_data.memory_mentions, loci_data.name_candidates, loci_data.name_queue, loci_data.edge_types, loci_data.aspects, loci_data.attributes,
+    loci_data.attribute_beliefs, loci_data.edges, loci_data.edge_beliefs, loci_data.edge_observations, loci_data.working_memory, loci_data.conversation_turns
 to loci_app, loci_analyst;
 
 -- Views stand under the policies of their tables (security invoker).

@@ -1,7 +1,7 @@
 -- Entities of the graph. Under the policies: rows of granted namespaces only.
 create or replace view loci.entities with (security_invoker = true) as
 select n.name as namespace, e.id, e.name, e.canonical_name, e.type, e.aliases, e.description, e.confidence, e.mentions, e.observations,
-       e.pinned, e.pinned_at, e.metadata, e.created_at, e.updated_at, e.last_referenced_at
+       e.pinned, e.pinned_at, e.metadata, e.first_seen_at, e.created_at, e.updated_at, e.last_referenced_at
 from loci_data.entities e join loci_data.namespaces n on n.id = e.namespace_id;
 comment on view loci.entities is 'Named things, one row a canonical name.';
 comment on column loci.entities.namespace is 'Name of the namespace.';
@@ -17,6 +17,7 @@ comment on column loci.entities.observations is 'How often it was written or ext
 comment on column loci.entities.pinned is 'Always focal.';
 comment on column loci.entities.pinned_at is 'When it was pinned.';
 comment on column loci.entities.metadata is 'Any JSON object.';
+comment on column loci.entities.first_seen_at is 'The earliest moment that anything said about it dates from.';
 comment on column loci.entities.created_at is 'When it was first written.';
 comment on column loci.entities.updated_at is 'When any column last changed.';
 comment on column loci.entities.last_referenced_at is 'When a text last matched it.';

@@ -65,12 +65,6 @@ def test_a_history_lists_every_version_oldest_first(api: Api, path: str) -> None
     assert items[0]["valid_to"] == items[1]["valid_from"]
 
 
-def test_a_history_of_an_entity_lists_the_memories_that_mention_it(api: Api) -> None:
-    api.write("Zeus is angry", entities=[{"name": "Zeus"}])
-    api.write("Hera is not")
-    assert [item["content"] for item in ok(api.get("/entities/zeus/history"))["items"]] == ["Zeus is angry"]
-
-
 @pytest.mark.parametrize("path", ["/memories/nothing/history", "/entities/nothing/history"])
 def test_a_history_of_nothing_is_not_found(api: Api, path: str) -> None:
     problem(api.get(path), 404, "not-found")
@@ -608,6 +602,9 @@ def test_the_document_lists_every_route_with_its_problems(api: Api) -> None:
         "/entities/match",
         "/entities/touch",
         "/entities/{ref}/history",
+        "/entities/{ref}/aspects",
+        "/aspects/{id}/attributes",
+        "/attributes/{id}",
         "/edges",
         "/edges/batch",
         "/edges/{id}",

@@ -9,6 +9,7 @@ import psycopg
 import pytest
 from psycopg import errors, sql
 from psycopg.rows import dict_row, tuple_row
+from psycopg.types.json import Jsonb
 
 from db.pool import OPERATOR, make_pool, transaction
 from tests.catalogue import FUNCTIONS, PARTITIONS, RELATIONS, TABLES
@@ -49,6 +50,13 @@ class Secret:
         world.rows("select * from loci.create_key(%(ns)s, 'reader', 'zanzibar', %(id)s, sha256('k'))", id=uuid4())
         self.entity = world.value("select id from loci_data.entities where namespace_id = %(ns_id)s and name = 'Xylophone'")
         self.edge = world.value("select id from loci_data.edges where namespace_id = %(ns_id)s")
+        rule = Jsonb({"content": "zanzibar", "kind": "constraint"})
+        aspect = world.value("select id from loci.add_aspect(%(ns)s, 'Xylophone', '{\"name\": \"zanzibar\"}')")
+        attribute = world.value("select id from loci.add_attribute(%(ns)s, %(id)s, %(rule)s)", id=aspect, rule=rule)
+        world.rows("select * from loci.update_attribute(%(ns)s, %(id)s, '{\"importance\": 1}')", id=attribute)
+        world.rows('select * from loci.update_entity(%(ns)s, %(id)s, \'{"description": "zanzibar"}\')', id=self.entity)
+        ended = {"source": "Xylophone", "type": "zanzibar", "target": "Zanzibar", "valid_to": "2100-01-01T00:00:00Z"}
+        world.rows("select * from loci.observe_edges(%(ns)s, %(edges)s)", edges=Jsonb([ended]))
 
     def argument(self, name: str, kind: str) -> Any:
         """What to pass for an argument so that the call would find something."""
@@ -183,6 +191,7 @@ def test_the_calls_of_the_walk_would_have_found_something(secret: Secret) -> Non
         "subtree",
         "similar_memories",
         "list_memories",
+        "edges_as_of",
         "list_keys",
     ]
     answers = {
@@ -290,6 +299,8 @@ NEEDED = {
     "select * from loci.similar_memories(%(ns)s, '{1,2,3}')": "reader",
     "select * from loci.list_categories(%(ns)s)": "reader",
     "select * from loci.match_entities(%(ns)s, 'x')": "reader",
+    "select * from loci.list_entities(%(ns)s)": "reader",
+    "select * from loci.edges_as_of(%(ns)s, now())": "reader",
     "select * from loci.list_namespaces(%(ns)s)": "reader",
     "select * from loci.remember(%(ns)s, '[]')": "writer",
     "select * from loci.upsert_entities(%(ns)s, '[]')": "writer",

@@ -1,0 +1,195 @@
+"""What requests about the graph may say: entities, edges, walks, aspects and attributes."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, Field, model_validator
+
+from service.schemas import (
+    MAX_BATCH,
+    Aliases,
+    Content,
+    Description,
+    EdgeInput,
+    EdgeType,
+    EntityInput,
+    EntityType,
+    Label,
+    Metadata,
+    Model,
+    Moment,
+    Rate,
+    Unit,
+)
+
+Statement = Annotated[Content, Field(max_length=10_000)]
+
+
+class TraverseInput(Model):
+    """Where to start walking the graph, and how far."""
+
+    start: Annotated[list[Label], Field(min_length=1, max_length=100, description="Names, aliases or ids of entities")]
+    edge_types: Annotated[list[EdgeType], Field(min_length=1, max_length=100)] | None = None
+    direction: Literal["out", "in", "both"] = "both"
+    max_hops: int | None = Field(None, ge=1, le=20)
+    limit: int = Field(100, ge=1, le=10_000)
+    min_confidence: Unit | None = Field(None, description="0 shows faded edges too")
+    min_strength: Unit = 0.0
+    as_of: Moment | None = Field(None, description="Edges that held at this moment; default now")
+    known_at: Moment | None = Field(None, description="As known at this moment; default: as believed now")
+    paths: bool = False
+
+
+class EntityWrite(EntityInput):
+    """An entity to create, or to add to."""
+
+    description: Description | None = None
+    confidence: Unit | None = None
+    metadata: Metadata | None = None
+
+
+class EntityChanges(Model):
+    """What may change about an entity."""
+
+    name: Label | None = None
+    type: EntityType | None = None
+    aliases: Aliases | None = None
+    description: Description | None = None
+    confidence: Unit | None = None
+    metadata: Metadata | None = None
+
+
+class TextInput(Model):
+    """A text to find entities in."""
+
+    text: Content
+
+
+class TouchInput(Model):
+    """Entities that were referenced."""
+
+    ids: Annotated[list[UUID], Field(min_length=1, max_length=10_000)]
+
+
+class EdgeWrite(EdgeInput):
+    """An observation of an edge."""
+
+    session_id: Label | None = None
+    memory_id: UUID | None = None
+    observed_at: Moment | None = None
+    valid_from: Moment | None = None
+    valid_to: Moment | None = None
+    metadata: Metadata | None = None
+
+
+class EdgeBatch(Model):
+    """Many observations, all or nothing."""
+
+    items: Annotated[list[EdgeWrite], Field(min_length=1, max_length=MAX_BATCH)]
+
+
+class EdgeTypeChanges(Model):
+    """Settings of an edge type."""
+
+    decay_rate: Rate | None = Field(None, description="Per day; null: the namespace's")
+    single_valued: bool | None = None
+    description: Description | None = None
+
+
+class AspectWrite(Model):
+    """An aspect to give an entity, or to change."""
+
+    name: Label
+    weight: Unit = Field(0.5, description="Salience")
+    single_valued: bool = Field(False, description="Whether its attributes replace each other")
+
+
+class AttributeWrite(Model):
+    """A fact, or a constraint, to put under an aspect."""
+
+    content: Statement
+    kind: Literal["attribute", "constraint"] = "attribute"
+    memory_id: UUID | None = Field(None, description="The memory that it rests on")
+    confidence: Unit = 0.0
+    importance: Unit = 0.5
+    valid_from: Moment | None = Field(None, description="From when it is true; default now")
+    valid_to: Moment | None = Field(None, description="Until when (exclusive); default: still")
+
+
+class AttributeChanges(Model):
+    """What may change about an attribute. New content is a new attribute; the old one stays as superseded."""
+
+    content: Statement | None = None
+    valid_from: Moment | None = Field(None, description="With content: from when the new content is true")
+    valid_to: Moment | None = None
+    status: Literal["active", "superseded", "deleted"] | None = None
+    confidence: Unit | None = None
+    importance: Unit | None = None
+
+    @model_validator(mode="after")
+    def _not_null(self) -> "AttributeChanges":
+        for name in self.model_fields_set - {"valid_to"}:
+            if getattr(self, name) is None:
+                raise ValueError(f"{name} must not be null; leave it out to keep its value")
+        return self
+
+
+class AttributeOut(BaseModel):
+    """An attribute or constraint."""
+
+    id: UUID
+    aspect_id: UUID
+    kind: Literal["attribute", "constraint"]
+    content: str
+    status: Literal["active", "superseded", "deleted"]
+    superseded_by: UUID | None
+    memory_id: UUID | None
+    confidence: float
+    importance: float
+    valid_from: datetime
+    valid_to: datetime | None
+    recorded_at: datetime
+    superseded_at: datetime | None
+    updated_at: datetime
+
+
+class AspectOut(BaseModel):
+    """An aspect with what held under it at the moments asked for."""
+
+    id: UUID
+    entity_id: UUID
+    name: str
+    canonical_name: str
+    weight: float
+    single_valued: bool
+    confirmed_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+    attributes: list[AttributeOut]
+    constraints: list[AttributeOut]
+
+
+class AspectPage(BaseModel):
+    """The aspects of an entity."""
+
+    items: list[AspectOut]
+    next_cursor: None
+
+
+class EntityEvent(BaseModel):
+    """Something that happened around an entity."""
+
+    at: datetime = Field(description="Valid time")
+    recorded_at: datetime
+    kind: Literal["entity", "edge", "memory"]
+    event: Literal["created", "changed", "observed", "ended", "deleted", "version"]
+    id: UUID = Field(description="Of the entity, edge or memory")
+    detail: dict[str, Any]
+
+
+class Timeline(BaseModel):
+    """A page of events, oldest first."""
+
+    items: list[EntityEvent]
+    next_cursor: str | None

@@ -1,0 +1,28 @@
+-- What happened to the edges at an entity, and when? Each observation; the end of an edge's validity; its being taken back.
+-- detail names both ends. Indexes edges_source, edges_target, edge_observations_edge. Called by entity_timeline; internal.
+create or replace function loci.edge_events(p_namespace_id integer, p_entity_id uuid)
+returns table (at timestamptz, recorded_at timestamptz, kind text, event text, id uuid, key text, detail jsonb)
+language sql stable parallel safe
+as $$
+    with near as (
+        select e.* from loci_data.edges e where e.namespace_id = p_namespace_id and e.source_id = p_entity_id
+        union all
+        select e.* from loci_data.edges e where e.namespace_id = p_namespace_id and e.target_id = p_entity_id and e.source_id <> p_entity_id
+    ), named as materialized (
+        select n.*, jsonb_strip_nulls(jsonb_build_object('source', s.name, 'type', n.type, 'target', t.name, 'literal', n.literal,
+                                                         'source_id', n.source_id, 'target_id', n.target_id)) as ends
+        from near n
+        join loci_data.entities s on s.namespace_id = p_namespace_id and s.id = n.source_id
+        left join loci_data.entities t on t.namespace_id = p_namespace_id and t.id = n.target_id
+    )
+    select o.observed_at, o.recorded_at, 'edge', 'observed', n.id, o.id::text,
+           n.ends || jsonb_build_object('confidence', o.confidence, 'restored', o.restored, 'session_id', o.session_id, 'memory_id', o.memory_id)
+    from named n join loci_data.edge_observations o on o.namespace_id = p_namespace_id and o.edge_id = n.id
+    union all
+    select n.valid_to, coalesce((select max(b.believed_to) from loci_data.edge_beliefs b where b.namespace_id = p_namespace_id and b.edge_id = n.id),
+                                n.recorded_at), 'edge', 'ended', n.id, n.id::text, n.ends
+    from named n where n.valid_to is not null
+    union all
+    select n.superseded_at, n.superseded_at, 'edge', 'deleted', n.id, n.id::text, n.ends from named n where n.superseded_at is not null
+$$;
+comment on function loci.edge_events(integer, uuid) is 'Observations and ends of the edges at an entity as dated events, with names. Internal.';

@@ -1,0 +1,140 @@
+"""The graph at two times over REST, timelines, aspects and attributes (rows G1, G2, G7, S1, S8)."""
+
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from tests.services import Api, ok, problem
+
+EDGE = {"source": "Alice", "type": "works_on", "target": "Loci"}
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat()
+
+
+def targets(api: Api, way: str, **moments: str) -> list[str]:
+    """Targets of the edges at Alice, listed or walked to, at two moments."""
+    if way == "list":
+        return [edge["target"] for edge in ok(api.get("/edges", entity="Alice", **moments))["items"]]
+    return [edge["target"] for edge in ok(api.post("/graph/traverse", {"start": ["Alice"], **moments}))["edges"]]
+
+
+@pytest.mark.parametrize("way", ["list", "walk"])
+def test_edges_are_shown_as_of_a_moment_as_known_at_another(api: Api, way: str) -> None:
+    made = ok(api.post("/edges", {**EDGE, "observed_at": "2025-01-01T00:00:00Z", "confidence": 1}), 201)
+    api.post("/edges", {**EDGE, "target": "Postgres"})
+    known_at = now()
+    api.client.delete(f"/edges/{made['id']}")
+    assert targets(api, way, as_of="2025-01-02T00:00:00Z") == []
+    assert targets(api, way, as_of="2025-01-02T00:00:00Z", known_at=known_at) == ["Loci"]
+    assert targets(api, way) == ["Postgres"]
+
+
+def test_an_entity_is_shown_as_it_was_known(api: Api) -> None:
+    made = ok(api.post("/entities", {"name": "Zeus", "type": "god"}), 201)
+    known_at = now()
+    api.client.patch(f"/entities/{made['id']}", json={"name": "Jupiter"})
+    assert ok(api.get(f"/entities/{made['id']}", known_at=known_at))["name"] == "Zeus"
+    assert [entity["name"] for entity in ok(api.get("/entities", known_at=known_at))["items"]] == ["Zeus"]
+    problem(api.get(f"/entities/{made['id']}", as_of="2001-01-01T00:00:00Z"), 404, "not-found")
+    assert ok(api.get("/entities", as_of="2001-01-01T00:00:00Z"))["items"] == []
+
+
+def test_a_history_of_an_entity_is_its_timeline(api: Api) -> None:
+    api.write("Zeus is angry", valid_from="2020-01-01T00:00:00Z", entities=[{"name": "Zeus"}])
+    api.post("/edges", {"source": "Zeus", "type": "loves", "target": "Hera", "observed_at": "2021-01-01T00:00:00Z"})
+    items = ok(api.get("/entities/zeus/history"))["items"]
+    assert [(item["kind"], item["event"], item["at"][:4]) for item in items] == [
+        ("entity", "created", "2020"),
+        ("memory", "version", "2020"),
+        ("edge", "observed", "2021"),
+    ]
+    assert set(items[0]) == {"at", "recorded_at", "kind", "event", "id", "detail"}
+
+
+@pytest.mark.parametrize("limit", [1, 2])
+def test_pages_of_a_timeline_visit_each_event_once(api: Api, limit: int) -> None:
+    for number in range(3):
+        api.write(f"memory {number}", entities=[{"name": "Zeus"}])
+    visited: list[Any] = []
+    cursor: str | None = None
+    while cursor is not None or not visited:
+        page = ok(api.get("/entities/Zeus/history", limit=limit, **({"cursor": cursor} if cursor else {})))
+        visited += page["items"]
+        cursor = page["next_cursor"]
+    assert visited == ok(api.get("/entities/Zeus/history"))["items"]
+    assert len(visited) == 4
+
+
+def aspect(api: Api, **fields: Any) -> dict[str, Any]:
+    api.post("/entities", {"name": "Alice"})
+    made: dict[str, Any] = ok(api.post("/entities/Alice/aspects", {"name": "Diet", **fields}), 201)
+    return made
+
+
+def test_an_aspect_carries_attributes_and_constraints(api: Api) -> None:
+    made = aspect(api, weight=0.7)
+    ok(api.post(f"/aspects/{made['id']}/attributes", {"content": "likes tea"}), 201)
+    ok(api.post(f"/aspects/{made['id']}/attributes", {"content": "no peanuts", "kind": "constraint"}), 201)
+    (shown,) = ok(api.get("/entities/alice/aspects"))["items"]
+    assert (shown["name"], shown["weight"]) == ("Diet", 0.7)
+    assert [item["content"] for item in shown["attributes"]] == ["likes tea"]
+    assert [item["content"] for item in shown["constraints"]] == ["no peanuts"]
+
+
+def test_a_replaced_attribute_is_still_known_at_an_earlier_moment(api: Api) -> None:
+    old = ok(api.post(f"/aspects/{aspect(api)['id']}/attributes", {"content": "vegetarian"}), 201)
+    known_at = now()
+    new = ok(api.client.patch(f"/attributes/{old['id']}", json={"content": "vegan"}))
+    assert (new["content"], new["status"]) == ("vegan", "active")
+    assert attributes(api) == ["vegan"]
+    assert attributes(api, known_at=known_at) == ["vegetarian"]
+    assert ok(api.client.patch(f"/attributes/{new['id']}", json={"status": "deleted"}))["status"] == "deleted"
+    assert attributes(api) == []
+
+
+def attributes(api: Api, **moments: str) -> list[str]:
+    items = ok(api.get("/entities/Alice/aspects", **moments))["items"]
+    return [attribute["content"] for item in items for attribute in item["attributes"]]
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "content"),
+        ({"content": ""}, "content"),
+        ({"content": "x" * 10_001}, "content"),
+        ({"content": "x", "kind": "rule"}, "kind"),
+        ({"content": "x", "importance": 2}, "importance"),
+        ({"content": "x", "memory_id": "y"}, "memory_id"),
+        ({"content": "x", "colour": 1}, "colour"),
+        ({"content": "x", "valid_from": "2021-01-01T00:00:00Z", "valid_to": "2020-01-01T00:00:00Z"}, "valid_to"),
+    ],
+)
+def test_a_wrong_attribute_is_refused_by_name(api: Api, body: dict[str, Any], field: str) -> None:
+    errors = problem(api.post(f"/aspects/{aspect(api)['id']}/attributes", body), 422, "invalid-request")["errors"]
+    assert [error["field"] for error in errors] == [field]
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [({"status": "gone"}, "status"), ({"content": None}, "body"), ({"valid_from": "2020-01-01"}, "valid_from")],
+)
+def test_a_wrong_change_of_an_attribute_is_refused_by_name(api: Api, changes: dict[str, Any], field: str) -> None:
+    made = ok(api.post(f"/aspects/{aspect(api)['id']}/attributes", {"content": "x"}), 201)
+    errors = problem(api.client.patch(f"/attributes/{made['id']}", json=changes), 422, "invalid-request")["errors"]
+    assert len(errors) == 1
+    assert field in errors[0]["field"] or field == "body"
+
+
+def test_what_is_not_there_is_not_found(api: Api) -> None:
+    problem(api.get("/entities/nobody/aspects"), 404, "not-found")
+    problem(api.post("/entities/nobody/aspects", {"name": "x"}), 404, "not-found")
+    problem(api.post(f"/aspects/{uuid4()}/attributes", {"content": "x"}), 404, "not-found")
+    problem(api.client.patch(f"/attributes/{uuid4()}", json={}), 404, "not-found")
+    made = aspect(api)
+    missing = {"content": "x", "memory_id": str(uuid4())}
+    problem(api.post(f"/aspects/{made['id']}/attributes", missing), 404, "not-found")

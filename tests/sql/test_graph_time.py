@@ -1,0 +1,383 @@
+"""The graph at two times: as of a moment, as known at another (rows G1, G2, G7, G8)."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import psycopg
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from psycopg.errors import InvalidParameterValue, NoDataFound
+from psycopg.types.json import Jsonb
+
+from tests.factories import Row, World, day, new_world
+from tests.sql.test_graph import observe
+
+TRIPLES = ["ab", "bc", "ca"]
+LAST = 320
+
+
+def walk(world: World, as_of: datetime | None = None, known_at: datetime | None = None, start: str = "a") -> list[Row]:
+    return world.rows(
+        "select * from loci.traverse(%(ns)s, array[%(start)s], p_as_of => %(as_of)s, p_known_at => %(known_at)s)",
+        start=start,
+        as_of=as_of,
+        known_at=known_at,
+    )
+
+
+def listed(world: World, as_of: datetime | None = None, known_at: datetime | None = None, faded: bool = False) -> list[Row]:
+    return world.rows(
+        "select * from loci.edges_as_of(%(ns)s, %(as_of)s, %(known_at)s, %(faded)s)",
+        as_of=as_of or world.now(),
+        known_at=known_at,
+        faded=faded,
+    )
+
+
+def neighbours(world: World, as_of: datetime | None = None, known_at: datetime | None = None) -> list[Row]:
+    return world.rows(
+        "select * from loci.neighbors(%(ns)s, 'a', p_as_of => %(as_of)s, p_known_at => %(known_at)s)",
+        as_of=as_of,
+        known_at=known_at,
+    )
+
+
+WAYS = pytest.mark.parametrize("look", [walk, listed, neighbours])
+Look = Callable[..., list[Row]]
+
+
+def entity(world: World, ref: str, **moments: Any) -> Row:
+    return world.row(
+        "select * from loci.get_entity(%(ns)s, %(ref)s, %(as_of)s, %(known_at)s)",
+        **{"ref": ref, "as_of": None, "known_at": None} | moments,
+    )
+
+
+# Edges against a plain model
+
+
+@dataclass
+class Edge:
+    """What a plain reading of rows G8 and G9 says of one believed edge."""
+
+    recorded: datetime
+    given: float
+    confidence: float
+    newest: float
+    valid: list[tuple[datetime, float, float | None]]
+    superseded: datetime | None = None
+    evidence: list[tuple[datetime, float, float, bool]] = field(default_factory=list)
+    sessions: set[str | None] = field(default_factory=set)
+
+    def observe(self, at: datetime, when: float, session: str | None, given: float, until: float | None, mode: str) -> None:
+        first = not self.evidence
+        fresh = first or session is None or session not in self.sessions
+        late = not first and when < self.newest
+        restored = {"full": 1.0, "initial": self.given, "running_average": given}[mode]
+        if first:
+            noted = given
+        elif late:
+            noted = restored if fresh else given
+        else:
+            if fresh:
+                n = len(self.evidence)
+                self.confidence = (self.confidence * n + given) / (n + 1) if mode == "running_average" else restored
+                self.newest = when
+            noted = self.confidence
+        _, start, end = self.valid[-1]
+        earliest = min((seen for _, seen, _, _ in self.evidence), default=when)
+        if not late and not first:
+            end = until if until is not None else None if end is not None and when >= end else end
+        self.valid.append((at, min(start, when) if when < earliest else start, end))
+        self.evidence.append((at, when, noted, fresh))
+        self.sessions.add(session)
+
+    def worth(self, as_of: float, known_at: datetime) -> float | None:
+        if self.recorded > known_at or (self.superseded is not None and self.superseded <= known_at):
+            return None
+        _, start, end = [belief for belief in self.valid if belief[0] <= known_at][-1]
+        seen = [(when, noted, fresh) for at, when, noted, fresh in self.evidence if at <= known_at and when <= as_of]
+        if not seen or not start <= as_of or (end is not None and end <= as_of):
+            return None
+        newest = [(when, noted) for when, noted, fresh in seen if fresh]
+        if newest:
+            latest = max(when for when, _ in newest)
+            when, noted = [item for item in newest if item[0] == latest][-1]
+        else:
+            first = min(when for when, _, _ in seen)
+            when, noted = [(w, c) for w, c, _ in seen if w == first][-1]
+        worth = noted * math.exp(-0.01 * (as_of - when))
+        return worth if worth >= 0.1 else None
+
+
+Write = tuple[str, str, int, str | None, float, int | None]
+WRITES: st.SearchStrategy[list[Write]] = st.lists(
+    st.tuples(
+        st.sampled_from(["observe", "observe", "observe", "delete"]),
+        st.sampled_from(TRIPLES),
+        st.integers(0, LAST),
+        st.sampled_from(["s1", "s2", None]),
+        st.sampled_from([0.2, 0.5, 0.9, 1.0]),
+        st.none() | st.integers(0, 60),
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+def apply(world: World, model: list[tuple[str, Edge]], write: Write, mode: str) -> None:
+    verb, triple, when, session, confidence, length = write
+    living = next((edge for name, edge in model if name == triple and edge.superseded is None), None)
+    if verb == "delete":
+        if living is not None:
+            id_ = world.value(
+                """select e.id from loci_data.edges e join loci_data.entities s on s.namespace_id = e.namespace_id and s.id = e.source_id
+                   where e.namespace_id = %(ns_id)s and s.name = %(name)s and e.superseded_at is null""",
+                name=triple[0],
+            )
+            world.rows("select * from loci.delete_edge(%(ns)s, %(id)s)", id=id_)
+            living.superseded = world.now()
+        return
+    until = None if length is None else when + length
+    moments = {"observed_at": day(when)} | ({} if until is None else {"valid_to": day(until)})
+    observe(
+        world, {"source": triple[0], "type": "t", "target": triple[1], "session_id": session, "confidence": confidence, **moments}
+    )
+    at = world.now()
+    if living is None:
+        living = Edge(at, confidence, confidence, when, [(at, when, until)])
+        model.append((triple, living))
+    living.observe(at, when, session, confidence, until, mode)
+
+
+def seen(rows: list[Row]) -> dict[str, float]:
+    return {row["source"] + row["target"]: row["confidence"] for row in rows}
+
+
+@given(writes=WRITES, mode=st.sampled_from(["full", "initial", "running_average"]), data=st.data())
+def test_edges_and_their_confidence_at_any_two_moments_are_those_of_a_plain_model(
+    connection: psycopg.Connection[Any], writes: list[Write], mode: str, data: Any
+) -> None:
+    with connection.transaction(force_rollback=True):
+        world = new_world(connection)
+        world.rows("select loci.update_namespace(%(ns)s, %(c)s)", c=Jsonb({"settings": {"reinforcement": mode}}))
+        world.rows("select * from loci.upsert_entities(%(ns)s, %(e)s)", e=Jsonb([{"name": name} for name in "abc"]))
+        model: list[tuple[str, Edge]] = []
+        asked = data.draw(st.integers(0, LAST + 100))
+        then = []
+        for write in writes:
+            apply(world, model, write, mode)
+            known_at = world.now()
+            then.append((known_at, seen(walk_all(world, day(asked)))))
+        for known_at, found in then:  # what was said then is what is said later of then
+            expected = {name: w for name, edge in model if (w := edge.worth(asked, known_at)) is not None}
+            assert found == pytest.approx(expected)
+            assert seen(walk_all(world, day(asked), known_at)) == pytest.approx(expected)
+            assert seen(listed(world, day(asked), known_at)) == pytest.approx(expected)
+
+
+def walk_all(world: World, as_of: datetime, known_at: datetime | None = None) -> list[Row]:
+    return world.rows(
+        "select * from loci.traverse(%(ns)s, array['a', 'b', 'c'], p_as_of => %(as_of)s, p_known_at => %(known_at)s)",
+        as_of=as_of,
+        known_at=known_at,
+    )
+
+
+# Edges, one promise each
+
+
+@WAYS
+def test_an_observation_recorded_later_does_not_raise_an_earlier_confidence(world: World, look: Look) -> None:
+    observe(world, {"source": "a", "type": "t", "target": "b", "observed_at": day(0), "session_id": "s1", "confidence": 0.5})
+    known_at = world.now()
+    observe(world, {"source": "a", "type": "t", "target": "b", "observed_at": day(10), "session_id": "s2"})
+    assert look(world, day(20), known_at)[0]["confidence"] == pytest.approx(0.5 * math.exp(-0.2))
+    assert look(world, day(20))[0]["confidence"] == pytest.approx(math.exp(-0.1))
+
+
+@WAYS
+def test_an_edge_deleted_later_is_there_at_an_earlier_known_at(world: World, look: Look) -> None:
+    before = world.now()
+    (made,) = observe(world, {"source": "a", "type": "t", "target": "b"})
+    known_at = world.now()
+    world.rows("select * from loci.delete_edge(%(ns)s, %(id)s)", id=made["id"])
+    assert [row["id"] for row in look(world, None, known_at)] == [made["id"]]
+    assert look(world) == []
+    assert look(world, None, before) == []
+
+
+@WAYS
+def test_an_edge_that_was_closed_later_is_open_at_an_earlier_known_at(world: World, look: Look) -> None:
+    observe(world, {"source": "a", "type": "t", "target": "b", "observed_at": day(0)})
+    known_at = world.now()
+    observe(world, {"source": "a", "type": "t", "target": "b", "observed_at": day(5), "valid_to": day(10)})
+    assert len(look(world, day(20), known_at)) == 1
+    assert look(world, day(20)) == []
+    assert len(look(world, day(7))) == 1
+
+
+@WAYS
+def test_a_back_dated_observation_lengthens_the_past_only_once_it_is_known(world: World, look: Look) -> None:
+    observe(world, {"source": "a", "type": "t", "target": "b", "observed_at": day(50)})
+    known_at = world.now()
+    observe(world, {"source": "a", "type": "t", "target": "b", "observed_at": day(10), "confidence": 0.4, "session_id": "s"})
+    assert look(world, day(20), known_at) == []
+    assert look(world, day(20))[0]["confidence"] == pytest.approx(math.exp(-0.1))
+
+
+def test_a_list_of_a_past_moment_counts_the_evidence_of_then(world: World) -> None:
+    for number in (0, 10, 20):
+        observe(world, {"source": "a", "type": "t", "target": "b", "observed_at": day(number), "session_id": f"s{number}"})
+    (row,) = listed(world, day(15))
+    assert (row["observations"], row["first_observed_at"], row["last_observed_at"]) == (2, day(0), day(10))
+
+
+def test_a_faded_edge_of_a_past_moment_is_shown_when_asked_for(world: World) -> None:
+    observe(world, {"source": "a", "type": "t", "target": "b", "observed_at": day(0), "session_id": "s1"})
+    known_at = world.now()
+    observe(world, {"source": "a", "type": "t", "target": "b", "observed_at": day(400), "session_id": "s2"})
+    assert listed(world, day(401), known_at) == []
+    assert [row["faded"] for row in listed(world, day(401), known_at, faded=True)] == [True]
+    assert [row["faded"] for row in listed(world, day(401))] == [False]
+
+
+@pytest.mark.parametrize("moment", ["as_of", "known_at"])
+@pytest.mark.parametrize("function", ["traverse", "list_edges"])
+def test_a_moment_must_be_finite(world: World, function: str, moment: str) -> None:
+    observe(world, {"source": "a", "type": "t", "target": "b"})
+    calls: dict[str, Any] = {
+        "traverse": "select * from loci.traverse(%(ns)s, array['a'], p_as_of => %(as_of)s, p_known_at => %(known_at)s)",
+        "list_edges": "select * from loci.list_edges(%(ns)s, p_as_of => %(as_of)s, p_known_at => %(known_at)s)",
+    }
+    with pytest.raises(InvalidParameterValue) as raised:
+        world.rows(calls[function], **{"as_of": None, "known_at": None, moment: "infinity"})
+    assert raised.value.diag.column_name == moment
+
+
+def test_the_graph_arm_walks_edges_as_they_were_known(world: World) -> None:
+    world.rows('select * from loci.upsert_entities(%(ns)s, \'[{"name": "Zeus"}, {"name": "Hera"}]\')')
+    memory = world.write("queen of the gods", entities=[{"name": "Hera"}])["id"]
+    known_at = world.now()
+    observe(world, {"source": "Zeus", "type": "loves", "target": "Hera"})
+    assert arm(world, known_at) == []
+    assert arm(world, None) == [memory]
+
+
+def arm(world: World, known_at: datetime | None) -> list[Any]:
+    rows = world.rows("select id from loci.recall_graph(%(ns)s, 'Zeus', p_known_at => %(known_at)s)", known_at=known_at)
+    return [row["id"] for row in rows]
+
+
+# Entities
+
+
+def test_an_entity_is_seen_from_what_the_earliest_thing_said_of_it_dates_from(world: World) -> None:
+    world.write("x", valid_from=day(50), entities=[{"name": "Zeus"}])
+    assert entity(world, "Zeus")["first_seen_at"] == day(50)
+    observe(world, {"source": "Zeus", "type": "t", "target": "Hera", "observed_at": day(20)})
+    assert [entity(world, name)["first_seen_at"] for name in ("Zeus", "Hera")] == [day(20)] * 2
+    with pytest.raises(NoDataFound):
+        entity(world, "Zeus", as_of=day(19))
+
+
+def test_an_edge_between_ids_lowers_first_seen_at_too(world: World) -> None:
+    world.rows('select * from loci.upsert_entities(%(ns)s, \'[{"name": "a"}, {"name": "b"}]\')')
+    a, b = (str(entity(world, name)["id"]) for name in "ab")
+    observe(world, {"source": a, "type": "t", "target": b, "observed_at": day(3)})
+    assert [entity(world, name)["first_seen_at"] for name in "ab"] == [day(3)] * 2
+
+
+def test_an_entity_is_what_was_believed_of_it_then(world: World) -> None:
+    world.rows('select * from loci.upsert_entities(%(ns)s, \'[{"name": "Zeus", "type": "unknown"}]\')')
+    made, known_at = entity(world, "Zeus"), world.now()
+    changes = {"name": "Jupiter", "type": "god", "aliases": ["Jove"], "description": "thunder", "metadata": {"k": 1}}
+    world.rows("select * from loci.update_entity(%(ns)s, %(id)s, %(c)s)", id=made["id"], c=Jsonb(changes))
+    world.rows("select * from loci.pin_entity(%(ns)s, %(id)s, true)", id=made["id"])
+    then, now = entity(world, "Zeus", known_at=known_at), entity(world, "jove")
+    assert [then[key] for key in ("name", "type", "aliases", "description", "metadata", "pinned")] == [
+        "Zeus",
+        "unknown",
+        [],
+        None,
+        {},
+        False,
+    ]
+    assert [now[key] for key in ("name", "type", "pinned")] == ["Jupiter", "god", True]
+
+
+def test_a_list_of_entities_shows_those_that_were_known_and_seen(world: World) -> None:
+    world.write("x", valid_from=day(50), entities=[{"name": "Zeus"}])
+    known_at = world.now()
+    world.write("y", valid_from=day(10), entities=[{"name": "Hera"}])
+    assert names(world) == ["Hera", "Zeus"]
+    assert names(world, known_at=known_at) == ["Zeus"]
+    assert names(world, as_of=day(20)) == ["Hera"]
+    assert names(world, as_of=day(20), known_at=known_at) == []
+
+
+def names(world: World, **moments: Any) -> list[str]:
+    rows = world.rows(
+        "select name from loci.list_entities(%(ns)s, p_as_of => %(as_of)s, p_known_at => %(known_at)s)",
+        **{"as_of": None, "known_at": None} | moments,
+    )
+    return sorted(row["name"] for row in rows)
+
+
+def test_counting_an_entity_again_keeps_no_belief(world: World) -> None:
+    for number in range(3):
+        world.write(f"memory {number}", entities=[{"name": "Zeus"}])
+    assert world.value("select count(*) from loci_data.entity_beliefs where namespace_id = %(ns_id)s") == 0
+
+
+# Timeline
+
+
+def timeline(world: World, ref: str, limit: int = 100, cursor: str | None = None) -> list[Row]:
+    return world.rows(
+        "select * from loci.entity_timeline(%(ns)s, %(ref)s, %(limit)s, %(cursor)s)", ref=ref, limit=limit, cursor=cursor
+    )
+
+
+def told(world: World) -> None:
+    world.write("Zeus is angry", valid_from=day(10), lineage="mood", entities=[{"name": "Zeus", "type": "god"}])
+    observe(world, {"source": "Zeus", "type": "loves", "target": "Hera", "observed_at": day(20), "valid_to": day(30)})
+    id_ = entity(world, "Zeus")["id"]
+    world.rows("select * from loci.update_entity(%(ns)s, %(id)s, %(c)s)", id=id_, c=Jsonb({"description": "thunder"}))
+
+
+def test_a_timeline_tells_in_order_what_happened_around_an_entity(world: World) -> None:
+    told(world)
+    rows = timeline(world, "zeus")
+    assert [(row["kind"], row["event"]) for row in rows] == [
+        ("entity", "created"),
+        ("memory", "version"),
+        ("edge", "observed"),
+        ("edge", "ended"),
+        ("entity", "changed"),
+    ]
+    assert [row["at"] for row in rows[:4]] == [day(10), day(10), day(20), day(30)]
+    assert (rows[2]["detail"]["source"], rows[2]["detail"]["target"]) == ("Zeus", "Hera")
+    assert rows[1]["detail"]["content"] == "Zeus is angry"
+    assert rows[4]["detail"] == {"description": "thunder"}
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_pages_of_a_timeline_visit_each_event_once(world: World, limit: int) -> None:
+    told(world)
+    visited: list[Row] = []
+    while page := timeline(world, "Zeus", limit, visited[-1]["cursor"] if visited else None):
+        visited += page
+    assert visited == timeline(world, "Zeus")
+
+
+@pytest.mark.parametrize("cursor", ["x", "1", "[]", '["a", "b", "c"]', "{}"])
+def test_a_wrong_cursor_of_a_timeline_is_refused(world: World, cursor: str) -> None:
+    told(world)
+    with pytest.raises(InvalidParameterValue) as raised:
+        timeline(world, "Zeus", cursor=cursor)
+    assert raised.value.diag.column_name == "cursor"
