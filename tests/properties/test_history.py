@@ -126,7 +126,9 @@ class History(RuleBasedStateMachine):
         self.number += 1
         wrong = self.one(data)
         fields: dict[str, Any] = {"content": f"correction {self.number}", "corrects": wrong.id}
-        begin = wrong.start + timedelta(days=shift) if wrong.start < day(100) else wrong.start
+        if wrong.start > day(100):  # written without a time, which the model knows only roughly: correct it without one
+            shift, length = 0, None
+        begin = wrong.start + timedelta(days=shift)
         end = wrong.end if length is None else begin + timedelta(days=length)
         if shift or length is not None:
             fields |= {"valid_from": begin} | ({"valid_to": end} if length is not None else {})
