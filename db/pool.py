@@ -77,13 +77,17 @@ class Transaction:
 
 
 @asynccontextmanager
-async def transaction(pool: Pool, *, key_hash: bytes | None, namespace: str | None, role: str | None) -> AsyncIterator[Transaction]:
+async def transaction(
+    pool: Pool, *, key_hash: bytes | None, namespace: str | None, role: str | None, snapshot: bool = False
+) -> AsyncIterator[Transaction]:
     """Open a transaction as the holder of a key, with at least `role` in `namespace`; commit at the end of the block.
 
-    `key_hash` None is the operator; `role` None asks for no namespace. Authentication travels with the first
-    statement of the block: one round trip for both.
+    `key_hash` None is the operator; `role` None asks for no namespace. With `snapshot` all its statements see the database of
+    one moment, and it writes nothing. Authentication travels with the first statement of the block: one round trip for both.
     """
     async with pool.connection() as connection, connection.pipeline(), connection.transaction():
+        if snapshot:
+            await connection.execute("set transaction isolation level repeatable read, read only")
         entering = await connection.execute(
             "select agent_id, namespace_id, settings from loci.enter(%s, %s, %s)", (key_hash, namespace, role)
         )

@@ -30,10 +30,12 @@ class Caller:
     idempotency_key: str | None
 
     @asynccontextmanager
-    async def transaction(self, role: str | None, namespace: str | None = None) -> AsyncIterator[Transaction]:
-        """A transaction in the caller's namespace (or `namespace`), with at least `role`."""
+    async def transaction(
+        self, role: str | None, namespace: str | None = None, *, snapshot: bool = False
+    ) -> AsyncIterator[Transaction]:
+        """A transaction in the caller's namespace (or `namespace`), with at least `role`; a `snapshot` only reads, at one moment."""
         name = namespace or self.namespace
-        async with transaction(self.state.pool, key_hash=self.key_hash, namespace=name, role=role) as tx:
+        async with transaction(self.state.pool, key_hash=self.key_hash, namespace=name, role=role, snapshot=snapshot) as tx:
             yield tx
 
     async def read(self, work: Work, role: str = "reader") -> Any:
