@@ -6,7 +6,7 @@ LociError
 ├── NotFound      404  P0002
 ├── Conflict      409  23505, 23P01
 ├── Invalid       422  22xxx, 23502, 23503, 23514, 23000
-├── Unavailable   503  08xxx, 53xxx, 57P0x, 40001, 40P01, a full pool
+├── Unavailable   503  08xxx, 53xxx, 57P0x, 40001, 40P01, 25P03, a full pool
 └── TimedOut      504  57014
 """
 
@@ -123,7 +123,7 @@ STATUS_BY_STATE = {
     "57014": TimedOut,
 }
 INVALID = re.compile(r"22...|23502|23503|23514|23000|54000")
-UNAVAILABLE = re.compile(r"08...|53...|57P0.|40001|40P01|25006|55P03")
+UNAVAILABLE = re.compile(r"08...|53...|57P0.|40001|40P01|25006|25P03|55P03")
 RETRYABLE = (pg.SerializationFailure, pg.DeadlockDetected)
 CLIENT_ERRORS = range(400, 500)
 NOT_THE_ROWS = {401, 403}

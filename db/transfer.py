@@ -46,8 +46,3 @@ async def restore_vectors(tx: Transaction, *, lines: str) -> Row:
 async def finish_restore(tx: Transaction) -> None:
     """Check what restored lines say of later ones."""
     await tx.row("select loci.finish_restore(%(namespace)s)")
-
-
-async def end_when_stalled(tx: Transaction) -> None:
-    """End the transaction when nothing is asked of it for a minute: the other side of a stream reads or sends no more."""
-    await tx.send("set local idle_in_transaction_session_timeout = '1min'")

@@ -200,6 +200,8 @@ class Restore:
             near = get_close_matches(str(kind), self._kinds)
             hint = f". Did you mean {near[0]}?" if near else ""
             self._refuse(self.done.lines, f"kind: {kind!r} is no kind of line in an export{hint}")
+        elif self._kind and self._kinds.index(kind) < self._kinds.index(self._kind):
+            self._refuse(self.done.lines, f"kind: lines of kind {kind} must stand before those of kind {self._kind}")
         else:
             self._seen[kind] += 1
             if kind != self._kind or len(self._waiting) >= self._size or self._bytes + len(line) > BATCH_BYTES:

@@ -11,13 +11,13 @@ from tests.databases import Database
 from tests.factories import OPERATOR, Row, World, act_as, day
 
 NASTY = [
-    'quotes " and \' and \\ and \\n, a tab\t, a return\r, a line\nbreak',
+    "quotes \" and ' and \\ and \\n, a tab\t, a return\r, a line\nbreak",
     "line separators \u2028 and \u2029, next line \u0085, bell \u0007, delete \u007f",
-    "emoji 🧠👩‍👩‍👧, combining e\u0301, right to left שלום, high plane 𝕃𝕠𝕔𝕚, noncharacter \uffff",
+    "emoji 🧠👩‍👩‍👧, combining e\u0301, right to left שלום, high plane \U0001d543, noncharacter \uffff",
     '{"kind": "end", "sha256": "0"}',
     "%s %(namespace)s $1 {} <script>alert(1)</script> -- ; drop table memories",
     "   leading and trailing   ",
-    "ß ẞ İ ı ﬁ Straße",
+    "ß ẞ İ \u0131 ﬁ Straße",
 ]
 
 
@@ -51,7 +51,11 @@ def _memories(world: World) -> None:
     _commit(world)
     world.write("Alice mag Kaffee", lineage="alice-getränk", corrects=wrong["id"])
     for number, content in enumerate(NASTY):
-        world.write(content, metadata={"k\u2028": [number, None, 1.10, 12345678901234567890123, {"tief": content}]}, session_id=f"s {number}")
+        world.write(
+            content,
+            metadata={"k\u2028": [number, None, 1.10, 12345678901234567890123, {"tief": content}]},
+            session_id=f"s {number}",
+        )
     world.write("Zweimal gesagt")
     world.write("Zweimal gesagt")
     world.write("Eine Episode", layer=3)
@@ -76,7 +80,12 @@ def _hierarchy(world: World) -> None:
         node, parent = (middle[step % 5], top[step % 3]) if step % 2 else (leaves[step % 8], middle[(step * 3) % 5])
         world.change(node["id"], parent_id=parent["id"])
         if step % 4 == 0:
-            world.write(f"Blatt {step} neu", lineage=f"blatt-{step % 8}", parent_id=middle[(step + 1) % 5]["id"], valid_from=day(2000 + step))
+            world.write(
+                f"Blatt {step} neu",
+                lineage=f"blatt-{step % 8}",
+                parent_id=middle[(step + 1) % 5]["id"],
+                valid_from=day(2000 + step),
+            )
         if step % 5 == 0:
             world.change(leaves[(step + 1) % 8]["id"], parent_id=None)
     link = "select loci.link_memories(%(ns)s, %(a)s, %(b)s, %(type)s, %(strength)s)"
@@ -92,7 +101,9 @@ def _graph(world: World) -> None:
     json = psycopg.types.json.Jsonb
     world.rows(
         "select loci.upsert_entities(%(ns)s, %(e)s)",
-        e=json([{"name": "Straße  24", "type": "place", "aliases": ["Str. 24", "ΣΊΣΥΦΟΣ"]}, {"name": "Ada", "description": "Gräfin"}]),
+        e=json(
+            [{"name": "Straße  24", "type": "place", "aliases": ["Str. 24", "ΣΊΣΥΦΟΣ"]}, {"name": "Ada", "description": "Gräfin"}]
+        ),
     )
     memory = world.write(
         "Ada Lovelace arbeitet an der Analytical Engine",
@@ -103,13 +114,20 @@ def _graph(world: World) -> None:
     for number, session in enumerate(("s1", "s1", "s2", None)):
         _commit(world)
         item = {**edge, "session_id": session, "confidence": 0.7, "observed_at": day(2300 + number).isoformat()}
-        world.rows("select loci.observe_edges(%(ns)s, %(e)s)", e=json([item, {"source": "Ada", "type": "geboren", "literal": "1815\n„London“"}]))
+        world.rows(
+            "select loci.observe_edges(%(ns)s, %(e)s)",
+            e=json([item, {"source": "Ada", "type": "geboren", "literal": "1815\n„London“"}]),
+        )
     world.rows("select loci.set_edge_type(%(ns)s, 'works_on', %(c)s)", c=json({"decay_rate": 0.001, "description": "arbeitet an"}))
     [ada] = [row["id"] for row in world.rows("select id from loci_data.entities where namespace_id = %(ns_id)s and name = 'Ada'")]
     _commit(world)
-    world.rows("select loci.update_entity(%(ns)s, %(id)s, %(c)s)", id=ada, c=json({"aliases": ["Lady Lovelace"], "metadata": {"x": 1}}))
+    world.rows(
+        "select loci.update_entity(%(ns)s, %(id)s, %(c)s)", id=ada, c=json({"aliases": ["Lady Lovelace"], "metadata": {"x": 1}})
+    )
     world.rows("select loci.pin_entity(%(ns)s, %(id)s, true)", id=ada)
-    gone = world.rows("select id from loci.observe_edges(%(ns)s, %(e)s)", e=json([{"source": "Ada", "type": "mag", "target": "Tee"}]))
+    gone = world.rows(
+        "select id from loci.observe_edges(%(ns)s, %(e)s)", e=json([{"source": "Ada", "type": "mag", "target": "Tee"}])
+    )
     _commit(world)
     world.rows("select loci.delete_edge(%(ns)s, %(id)s)", id=gone[0]["id"])
     world.rows(
@@ -190,14 +208,16 @@ def tables(connection: psycopg.Connection[Any]) -> list[str]:
 
 
 def moments(database: Database, name: str, count: int, seed: int = 7) -> list[tuple[str, str]]:
-    """Pairs (as_of, known_at) around the moments at which something happened."""
+    """Pairs (as_of, known_at) of moments at which something became true, and at which something was recorded."""
     with psycopg.connect(database.admin_url) as admin:
         rows = admin.execute(
             """with m as (select m.* from loci_data.memories m join loci_data.namespaces n on n.id = m.namespace_id where n.name = %s)
-               select valid_from::text from m union select valid_to::text from m union select recorded_at::text from m
-               union select believed_at::text from m union select updated_at::text from m""",
+               select 'valid', valid_from::text from m union select 'valid', valid_to::text from m where valid_to is not null
+               union select 'recorded', recorded_at::text from m union select 'recorded', believed_at::text from m
+               union select 'recorded', updated_at::text from m order by 1, 2""",
             [name],
         ).fetchall()
-    known = sorted(row[0] for row in rows if row[0] is not None)
+    recorded = [moment for kind, moment in rows if kind == "recorded"]
+    either = [moment for _, moment in rows]
     chosen = random.Random(seed)
-    return [(chosen.choice(known), chosen.choice(known)) for _ in range(count)]
+    return [(chosen.choice(either), chosen.choice(recorded)) for _ in range(count)]

@@ -1,13 +1,12 @@
 """Export and import of a namespace (row X6): JSON lines, streamed in both directions."""
 
 from collections.abc import AsyncIterator
-from contextlib import aclosing, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, aclosing
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response, StreamingResponse
 
-from db import transfer
 from db.errors import Conflict, FieldError, Invalid
 from db.pool import Transaction
 from service.api.common import problems
@@ -19,6 +18,7 @@ from service.schemas import Text
 
 router = APIRouter(tags=["namespaces"])
 NDJSON = "application/x-ndjson"
+STALLS_AFTER = 60.0  # seconds in which a stream must move, so that nobody holds a connection for nothing
 BODY: dict[str, Any] = {"requestBody": {"required": True, "content": {NDJSON: {"schema": {"type": "string"}}}}}
 
 
@@ -45,8 +45,12 @@ async def import_namespace(name: Text, request: Request, caller: CallerDependenc
     Rows that are there already and say the same stay as they are, so a repetition changes nothing and needs no Idempotency-Key.
     Of any length; the reply says what was written. Wrong lines are a 422; lines that contradict what is stored, a 409.
     """
+
+    def open_(into: str) -> AbstractAsyncContextManager[Transaction]:
+        return caller.transaction(None, into, stalls_after=STALLS_AFTER)
+
     try:
-        done = await restore(lambda into: _unstalled(caller, into), split_lines(request.stream()), namespace=name)
+        done = await restore(open_, split_lines(request.stream()), namespace=name)
     except Refused as error:
         raise _problem(error) from None
     caller.state.worker.wake()
@@ -54,17 +58,9 @@ async def import_namespace(name: Text, request: Request, caller: CallerDependenc
 
 
 async def _exported(caller: Caller, name: str, *, vectors: bool) -> AsyncIterator[bytes]:
-    async with caller.transaction("admin", name, snapshot=True) as tx:
-        await transfer.end_when_stalled(tx)
+    async with caller.transaction("admin", name, snapshot=True, stalls_after=STALLS_AFTER) as tx:
         async for part in export(tx, vectors=vectors):
             yield part.data
-
-
-@asynccontextmanager
-async def _unstalled(caller: Caller, name: str) -> AsyncIterator[Transaction]:
-    async with caller.transaction(None, name) as tx:
-        await transfer.end_when_stalled(tx)
-        yield tx
 
 
 async def _resumed(first: bytes, rest: Any) -> AsyncIterator[bytes]:

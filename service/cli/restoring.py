@@ -8,7 +8,7 @@ import typer
 from service.cli.output import print_json
 from service.cli.session import Session
 from service.cli.shell import complain, complain_of_lines
-from service.restoring import Refused, Restored, restore
+from service.restoring import MOST_PROBLEMS, Refused, Restored, restore
 
 
 async def restore_lines(
@@ -35,13 +35,14 @@ def report_restored(done: Restored | Refused, *, in_json: bool) -> None:
             print_json({"errors": [asdict(problem) for problem in done.problems]})
         else:
             complain_of_lines([(problem.line, problem.reason) for problem in done.problems])
-            complain(f"{_number(len(done.problems), 'line')} cannot be restored; nothing was written")
+            least = "at least " if len(done.problems) == MOST_PROBLEMS else ""
+            complain(f"{least}{_number(len(done.problems), 'line')} cannot be restored; nothing was written")
         raise typer.Exit(1)
     if in_json:
         print_json(done.counts())
         return
     for name in done.kept:
-        typer.echo(f"note: {done.namespace} keeps its own {name}, which is not that of the file", err=True)
+        typer.echo(f"note: {done.namespace} keeps its own {name}: the file says otherwise", err=True)
     if done.vectors is not None:
         typer.echo(f"note: {done.vectors}; the worker makes its own", err=True)
     written = sum(done.written.values())

@@ -31,16 +31,12 @@ begin
         elsif p_kind = 'conversation_turn' then
             perform loci.pass_number('loci_data.conversation_turns_id_seq', (select max((l ->> 'id')::bigint) from jsonb_array_elements(v_lines) l), 1::bigint << 40);
         end if;
-        execute v_query.write_lines into written, problems using v_ns, v_lines;
+        execute v_query.write_lines into written, problems using v_ns,
+            case when p_kind in ('name_candidate', 'name_queue') then loci.unread_lines(v_ns, p_kind, v_lines) else v_lines end;
         unchanged := jsonb_array_length(v_lines) - written - coalesce(jsonb_array_length(problems), 0);
         problems := (select jsonb_agg(jsonb_build_object('row', p.row, 'conflict', true, 'reason', format('%s is here with other content: %s',
                          replace(p_kind, '_', ' '), loci.line_differences(p.line, p.here, true))))
                      from jsonb_to_recordset(problems) p("row" bigint, line jsonb, here jsonb));
-    end if;
-    if p_kind = 'memory' and written > 0 then  -- which of them were still to be read for names, lines of their own say
-        delete from loci_data.name_queue q
-        using (select (l ->> 'id')::uuid as id from jsonb_array_elements(v_lines) l) l
-        where q.namespace_id = v_ns and q.memory_id = l.id and q.enqueued_at = transaction_timestamp();
     end if;
     problems := coalesce(problems, '[]');
     return next;

@@ -1,5 +1,5 @@
 -- References of restored lines that no foreign key guards: a memory belongs to the lineage that its name says; placements and links
--- connect lineages that have memories. row: place in p_lines, from 1. One index probe a line.
+-- connect lineages that have memories; what waits to be read is there. row: place in p_lines, from 1. One index probe a line.
 -- Called by restore_rows; internal. No errors.
 create or replace function loci.stray_lines(p_namespace_id integer, p_kind text, p_lines jsonb)
 returns table ("row" bigint, reason text)
@@ -22,6 +22,12 @@ begin
         cross join unnest(case p_kind when 'placement' then array['node_id', 'parent_id'] else array['source_id', 'target_id'] end) e(field)
         where (select m.id from loci_data.memories m
                where m.namespace_id = p_namespace_id and m.lineage_id = (l.line ->> e.field)::uuid limit 1) is null;
+    elsif p_kind in ('name_candidate', 'name_queue') then
+        return query
+        select l.row, format('memory_id: there is no memory %s', l.line ->> 'memory_id')
+        from jsonb_array_elements(p_lines) with ordinality l(line, row)
+        where (select m.id from loci_data.memories m
+               where m.namespace_id = p_namespace_id and m.id = (l.line ->> 'memory_id')::uuid) is null;
     end if;
 end $$;
-comment on function loci.stray_lines(integer, text, jsonb) is 'Restored lines that refer to lineages that are not there. Internal.';
+comment on function loci.stray_lines(integer, text, jsonb) is 'Restored lines that refer to memories or lineages that are not there. Internal.';

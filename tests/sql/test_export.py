@@ -8,6 +8,7 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
+from tests.catalogue import ROOT
 from tests.factories import Row, World, act_as, grant, new_world
 
 # Tables with a namespace_id that are no lines of an export, and why.
@@ -144,7 +145,13 @@ def test_only_an_admin_exports_and_restores(owned: World, admin: psycopg.Connect
 
 
 def test_only_the_operator_restores_into_a_namespace_that_is_not_there(owned: World, admin: psycopg.Connection[Any]) -> None:
-    header = {"description": None, "language": "english", "settings": {}, "created_at": "2024-01-01T00:00Z", "updated_at": "2024-01-01T00:00Z"}
+    header = {
+        "description": None,
+        "language": "english",
+        "settings": {},
+        "created_at": "2024-01-01T00:00Z",
+        "updated_at": "2024-01-01T00:00Z",
+    }
     made = owned.row("select * from loci.begin_restore('made', %(h)s)", h=Jsonb(header))
     assert (made["created"], made["kept"]) == (True, [])
     admin.execute("reset session authorization")
@@ -168,9 +175,32 @@ def test_a_restored_memory_is_found_by_its_words_and_waits_for_a_vector(world: W
 def test_what_was_read_for_names_is_not_read_again(world: World) -> None:
     read, unread = memory(), memory(content="Bob")
     restored(world, "memory", read, unread)
-    restored(world, "name_queue", {"kind": "name_queue", "memory_id": unread["id"], "enqueued_at": "2024-01-01T00:00:00+00:00"})
-    rows = world.rows("select memory_id from loci_data.name_queue where namespace_id = %(ns_id)s")
-    assert [str(row["memory_id"]) for row in rows] == [unread["id"]]
+    waits = {"kind": "name_queue", "memory_id": unread["id"], "enqueued_at": "2024-01-01T00:00:00+00:00"}
+    assert restored(world, "name_queue", waits)["written"] == 1
+    assert restored(world, "name_queue", waits)["written"] == 0
+    world.rows("select loci.finish_restore(%(ns)s)")
+    rows = world.rows("select memory_id, enqueued_at::date::text as since from loci_data.name_queue where namespace_id = %(ns_id)s")
+    assert [(str(row["memory_id"]), row["since"]) for row in rows] == [(unread["id"], "2024-01-01")]
+
+
+def test_a_memory_that_was_read_since_the_export_is_not_read_again(world: World) -> None:
+    line = memory()
+    restored(world, "memory", line)
+    world.rows("select loci.finish_restore(%(ns)s)")
+    waits = {"kind": "name_queue", "memory_id": line["id"], "enqueued_at": "2024-01-01T00:00:00+00:00"}
+    candidate = {"kind": "name_candidate", "memory_id": line["id"], "name": "Alice Liddell"}
+    assert restored(world, "name_candidate", candidate) == {"written": 0, "unchanged": 1, "problems": []}
+    assert restored(world, "name_queue", waits) == {"written": 0, "unchanged": 1, "problems": []}
+
+
+@pytest.mark.parametrize("kind", ["name_candidate", "name_queue"])
+def test_what_is_to_be_read_must_be_there(world: World, kind: str) -> None:
+    line = {
+        "kind": kind,
+        "memory_id": str(uuid4()),
+        **({"name": "Alice"} if kind == "name_candidate" else {"enqueued_at": "2024-01-01T00:00:00+00:00"}),
+    }
+    assert restored(world, kind, line)["problems"][0]["reason"].startswith("memory_id: there is no memory")
 
 
 def test_nothing_is_believed_anew_by_restoring(world: World) -> None:
@@ -256,7 +286,7 @@ def test_a_line_reaches_no_other_namespace(world: World) -> None:
     entity = str(uuid4())
     mention = {"kind": "mention", "memory_id": line["id"], "entity_id": entity, "mention_text": "x", "confidence": 1,
                "created_at": "2024-01-01T00:00:00+00:00"}  # fmt: skip
-    other.rows("select loci.upsert_entities(%(ns)s, '[{\"name\": \"Ada\"}]')")
+    other.rows('select loci.upsert_entities(%(ns)s, \'[{"name": "Ada"}]\')')
     stranger = other.value("select id from loci_data.entities where namespace_id = %(ns_id)s")
     with pytest.raises(psycopg.errors.ForeignKeyViolation), world.connection.transaction():
         restored(world, "mention", {**mention, "entity_id": str(stranger)})
@@ -282,7 +312,13 @@ def test_versions_that_overlap_are_refused_as_in_any_write(world: World) -> None
 
 
 def test_a_namespace_with_rows_keeps_its_own_settings_and_an_empty_one_takes_those_of_the_file(world: World) -> None:
-    header = {"description": "new", "language": "german", "settings": {"rrf_k": 7}, "created_at": "2024-01-01T00:00Z", "updated_at": "2024-01-01T00:00Z"}
+    header = {
+        "description": "new",
+        "language": "german",
+        "settings": {"rrf_k": 7},
+        "created_at": "2024-01-01T00:00Z",
+        "updated_at": "2024-01-01T00:00Z",
+    }
     begin = "select * from loci.begin_restore(%(ns)s, %(h)s)"
     assert world.row(begin, h=Jsonb(header))["kept"] == []
     restored(world, "memory", memory())
@@ -327,3 +363,7 @@ def test_a_document_number_that_is_taken_gives_way(world: World) -> None:
     assert restored(world, "memory", line)["unchanged"] == 1
     assert world.value("select count(distinct doc_id) from loci_data.memories where namespace_id = %(ns_id)s") == 2
 
+
+def test_every_kind_is_in_the_document(connection: psycopg.Connection[Any]) -> None:
+    text = (ROOT / "docs" / "export.md").read_text()
+    assert [kind for kind in kinds(connection) if f"`{kind}`" not in text] == []
