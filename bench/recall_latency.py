@@ -47,7 +47,7 @@ join loci_data.memories m on m.namespace_id = {ns} and m.id = v.memory_id and m.
 order by v.distance
 """
 ROWS = """
-select id, lineage, version, content, category, tags, layer, parent_id, valid_from, valid_to, recorded_at, importance, confidence,
+select id, lineage, version, content, category, tags, layer, valid_from, valid_to, recorded_at, importance, confidence,
        metadata, source, session_id from loci_data.memories where namespace_id = %(ns)s and id = any (%(ids)s)
 """
 

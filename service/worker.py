@@ -66,7 +66,8 @@ class Worker:
                 continue
             if not busy:
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._woken[name].wait(), idle)
+                    async with asyncio.timeout(idle):  # wait_for can swallow a cancellation that comes with the wake-up
+                        await self._woken[name].wait()
                     await asyncio.sleep(GATHER)
                 self._woken[name].clear()
 

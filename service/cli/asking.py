@@ -7,7 +7,7 @@ import typer
 
 from service.cli.output import print_json, print_table, show
 from service.cli.session import Session, run
-from service.cli.shell import AsOf, Failure, Json, Namespace, wants_json
+from service.cli.shell import AsOf, Failure, Json, KnownAt, Namespace, wants_json
 
 
 def register(app: typer.Typer) -> None:
@@ -24,14 +24,15 @@ def recall(
     namespace: Namespace = "default",
     explain: Annotated[bool, typer.Option("--explain", help="Show what each arm of the search contributed.")] = False,
     as_of: AsOf = None,
+    known_at: KnownAt = None,
     as_json: Json = False,
 ) -> None:
     """Find the memories that answer a question."""
     from service.recall import Question, make_scope
     from service.schemas import RecallInput
 
-    body = RecallInput.model_validate({"query": query, "k": k, "as_of": as_of})
-    question = Question(query=body.query, k=body.k, scope=make_scope({}, body.as_of, None), explain=explain)
+    body = RecallInput.model_validate({"query": query, "k": k, "as_of": as_of, "known_at": known_at})
+    question = Question(query=body.query, k=body.k, scope=make_scope({}, body.as_of, body.known_at), explain=explain)
     answer = run(lambda session: _ask(session, question, namespace))
     if wants_json(context, as_json):
         print_json(answer)
@@ -134,6 +135,8 @@ def history(
     context: typer.Context,
     ref: Annotated[str, typer.Argument(metavar="LINEAGE_OR_ID", help="A lineage, or the id of one of its versions.")],
     namespace: Namespace = "default",
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
     as_json: Json = False,
 ) -> None:
     """List every version of a memory, oldest first."""
@@ -142,7 +145,9 @@ def history(
     async def work(session: Session) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = []
         async with session.transaction(namespace) as tx:
-            while page := await memories.history(tx, ref=ref, after=rows[-1]["version"] if rows else 0):
+            while page := await memories.history(
+                tx, ref=ref, after=rows[-1]["version"] if rows else 0, as_of=as_of, known_at=known_at
+            ):
                 rows += page
         return rows
 
@@ -163,4 +168,6 @@ def _end(row: dict[str, Any]) -> str:
     end: datetime | None = row["valid_to"]
     if row["status"] == "forgotten":
         return "forgotten"
+    if end == row["valid_from"]:
+        return "corrected"
     return "now" if end is None else show(end)

@@ -148,6 +148,10 @@ def wants_json(context: typer.Context, here: bool) -> bool:
 
 Namespace = Annotated[str, typer.Option("--namespace", "-n", envvar="LOCI_NAMESPACE", help="Namespace to act in.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
+KnownAt = Annotated[
+    datetime | None,
+    typer.Option("--known-at", parser=parse_time, metavar="TIME", help="As it was believed at this moment instead of now."),
+]
 AsOf = Annotated[
     datetime | None,
     typer.Option("--as-of", parser=parse_time, metavar="TIME", help="Valid at this moment instead of now; UTC unless it says."),

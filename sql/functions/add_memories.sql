@@ -24,7 +24,7 @@ begin
         set observations = m.observations + r.times, last_observed_at = p_at, updated_at = p_at
         from (select (v_known ->> encode(i.content_hash, 'hex'))::uuid as id, count(*)::integer as times
               from unnest(p_items) i where i.lineage is null and i.fold_scope is not null group by 1 order by 1) r
-        where m.namespace_id = p_namespace_id and m.id = r.id;
+        where m.namespace_id = p_namespace_id and m.id = any (array(select value::uuid from jsonb_each_text(v_known))) and m.id = r.id;
     end if;
 
     with item as (

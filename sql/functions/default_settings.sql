@@ -10,6 +10,6 @@ return jsonb_build_object(
     'traverse_ms', 250,             -- time budget of a traversal
     'rrf_k', 5,                     -- reciprocal rank fusion; measured, see docs/decisions
     'depth', 100,                   -- results an arm hands to fusion
-    'weights', jsonb_build_object('lexical', 1.5, 'vector', 1.0, 'graph', 1.0, 'names', 2.0, 'hierarchy', 0.5)
+    'weights', jsonb_build_object('lexical', 1.5, 'vector', 1.0, 'graph', 1.0, 'names', 2.0, 'hierarchy', 0.75)
 );
 comment on function loci.default_settings() is 'Settings of a namespace and their defaults.';

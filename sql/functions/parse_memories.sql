@@ -14,7 +14,7 @@ as $$
                i.metadata, i.source, i.session_id, i.embedding, i.corrects, null::timestamptz, null::uuid, false, null::uuid, null::timestamptz, false
         from (
             select u.id, u.content, coalesce(u.lineage, (select m.lineage from loci_data.memories m
-                                                         where m.namespace_id = p_namespace_id and m.id = u.corrects)) as lineage,
+                                                         where m.namespace_id = p_namespace_id and m.id = u.corrects), u.corrects::text) as lineage,
                    u.category, u.tags, u.layer, u.parent_id, u.valid_from, u.valid_to, u.importance, u.confidence, u.metadata,
                    u.source, u.session_id, u.embedding, u.corrects, u.ordinal
             from rows from (jsonb_to_recordset(p_items) as (

@@ -33,8 +33,9 @@ begin
         select m.lineage_id as node, p.lineage_id as parent, m.valid_from, m.valid_to, m.recorded_at
         from unnest(p_items) i
         join unnest(p_outcomes) o on o.ordinal = i.ordinal and not o.duplicate
-        join loci_data.memories m on m.namespace_id = p_namespace_id and m.id = o.id and m.id <> m.lineage_id
-        join loci_data.memories p on p.namespace_id = p_namespace_id and p.id = i.parent_id
+        cross join lateral (select * from loci_data.memories n where n.namespace_id = p_namespace_id and n.id = o.id and n.id <> n.lineage_id limit 1) m
+        cross join lateral (select n.lineage_id from loci_data.memories n where n.namespace_id = p_namespace_id and n.id = i.parent_id limit 1) p
+        where i.parent_id is not null
         order by i.round, i.ordinal
     loop
         perform loci.place_node(p_namespace_id, v_step.node, v_step.parent, v_step.valid_from, v_step.valid_to, v_step.recorded_at);

@@ -1,12 +1,12 @@
 -- Write memories: the one way in, for one item or thousands. All or nothing: one transaction.
 -- Named lineages are locked first, in order of name; only then is the clock read, so that the order of versions is the
 -- order of the locks. A place in the hierarchy comes after the versions. Items of one lineage in a batch follow each other in rounds. Graph parts of items come last.
--- A batch is planned for its size and the tables' (a cached plan may stem from empty ones); a single write uses cached plans.
+-- A batch is planned for its size and the tables'; a few items use generic plans of index look-ups (planning took longer than they do).
 -- Cost: a handful of set-based statements; the triggers index words in the same transaction (rows M1, M2, M4, M10, G4).
 -- Errors: 42501, P0002 (namespace), 22023 / 23514 (a field), 23503 (parent_id), P0001 (cycle).
 create or replace function loci.remember(p_namespace text, p_items jsonb)
 returns table (ordinal integer, id uuid, superseded uuid, duplicate boolean)
-language plpgsql volatile security definer set search_path from current set plan_cache_mode = auto
+language plpgsql volatile security definer set search_path from current set plan_cache_mode = force_generic_plan
 as $$
 declare
     v_ns       integer := loci.authorize(p_namespace, 'writer');
@@ -33,6 +33,7 @@ begin
         select i.round, array_agg(i order by i.ordinal) as items from unnest(v_items) i
         where i.lineage is not null group by i.round order by i.round
     loop
+        perform set_config('plan_cache_mode', case when cardinality(v_round.items) > 20 then 'force_custom_plan' else 'force_generic_plan' end, true);
         v_outcomes := v_outcomes || array(
             select o from loci.supersede_memories(v_ns, v_round.items, v_at + (v_round.round - 1) * interval '1 microsecond') o);
     end loop;

@@ -19,7 +19,7 @@ begin
            m.source, m.session_id, m.observations, m.last_observed_at, (select loci.caller()), i.recorded_at
     from unnest(p_plan) i
     join loci_data.lineages l on l.namespace_id = p_namespace_id and l.lineage = i.lineage
-    join loci_data.memories m on m.namespace_id = p_namespace_id and m.id = i.ends
+    cross join lateral (select * from loci_data.memories o where o.namespace_id = p_namespace_id and o.id = i.ends limit 1) m
     cross join lateral (select o.valid_to from loci_data.memory_beliefs o
                         where o.namespace_id = p_namespace_id and o.memory_id = m.id order by o.believed_at desc limit 1) b
     where i.resumes and not i.duplicate order by i.ordinal;

@@ -9,26 +9,27 @@ language plpgsql volatile set search_path = ''
 set enable_seqscan = off
 as $$
 declare
-    v_plan loci.memory_input[];
+    v_plan    loci.memory_input[];
+    v_touched uuid[];  -- for the index: a join alone may be planned as a scan of the namespace
 begin
     if exists (select from unnest(p_items) i where i.corrects is not null) then
         perform loci.check_corrections(p_namespace_id, p_items);
     end if;
     v_plan := loci.plan_versions(p_namespace_id, p_items, p_at);
 
+    v_touched := array(select t.id from unnest(v_plan) i cross join lateral (values (i.id), (i.ends), (i.lengthens), (i.corrects)) t(id)
+                       where t.id is not null);
     update loci_data.memories m
     set observations = m.observations + 1, last_observed_at = i.recorded_at, updated_at = i.recorded_at
     from unnest(v_plan) i
-    where i.duplicate and m.namespace_id = p_namespace_id and m.id = i.id;
+    where i.duplicate and m.namespace_id = p_namespace_id and m.id = any (v_touched) and m.id = i.id;
 
     update loci_data.memories m
-    set valid_to = e.valid_to, superseded_at = coalesce(m.superseded_at, e.superseded_at), updated_at = e.recorded_at
+    set valid_to = coalesce(e.valid_to, m.valid_from), superseded_at = coalesce(m.superseded_at, e.superseded_at), updated_at = i.recorded_at
     from unnest(v_plan) i
-    cross join lateral (values (i.ends, i.valid_from, i.recorded_at, i.recorded_at), (i.lengthens, i.until, null, i.recorded_at),
-                               (i.corrects, null, i.recorded_at, i.recorded_at)) u(id, valid_to, superseded_at, recorded_at)
-    cross join lateral (select o.id, coalesce(u.valid_to, o.valid_from) as valid_to, u.superseded_at, u.recorded_at
-                        from loci_data.memories o where o.namespace_id = p_namespace_id and o.id = u.id limit 1) e
-    where not i.duplicate and m.namespace_id = p_namespace_id and m.id = e.id;
+    cross join lateral (values (i.ends, i.valid_from, i.recorded_at), (i.lengthens, i.until, null), (i.corrects, null, i.recorded_at))
+        e(id, valid_to, superseded_at)
+    where not i.duplicate and m.namespace_id = p_namespace_id and m.id = any (v_touched) and m.id = e.id;
 
     update loci_data.lineages l set versions = l.versions + (not i.duplicate)::integer, written_at = i.recorded_at
     from unnest(v_plan) i where l.namespace_id = p_namespace_id and l.lineage = i.lineage;

@@ -18,6 +18,11 @@ from tests.databases import Database
 OPERATOR = "00000000-0000-0000-0000-000000000000"
 
 
+def environment_of(database: Database, **changes: str) -> dict[str, str]:
+    """What a process over a database finds in its environment."""
+    return {**os.environ, "DATABASE_URL": database.app_url, **changes}
+
+
 @dataclass(frozen=True)
 class Loci:
     """The command line over one database."""
@@ -32,7 +37,7 @@ class Loci:
         """Start a command as a process."""
         return subprocess.Popen(
             [sys.executable, "-m", "service.cli", *arguments],
-            env={**os.environ, "DATABASE_URL": self.database.app_url, **environment},
+            env=environment_of(self.database, **environment),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

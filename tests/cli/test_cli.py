@@ -4,6 +4,7 @@ import json
 from hashlib import sha256
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from service.cli.demo import read_demo
@@ -229,3 +230,29 @@ def test_doctor_names_what_is_wrong(loci: Loci, monkeypatch: pytest.MonkeyPatch)
     ill = loci("doctor", "--json")
     assert ill.exit_code == 1
     assert "superuser" in next(check["detail"] for check in json.loads(ill.stdout) if check["name"] == "role")
+
+
+def test_verify_proves_the_promises_and_repairs_the_closure(loci: Loci, namespace: str, tmp_path: Path) -> None:
+    path = tmp_path / "lines.jsonl"
+    path.write_text("\n".join(json.dumps({"content": name, "lineage": name}) for name in ("top", "middle", "leaf")))
+    loci("import", str(path), "-n", namespace)
+    ids = {name: json.loads(loci("history", name, "-n", namespace, "--json").stdout)[0]["id"] for name in ("top", "middle", "leaf")}
+    with psycopg.connect(loci.database.admin_url) as admin:
+        for child, parent in (("leaf", "middle"), ("middle", "top")):
+            admin.execute(
+                """insert into loci_data.memory_placements (namespace_id, node_id, parent_id, recorded_at)
+                   select id, %s, %s, now() from loci_data.namespaces where name = %s""",
+                [ids[child], ids[parent], namespace],
+            )
+    assert loci("verify", "-n", namespace).exit_code == 0
+    with psycopg.connect(loci.database.admin_url) as admin:
+        admin.execute("delete from loci_data.memory_closure where descendant_id = %s and depth = 2", [ids["leaf"]])
+        admin.execute("update loci_data.memory_closure set depth = 7 where descendant_id = %s and depth = 1", [ids["middle"]])
+    broken = loci("verify", "-n", namespace, "--json")
+    assert broken.exit_code == 1
+    assert {row["name"]: row["broken"] for row in json.loads(broken.stdout) if row["broken"]} == {"closure": 3}
+    repaired = loci("verify", "-n", namespace, "--repair", "--json")
+    assert repaired.exit_code == 0, repaired.stderr
+    assert [row["repaired"] for row in json.loads(repaired.stdout) if row["name"] == "closure"] == [3]
+    assert loci("verify", "-n", namespace).exit_code == 0
+    assert "closure" in loci("verify").stdout

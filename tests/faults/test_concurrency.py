@@ -1,5 +1,6 @@
 """Many writers at once: nothing lost, nothing twice."""
 
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -150,3 +151,38 @@ def test_two_workers_never_claim_the_same(own_database: Database) -> None:
         ]
     assert [len(claim) for claim in claims] == [20, 20]
     assert claims[0].isdisjoint(claims[1])
+
+
+def test_two_writers_past_the_service_cannot_make_two_versions_valid_at_once(own_database: Database) -> None:
+    """The owner inserts rows directly, both transactions open: the second waits for the first, and is refused."""
+    with psycopg.connect(own_database.app_url, row_factory=dict_row) as writer:
+        act_as(writer, OPERATOR)
+        writer.execute(
+            "select * from loci.remember('default', %s)",
+            [Jsonb([{"content": "first", "lineage": "raced", "valid_from": "2030-01-01"}])],
+        )
+    insert = """
+        insert into loci_data.memories (namespace_id, id, lineage, lineage_id, version, content, content_hash, valid_from, valid_to,
+                                        recorded_at, believed_at, last_observed_at, updated_at)
+        select namespace_id, gen_random_uuid(), lineage, lineage_id, %s, %s, loci.content_hash(%s), %s, %s, now(), now(), now(), now()
+        from loci_data.memories where lineage = 'raced' and version = 1"""
+    outcomes: list[str] = []
+
+    def second() -> None:
+        with own_database.admin() as other:
+            try:
+                other.execute(insert, [3, "b", "b", "2020-06-01", "2021-06-01"])
+                outcomes.append("written")
+            except psycopg.errors.ExclusionViolation:
+                outcomes.append("refused")
+
+    with own_database.admin() as admin, admin.transaction():
+        admin.execute(insert, [2, "a", "a", "2020-01-01", "2021-01-01"])
+        thread = threading.Thread(target=second)
+        thread.start()
+        thread.join(0.5)
+        assert thread.is_alive()
+    thread.join(10)
+    assert outcomes == ["refused"]
+    with own_database.admin() as admin, pytest.raises(psycopg.errors.UniqueViolation):
+        admin.execute(insert, [4, "open too", "open too", "2040-01-01", None])
