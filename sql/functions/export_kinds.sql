@@ -10,23 +10,23 @@ language sql immutable parallel safe
 as $$
     select k.place, k.kind, k.source, k.ordering::text[], coalesce(k.computed, '{}')::jsonb, coalesce(k.settled, '{}')::jsonb
     from (values
-        (1, 'edge_type', 'edge_types', null, null, null),
-        (2, 'entity', 'entities', null, '{"canonical_name": "loci.canonical_name(r.name)"}', null),
-        (3, 'lineage', 'lineages', null, null, null),
-        (4, 'memory', 'memories', '{doc_id}', '{"content_hash": "loci.content_hash(r.content)"}',
+        (10, 'edge_type', 'edge_types', null, null, null),
+        (20, 'entity', 'entities', null, '{"canonical_name": "loci.canonical_name(r.name)"}', null),
+        (30, 'lineage', 'lineages', null, null, null),
+        (40, 'memory', 'memories', '{doc_id}', '{"content_hash": "loci.content_hash(r.content)"}',
             '{"doc_id": "loci.free_doc_id($1, r.doc_id)"}'),
-        (5, 'memory_belief', 'memory_beliefs', null, null, null),
-        (6, 'placement', 'memory_placements', null, null, null),
-        (7, 'link', 'memory_links', null, null, null),
-        (8, 'mention', 'memory_mentions', null, null, null),
-        (9, 'name_candidate', 'name_candidates', null, '{"canonical_name": "loci.canonical_name(r.name)"}', null),
-        (10, 'name_queue', 'name_queue', null, null, null),
-        (11, 'aspect', 'aspects', null, '{"canonical_name": "loci.canonical_name(r.name)"}', null),
-        (12, 'attribute', 'attributes', null, null, null),
-        (13, 'edge', 'edges', null, '{"fades_at": "loci.fades_at(r.confidence, loci.decay_rate($1, r.type), r.last_observed_at, (loci.settings($1) ->> ''edge_threshold'')::double precision)"}', null),
-        (14, 'edge_observation', 'edge_observations', null, null, null),
-        (15, 'working_memory', 'working_memory', null, null, null),
-        (16, 'conversation_turn', 'conversation_turns', null, null, null)
+        (50, 'memory_belief', 'memory_beliefs', null, null, null),
+        (60, 'placement', 'memory_placements', null, null, null),
+        (70, 'link', 'memory_links', null, null, null),
+        (80, 'mention', 'memory_mentions', null, null, null),
+        (90, 'name_candidate', 'name_candidates', null, '{"canonical_name": "loci.canonical_name(r.name)"}', null),
+        (100, 'name_queue', 'name_queue', null, null, null),
+        (110, 'aspect', 'aspects', null, '{"canonical_name": "loci.canonical_name(r.name)"}', null),
+        (120, 'attribute', 'attributes', null, null, null),
+        (130, 'edge', 'edges', null, '{"fades_at": "loci.fades_at(r.confidence, loci.decay_rate($1, r.type), r.last_observed_at, (loci.settings($1) ->> ''edge_threshold'')::double precision)"}', null),
+        (140, 'edge_observation', 'edge_observations', null, null, null),
+        (150, 'working_memory', 'working_memory', null, null, null),
+        (160, 'conversation_turn', 'conversation_turns', null, null, null)
     ) k(place, kind, source, ordering, computed, settled)
 $$;
 comment on function loci.export_kinds() is 'Kinds of lines in an export, in order: their tables, and what of a row is not taken from its line.';
