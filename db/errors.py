@@ -6,7 +6,7 @@ LociError
 ├── NotFound      404  P0002
 ├── Conflict      409  23505, 23P01
 ├── Invalid       422  22xxx, 23502, 23503, 23514, 23000
-├── Unavailable   503  08xxx, 53xxx, 57P0x, 40001, 40P01, a full pool
+├── Unavailable   503  08xxx, 53xxx, 57P0x, 40001, 40P01, 25P03, a full pool
 └── TimedOut      504  57014
 """
 
@@ -124,8 +124,10 @@ STATUS_BY_STATE = {
     "57014": TimedOut,
 }
 INVALID = re.compile(r"22...|23502|23503|23514|23000|54000")
-UNAVAILABLE = re.compile(r"08...|53...|57P0.|40001|40P01|25006|55P03")
+UNAVAILABLE = re.compile(r"08...|53...|57P0.|40001|40P01|25006|25P03|55P03")
 RETRYABLE = (pg.SerializationFailure, pg.DeadlockDetected)
+CLIENT_ERRORS = range(400, 500)
+NOT_THE_ROWS = {401, 403}
 
 
 def translate(error: psycopg.Error | PoolTimeout | PoolClosed) -> LociError | None:
@@ -138,6 +140,14 @@ def translate(error: psycopg.Error | PoolTimeout | PoolClosed) -> LociError | No
         return Unavailable("the database is busy or restarting; nothing was written", hint="Try again in a moment.")
     kind = STATUS_BY_STATE.get(error.sqlstate) or (Invalid if INVALID.fullmatch(error.sqlstate) else None)
     return kind and _explained(kind, error)
+
+
+def refused_rows(error: psycopg.Error) -> LociError | None:
+    """Give the LociError of a statement that the database refused because of the rows that it carries; None for any other."""
+    known = translate(error)
+    if known is None or known.status not in CLIENT_ERRORS or known.status in NOT_THE_ROWS or isinstance(error, RETRYABLE):
+        return None
+    return None if any(e.field == "namespace" for e in known.errors) else known
 
 
 def _from_client(error: psycopg.Error) -> LociError | None:

@@ -1,7 +1,7 @@
 """Connections: an asynchronous pool for the service, and the transaction that every request runs in."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, LiteralString
 
@@ -77,13 +77,31 @@ class Transaction:
 
 
 @asynccontextmanager
-async def transaction(pool: Pool, *, key_hash: bytes | None, namespace: str | None, role: str | None) -> AsyncIterator[Transaction]:
+async def transaction(
+    pool: Pool,
+    *,
+    key_hash: bytes | None,
+    namespace: str | None,
+    role: str | None,
+    snapshot: bool = False,
+    stalls_after: float | None = None,
+) -> AsyncIterator[Transaction]:
     """Open a transaction as the holder of a key, with at least `role` in `namespace`; commit at the end of the block.
 
-    `key_hash` None is the operator; `role` None asks for no namespace. Authentication travels with the first
-    statement of the block: one round trip for both.
+    `key_hash` None is the operator; `role` None asks for no namespace. With `snapshot` all its statements see the database of
+    one moment, and it writes nothing. `stalls_after` seconds without a statement end it, for work that waits for others.
+    Authentication travels with the first statement of the block: one round trip for both.
     """
-    async with pool.connection() as connection, connection.pipeline(), connection.transaction():
+    async with AsyncExitStack() as stack:
+        connection = await stack.enter_async_context(pool.connection())
+        if stalls_after is None:  # the server does not take a pipeline for idle
+            await stack.enter_async_context(connection.pipeline())
+        await stack.enter_async_context(connection.transaction())
+        if snapshot:
+            await connection.execute("set transaction isolation level repeatable read, read only")
+        if stalls_after is not None:
+            limit = f"{round(stalls_after * 1000)}ms"
+            await connection.execute("select set_config('idle_in_transaction_session_timeout', %s, true)", [limit])
         entering = await connection.execute(
             "select agent_id, namespace_id, settings from loci.enter(%s, %s, %s)", (key_hash, namespace, role)
         )

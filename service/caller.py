@@ -30,10 +30,18 @@ class Caller:
     idempotency_key: str | None
 
     @asynccontextmanager
-    async def transaction(self, role: str | None, namespace: str | None = None) -> AsyncIterator[Transaction]:
-        """A transaction in the caller's namespace (or `namespace`), with at least `role`."""
-        name = namespace or self.namespace
-        async with transaction(self.state.pool, key_hash=self.key_hash, namespace=name, role=role) as tx:
+    async def transaction(
+        self, role: str | None, namespace: str | None = None, *, snapshot: bool = False, stalls_after: float | None = None
+    ) -> AsyncIterator[Transaction]:
+        """A transaction in the caller's namespace (or `namespace`), with at least `role`; for the rest see db.pool."""
+        async with transaction(
+            self.state.pool,
+            key_hash=self.key_hash,
+            namespace=namespace or self.namespace,
+            role=role,
+            snapshot=snapshot,
+            stalls_after=stalls_after,
+        ) as tx:
             yield tx
 
     async def read(self, work: Work, role: str = "reader") -> Any:

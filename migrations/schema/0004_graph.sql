@@ -151,7 +151,7 @@ create table loci_data.attributes (
     constraint attributes_memory_fkey foreign key (namespace_id, memory_id)
         references loci_data.memories (namespace_id, id) on delete set null (memory_id),
     constraint attributes_superseded_by_fkey foreign key (namespace_id, superseded_by)
-        references loci_data.attributes (namespace_id, id) on delete set null (superseded_by),
+        references loci_data.attributes (namespace_id, id) on delete set null (superseded_by) deferrable,
     constraint attributes_kind_check check (kind in ('attribute', 'constraint')),
     constraint attributes_status_check check (status in ('active', 'superseded', 'deleted')),
     constraint attributes_confidence_check check (confidence between 0 and 1),

@@ -2,12 +2,13 @@
 
 from fastapi import APIRouter
 
-from service.api import aspects, edges, entities, health, keys, memories, namespaces, recall
+from service.api import aspects, edges, entities, health, keys, memories, namespaces, recall, transfer
 
 API = "/api/v1"
 ROUTERS: list[tuple[APIRouter, str]] = [
     (health.router, ""),
     (namespaces.router, API),
+    (transfer.router, API),
     (keys.router, API),
     (memories.router, API),
     (recall.router, API),

@@ -1,7 +1,8 @@
-"""`loci import`: memories, entities and edges from JSON lines, in batches."""
+"""`loci import`: memories, entities and edges from JSON lines, in batches; or an export, restored as a whole."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
@@ -9,14 +10,13 @@ import typer
 
 from service.cli.output import console, print_json
 from service.cli.session import run
-from service.cli.shell import Json, Namespace, complain, wants_json
+from service.cli.shell import Json, Namespace, complain, complain_of_lines, wants_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from service.cli.loading import Load
-
-SHOWN = 100
+    from service.restoring import Restored
 
 
 def register(app: typer.Typer) -> None:
@@ -32,24 +32,36 @@ def import_(
     batch_size: Annotated[int, typer.Option(min=1, max=10_000, help="Lines a statement.")] = 1000,
     as_json: Json = False,
 ) -> None:
-    """Import memories, entities and edges from JSON lines.
+    """Import memories, entities and edges from JSON lines, or what `loci export` wrote.
 
     A line is {"kind": "memory", "content": …}, {"kind": "entity", "name": …} or {"kind": "edge", "source": …, "type": …,
     "target": …} with the fields of the REST API. A line without kind that has content is a memory. A wrong line is
     reported with its number and the rest goes in.
+
+    An export is known by its first line. It is restored as a whole or not at all, into the namespace that it names or the
+    one that is given, which is made if there is none; what is there already stays as it is.
     """
     from service.cli.loading import load
+    from service.cli.restoring import report_restored, restore_lines
+    from service.restoring import begins_export
 
     with _opened(file) as (stream, size), _progress(size) as advance:
-        loaded = run(
-            lambda session: load(session, stream, namespace=namespace, atomic=atomic, batch_size=batch_size, advance=advance)
-        )
-    if wants_json(context, as_json):
-        print_json(loaded.counts())
-    else:
-        _report(loaded, atomic=atomic)
-    if loaded.errors:
-        raise typer.Exit(1)
+        first = stream.readline()
+        lines = chain([first], stream)
+        restored = loaded = None
+        if begins_export(first):
+            source = context.get_parameter_source("namespace")
+            given = source is not None and source.name != "DEFAULT"
+            restored = run(lambda session: restore_lines(session, lines, namespace if given else None, batch_size, advance))
+        else:
+            loaded = run(
+                lambda session: load(session, lines, namespace=namespace, atomic=atomic, batch_size=batch_size, advance=advance)
+            )
+    in_json = wants_json(context, as_json)
+    if restored is not None:
+        report_restored(restored, in_json=in_json)
+    if loaded is not None:
+        _report(loaded, atomic=atomic, in_json=in_json)
 
 
 @contextmanager
@@ -64,7 +76,7 @@ def _opened(file: str) -> Iterator[tuple[BinaryIO, int | None]]:
 
 
 @contextmanager
-def _progress(size: int | None) -> "Iterator[Callable[[int, Load], None]]":
+def _progress(size: int | None) -> "Iterator[Callable[[int, Load | Restored], None]]":
     """A bar on stderr, if that is a terminal; call it with the bytes read and what is done."""
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -77,23 +89,25 @@ def _progress(size: int | None) -> "Iterator[Callable[[int, Load], None]]":
     with Progress(*columns, console=console(err=True), transient=True, disable=not console(err=True).is_terminal) as bar:
         task = bar.add_task("import", total=size, lines=0, rate=0.0)
 
-        def advance(read: int, loaded: "Load") -> None:
+        def advance(read: int, loaded: "Load | Restored") -> None:
             bar.update(task, completed=read, lines=loaded.lines, rate=loaded.lines / max(loaded.seconds, 1e-9))
 
         yield advance
 
 
-def _report(loaded: "Load", *, atomic: bool) -> None:
-    for error in loaded.errors[:SHOWN]:
-        typer.echo(f"line {error.line}: {error.reason}", err=True)
-    if len(loaded.errors) > SHOWN:
-        typer.echo(f"… and {len(loaded.errors) - SHOWN:,} more", err=True)
+def _report(loaded: "Load", *, atomic: bool, in_json: bool) -> None:
     counts = loaded.counts()
-    rate = sum(counts[kind] for kind in ("memories", "entities", "edges")) / max(loaded.seconds, 1e-9)
-    typer.echo(
-        f"{counts['memories']:,} memories ({counts['duplicates']:,} known already, {counts['superseded']:,} replaced an older "
-        f"version), {counts['entities']:,} entities, {counts['edges']:,} edges in {loaded.seconds:.1f} s ({rate:,.0f}/s)"
-    )
+    if in_json:
+        print_json(counts)
+    else:
+        complain_of_lines([(error.line, error.reason) for error in loaded.errors])
+        rate = sum(counts[kind] for kind in ("memories", "entities", "edges")) / max(loaded.seconds, 1e-9)
+        typer.echo(
+            f"{counts['memories']:,} memories ({counts['duplicates']:,} known already, {counts['superseded']:,} replaced an older "
+            f"version), {counts['entities']:,} entities, {counts['edges']:,} edges in {loaded.seconds:.1f} s ({rate:,.0f}/s)"
+        )
+        if loaded.errors:
+            nothing = "; nothing was written" if atomic else ""
+            complain(f"{len(loaded.errors):,} of {loaded.lines:,} lines are wrong{nothing}")
     if loaded.errors:
-        nothing = "; nothing was written" if atomic else ""
-        complain(f"{len(loaded.errors):,} of {loaded.lines:,} lines are wrong{nothing}")
+        raise typer.Exit(1)

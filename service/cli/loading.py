@@ -1,18 +1,18 @@
 """The work behind `loci import`: lines are checked here, written in batches, and refused one by one."""
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass, field
 from difflib import get_close_matches
-from typing import Any, BinaryIO
+from typing import Any
 
 import orjson
 import psycopg
 from pydantic import ValidationError
 
 from db import graph, memories
-from db.errors import RETRYABLE, translate
+from db.errors import RETRYABLE, refused_rows
 from db.pool import Transaction
 from service.cli.session import Session
 from service.problems import field_errors
@@ -22,8 +22,6 @@ from service.schemas_graph import EdgeWrite, EntityWrite
 Row = dict[str, Any]
 Write = Callable[[Transaction, list[Row]], Awaitable[list[Row]]]
 ATTEMPTS = 4
-CLIENT_ERRORS = range(400, 500)
-NOT_THE_LINES = {401, 403}
 
 
 class WrongLine(Exception):
@@ -171,10 +169,8 @@ async def write_or_split(tx: Transaction, kind: Kind, items: list[tuple[int, Row
         async with tx.connection.transaction():
             outcomes = await kind.write(tx, [row for _, row in items])
     except psycopg.Error as error:
-        known = translate(error)
-        if known is None or known.status not in CLIENT_ERRORS or known.status in NOT_THE_LINES or isinstance(error, RETRYABLE):
-            raise
-        if any(e.field == "namespace" for e in known.errors):
+        known = refused_rows(error)
+        if known is None:
             raise
         if len(items) == 1:
             load.errors.append(LineError(items[0][0], known.detail))
@@ -188,7 +184,7 @@ async def write_or_split(tx: Transaction, kind: Kind, items: list[tuple[int, Row
 
 async def load(
     session: Session,
-    stream: BinaryIO,
+    lines: Iterable[bytes],
     *,
     namespace: str,
     atomic: bool,
@@ -203,7 +199,7 @@ async def load(
         else:
             await loader.enter()
         read = 0
-        for line in stream:
+        for line in lines:
             await loader.take(line)
             read += len(line)
             if loader.load.lines % batch_size == 0:

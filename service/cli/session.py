@@ -26,11 +26,13 @@ class Session:
     settings: "Settings"
     pool: "Pool"
 
-    def transaction(self, namespace: str | None, role: str | None = "reader") -> "AbstractAsyncContextManager[Transaction]":
-        """Open a transaction of the operator in a namespace; `role` None asks for no namespace."""
+    def transaction(
+        self, namespace: str | None, role: str | None = "reader", *, snapshot: bool = False
+    ) -> "AbstractAsyncContextManager[Transaction]":
+        """Open a transaction of the operator in a namespace; `role` None asks for no namespace; a `snapshot` only reads."""
         from db.pool import OPERATOR, transaction
 
-        return transaction(self.pool, key_hash=OPERATOR, namespace=namespace, role=role)
+        return transaction(self.pool, key_hash=OPERATOR, namespace=namespace, role=role, snapshot=snapshot)
 
 
 def run(work: Callable[[Session], Awaitable[T]]) -> T:

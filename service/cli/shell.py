@@ -1,12 +1,15 @@
 """What all commands share: errors as one line and an exit code, suggestions, options that mean the same everywhere."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
+
+SHOWN = 100
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,14 @@ def complain(message: str, hint: str | None = None) -> None:
     typer.echo(f"error: {message}", err=True)
     if hint:
         typer.echo(f"hint: {hint}", err=True)
+
+
+def complain_of_lines(wrong: Sequence[tuple[int, str]]) -> None:
+    """Print what is wrong with the lines of a file on stderr, the first hundred."""
+    for line, reason in wrong[:SHOWN]:
+        typer.echo(f"line {line}: {reason}", err=True)
+    if len(wrong) > SHOWN:
+        typer.echo(f"… and {len(wrong) - SHOWN:,} more", err=True)
 
 
 def explain(error: Exception) -> tuple[str, str | None] | None:

@@ -9,12 +9,9 @@ begin
     if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
         raise insufficient_privilege using message = 'only the operator may create a namespace';
     end if;
-    if not exists (select from pg_ts_config where cfgname = p_language) then
-        raise invalid_parameter_value using message = format('language %L is not a text search configuration of this server', p_language), column = 'language';
-    end if;
     perform loci.check_settings(p_settings);
     insert into loci_data.namespaces (name, description, language, settings)
-    values (p_name, p_description, p_language::regconfig, p_settings) returning id into v_id;
+    values (p_name, p_description, loci.text_language(p_language), p_settings) returning id into v_id;
     return v_id;
 end $$;
 comment on function loci.create_namespace(text, text, text, jsonb) is 'Create a namespace. Operator only. Errors: 42501, 23505 (name taken), 23514 (name), 22023 (language, settings).';

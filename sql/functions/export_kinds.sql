@@ -1,0 +1,35 @@
+-- What is a namespace made of (row X6)? One row a kind of line in an export, in an order in which lines refer only to what stands
+-- before them. The one place to add a table: all its columns are exported, whatever they are, but
+--   computed  what restoring computes anew: an expression over the line's row r and the namespace's number $1
+--   settled   in the file and no part of what a line says: numbers of this server, kept where they are free; same expressions
+-- ordering: of the lines, unique in a namespace; null: the primary key. What is not exported, and why, stands in tests/sql/test_export.py.
+-- Constant. Called by export_columns, export_header, export_query and restoring. No errors.
+create or replace function loci.export_kinds()
+returns table (place integer, kind text, source text, ordering text[], computed jsonb, settled jsonb)
+language sql immutable parallel safe
+as $$
+    select k.place, k.kind, k.source, k.ordering::text[], coalesce(k.computed, '{}')::jsonb, coalesce(k.settled, '{}')::jsonb
+    from (values
+        (10, 'edge_type', 'edge_types', null, null, null),
+        (20, 'entity', 'entities', null, '{"canonical_name": "loci.canonical_name(r.name)"}', null),
+        (25, 'entity_belief', 'entity_beliefs', null, '{"canonical_name": "loci.canonical_name(r.name)"}', null),
+        (30, 'lineage', 'lineages', null, null, null),
+        (40, 'memory', 'memories', '{doc_id}', '{"content_hash": "loci.content_hash(r.content)"}',
+            '{"doc_id": "loci.free_doc_id($1, r.doc_id)"}'),
+        (50, 'memory_belief', 'memory_beliefs', null, null, null),
+        (60, 'placement', 'memory_placements', null, null, null),
+        (70, 'link', 'memory_links', null, null, null),
+        (80, 'mention', 'memory_mentions', null, null, null),
+        (90, 'name_candidate', 'name_candidates', null, '{"canonical_name": "loci.canonical_name(r.name)"}', null),
+        (100, 'name_queue', 'name_queue', null, null, null),
+        (110, 'aspect', 'aspects', null, '{"canonical_name": "loci.canonical_name(r.name)"}', null),
+        (120, 'attribute', 'attributes', null, null, null),
+        (125, 'attribute_belief', 'attribute_beliefs', null, null, null),
+        (130, 'edge', 'edges', null, '{"fades_at": "loci.fades_at(r.confidence, loci.decay_rate($1, r.type), r.last_observed_at, (loci.settings($1) ->> ''edge_threshold'')::double precision)"}', null),
+        (135, 'edge_belief', 'edge_beliefs', null, null, null),
+        (140, 'edge_observation', 'edge_observations', null, null, null),
+        (150, 'working_memory', 'working_memory', null, null, null),
+        (160, 'conversation_turn', 'conversation_turns', null, null, null)
+    ) k(place, kind, source, ordering, computed, settled)
+$$;
+comment on function loci.export_kinds() is 'Kinds of lines in an export, in order: their tables, and what of a row is not taken from its line.';

@@ -1,0 +1,184 @@
+"""Export and import of a namespace over REST: streams that are whole or broken off (row X6)."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import psycopg
+import pytest
+from psycopg.rows import dict_row
+
+from db import transfer
+from tests.databases import Server
+from tests.rich import fill, moments
+from tests.services import Api, Service, eventually, ok, problem, serve
+
+
+@pytest.fixture(scope="module")
+def rich(service: Service) -> str:
+    """A namespace with something of everything, in this worker's service."""
+    with psycopg.connect(service.database.app_url, row_factory=dict_row) as connection:
+        return fill(connection, f"welt-{uuid4().hex[:8]}").name
+
+
+@pytest.fixture(scope="module")
+def second(server: Server) -> Iterator[Service]:
+    """Another service over an empty database, without a worker, so that nothing is made anew."""
+    database = server.clone("second")
+    with serve(database, worker=False, max_body_bytes=4096) as running:
+        yield running
+    server.drop(database)
+
+
+def exported(client: httpx.Client, name: str, **params: Any) -> bytes:
+    response = client.get(f"/namespaces/{name}/export", params=params)
+    assert response.status_code == 200, response.text
+    assert response.headers["content-type"] == "application/x-ndjson"
+    return response.content
+
+
+def take(response: httpx.Response, received: bytearray) -> None:
+    """Read a stream as far as it goes."""
+    for chunk in response.iter_raw():
+        received += chunk
+
+
+def test_a_namespace_moves_to_another_service_over_rest_and_answers_the_same(service: Service, second: Service, rich: str) -> None:
+    with service.client(**{"X-Namespace": rich}) as here, second.client(**{"X-Namespace": rich}) as there:
+        eventually(lambda: ok(here.get(f"/namespaces/{rich}"))["pending_names"] == 0)
+        data = exported(here, rich)
+        assert len(data) > second.app.state.loci.settings.max_body_bytes  # longer than other bodies may be
+        reply = ok(there.post(f"/namespaces/{rich}/import", content=data))
+        assert reply["created"]
+        assert sum(reply["written"].values()) == data.count(b"\n") - 2
+        assert exported(there, rich).split(b"\n")[1:] == data.split(b"\n")[1:]
+        query = {"query": "Wo wohnt Alice? Begriff Blatt Gebiet Ada Lovelace", "k": 20, "arms": ["lexical", "graph", "hierarchy"]}
+        for as_of, known_at in [(None, None), *moments(service.database, rich, 15)]:
+            asked = {**query, **({"as_of": as_of.replace("+00", "Z"), "known_at": known_at.replace("+00", "Z")} if as_of else {})}
+            answers = [ok(client.post("/recall", json=asked)) for client in (here, there)]
+            assert answers[0]["results"] == answers[1]["results"]
+            assert as_of or len(answers[0]["results"]) > 5
+        again = ok(there.post(f"/namespaces/{rich}/import", content=data))
+        assert (sum(again["written"].values()), again["created"]) == (0, False)
+
+
+def test_the_worker_adds_nothing_to_a_namespace_that_it_had_read(start_service: Callable[..., Service], api: Api) -> None:
+    api.write("Grace Hopper met Ada Lovelace")
+    api.write("Grace Hopper wrote a compiler")
+    eventually(lambda: api.size()["entities"] > 0)
+    eventually(lambda: ok(api.get(f"/namespaces/{api.namespace}"))["pending_names"] == 0)
+    data = exported(api.client, api.namespace)
+    other = start_service(embedding={"provider": "static"})
+    with other.client() as client:
+        ok(client.post(f"/namespaces/{api.namespace}/import", content=data))
+        eventually(lambda: ok(client.get(f"/namespaces/{api.namespace}"))["pending_embeddings"] == 0, within=20)
+        assert exported(client, api.namespace).split(b"\n")[1:] == data.split(b"\n")[1:]
+        assert b'"kind":"vector"' in exported(client, api.namespace, vectors=True)
+
+
+def test_a_failure_in_the_middle_breaks_the_connection_off(service: Service, rich: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = transfer.export_page
+
+    async def failing(tx: Any, *, kind: str, after: Any) -> Any:
+        if kind == "edge":
+            await tx.rows("select 1 / 0")
+        return await page(tx, kind=kind, after=after)
+
+    monkeypatch.setattr(transfer, "export_page", failing)
+    with service.client() as client:
+        received = bytearray()
+        with client.stream("GET", f"/namespaces/{rich}/export") as response:
+            assert response.status_code == 200
+            with pytest.raises(httpx.RemoteProtocolError):
+                take(response, received)
+        assert b'"kind":"end"' not in received
+        monkeypatch.undo()
+        refused = problem(client.post("/namespaces/cut-off/import", content=bytes(received)), 422, "invalid-request")
+        assert "it was cut off" in refused["errors"][-1]["message"]
+        problem(client.get("/namespaces/cut-off"), 404, "not-found")
+
+
+def test_a_reader_that_goes_away_gives_its_connection_back(service: Service, rich: str) -> None:
+    open_ = "select count(*) from pg_stat_activity where datname = current_database() and state = 'idle in transaction'"
+    for _ in range(service.app.state.loci.settings.pool_size + 2):
+        with service.client() as client, client.stream("GET", f"/namespaces/{rich}/export") as response:
+            assert next(response.iter_raw())
+    with service.database.admin() as admin:
+        eventually(lambda: admin.execute(open_).fetchone() == (0,))
+    with service.client() as client:
+        assert exported(client, rich).endswith(b"}\n")
+
+
+def test_a_body_that_stands_still_is_given_up_and_nothing_is_written(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.api.transfer.STALLS_AFTER", 0.2)
+    for n in range(5):
+        api.write(f"fact {n}")
+    data = exported(api.client, api.namespace)
+
+    def slowly() -> Iterator[bytes]:
+        yield data[: len(data) // 2]
+        time.sleep(1)
+        yield data[len(data) // 2 :]
+
+    problem(api.client.post("/namespaces/stalled/import", content=slowly()), 503, "unavailable")
+    problem(api.get("/namespaces/stalled"), 404, "not-found")
+
+
+def test_wrong_lines_are_named_in_a_problem(api: Api) -> None:
+    api.write("one")
+    first, line, *rest = exported(api.client, api.namespace).splitlines(keepends=True)
+    wrong = json.dumps({**json.loads(line), "layer": 9}).encode() + b"\n"
+    body = problem(api.client.post("/namespaces/wrong/import", content=b"".join([first, wrong, *rest])), 422, "invalid-request")
+    assert body["errors"][0]["field"] == "line 2"
+    assert "layer" in body["errors"][0]["message"]
+    problem(api.get("/namespaces/wrong"), 404, "not-found")
+
+
+def test_lines_that_contradict_what_is_there_are_a_conflict(api: Api) -> None:
+    written = api.write("one")
+    data = exported(api.client, api.namespace)
+    ok(api.client.patch(f"/memories/{written['id']}", json={"importance": 0.9}))
+    body = problem(api.client.post(f"/namespaces/{api.namespace}/import", content=data), 409, "conflict")
+    assert body["errors"][0]["message"].startswith("memory is here with other content: ")
+    assert ok(api.get(f"/memories/{written['id']}"))["importance"] == 0.9
+
+
+@pytest.mark.parametrize("body", [b"", b"\n", b"{}", b"not json", b'{"kind": "memory", "content": "x"}', b"\xff\xfe", b"[1]"])
+def test_what_is_no_export_is_refused_by_its_first_line(api: Api, body: bytes) -> None:
+    refused = problem(api.client.post("/namespaces/nothing/import", content=body), 422, "invalid-request")
+    assert refused["errors"][0]["field"] == "line 1"
+
+
+@pytest.mark.parametrize("role", ["reader", "writer", "admin"])
+def test_only_an_admins_key_exports_and_imports(api: Api, role: str) -> None:
+    api.write("one")
+    data = exported(api.client, api.namespace)
+    key = ok(api.post("/keys", {"role": role, "name": role}), 201)["key"]
+    with api.service.client(Authorization=f"Bearer {key}") as client:
+        read = client.get(f"/namespaces/{api.namespace}/export")
+        written = client.post(f"/namespaces/{api.namespace}/import", content=data)
+        if role == "admin":
+            assert read.content.split(b"\n")[1] == data.split(b"\n")[1]
+            assert sum(ok(written)["written"].values()) == 0
+        else:
+            problem(read, 403, "forbidden")
+            problem(written, 403, "forbidden")
+        problem(client.get("/namespaces/default/export"), 403, "forbidden")
+        problem(client.post("/namespaces/default/import", content=data), 403, "forbidden")
+        problem(client.post("/namespaces/brand-new/import", content=data), 403, "forbidden")
+
+
+def test_an_unknown_namespace_is_not_found(api: Api) -> None:
+    problem(api.get("/namespaces/nowhere/export"), 404, "not-found")
+
+
+def test_a_body_in_chunks_of_any_size_is_read_line_by_line(api: Api) -> None:
+    for n in range(5):
+        api.write(f"fact {n} ü")
+    data = exported(api.client, api.namespace)
+    pieces = (data[n : n + 7] for n in range(0, len(data), 7))
+    reply = ok(api.client.post(f"/namespaces/{api.namespace}/import", content=pieces))
+    assert reply["unchanged"]["memory"] == 5

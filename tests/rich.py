@@ -1,0 +1,223 @@
+"""A namespace that has something of everything, and what two databases hold of a namespace, to be compared."""
+
+import random
+from typing import Any
+
+import psycopg
+from psycopg import sql
+from psycopg.rows import dict_row
+
+from tests.databases import Database
+from tests.factories import OPERATOR, Row, World, act_as, day
+
+NASTY = [
+    "quotes \" and ' and \\ and \\n, a tab\t, a return\r, a line\nbreak",
+    "line separators \u2028 and \u2029, next line \u0085, bell \u0007, delete \u007f",
+    "emoji 🧠👩‍👩‍👧, combining e\u0301, right to left שלום, high plane \U0001d543, noncharacter \uffff",
+    '{"kind": "end", "sha256": "0"}',
+    "%s %(namespace)s $1 {} <script>alert(1)</script> -- ; drop table memories",
+    "   leading and trailing   ",
+    "ß ẞ İ \u0131 ﬁ Straße",
+]
+
+
+def fill(connection: psycopg.Connection[Row], name: str, *, language: str = "german", settings: Row | None = None) -> World:
+    """Make a namespace with something of everything, in many transactions, so that there are many moments to ask about."""
+    act_as(connection, OPERATOR)
+    row = connection.execute(
+        "select loci.create_namespace(%s, 'Eine Welt', %s, %s) as id",
+        [name, language, psycopg.types.json.Jsonb(settings or {"rrf_k": 9, "decay_rate": 0.02, "weights": {"names": 0.5}})],
+    ).fetchone()
+    assert row is not None
+    world = World(connection, name, row["id"])
+    for part in (_memories, _hierarchy, _graph, _tiers):
+        _commit(world)
+        part(world)
+    _commit(world)
+    return world
+
+
+def _commit(world: World) -> None:
+    world.connection.commit()
+    act_as(world.connection, OPERATOR)
+
+
+def _memories(world: World) -> None:
+    for city, number in (("Lissabon", 0), ("Berlin", 400), ("Porto", 800)):
+        world.write(f"Alice wohnt in {city}", lineage="alice-ort", valid_from=day(number), source="Bob", tags=["ort", "ä/ö"])
+        _commit(world)
+    world.write("Alice wohnte in Faro", lineage="alice-ort", valid_from=day(200), valid_to=day(300))  # an interlude
+    wrong = world.write("Alice mag Tee", lineage="alice-getränk")
+    _commit(world)
+    world.write("Alice mag Kaffee", lineage="alice-getränk", corrects=wrong["id"])
+    for number, content in enumerate(NASTY):
+        world.write(
+            content,
+            metadata={"k\u2028": [number, None, 1.10, 12345678901234567890123, {"tief": content}]},
+            session_id=f"s {number}",
+        )
+    world.write("Zweimal gesagt")
+    world.write("Zweimal gesagt")
+    world.write("Eine Episode", layer=3)
+    world.write("Eine Episode", layer=3)
+    _commit(world)
+    changed = world.write("Geändert", importance=0.1, category="arbeit/projekte")
+    _commit(world)
+    world.change(changed["id"], importance=0.9, tags=["neu"], category="arbeit")
+    _commit(world)
+    world.forget(changed["id"])
+    _commit(world)
+    world.forget(changed["id"], forget=False)
+    world.forget(world.write("Vergessen", lineage="alt")["id"])
+
+
+def _hierarchy(world: World) -> None:
+    top = [world.write(f"Gebiet {n}", layer=0, lineage=f"gebiet-{n}") for n in range(3)]
+    middle = [world.write(f"Begriff {n}", layer=1, lineage=f"begriff-{n}", parent_id=top[n % 3]["id"]) for n in range(5)]
+    leaves = [world.write(f"Blatt {n}", lineage=f"blatt-{n}", parent_id=middle[n % 5]["id"]) for n in range(8)]
+    for step in range(12):
+        _commit(world)
+        node, parent = (middle[step % 5], top[step % 3]) if step % 2 else (leaves[step % 8], middle[(step * 3) % 5])
+        world.change(node["id"], parent_id=parent["id"])
+        if step % 4 == 0:
+            world.write(
+                f"Blatt {step} neu",
+                lineage=f"blatt-{step % 8}",
+                parent_id=middle[(step + 1) % 5]["id"],
+                valid_from=day(2000 + step),
+            )
+        if step % 5 == 0:
+            world.change(leaves[(step + 1) % 8]["id"], parent_id=None)
+    link = "select loci.link_memories(%(ns)s, %(a)s, %(b)s, %(type)s, %(strength)s)"
+    for strength in (0.5, 0.75, 0.1):
+        _commit(world)
+        world.rows(link, a=leaves[0]["id"], b=leaves[1]["id"], type="stützt", strength=strength)
+    world.rows(link, a=leaves[1]["id"], b=top[0]["id"], type="related_to", strength=1)
+    _commit(world)
+    world.rows("select loci.unlink_memories(%(ns)s, %(a)s, %(b)s, 'related_to')", a=leaves[1]["id"], b=top[0]["id"])
+
+
+def _graph(world: World) -> None:
+    json = psycopg.types.json.Jsonb
+    world.rows(
+        "select loci.upsert_entities(%(ns)s, %(e)s)",
+        e=json(
+            [{"name": "Straße  24", "type": "place", "aliases": ["Str. 24", "ΣΊΣΥΦΟΣ"]}, {"name": "Ada", "description": "Gräfin"}]
+        ),
+    )
+    memory = world.write(
+        "Ada Lovelace arbeitet an der Analytical Engine",
+        entities=[{"name": "Ada", "type": "person"}, {"name": "Analytical Engine"}],
+        edges=[{"source": "Ada", "type": "works_on", "target": "Analytical Engine", "confidence": 0.6}],
+    )
+    edge = {"source": "Ada", "type": "works_on", "target": "Analytical Engine"}
+    for number, session in enumerate(("s1", "s1", "s2", None)):
+        _commit(world)
+        item = {**edge, "session_id": session, "confidence": 0.7, "observed_at": day(2300 + number).isoformat()}
+        world.rows(
+            "select loci.observe_edges(%(ns)s, %(e)s)",
+            e=json([item, {"source": "Ada", "type": "geboren", "literal": "1815\n„London“"}]),
+        )
+    world.rows("select loci.set_edge_type(%(ns)s, 'works_on', %(c)s)", c=json({"decay_rate": 0.001, "description": "arbeitet an"}))
+    [ada] = [row["id"] for row in world.rows("select id from loci_data.entities where namespace_id = %(ns_id)s and name = 'Ada'")]
+    _commit(world)
+    world.rows(
+        "select loci.update_entity(%(ns)s, %(id)s, %(c)s)", id=ada, c=json({"aliases": ["Lady Lovelace"], "metadata": {"x": 1}})
+    )
+    world.rows("select loci.pin_entity(%(ns)s, %(id)s, true)", id=ada)
+    gone = world.rows(
+        "select id from loci.observe_edges(%(ns)s, %(e)s)", e=json([{"source": "Ada", "type": "mag", "target": "Tee"}])
+    )
+    _commit(world)
+    world.rows("select loci.delete_edge(%(ns)s, %(id)s)", id=gone[0]["id"])
+    world.rows(
+        "select loci.note_names(array[%(n)s, %(n)s], array[%(m)s, %(m)s]::uuid[], array['Ada Lovelace', 'Analytical Engine'])",
+        n=world.id, m=memory["id"],
+    )  # fmt: skip
+
+
+def _tiers(world: World) -> None:
+    """What no function writes yet, and changes of the graph that leave beliefs, past the service."""
+    world.connection.execute("commit")
+    with psycopg.connect(world.connection.info.dsn, user="postgres", row_factory=dict_row) as admin:
+        ns = world.id
+        admin.execute(
+            """insert into loci_data.aspects (namespace_id, id, entity_id, name, canonical_name, weight)
+               select %s, loci.uuid7(), id, 'Vorlieben  und Abneigungen', loci.canonical_name('Vorlieben  und Abneigungen'), 0.8
+               from loci_data.entities where namespace_id = %s and name = 'Ada'""",
+            [ns, ns],
+        )
+        admin.execute(
+            """insert into loci_data.attributes (namespace_id, id, aspect_id, kind, content, memory_id)
+               select %s, loci.uuid7(), a.id, k, 'Satz ' || k || n, (select id from loci_data.memories where namespace_id = %s limit 1)
+               from loci_data.aspects a, unnest(array['attribute', 'constraint']) k, generate_series(1, 3) n where a.namespace_id = %s""",
+            [ns, ns, ns],
+        )
+        admin.commit()
+        admin.execute(
+            """update loci_data.attributes set status = 'superseded', superseded_at = now(), superseded_by =
+               (select id from loci_data.attributes where namespace_id = %s order by id desc limit 1)
+               where namespace_id = %s and id = (select id from loci_data.attributes where namespace_id = %s order by id limit 1)""",
+            [ns, ns, ns],
+        )
+        admin.execute(
+            """update loci_data.edges set valid_to = now(), updated_at = now(),
+               aspect_id = (select id from loci_data.aspects where namespace_id = %s) where namespace_id = %s and type = 'geboren'""",
+            [ns, ns],
+        )
+        for number, key in enumerate(("session/abc/plan", "patrol/heartbeat/ö")):
+            admin.execute(
+                """insert into loci_data.working_memory (namespace_id, space, key, value, tags, expires_at)
+                   values (%s, %s, %s, %s, '{a,"b c"}', now() + interval '1 hour' * %s)""",
+                [ns, key.rsplit("/", 1)[0], key, psycopg.types.json.Jsonb({"plan": [1, None]}), number],
+            )
+        admin.execute(
+            """insert into loci_data.conversation_turns (namespace_id, session_id, role, content, said_at)
+               select %s, 's ' || n %% 3, case n %% 2 when 0 then 'user' else 'assistant' end, 'Turn ' || n, now() + n * interval '1 second'
+               from generate_series(1, 9) n""",
+            [ns],
+        )
+
+
+def contents(database: Database, name: str, *, without: frozenset[str] = frozenset()) -> dict[str, list[str]]:
+    """Every row of every table with a namespace_id, as text, in an order of its own; `without` names tables and table.columns."""
+    found: dict[str, list[str]] = {}
+    with psycopg.connect(database.admin_url, row_factory=dict_row) as admin:
+        admin.execute("set timezone = 'UTC'")
+        for table in tables(admin):
+            if table in without:
+                continue
+            left_out = ["namespace_id", *(c.split(".")[1] for c in without if c.startswith(f"{table}."))]
+            statement = sql.SQL(
+                """select (to_jsonb(t) - %s::text[])::text as row from loci_data.{} t
+                   where namespace_id = (select id from loci_data.namespaces where name = %s) order by 1"""
+            ).format(sql.Identifier(table))
+            found[table] = [row["row"] for row in admin.execute(statement, [left_out, name]).fetchall()]
+        statement = sql.SQL("select (to_jsonb(n) - '{{id,name}}'::text[])::text as row from loci_data.namespaces n where name = %s")
+        found["namespaces"] = [row["row"] for row in admin.execute(statement.format(), [name]).fetchall()]
+    return found
+
+
+def tables(connection: psycopg.Connection[Any]) -> list[str]:
+    """Tables of loci_data whose rows belong to a namespace."""
+    rows = connection.execute(
+        """select c.relname as name from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'namespace_id'
+           where c.relnamespace = 'loci_data'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition order by 1"""
+    ).fetchall()
+    return [row["name"] for row in rows]
+
+
+def moments(database: Database, name: str, count: int, seed: int = 7) -> list[tuple[str, str]]:
+    """Pairs (as_of, known_at) of moments at which something became true, and at which something was recorded."""
+    with psycopg.connect(database.admin_url) as admin:
+        rows = admin.execute(
+            """with m as (select m.* from loci_data.memories m join loci_data.namespaces n on n.id = m.namespace_id where n.name = %s)
+               select 'valid', valid_from::text from m union select 'valid', valid_to::text from m where valid_to is not null
+               union select 'recorded', recorded_at::text from m union select 'recorded', believed_at::text from m
+               union select 'recorded', updated_at::text from m order by 1, 2""",
+            [name],
+        ).fetchall()
+    recorded = [moment for kind, moment in rows if kind == "recorded"]
+    either = [moment for _, moment in rows]
+    chosen = random.Random(seed)
+    return [(chosen.choice(either), chosen.choice(recorded)) for _ in range(count)]
