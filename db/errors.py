@@ -125,6 +125,13 @@ STATUS_BY_STATE = {
 INVALID = re.compile(r"22...|23502|23503|23514|23000|54000")
 UNAVAILABLE = re.compile(r"08...|53...|57P0.|40001|40P01|25006|55P03")
 RETRYABLE = (pg.SerializationFailure, pg.DeadlockDetected)
+# Foreign keys that a request breaks only when what it had found a moment before was erased meanwhile.
+VANISHED = {"edges_source_fkey", "edges_target_fkey", "memory_mentions_entity_fkey", "edge_observations_edge_fkey"}
+
+
+def retryable(error: psycopg.Error) -> bool:
+    """Whether the same work may succeed if it is done again from the start."""
+    return isinstance(error, RETRYABLE) or error.diag.constraint_name in VANISHED
 
 
 def translate(error: psycopg.Error | PoolTimeout | PoolClosed) -> LociError | None:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from service.cli import asking, database, demo, importing, keys, namespaces, serving
+from service.cli import asking, database, demo, erasing, importing, keys, namespaces, serving
 from service.cli.shell import Commands, Defaults, quiet_libraries
 
 app = typer.Typer(
@@ -41,7 +41,7 @@ def options(
     context.obj = Defaults(as_json)
 
 
-for module in (serving, database, demo, importing, asking):
+for module in (serving, database, demo, importing, asking, erasing):
     module.register(app)
 app.add_typer(keys.app, name="key")
 app.add_typer(namespaces.app, name="namespace")
