@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import psycopg
@@ -108,6 +109,62 @@ def test_nothing_stands_under_or_is_linked_to_what_is_erased_at_that_moment(crow
     assert whole(crowd)
 
 
+def held_up(database: Database, first: Any, second: Any) -> Any:
+    """Do `first` in a transaction; `second` begins meanwhile, must wait for its end, and then returns or raises its outcome."""
+    with psycopg.connect(database.app_url) as one, psycopg.connect(database.app_url) as two, ThreadPoolExecutor(1) as pool:
+        act_as(one, OPERATOR)
+        first(one)
+        act_as(two, OPERATOR)
+        waiting = pool.submit(second, two)
+        time.sleep(0.3)
+        assert not waiting.done()
+        one.commit()
+        return waiting.result(10)
+
+
+def remember(connection: psycopg.Connection[Any], **item: Any) -> Any:
+    return connection.execute("select id from loci.remember('default', %s)", [Jsonb([item])]).fetchone()[0]  # type: ignore[index]
+
+
+def erase_here(connection: psycopg.Connection[Any], memory: Any, subtree: bool = False) -> Any:
+    return connection.execute("select erased from loci.erase_memories('default', %s, 'all', %s)", [[memory], subtree]).fetchone()
+
+
+def test_a_write_that_would_fold_into_what_is_being_erased_is_to_be_tried_again(own_database: Database) -> None:
+    with psycopg.connect(own_database.app_url) as connection:
+        act_as(connection, OPERATOR)
+        memory = remember(connection, content="fold me")
+    with pytest.raises(psycopg.errors.SerializationFailure):
+        held_up(own_database, lambda one: erase_here(one, memory), lambda two: remember(two, content="fold me"))
+
+
+def test_a_subtree_that_grows_while_it_is_erased_is_to_be_tried_again(own_database: Database) -> None:
+    with psycopg.connect(own_database.app_url) as connection:
+        act_as(connection, OPERATOR)
+        top = remember(connection, content="the top")
+    with pytest.raises(psycopg.errors.SerializationFailure):
+        held_up(
+            own_database,
+            lambda one: remember(one, content="a leaf", parent_id=str(top)),
+            lambda two: erase_here(two, top, subtree=True),
+        )
+
+
+def test_two_removals_from_one_block_both_count(own_database: Database) -> None:
+    with psycopg.connect(own_database.app_url) as connection:
+        act_as(connection, OPERATOR)
+        items = [{"content": f"sharedword {n}"} for n in range(3)]
+        ids = [row[0] for row in connection.execute("select id from loci.remember('default', %s)", [Jsonb(items)]).fetchall()]
+    change = "select loci.update_memory('default', %s, %s)"
+    held_up(
+        own_database,
+        lambda one: one.execute(change, [ids[0], Jsonb({"tags": ["x"]})]),
+        lambda two: two.execute(change, [ids[1], Jsonb({"tags": ["y"]})]) and two.commit(),
+    )
+    with own_database.admin() as admin:
+        assert admin.execute(POSTINGS_ARE_TEXTS).fetchone() == (0,)
+
+
 def test_a_write_that_folds_into_an_erased_memory_is_written_again(crowd: Api) -> None:
     for round_ in range(6):
         first = crowd.write(f"the very same {round_}")["id"]
@@ -169,12 +226,18 @@ def test_an_erasure_waits_for_the_worker_that_has_the_words_in_hand(own_database
         other.rollback()
         worker.execute(
             "select loci.store_embeddings(%s, %s, %s, %s::halfvec[])",
-            [claimed[0]["model_id"], [r["namespace_id"] for r in claimed], [r["memory_id"] for r in claimed], ["[1,0,0]"] * 2],
+            [
+                claimed[0]["model_id"],
+                [r["namespace_id"] for r in claimed],
+                [r["memory_id"] for r in claimed],
+                ["[1,0,0]"] * len(claimed),
+            ],
         )
         worker.commit()
         thread.join(10)
         assert erased.is_set()
         act_as(other, OPERATOR)
-        assert other.execute("select memory_id from loci_data.memory_vectors").fetchall() == []
-        (again,) = other.execute("select memory_id, text from loci.claim_embeddings(10)").fetchall()
-        assert again == (second, "turn 1")
+        vectors = "select from loci_data.memory_vectors where memory_id = any (%s)"
+        assert other.execute(vectors, [[first, second]]).fetchall() == []
+        again = other.execute("select memory_id, text from loci.claim_embeddings(10)").fetchall()
+        assert again == [(second, "turn 1")]
