@@ -19,13 +19,13 @@ begin
     end if;
     perform from loci_data.edges e where e.namespace_id = p_namespace_id and e.id = any (v_dangling || v_shown) order by e.id for update;
     delete from loci_data.edge_observations o where o.namespace_id = p_namespace_id and o.memory_id = any (p_ids);
-    v_gone := v_dangling || array(
-        select s from unnest(v_shown) s
-        where s <> all (v_dangling) and not exists (
-              select from loci_data.edge_observations o where o.namespace_id = p_namespace_id and o.edge_id = s));
+    v_gone := array(
+        select d from unnest(v_dangling) d union
+        select s from unnest(v_shown) s where not exists (
+               select from loci_data.edge_observations o where o.namespace_id = p_namespace_id and o.edge_id = s));
     delete from loci_data.edge_observations o where o.namespace_id = p_namespace_id and o.edge_id = any (v_gone);
     delete from loci_data.edges e where e.namespace_id = p_namespace_id and e.id = any (v_gone);
-    perform loci.recount_edges(p_namespace_id, array(select s from unnest(v_shown) s where s <> all (v_gone)));
+    perform loci.recount_edges(p_namespace_id, array(select unnest(v_shown) except select unnest(v_gone)));
     return v_gone;
 end $$;
 comment on function loci.erase_edges(integer, uuid[], uuid[]) is 'Delete the evidence of memories, edges that rested on nothing else, and edges of entities that go; their ids. Internal.';

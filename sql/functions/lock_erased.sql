@@ -3,7 +3,7 @@
 -- again: uncommitted, it holds up a first writer of that name all the same. What was written meanwhile is seen, because
 -- each statement looks anew. Called by erase_memories; internal. Errors: P0002, 40001.
 create or replace function loci.lock_erased(p_namespace_id integer, p_ids uuid[], p_all boolean, p_subtree boolean) returns uuid[]
-language plpgsql volatile set search_path = ''
+language plpgsql volatile set search_path = '' set enable_seqscan = off
 as $$
 declare
     v_nodes    uuid[];
@@ -33,12 +33,12 @@ begin
     perform from loci_data.lineages l where l.namespace_id = p_namespace_id and l.lineage = any (v_lineages) order by l.lineage for update;
     delete from loci_data.lineages l where l.namespace_id = p_namespace_id and l.lineage = any (v_new);
 
-    v_ids := array(
-        select m.id from loci_data.memories m
-        where m.namespace_id = p_namespace_id and case when p_all then m.lineage_id = any (v_nodes) else m.id = any (p_ids) end
-        order by m.id for update);
+    v_ids := case when p_all then array(select m.id from loci_data.memories m
+                                        where m.namespace_id = p_namespace_id and m.lineage_id = any (v_nodes)) else p_ids end;
+    v_ids := array(select m.id from loci_data.memories m where m.namespace_id = p_namespace_id and m.id = any (v_ids)
+                   order by m.id for update);
     perform loci.lock_hierarchy(p_namespace_id, true);
-    if not loci.erased_nodes(p_namespace_id, p_ids, p_subtree) <@ v_nodes then
+    if p_subtree and exists (select unnest(loci.erased_nodes(p_namespace_id, p_ids, true)) except select unnest(v_nodes)) then
         raise serialization_failure using message = 'memories were moved into the subtree while it was erased', hint = 'Try again.';
     end if;
     return v_ids;

@@ -1,6 +1,6 @@
 -- Take documents out of the blocks of these terms, all at once: each block is read and written once, however many documents leave it,
 -- and goes when nothing is left. Blocks are locked in order first, so that two removals take turns and none works on an old block.
--- Cost: the blocks of the terms; 20 ms for a thousand. Called by unindex_memories and unpost_document; internal.
+-- Cost: the blocks of the terms; 0.3 s for a thousand documents of 20,000. Called by unindex_memories and unpost_document; internal.
 create or replace function loci.remove_postings(p_namespace_id integer, p_terms bigint[], p_documents bigint[]) returns void
 language plpgsql volatile set search_path = '' set plan_cache_mode = force_custom_plan  -- = any(constant array) is hashed
 as $$

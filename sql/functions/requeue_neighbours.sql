@@ -10,17 +10,17 @@ declare
     v_near uuid[];
 begin
     with gone as materialized (
-        select m.session_id, m.valid_from, m.doc_id, least(m.valid_from, min(b.valid_from)) as earliest,
+        select m.id, m.session_id, m.valid_from, m.doc_id, least(m.valid_from, min(b.valid_from)) as earliest,
                coalesce(bool_or(b.valid_from <> m.valid_from), false) as moved
         from loci_data.memories m
         left join loci_data.memory_beliefs b on b.namespace_id = p_namespace_id and b.memory_id = m.id
         where m.namespace_id = p_namespace_id and m.id = any (p_ids) and m.session_id is not null
-        group by m.session_id, m.valid_from, m.doc_id
+        group by m.id, m.session_id, m.valid_from, m.doc_id
     ), later as (
         select m.id, m.session_id, m.valid_from, m.doc_id
         from (select g.session_id, min(g.earliest) as since from gone g group by g.session_id) s
         join loci_data.memories m on m.namespace_id = p_namespace_id and m.session_id = s.session_id and m.valid_from >= s.since
-        where m.id <> all (p_ids)
+        where not exists (select from gone g where g.id = m.id)
     )
     select array_agg(l.id) into v_near
     from later l

@@ -240,6 +240,15 @@ def test_a_subtree_goes_with_its_root_and_leaves_what_has_moved_away(chain: tupl
     assert broken(world) == []
 
 
+def test_a_place_that_is_deleted_takes_the_paths_over_it_along(owned: World) -> None:
+    nodes: list[UUID] = []
+    for n in range(5):
+        nodes.append(owned.write(f"node {n}", **({"parent_id": nodes[-1]} if nodes else {}))["id"])
+    as_owner(owned, "delete from loci_data.memory_placements where node_id = any (%(nodes)s)", nodes=[nodes[2], nodes[3]])
+    assert broken(owned) == []
+    assert owned.value("select count(*) from loci_data.memory_closure where namespace_id = %(ns_id)s") == 2
+
+
 def test_paths_of_the_past_that_went_over_an_erased_memory_go_too(chain: tuple[World, list[UUID]]) -> None:
     world, nodes = chain
     world.change(nodes[3], parent_id=None)
