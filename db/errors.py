@@ -128,6 +128,13 @@ UNAVAILABLE = re.compile(r"08...|53...|57P0.|40001|40P01|25006|25P03|55P03")
 RETRYABLE = (pg.SerializationFailure, pg.DeadlockDetected)
 CLIENT_ERRORS = range(400, 500)
 NOT_THE_ROWS = {401, 403}
+# Foreign keys that a request breaks only when what it had found a moment before was erased meanwhile.
+VANISHED = {"edges_source_fkey", "edges_target_fkey", "memory_mentions_entity_fkey", "edge_observations_edge_fkey"}
+
+
+def retryable(error: psycopg.Error) -> bool:
+    """Whether the same work may succeed if it is done again from the start."""
+    return isinstance(error, RETRYABLE) or error.diag.constraint_name in VANISHED
 
 
 def translate(error: psycopg.Error | PoolTimeout | PoolClosed) -> LociError | None:

@@ -88,6 +88,16 @@ async def forget_memory(tx: Transaction, *, id: UUID, forget: bool) -> Row:
     return await tx.row("select * from loci.forget_memory(%(namespace)s, %(id)s, %(forget)s)", id=id, forget=forget)
 
 
+async def erase_memories(tx: Transaction, *, ids: list[UUID], versions: str = "all", subtree: bool = False) -> Row:
+    """Erase memories for good; the receipt: `erased` memories, and rows `deleted`, `added` and `changed` by table."""
+    return await tx.row(
+        "select * from loci.erase_memories(%(namespace)s, %(ids)s, %(versions)s, %(subtree)s)",
+        ids=ids,
+        versions=versions,
+        subtree=subtree,
+    )
+
+
 async def link_memories(tx: Transaction, *, source: UUID, target: UUID, type: str, strength: float) -> Row:
     """Upsert a link between two memories."""
     return await tx.row(

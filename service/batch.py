@@ -7,7 +7,7 @@ import psycopg
 from pydantic import ValidationError
 
 from db import memories
-from db.errors import RETRYABLE, FieldError, Invalid, LociError, Unsupported, translate
+from db.errors import FieldError, Invalid, LociError, Unsupported, retryable, translate
 from db.pool import Transaction
 from service.problems import field_errors, problem_of
 from service.schemas import MAX_BATCH, MemoryBatch, MemoryInput
@@ -90,7 +90,7 @@ async def _write_or_split(tx: Transaction, good: list[tuple[int, dict[str, Any]]
             await _write(tx, good, results)
     except psycopg.Error as error:
         known = translate(error)
-        if known is None or not 400 <= known.status < 500 or known.status in {401, 403} or isinstance(error, RETRYABLE):  # noqa: PLR2004
+        if known is None or not 400 <= known.status < 500 or known.status in {401, 403} or retryable(error):  # noqa: PLR2004
             raise
         if any(e.field in {"namespace", "X-Namespace"} for e in known.errors):
             raise

@@ -6,13 +6,14 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+import psycopg
 from fastapi import Depends, Header, Request
 from fastapi.responses import Response
 
 from db import memories
-from db.errors import RETRYABLE, FieldError, Invalid, Unauthorized
+from db.errors import FieldError, Invalid, Unauthorized, retryable
 from db.pool import OPERATOR, Transaction, transaction
-from service.replies import dumps, reply
+from service.replies import dumps, replay, reply
 from service.state import State
 
 ATTEMPTS = 4
@@ -52,13 +53,13 @@ class Caller:
     async def write(self, work: Work, *, role: str | None = "writer", status: int = 200, namespace: str | None = None) -> Response:
         """Run work that writes and reply with what it returns, once for each Idempotency-Key.
 
-        A deadlock or serialisation failure is tried again; the reply is sent after the commit.
+        What failed because others wrote at the same moment is tried again; the reply is sent after the commit.
         """
         for attempt in range(ATTEMPTS):
             try:
                 return await self._write_once(work, role, status, namespace)
-            except RETRYABLE:
-                if attempt == ATTEMPTS - 1:
+            except psycopg.Error as error:
+                if attempt == ATTEMPTS - 1 or not retryable(error):
                     raise
         raise AssertionError("unreachable")
 
@@ -68,7 +69,7 @@ class Caller:
             if key is not None:
                 kept = await memories.replay_request(tx, key=key, request_hash=await self._request_hash())
                 if kept:
-                    return reply(kept["response"], kept["status"], **{"Idempotency-Replayed": "true"})
+                    return replay(kept["response"], kept["status"])
             body = await work(tx)
             if key is not None:
                 await memories.keep_reply(tx, key=key, status=status, response=dumps(body))

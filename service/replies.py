@@ -1,5 +1,6 @@
 """Replies as JSON: rows come out of the database in the shape of the API, so they are serialised once and not validated again."""
 
+from http import HTTPStatus
 from typing import Any
 
 import orjson
@@ -14,6 +15,12 @@ def dumps(value: object) -> bytes:
 def reply(value: object, status: int = 200, **headers: str) -> Response:
     """A JSON response."""
     return Response(dumps(value), status, headers, media_type="application/json")
+
+
+def replay(value: object, status: int) -> Response:
+    """The kept reply to a request that was sent before; one whose content was erased is a problem document."""
+    kind = "application/problem+json" if status >= HTTPStatus.BAD_REQUEST else "application/json"
+    return Response(dumps(value), status, {"Idempotency-Replayed": "true"}, media_type=kind)
 
 
 def page(rows: list[dict[str, Any]], limit: int, cursor: str = "cursor") -> Response:

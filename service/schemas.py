@@ -181,6 +181,19 @@ class MemoryChanges(Model):
         return self
 
 
+Versions = Annotated[
+    Literal["all", "this"], Field(description="all: every version of their lineages; this: only the versions named")
+]
+
+
+class EraseInput(Model):
+    """Memories to erase for good, all or none."""
+
+    ids: Annotated[list[UUID], Field(min_length=1, max_length=MAX_BATCH, description="Memories, at most 10,000")]
+    versions: Versions = "all"
+    subtree: bool = Field(False, description="With everything that stands under them now")
+
+
 class LinkInput(Model):
     """A link to another memory."""
 
@@ -296,6 +309,15 @@ class MemoryOut(BaseModel):
     observations: int
     last_observed_at: datetime
     updated_at: datetime
+
+
+class Erased(BaseModel):
+    """The receipt of an erasure: what the database counted, by table."""
+
+    erased: int = Field(description="Memories erased, each version counted")
+    deleted: dict[str, int] = Field(description="Rows deleted", examples=[{"memories": 1, "memory_texts": 1, "postings": 9}])
+    added: dict[str, int] = Field(description="Rows added: counts that were lowered, neighbours that wait for a new vector")
+    changed: dict[str, int] = Field(description="Rows changed: counters, edges with other evidence, emptied attributes and replies")
 
 
 class MemoryPage(BaseModel):

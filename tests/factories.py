@@ -82,6 +82,15 @@ class World:
         """Forget a memory, or restore it."""
         return self.row("select * from loci.forget_memory(%(ns)s, %(id)s, %(forget)s)", id=id, forget=forget)
 
+    def erase(self, *ids: UUID, versions: str = "all", subtree: bool = False) -> Row:
+        """Erase memories; the receipt."""
+        return self.row(
+            "select * from loci.erase_memories(%(ns)s, %(ids)s, %(versions)s, %(subtree)s)",
+            ids=list(ids),
+            versions=versions,
+            subtree=subtree,
+        )
+
     def visible(self, as_of: datetime | None = None, known_at: datetime | None = None, **filters: Any) -> list[str]:
         """Contents of what is visible at two moments, oldest row first."""
         rows = self.rows(

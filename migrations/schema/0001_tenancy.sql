@@ -52,11 +52,12 @@ create table loci_data.idempotency_keys (
     request_hash bytea not null,
     status       smallint not null,
     response     jsonb not null,
-    memory_ids   uuid[] not null default '{}',
+    resource_ids uuid[] not null default '{}',
     created_at   timestamptz not null default now(),
     primary key (namespace_id, agent_id, key),
     constraint idempotency_keys_key_check check (length(key) between 1 and 255)
 );
+create index idempotency_keys_resource_ids on loci_data.idempotency_keys using gin (resource_ids);
 
 comment on table loci_data.namespaces is 'The unit of isolation: one agent''s, or one team''s, whole world. Every other row belongs to one.';
 comment on column loci_data.namespaces.id is 'Internal number; first column of every key, so that the tables can be distributed by it.';
@@ -90,10 +91,10 @@ comment on table loci_data.idempotency_keys is 'Replies to requests that carried
 comment on column loci_data.idempotency_keys.namespace_id is 'The namespace of the request.';
 comment on column loci_data.idempotency_keys.agent_id is 'The agent that sent it; keys of different agents never meet.';
 comment on column loci_data.idempotency_keys.key is 'The header''s value.';
-comment on column loci_data.idempotency_keys.request_hash is 'SHA-256 of method, path and body: the same key with another request is refused.';
-comment on column loci_data.idempotency_keys.status is 'HTTP status of the reply.';
+comment on column loci_data.idempotency_keys.request_hash is 'SHA-256 of method, path and body: the same key with another request is refused. Empty once the reply was erased.';
+comment on column loci_data.idempotency_keys.status is 'HTTP status of the reply; 410: it was erased.';
 comment on column loci_data.idempotency_keys.response is 'The reply.';
-comment on column loci_data.idempotency_keys.memory_ids is 'Memories that the reply speaks of; erasing one removes the reply.';
+comment on column loci_data.idempotency_keys.resource_ids is 'Everything that the reply speaks of by its id: memories, entities, edges, …; erasing one of them replaces the reply.';
 comment on column loci_data.idempotency_keys.created_at is 'When the request was answered.';
 
 insert into loci_data.agents (id, name, kind) values ('00000000-0000-0000-0000-000000000000', 'operator', 'operator');

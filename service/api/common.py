@@ -19,6 +19,7 @@ _TEXTS = {
     403: "No grant, or a role too low",
     404: "Not there",
     409: "Contradicts what is stored",
+    410: "Answered before under this Idempotency-Key, and erased since",
     422: "A field is wrong",
     503: "The database cannot be reached",
 }

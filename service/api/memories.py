@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from db import memories
-from db.errors import FieldError, NotFound
+from db.errors import FieldError, Invalid, NotFound
 from db.pool import Transaction
 from service.api.common import VERSIONS, AsOf, Cursor, KnownAt, Limit, position, problems
 from service.batch import read_batch, write_each
@@ -15,6 +15,8 @@ from service.caller import CallerDependency
 from service.replies import page, reply
 from service.schemas import (
     EdgeType,
+    Erased,
+    EraseInput,
     Layer,
     LinkInput,
     MemoryBatch,
@@ -24,12 +26,13 @@ from service.schemas import (
     MemoryPage,
     MemoryWritten,
     Text,
+    Versions,
 )
 
 router = APIRouter(tags=["memories"])
 
 
-@router.post("/memories", status_code=201, response_model=MemoryWritten, responses=problems(404, 409))
+@router.post("/memories", status_code=201, response_model=MemoryWritten, responses=problems(404, 409, 410))
 async def write_memory(body: MemoryInput, caller: CallerDependency) -> Response:
     """Write a memory. An existing lineage gets a new version; an exact duplicate reinforces the memory that is there."""
 
@@ -41,7 +44,7 @@ async def write_memory(body: MemoryInput, caller: CallerDependency) -> Response:
 
 @router.post(
     "/memories/batch",
-    responses=problems(409),
+    responses=problems(409, 410),
     openapi_extra={
         "requestBody": {
             "required": True,
@@ -118,14 +121,33 @@ async def change_memory(id: UUID, body: MemoryChanges, caller: CallerDependency)
     return await caller.write(work)
 
 
-@router.delete("/memories/{id}", response_model=MemoryOut, responses=problems(404))
-async def forget_memory(id: UUID, caller: CallerDependency) -> Response:
-    """Forget a memory: recall no longer finds it. Reversible with restore; nothing is deleted."""
+@router.delete("/memories/{id}", response_model=MemoryOut | Erased, responses=problems(404))
+async def forget_memory(
+    id: UUID,
+    caller: CallerDependency,
+    erase: Annotated[bool, Query(description="Erase it for good instead")] = False,
+    versions: Annotated[Versions | None, Query()] = None,
+    subtree: Annotated[bool, Query(description="With everything that stands under it now")] = False,
+) -> Response:
+    """Forget a memory: recall no longer finds it. Reversible with restore; nothing is deleted.
+
+    With `erase`, it is deleted for good from every table, by default with all versions of its lineage; the reply is the receipt.
+    """
+    if (versions or subtree) and not erase:
+        raise Invalid("versions and subtree need erase=true", [FieldError("erase", "must be true beside versions or subtree")])
 
     async def work(tx: Transaction) -> Any:
+        if erase:
+            return await memories.erase_memories(tx, ids=[id], versions=versions or "all", subtree=subtree)
         return _without_cursor(await memories.forget_memory(tx, id=id, forget=True))
 
     return await caller.write(work)
+
+
+@router.post("/memories/erase", response_model=Erased, responses=problems(404, 410))
+async def erase_memories(body: EraseInput, caller: CallerDependency) -> Response:
+    """Erase up to 10,000 memories for good, all or none, with what rests on them; the reply is the receipt."""
+    return await caller.write(lambda tx: memories.erase_memories(tx, ids=body.ids, versions=body.versions, subtree=body.subtree))
 
 
 @router.post("/memories/{id}/restore", response_model=MemoryOut, responses=problems(404, 409))

@@ -12,7 +12,7 @@ import psycopg
 from pydantic import ValidationError
 
 from db import graph, memories
-from db.errors import RETRYABLE, refused_rows
+from db.errors import refused_rows, retryable
 from db.pool import Transaction
 from service.cli.session import Session
 from service.problems import field_errors
@@ -152,8 +152,8 @@ class Loader:
             try:
                 async with self._session.transaction(self._namespace, "writer") as tx:
                     await write_or_split(tx, kind, items, part)
-            except RETRYABLE:
-                if attempt == ATTEMPTS - 1:
+            except psycopg.Error as error:
+                if attempt == ATTEMPTS - 1 or not retryable(error):
                     raise
             else:
                 break

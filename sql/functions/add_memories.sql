@@ -1,6 +1,6 @@
 -- Write items that name no lineage, all at once. Exact duplicates of each other or of what is open and current reinforce
 -- that memory instead. The unique index memories_fold settles races: the loser of two equal writers reinforces.
--- Look-ups between items go through JSON objects, so that no plan depends on how many there are. Called by remember; internal.
+-- Look-ups between items go through JSON objects, so that no plan depends on how many there are. Called by remember; internal. Errors: 40001.
 create or replace function loci.add_memories(p_namespace_id integer, p_items loci.memory_input[], p_at timestamptz)
 returns setof loci.memory_outcome
 language plpgsql volatile set search_path = ''
@@ -9,6 +9,7 @@ as $$
 declare
     v_known   jsonb; -- content hash: id of the memory that has it
     v_written jsonb;
+    v_found   integer;
 begin
     -- lateral with a limit: one index probe an item, whatever the planner knows of the table.
     select jsonb_object_agg(encode(i.content_hash, 'hex'), k.id) into v_known
@@ -25,6 +26,10 @@ begin
         from (select (v_known ->> encode(i.content_hash, 'hex'))::uuid as id, count(*)::integer as times
               from unnest(p_items) i where i.lineage is null and i.fold_scope is not null group by 1 order by 1) r
         where m.namespace_id = p_namespace_id and m.id = any (array(select value::uuid from jsonb_each_text(v_known))) and m.id = r.id;
+        get diagnostics v_found = row_count;
+        if v_found < (select count(*) from jsonb_object_keys(v_known)) then
+            raise serialization_failure using message = 'a memory was erased while it was written again', hint = 'Try again.';
+        end if;
     end if;
 
     with item as (

@@ -1,6 +1,7 @@
 -- Which memories does the worker embed next? A fair share of each namespace that waits, oldest first, locked until the
 -- caller's transaction ends: a worker that dies gives them back. Text is the one that words are found by (row R8).
--- Where the same content has a vector already, it is reused (row L1's cache). Security definer: reads all namespaces.
+-- Where the same content has a vector already, it is reused (row L1's cache). A namespace in which memories are being erased
+-- waits (lock_worker). Security definer: reads all namespaces.
 create or replace function loci.claim_embeddings(p_limit integer)
 returns table (namespace_id integer, memory_id uuid, model_id smallint, text text)
 language plpgsql volatile security definer set search_path = ''
@@ -11,7 +12,8 @@ begin
     if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
         raise insufficient_privilege using message = 'only the operator may claim embeddings';
     end if;
-    v_waiting := array(select w from loci.waiting_namespaces('embedding_queue') w order by random() limit p_limit);
+    v_waiting := array(select s.w from (select w from loci.waiting_namespaces('embedding_queue') w order by random() limit p_limit) s
+                       where loci.lock_worker(s.w, false));
     return query
     select q.namespace_id, q.memory_id, q.model_id, left(loci.embed_text(m), 30000)
     from unnest(v_waiting) n(id)

@@ -1,23 +1,17 @@
--- Trigger: a placement is no longer believed, or was deleted: so is every path that went over it. Cost: paths above × paths below.
+-- Trigger: a placement is no longer believed, and so is every path that goes over it. Cost: paths above × paths below.
 create or replace function loci.cut_paths() returns trigger
 language plpgsql security definer set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$
 begin
-    if not exists (select from loci_data.namespaces where id = old.namespace_id) then
-        return null;  -- it is being deleted as a whole
-    end if;
     perform loci.lock_hierarchy(old.namespace_id, true);
     delete from loci_data.memory_closure c using loci.paths_over(old) p
     where c.namespace_id = old.namespace_id and c.ancestor_id = p.ancestor_id and c.descendant_id = p.descendant_id
+      and c.recorded_at = p.recorded_at and c.valid_from = p.valid_from and c.recorded_at >= new.superseded_at;
+    update loci_data.memory_closure c set superseded_at = new.superseded_at
+    from loci.paths_over(old) p
+    where c.namespace_id = old.namespace_id and c.ancestor_id = p.ancestor_id and c.descendant_id = p.descendant_id
       and c.recorded_at = p.recorded_at and c.valid_from = p.valid_from
-      and (tg_op = 'DELETE' or c.recorded_at >= new.superseded_at);
-    if tg_op = 'UPDATE' then
-        update loci_data.memory_closure c set superseded_at = new.superseded_at
-        from loci.paths_over(old) p
-        where c.namespace_id = old.namespace_id and c.ancestor_id = p.ancestor_id and c.descendant_id = p.descendant_id
-          and c.recorded_at = p.recorded_at and c.valid_from = p.valid_from
-          and (c.superseded_at is null or c.superseded_at > new.superseded_at);
-    end if;
+      and (c.superseded_at is null or c.superseded_at > new.superseded_at);
     return null;
 end $$;
-comment on function loci.cut_paths() is 'Trigger: end or delete the paths in memory_closure that go over a placement.';
+comment on function loci.cut_paths() is 'Trigger: end the paths in memory_closure that go over a placement.';

@@ -7,11 +7,13 @@ language plpgsql volatile security definer set search_path = ''
 as $$
 declare
     v_ns     integer := loci.authorize(p_namespace, 'writer');
-    v_source uuid := loci.node_id(v_ns, p_source);
-    v_target uuid := loci.node_id(v_ns, p_target, 'target_id');
+    v_source uuid;
+    v_target uuid;
     v_last   timestamptz;
 begin
     perform from loci_data.memories m where m.namespace_id = v_ns and m.id in (p_source, p_target) order by m.id for key share;
+    v_source := loci.node_id(v_ns, p_source);  -- only now: what was being erased is gone, what is there stays
+    v_target := loci.node_id(v_ns, p_target, 'target_id');
     loop
         select l.recorded_at into v_last from loci_data.memory_links l
         where l.namespace_id = v_ns and l.source_id = v_source and l.target_id = v_target and l.type = p_type and l.superseded_at is null

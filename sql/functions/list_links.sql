@@ -1,4 +1,5 @@
--- Links from and to a memory, strongest first, as believed at known_at. Two index ranges. Called by REST.
+-- Links from and to a memory, strongest first, as believed at known_at: two index ranges. An end is shown by the id of its lineage's
+-- first version that is left. Called by REST.
 create or replace function loci.list_links(p_namespace text, p_id uuid, p_limit integer default 100, p_known_at timestamptz default null)
 returns table (source_id uuid, target_id uuid, type text, strength double precision, recorded_at timestamptz)
 language plpgsql stable security definer set search_path = ''
@@ -8,10 +9,12 @@ declare
     v_node uuid := loci.node_id(v_ns, p_id);
 begin
     return query
-    select l.source_id, l.target_id, l.type, l.strength, l.recorded_at
+    select s.id, t.id, l.type, l.strength, l.recorded_at
     from (select * from loci_data.memory_links where namespace_id = v_ns and memory_links.source_id = v_node
           union all
           select * from loci_data.memory_links where namespace_id = v_ns and memory_links.target_id = v_node) l
+    cross join lateral (select loci.first_version(v_ns, l.source_id) as id offset 0) s
+    cross join lateral (select loci.first_version(v_ns, l.target_id) as id offset 0) t
     where (p_known_at is null or l.recorded_at <= p_known_at) and (l.superseded_at is null or l.superseded_at > p_known_at)
     order by l.strength desc, l.source_id, l.target_id, l.type limit p_limit;
 end $$;

@@ -18,14 +18,17 @@ begin
     if cardinality(v_items) > 20 then
         set local plan_cache_mode = force_custom_plan;
     end if;
-    insert into loci_data.lineages as l (namespace_id, lineage, id, versions, written_at)
-    select v_ns, i.lineage, coalesce(first.lineage_id, i.id), coalesce(first.version, 0), coalesce(first.recorded_at, '-infinity')
-    from (select distinct on (u.lineage) u.lineage, u.id from unnest(v_items) u where u.lineage is not null
-          order by u.lineage, u.ordinal) i
-    left join lateral (select m.lineage_id, m.version, m.recorded_at from loci_data.memories m
-                       where m.namespace_id = v_ns and m.lineage = i.lineage order by m.version desc limit 1) first on true
-    order by i.lineage
+    insert into loci_data.lineages as l (namespace_id, lineage, id, versions)
+    select distinct on (i.lineage) v_ns, i.lineage, i.id, 0 from unnest(v_items) i where i.lineage is not null
+    order by i.lineage, i.ordinal
     on conflict (namespace_id, lineage) do update set versions = l.versions;
+    if found then  -- the name may be the id of a memory without one; asked only now, because an erasure may have held the lock
+        update loci_data.lineages l set id = m.lineage_id, versions = m.version, written_at = m.recorded_at
+        from (select distinct u.lineage from unnest(v_items) u where u.lineage is not null) i
+        cross join lateral (select o.lineage_id, o.version, o.recorded_at from loci_data.memories o
+                            where o.namespace_id = v_ns and o.lineage = i.lineage order by o.version desc limit 1) m
+        where l.namespace_id = v_ns and l.lineage = i.lineage and l.versions = 0;
+    end if;
     v_at := clock_timestamp();
 
     select coalesce(array_agg(o), '{}') into v_outcomes from loci.add_memories(v_ns, v_items, v_at) o;

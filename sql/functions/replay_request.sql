@@ -1,5 +1,6 @@
 -- Was this request answered before? The first caller of a key takes it in this transaction; a second one waits for it and
--- gets its reply. The same key with another request is an error. Called before a POST that carries an Idempotency-Key.
+-- gets its reply. The same key with another request is an error, unless the reply was erased: nothing is known of that request
+-- any more, and status 410 is the answer to all. Called before a POST that carries an Idempotency-Key.
 create or replace function loci.replay_request(p_namespace text, p_key text, p_request_hash bytea)
 returns table (status smallint, response jsonb)
 language plpgsql volatile security definer set search_path = ''
@@ -16,7 +17,7 @@ begin
     end if;
     select * into v_row from loci_data.idempotency_keys k
     where k.namespace_id = v_ns and k.agent_id = loci.caller() and k.key = p_key;
-    if v_row.request_hash <> p_request_hash then
+    if v_row.request_hash not in (p_request_hash, '') then
         raise unique_violation using message = 'this Idempotency-Key was used with another request',
             constraint = 'idempotency_keys_request', column = 'Idempotency-Key';
     end if;

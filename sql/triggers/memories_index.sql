@@ -5,4 +5,4 @@ create or replace trigger memories_index_changed after update on loci_data.memor
     for each row when (loci.index_text(old) is distinct from loci.index_text(new))
     execute function loci.index_changed_memory();
 create or replace trigger memories_unindex after delete on loci_data.memories
-    for each row execute function loci.unindex_memory();
+    referencing old table as gone for each statement execute function loci.unindex_memories();

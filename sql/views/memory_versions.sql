@@ -3,7 +3,9 @@ create or replace view loci.memory_versions with (security_invoker = true) as
 select n.name as namespace, m.id, m.lineage, m.version, m.content, m.category, m.tags, m.layer,
        (select coalesce((select v.id from loci_data.memories v
                          where v.namespace_id = p.namespace_id and v.lineage_id = p.parent_id and v.status = 'active'
-                           and v.valid_from <= t.moment and (v.valid_to is null or v.valid_to > t.moment) limit 1), p.parent_id)
+                           and v.valid_from <= t.moment and (v.valid_to is null or v.valid_to > t.moment) limit 1),
+                        (select v.id from loci_data.memories v where v.namespace_id = p.namespace_id and v.lineage_id = p.parent_id
+                         order by v.version limit 1))
         from loci_data.memory_placements p
         where p.namespace_id = m.namespace_id and p.node_id = m.lineage_id
           and loci.is_held(p.valid_from, p.valid_to, p.recorded_at, p.superseded_at, t.moment, null)) as parent_id,

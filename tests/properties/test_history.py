@@ -182,6 +182,21 @@ class History(RuleBasedStateMachine):
             lambda: self.world.change(chosen.id, valid_to=None if end is None else day(end), category=category),
         )
 
+    @precondition(written)
+    @rule(agent=agents_drawn, sure=st.integers(0, 3), data=st.data())
+    def erase(self, agent: int, sure: int, data: Any) -> None:
+        """Seldom: a lineage goes for good, out of everything that was ever known."""
+        if sure:
+            return
+        gone = self.one(data)
+        self.change(
+            agent,
+            lambda state: state.erase(gone.lineage),
+            lambda: self.world.rows("select * from loci.erase_memories(%(ns)s, %(ids)s)", ids=[gone.id]),
+        )
+        for _, state in self.past:
+            state.erase(gone.lineage)
+
     @precondition(lambda self: hasattr(self, "state"))
     @rule(moment=MOMENTS, category=st.none() | st.sampled_from(["x", "x/y"]), data=st.data())
     def look(self, moment: datetime | None, category: str | None, data: Any) -> None:

@@ -259,6 +259,31 @@ def test_an_index_that_was_tidied_can_still_be_changed(world: World) -> None:
     assert world.rows(POSTED) == world.rows(REBUILT)
 
 
+@pytest.mark.parametrize("tidied", [False, True])
+@pytest.mark.parametrize("gone", [range(1), range(150, 151), range(1, 300, 2), range(300)], ids=["first", "one", "half", "all"])
+def test_after_an_erasure_the_index_is_that_of_a_rebuild(world: World, gone: range, tidied: bool) -> None:
+    dice = random.Random(11)
+    ids = [world.write(f"{' '.join(dice.choices(WORDS, k=dice.randint(1, 30)))} {n}")["id"] for n in range(300)]
+    world.change(ids[150], tags=["plum", "plum"])
+    if tidied:
+        world.row("select * from loci.tidy_index(100)")
+    world.erase(*(ids[n] for n in gone))
+    assert world.rows(POSTED) == world.rows(REBUILT)
+    assert world.row(COUNTED) == world.row(
+        f"select count(distinct doc_id) as documents, coalesce(sum(frequency), 0) as terms from ({REBUILT}) r"
+    )
+    assert len(search(world, " ".join(WORDS), 1000)) == 300 - len(gone)
+
+
+def test_a_block_of_more_entries_than_one_statement_writes_loses_exactly_what_was_erased(world: World) -> None:
+    outcomes = world.remember(*({"content": f"apple {n}", "layer": 3} for n in range(2500)))
+    before = dict(search(world, "apple", 3000))
+    gone = {row["id"] for row in outcomes[1000:1100]}
+    world.erase(*gone)
+    assert {id for id, _ in search(world, "apple", 3000)} == before.keys() - gone  # noqa: A001
+    assert world.rows(POSTED) == world.rows(REBUILT)
+
+
 def test_tidying_is_the_operators_alone(world: World) -> None:
     act_as(world.connection, UUID(int=77))
     with pytest.raises(errors.InsufficientPrivilege):

@@ -1,0 +1,15 @@
+-- Facts that rest on memories, once those are gone (row M9): the rows stay (row S8), superseded, without content and without the
+-- memory. Returns them. Index attributes_memory. Called by erase_memories; internal.
+create or replace function loci.erase_attributes(p_namespace_id integer, p_ids uuid[]) returns uuid[]
+language sql volatile set search_path = ''
+as $$
+    with emptied as (
+        update loci_data.attributes a
+        set content = '[erased]', memory_id = null, updated_at = clock_timestamp(), superseded_at = coalesce(a.superseded_at, clock_timestamp()),
+            status = case a.status when 'active' then 'superseded' else a.status end
+        where a.namespace_id = p_namespace_id and a.memory_id = any (p_ids)
+        returning a.id
+    )
+    select coalesce(array_agg(e.id), '{}') from emptied e
+$$;
+comment on function loci.erase_attributes(integer, uuid[]) is 'Empty and supersede the attributes that rest on memories; their ids. Internal.';

@@ -1,0 +1,46 @@
+-- Find the memories to erase, and keep every writer that could meet them waiting: lineages in order of name, then the rows, then the
+-- hierarchy, as writes do. A lineage without a row in lineages (its memory was written without a name) gets one and loses it
+-- again: uncommitted, it holds up a first writer of that name all the same. What was written meanwhile is seen, because
+-- each statement looks anew. Called by erase_memories; internal. Errors: P0002, 40001.
+create or replace function loci.lock_erased(p_namespace_id integer, p_ids uuid[], p_all boolean, p_subtree boolean) returns uuid[]
+language plpgsql volatile set search_path = '' set enable_seqscan = off
+as $$
+declare
+    v_nodes    uuid[];
+    v_lineages text[];
+    v_new      text[];
+    v_ids      uuid[];
+    v_unknown  record;
+begin
+    select u.id, u.place - 1 as place into v_unknown
+    from unnest(p_ids) with ordinality u(id, place)
+    where not exists (select from loci_data.memories m where m.namespace_id = p_namespace_id and m.id = u.id)
+    order by u.place limit 1;
+    if found then
+        raise no_data_found using message = format('memory %s does not exist', coalesce(v_unknown.id::text, 'null')),
+            column = case when cardinality(p_ids) = 1 then 'id' else format('ids[%s]', v_unknown.place) end;
+    end if;
+    v_nodes := loci.erased_nodes(p_namespace_id, p_ids, p_subtree);
+    v_lineages := array(select distinct m.lineage from loci_data.memories m
+                        where m.namespace_id = p_namespace_id and m.lineage_id = any (v_nodes));
+
+    with added as (
+        insert into loci_data.lineages as l (namespace_id, lineage, id, versions)
+        select p_namespace_id, u, '00000000-0000-0000-0000-000000000000', 0 from unnest(v_lineages) u order by u
+        on conflict do nothing returning l.lineage
+    )
+    select array_agg(a.lineage) into v_new from added a;
+    perform from loci_data.lineages l where l.namespace_id = p_namespace_id and l.lineage = any (v_lineages) order by l.lineage for update;
+    delete from loci_data.lineages l where l.namespace_id = p_namespace_id and l.lineage = any (v_new);
+
+    v_ids := case when p_all then array(select m.id from loci_data.memories m
+                                        where m.namespace_id = p_namespace_id and m.lineage_id = any (v_nodes)) else p_ids end;
+    v_ids := array(select m.id from loci_data.memories m where m.namespace_id = p_namespace_id and m.id = any (v_ids)
+                   order by m.id for update);
+    perform loci.lock_hierarchy(p_namespace_id, true);
+    if p_subtree and exists (select unnest(loci.erased_nodes(p_namespace_id, p_ids, true)) except select unnest(v_nodes)) then
+        raise serialization_failure using message = 'memories were moved into the subtree while it was erased', hint = 'Try again.';
+    end if;
+    return v_ids;
+end $$;
+comment on function loci.lock_erased(integer, uuid[], boolean, boolean) is 'Lock the memories to erase, their lineages and the hierarchy; ids of the memories. Internal. Errors: P0002, 40001.';

@@ -1,0 +1,460 @@
+"""Erasing: physical, complete, with a receipt, and nothing else is touched (rows M8, M9)."""
+
+from collections.abc import Iterable
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+from psycopg import errors, sql
+from psycopg.types.json import Jsonb
+
+from tests.catalogue import TABLES
+from tests.factories import OPERATOR, World, act_as, day, grant, new_world
+from tests.sql.test_graph import observe
+
+APART = {"agents", "api_keys", "embedding_models", "namespaces"}  # not of a namespace, or not by its number
+EDGE = """select observations, confidence, initial_confidence, first_observed_at, last_observed_at, fades_at, superseded_at
+          from loci_data.edges where namespace_id = %(ns_id)s and type = %(type)s"""
+
+
+def ids(rows: Iterable[dict[str, Any]]) -> list[UUID]:
+    return [row["id"] for row in rows]
+
+
+def broken(world: World) -> list[dict[str, Any]]:
+    return [row for row in world.rows("select * from loci.verify(%(ns)s)") if row["broken"]]
+
+
+def count_rows(world: World) -> dict[str, int]:
+    """Rows of every table of the namespace, as the superuser sees them."""
+    counted = sql.SQL(" union all ").join(
+        sql.SQL("select {name} as name, count(*) as n from {table} where namespace_id = {ns}").format(
+            name=sql.Literal(name), table=sql.Identifier("loci_data", name), ns=sql.Literal(world.id)
+        )
+        for name in TABLES
+        if name not in APART
+    )
+    world.connection.execute("reset session authorization")
+    rows = world.connection.execute(counted).fetchall()
+    world.connection.execute("set session authorization loci_app")
+    return {row["name"]: row["n"] for row in rows}
+
+
+def as_owner(world: World, statement: Any, **parameters: Any) -> None:
+    """Write what no function writes yet."""
+    world.connection.execute("reset session authorization")
+    world.connection.execute(statement, {"ns_id": world.id, **parameters})
+    world.connection.execute("set session authorization loci_app")
+
+
+def entity(world: World, name: str) -> dict[str, Any] | None:
+    rows = world.rows("select * from loci_data.entities where namespace_id = %(ns_id)s and name = %(name)s", name=name)
+    return rows[0] if rows else None
+
+
+def pin(world: World, name: str) -> None:
+    found = entity(world, name)
+    assert found is not None
+    world.rows("select * from loci.pin_entity(%(ns)s, %(id)s, true)", id=found["id"])
+
+
+def add_attribute(world: World, entity_name: str, memory: UUID, content: str = "secret", status: str = "active") -> UUID:
+    aspect, attribute = uuid4(), uuid4()
+    named = entity(world, entity_name)
+    assert named is not None
+    as_owner(
+        world,
+        "insert into loci_data.aspects (namespace_id, id, entity_id, name, canonical_name) values (%(ns_id)s, %(a)s, %(e)s, %(n)s, %(n)s)",
+        a=aspect,
+        e=named["id"],
+        n=f"aspect {aspect}",
+    )
+    as_owner(
+        world,
+        """insert into loci_data.attributes (namespace_id, id, aspect_id, content, memory_id, status)
+           values (%(ns_id)s, %(i)s, %(a)s, %(c)s, %(m)s, %(s)s)""",
+        i=attribute,
+        a=aspect,
+        c=content,
+        m=memory,
+        s=status,
+    )
+    return attribute
+
+
+# The receipt
+
+
+def test_the_receipt_is_what_every_table_has_lost(owned: World) -> None:
+    owned.rows("select loci.register_model('test', 3)")
+    gone = owned.write(
+        "first",
+        lineage="l",
+        session_id="s",
+        tags=["t"],
+        entities=[{"name": "Own Corp", "aliases": ["OC"]}, {"name": "Shared"}],
+        edges=[{"source": "Own Corp", "type": "says", "literal": "x"}, {"source": "Shared", "type": "sees", "target": "Kept"}],
+    )
+    owned.write("second", lineage="l", embedding=[1.0, 0.0, 0.0])
+    owned.change(gone["id"], tags=["u"])
+    after = owned.write("after", session_id="s", embedding=[1.0, 0.0, 0.0], entities=[{"name": "Shared"}, {"name": "Kept"}])
+    top = owned.write("top")
+    child = owned.write("child", parent_id=gone["id"])
+    owned.change(gone["id"], parent_id=str(top["id"]))
+    owned.rows("select * from loci.link_memories(%(ns)s, %(a)s, %(b)s, 'x')", a=gone["id"], b=child["id"])
+    owned.rows(
+        "select loci.note_names(array[%(ns_id)s, %(ns_id)s], array[%(g)s, %(g)s]::uuid[], array['Lone Phrase', 'Own Corp'])",
+        g=gone["id"],
+    )
+    add_attribute(owned, "Own Corp", after["id"])
+    add_attribute(owned, "Kept", gone["id"])
+    observe(owned, {"source": "Shared", "type": "sees", "target": "Kept", "memory_id": after["id"], "session_id": "z"})
+    owned.rows("select * from loci.replay_request(%(ns)s, 'key', 'hash')")
+    owned.rows("select loci.keep_reply(%(ns)s, 'key', 201::smallint, %(r)s)", r=Jsonb({"id": str(gone["id"])}))
+
+    before = count_rows(owned)
+    receipt = owned.erase(gone["id"])
+    lost = {name: before[name] - n for name, n in count_rows(owned).items()}
+    net = {name: receipt["deleted"].get(name, 0) - receipt["added"].get(name, 0) for name in lost}
+    assert net == lost
+    assert receipt["erased"] == lost["memories"] == 2
+    assert receipt["deleted"].keys() >= {
+        *("memories", "memory_beliefs", "memory_texts", "memory_vectors", "memory_placements", "memory_closure", "memory_links"),
+        *("memory_mentions", "name_candidates", "name_queue", "embedding_queue", "lineages", "postings"),
+        *("edges", "edge_observations", "entities", "entity_names", "aspects", "attributes"),
+    }  # fmt: skip
+    assert receipt["added"] == {"corpus_counts": 1, "embedding_queue": 1, "attribute_beliefs": 1}
+    assert receipt["changed"].keys() >= {"entities", "edges", "attributes", "idempotency_keys"}
+    assert broken(owned) == []
+
+
+def test_a_memory_without_a_lineage_of_its_own_takes_none_with_it(owned: World) -> None:
+    receipt = owned.erase(owned.write("alone")["id"])
+    assert "lineages" not in receipt["deleted"] | receipt["added"]
+    assert count_rows(owned)["lineages"] == 0
+
+
+def test_ten_thousand_go_in_one_call(world: World) -> None:
+    outcomes = world.remember(*({"content": f"one of many {n}", "lineage": f"l{n % 5000}"} for n in range(10_000)))
+    world.write("kept")
+    receipt = world.erase(*ids(outcomes[:5000]))
+    assert (receipt["erased"], receipt["deleted"]["lineages"]) == (10_000, 5000)
+    assert world.visible() == ["kept"]
+    assert broken(world) == []
+
+
+# Versions
+
+
+def test_by_default_every_version_goes_and_the_name_starts_anew(world: World) -> None:
+    first = world.write("one", lineage="l", category="secret/place", tags=["secret"])
+    second = world.write("two", lineage="l")
+    assert world.erase(second["id"])["erased"] == 2
+    with pytest.raises(errors.NoDataFound), world.connection.transaction():
+        world.history("l")
+    anew = world.write("three", lineage="l")
+    assert (anew["version"], anew["category"], anew["tags"], anew["superseded"]) == (1, "general", [], None)
+    assert world.value("select lineage_id from loci_data.memories where id = %(id)s", id=anew["id"]) != first["id"]
+
+
+def test_the_first_version_alone_may_go_and_its_node_stays_where_it_is(world: World) -> None:
+    top, other = world.write("top", layer=1), world.write("other")
+    first = world.write("one", lineage="l", parent_id=top["id"], layer=1)
+    child = world.write("child", parent_id=first["id"])
+    second, third = world.write("two", lineage="l"), world.write("three", lineage="l")
+    world.rows("select * from loci.link_memories(%(ns)s, %(a)s, %(b)s, 'x')", a=first["id"], b=other["id"])
+    world.erase(first["id"], versions="this")
+
+    assert [row["version"] for row in world.history("l")] == [2, 3]
+    assert world.get(third["id"])["parent_id"] == top["id"]
+    assert world.get(child["id"])["parent_id"] == third["id"]
+    under = world.rows("select (memory).id from loci.subtree(%(ns)s, %(id)s)", id=top["id"])
+    assert set(ids(under)) == {third["id"], child["id"]}
+    for start in (other, third):
+        (link,) = world.rows("select * from loci.list_links(%(ns)s, %(id)s)", id=start["id"])
+        assert (link["source_id"], link["target_id"]) == (second["id"], other["id"])
+    assert broken(world) == []
+    assert world.write("four", lineage="l")["version"] == 4
+
+
+def test_a_parent_of_which_no_version_is_valid_is_shown_by_one_that_is_left(world: World) -> None:
+    first = world.write("one", lineage="l")
+    child = world.write("child", parent_id=first["id"])
+    second = world.write("two", lineage="l")
+    world.forget(second["id"])
+    world.erase(first["id"], versions="this")
+    assert world.get(child["id"])["parent_id"] == second["id"]
+    parents = "select parent_id from loci.{} where namespace = %(ns)s and id = %(id)s"
+    assert world.value(parents.format("current_memories"), id=child["id"]) == second["id"]  # type: ignore[arg-type]
+    assert world.value(parents.format("memory_versions"), id=child["id"]) == second["id"]  # type: ignore[arg-type]
+
+
+def test_the_current_version_alone_may_go_and_none_takes_its_place(world: World) -> None:
+    world.write("one", lineage="l", valid_from=day(1))
+    current = world.write("two", lineage="l", valid_from=day(2))
+    world.erase(current["id"], versions="this")
+    assert world.visible() == []
+    assert world.visible(as_of=day(1.5)) == ["one"]
+    assert world.write("three", lineage="l")["version"] == 3
+
+
+def test_the_last_version_takes_its_node_with_it(world: World) -> None:
+    versions = [world.write(f"v{n}", lineage="l") for n in range(3)]
+    child = world.write("child", parent_id=versions[0]["id"])
+    for version in versions:
+        assert world.erase(version["id"], versions="this")["erased"] == 1
+    assert world.get(child["id"])["parent_id"] is None
+    assert world.write("anew", lineage="l")["version"] == 1
+    assert broken(world) == []
+
+
+# The hierarchy
+
+
+@pytest.fixture
+def chain(world: World) -> tuple[World, list[UUID]]:
+    """Six memories, each under the one before, and a leaf beside each."""
+    found: list[UUID] = []
+    for n in range(6):
+        found.append(world.write(f"node {n}", **({"parent_id": found[-1]} if found else {}))["id"])
+        world.write(f"leaf {n}", parent_id=found[-1])
+    return world, found
+
+
+def test_what_stood_under_an_erased_memory_becomes_the_top_of_its_tree(chain: tuple[World, list[UUID]]) -> None:
+    world, nodes = chain
+    world.erase(nodes[2])
+    above = world.rows("select (memory).content from loci.ancestors(%(ns)s, %(id)s) order by depth", id=nodes[5])
+    assert [row["content"] for row in above] == ["node 4", "node 3"]
+    below = world.rows("select (memory).content from loci.subtree(%(ns)s, %(id)s)", id=nodes[0])
+    assert sorted(row["content"] for row in below) == ["leaf 0", "leaf 1", "node 1"]
+    assert broken(world) == []
+
+
+def test_a_subtree_goes_with_its_root_and_leaves_what_has_moved_away(chain: tuple[World, list[UUID]]) -> None:
+    world, nodes = chain
+    world.change(nodes[4], parent_id=str(nodes[0]))
+    assert world.erase(nodes[1], subtree=True)["erased"] == 6
+    assert sorted(world.visible()) == ["leaf 0", "leaf 4", "leaf 5", "node 0", "node 4", "node 5"]
+    assert broken(world) == []
+
+
+def test_a_place_that_is_deleted_takes_the_paths_over_it_along(owned: World) -> None:
+    nodes: list[UUID] = []
+    for n in range(5):
+        nodes.append(owned.write(f"node {n}", **({"parent_id": nodes[-1]} if nodes else {}))["id"])
+    as_owner(owned, "delete from loci_data.memory_placements where node_id = any (%(nodes)s)", nodes=[nodes[2], nodes[3]])
+    assert broken(owned) == []
+    assert owned.value("select count(*) from loci_data.memory_closure where namespace_id = %(ns_id)s") == 2
+
+
+def test_paths_of_the_past_that_went_over_an_erased_memory_go_too(chain: tuple[World, list[UUID]]) -> None:
+    world, nodes = chain
+    world.change(nodes[3], parent_id=None)
+    world.change(nodes[1], parent_id=str(nodes[5]))
+    world.erase(nodes[2], nodes[4])
+    assert broken(world) == []
+
+
+# What memories mention, and what they show
+
+
+@pytest.mark.parametrize(
+    ("pinned", "shared", "stays"),
+    [(False, False, False), (True, False, True), (False, True, True), (True, True, True)],
+    ids=["alone", "pinned", "shared", "both"],
+)
+def test_an_entity_goes_with_its_last_mention_unless_it_is_pinned(world: World, pinned: bool, shared: bool, stays: bool) -> None:
+    gone = world.write("one", entities=[{"name": "Zeus", "aliases": ["Jupiter"]}])
+    if shared:
+        world.write("two", entities=[{"name": "Zeus"}])
+    observe(world, {"source": "Hera", "type": "knows", "target": "Zeus"}, {"source": "Hera", "type": "knows", "target": "Ares"})
+    if pinned:
+        pin(world, "Zeus")
+    world.erase(gone["id"])
+    found = entity(world, "Zeus")
+    assert (found and found["mentions"]) == (int(shared) if stays else None)
+    assert (
+        world.value("select count(*) from loci_data.entity_names where namespace_id = %(ns_id)s and canonical_name = 'jupiter'")
+        == stays
+    )
+    targets = world.rows(
+        """select t.name from loci_data.edges e join loci_data.entities t on t.namespace_id = e.namespace_id and t.id = e.target_id
+           where e.namespace_id = %(ns_id)s order by 1"""
+    )
+    assert [row["name"] for row in targets] == (["Ares", "Zeus"] if stays else ["Ares"])
+    assert entity(world, "Hera") is not None
+
+
+def test_a_counter_that_was_too_low_stops_at_nothing(owned: World) -> None:
+    memories = [owned.write(f"m{n}", entities=[{"name": "Zeus"}]) for n in range(2)]
+    pin(owned, "Zeus")
+    as_owner(owned, "update loci_data.entities set mentions = 1 where namespace_id = %(ns_id)s")
+    owned.erase(*ids(memories))
+    found = entity(owned, "Zeus")
+    assert found is not None
+    assert found["mentions"] == 0
+
+
+def test_an_edge_goes_with_its_last_evidence_and_no_sooner(world: World) -> None:
+    memories = [world.write(f"m{n}", edges=[{"source": "a", "type": "t", "literal": "x"}]) for n in range(2)]
+    pin(world, "a")
+    world.erase(memories[0]["id"])
+    assert world.row(EDGE, type="t")["observations"] == 1
+    world.erase(memories[1]["id"])
+    assert world.rows(EDGE, type="t") == []
+
+
+@pytest.mark.parametrize(
+    ("mode", "gone"), [("full", 1), ("full", 2), ("initial", 1), ("initial", 2), ("running_average", 1)]
+)  # 1 is the newest, 2 is older and of the conversation of the first
+def test_an_edge_is_what_it_would_be_had_the_erased_memory_never_shown_it(world: World, mode: str, gone: int) -> None:
+    world.rows("select * from loci.update_namespace(%(ns)s, %(c)s)", c=Jsonb({"settings": {"reinforcement": mode}}))
+    memories = [world.write(f"m{n}") for n in range(3)]
+    seen = [(0, "s0", 0.4, 1), (2, "s0", 0.9, 3), (1, "s1", 0.8, 9)]
+    for kind in ("with", "without"):
+        for n, session, confidence, at in seen:
+            if kind == "with" or n != gone:
+                observe(
+                    world,
+                    {"source": "a", "type": kind, "target": "b", "memory_id": memories[n]["id"], "session_id": session,
+                     "confidence": confidence, "observed_at": day(at)},
+                )  # fmt: skip
+    world.erase(memories[gone]["id"])
+    assert world.row(EDGE, type="with") == world.row(EDGE, type="without")
+
+
+def test_the_next_observation_of_a_conversation_stands_for_it_when_the_first_is_erased(world: World) -> None:
+    memories = [world.write(f"m{n}") for n in range(3)]
+    for n, session, at in ((0, "s0", 1), (1, "s1", 5), (2, "s1", 8)):
+        observe(world, {"source": "a", "type": "t", "target": "b", "memory_id": memories[n]["id"], "session_id": session,
+                        "confidence": 0.5, "observed_at": day(at)})  # fmt: skip
+    world.erase(memories[1]["id"])
+    edge = world.row(EDGE, type="t")
+    assert (edge["observations"], edge["confidence"], edge["last_observed_at"]) == (2, 1.0, day(8))
+    restored = "select restored from loci_data.edge_observations where namespace_id = %(ns_id)s order by observed_at"
+    assert [row["restored"] for row in world.rows(restored)] == [True, True]
+
+
+def test_edges_that_never_had_a_memory_as_evidence_stay(world: World) -> None:
+    observe(world, {"source": "a", "type": "t", "target": "b"})
+    world.erase(world.write("x", entities=[{"name": "c"}])["id"])
+    assert world.row(EDGE, type="t")["observations"] == 1
+
+
+@pytest.mark.parametrize(("status", "then"), [("active", "superseded"), ("superseded", "superseded"), ("deleted", "deleted")])
+def test_a_fact_that_rests_on_an_erased_memory_stays_as_an_empty_superseded_row(owned: World, status: str, then: str) -> None:
+    gone, kept = owned.write("x"), owned.write("y", entities=[{"name": "Zeus"}])
+    attribute = add_attribute(owned, "Zeus", gone["id"], status=status)
+    other = add_attribute(owned, "Zeus", kept["id"], content="other")
+    owned.erase(gone["id"])
+    rows = owned.rows("select * from loci_data.attributes where namespace_id = %(ns_id)s")
+    found = {row["id"]: (row["status"], row["content"], row["memory_id"], row["superseded_at"] is None) for row in rows}
+    assert found == {attribute: (then, "[erased]", None, False), other: ("active", "other", kept["id"], True)}
+
+
+# Neighbours
+
+
+@pytest.fixture
+def session(world: World) -> tuple[World, list[UUID]]:
+    """Six turns of a conversation with vectors, and one of another."""
+    world.rows("select loci.register_model('test', 3)")
+    turns = [world.write(f"turn {n}", session_id="s", layer=3, embedding=[1.0, 0.0, 0.0])["id"] for n in range(6)]
+    return world, [*turns, world.write("elsewhere", session_id="t", embedding=[1.0, 0.0, 0.0])["id"]]
+
+
+def without_vector(world: World, turns: list[UUID]) -> list[int]:
+    """Numbers of the turns that have no vector; they must wait for one."""
+    rows = world.rows("select memory_id as id from loci_data.memory_vectors where namespace_id = %(ns_id)s")
+    queue = world.rows("select memory_id as id from loci_data.embedding_queue where namespace_id = %(ns_id)s and error is null")
+    missing = [n for n, id in enumerate(turns) if id not in set(ids(rows))]  # noqa: A001
+    left = set(ids(world.rows("select id from loci_data.memories where namespace_id = %(ns_id)s")))
+    assert set(ids(queue)) == {turns[n] for n in missing} & left
+    return missing
+
+
+def test_the_next_two_turns_of_a_conversation_are_embedded_anew(session: tuple[World, list[UUID]]) -> None:
+    world, turns = session
+    world.erase(turns[1])
+    assert without_vector(world, turns) == [1, 2, 3]
+
+
+def test_a_turn_that_was_forgotten_once_may_have_let_the_text_of_an_earlier_one_through(session: tuple[World, list[UUID]]) -> None:
+    world, turns = session
+    world.forget(turns[2])
+    world.forget(turns[2], forget=False)
+    world.erase(turns[1])
+    assert without_vector(world, turns) == [1, 2, 3, 4]
+
+
+def test_a_turn_that_was_moved_counts_for_all_that_came_after_its_first_place(session: tuple[World, list[UUID]]) -> None:
+    world, turns = session
+    world.change(turns[2], valid_from=day(40_000).isoformat())
+    world.erase(turns[2])
+    assert without_vector(world, turns) == [2, 3, 4, 5]
+
+
+def test_a_turn_that_was_written_later_between_them_is_no_distance(session: tuple[World, list[UUID]]) -> None:
+    world, turns = session
+    at = world.get(turns[2])["valid_from"]
+    later = [world.write(f"later {n}", session_id="s", layer=3, valid_from=at, embedding=[1.0, 0.0, 0.0])["id"] for n in range(2)]
+    world.erase(turns[1])
+    assert without_vector(world, [*turns[:3], *later, *turns[3:]]) == [1, 2, 3, 5]
+
+
+def test_what_a_provider_said_against_a_neighbour_is_forgotten(session: tuple[World, list[UUID]]) -> None:
+    world, turns = session
+    world.rows("select loci.register_model('other', 3)")
+    model = world.value("select id from loci_data.embedding_models where active")
+    for turn in (turns[2], turns[5]):
+        world.rows("select loci.refuse_embedding(%(ns_id)s, %(t)s, %(m)s, 'turn 1 is too rude')", t=turn, m=model)
+    world.erase(turns[1])
+    refused = world.rows(
+        "select memory_id as id from loci_data.embedding_queue where namespace_id = %(ns_id)s and error is not null"
+    )
+    assert ids(refused) == [turns[5]]
+
+
+# Who may, and what is wrong
+
+
+def test_an_unknown_memory_is_named_and_nothing_is_erased(world: World) -> None:
+    kept, unknown = world.write("kept")["id"], uuid4()
+    with pytest.raises(errors.NoDataFound) as caught, world.connection.transaction():
+        world.erase(kept, unknown, uuid4())
+    assert str(unknown) in str(caught.value)
+    assert caught.value.diag.column_name == "ids[1]"
+    assert world.visible() == ["kept"]
+
+
+def test_a_memory_of_another_namespace_is_unknown(world: World) -> None:
+    secret = world.write("kept")["id"]
+    other = new_world(world.connection)
+    with pytest.raises(errors.NoDataFound), world.connection.transaction():
+        other.erase(secret)
+    assert world.visible() == ["kept"]
+
+
+@pytest.mark.parametrize("role", [None, "reader", "writer", "admin"])
+def test_who_may_write_may_erase(owned: World, role: str | None) -> None:
+    memory = owned.write("x")["id"]
+    connection: psycopg.Connection[Any] = owned.connection
+    connection.execute("reset session authorization")
+    agent = grant(connection, owned.name if role else "default", role or "admin")
+    connection.execute("set session authorization loci_app")
+    act_as(connection, agent)
+    if role in {"writer", "admin"}:
+        assert owned.erase(memory)["erased"] == 1
+    else:
+        with pytest.raises(errors.InsufficientPrivilege), connection.transaction():
+            owned.erase(memory)
+        act_as(connection, OPERATOR)
+        assert owned.visible() == ["x"]
+
+
+@pytest.mark.parametrize("wrong", [{"versions": "some"}, {"versions": None}, {"versions": "this", "subtree": True}], ids=str)
+def test_a_wrong_extent_is_refused(world: World, wrong: dict[str, Any]) -> None:
+    with pytest.raises(errors.InvalidParameterValue):
+        world.erase(world.write("x")["id"], **wrong)
