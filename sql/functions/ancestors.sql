@@ -10,13 +10,14 @@ declare
     v_node   uuid := loci.node_id(v_ns, p_id);
 begin
     return query
-    select c.depth, loci.memory_record(b, v_filter.as_of, p_known_at)
+    select c.depth, loci.memory_record(b, v_filter.as_of, p.parent_id)
     from loci_data.memory_closure c
     cross join lateral (
         select o.* from loci_data.memories o
         where o.namespace_id = v_ns and o.lineage_id = c.ancestor_id and o.valid_from <= v_filter.begun_by and loci.passes(o, v_filter)
         order by o.valid_from desc limit 1) m
     cross join lateral loci.as_believed(m, p_known_at) b
+    left join lateral loci.parent_of(b, v_filter.as_of, p_known_at) p on true
     where c.namespace_id = v_ns and c.descendant_id = v_node
       and loci.is_held(c.valid_from, c.valid_to, c.recorded_at, c.superseded_at, v_filter.as_of, p_known_at)
     order by c.depth, c.ancestor_id;

@@ -1,10 +1,11 @@
 -- A memory as it was believed at a moment: nothing (a row of nulls) before it was recorded. Counters (observations, last_observed_at)
--- are always those of now. One primary key range of memory_beliefs, and only if the memory changed since.
+-- are always those of now. One primary key range of memory_beliefs, and only if the memory changed since. Called once a record, so it has
+-- no settings of its own.
 create or replace function loci.as_believed(p_memory loci_data.memories, p_known_at timestamptz) returns loci_data.memories
-language plpgsql stable parallel safe set search_path = '' set plan_cache_mode = force_generic_plan
+language plpgsql stable parallel safe
 as $$
 declare
-    v_then   loci_data.memories := p_memory;
+    v_then   loci_data.memories;
     v_belief loci_data.memory_beliefs;
 begin
     if p_known_at is null or p_memory.believed_at <= p_known_at then
@@ -15,6 +16,7 @@ begin
     select * into v_belief from loci_data.memory_beliefs b
     where b.namespace_id = p_memory.namespace_id and b.memory_id = p_memory.id
       and b.believed_at <= p_known_at and b.believed_to > p_known_at;
+    v_then := p_memory;
     v_then.valid_from := v_belief.valid_from;
     v_then.valid_to := v_belief.valid_to;
     v_then.status := v_belief.status;

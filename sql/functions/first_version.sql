@@ -1,5 +1,5 @@
 -- The id by which a node of the hierarchy is shown: that of its earliest version that is left. It is the node's own, unless that
--- version was erased. One or two index look-ups. Called by parent_at and list_links; internal.
+-- version was erased. One or two index look-ups. Called by list_links; internal.
 create or replace function loci.first_version(p_namespace_id integer, p_node uuid) returns uuid
 language sql stable parallel safe
 as $$

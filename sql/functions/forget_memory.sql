@@ -10,7 +10,7 @@ begin
     update loci_data.memories m
     set status = case when p_forget then 'forgotten' else 'active' end, updated_at = clock_timestamp()
     where m.namespace_id = v_ns and m.id = p_id
-    returning (loci.memory_record(m, clock_timestamp())).*;
+    returning (loci.memory_record(m, clock_timestamp(), (select p.parent_id from loci.parent_of(m, clock_timestamp(), null) p))).*;
     if not found then
         raise no_data_found using message = format('memory %s does not exist', p_id), column = 'id';
     end if;

@@ -10,10 +10,11 @@ declare
     v_at timestamptz := coalesce(p_as_of, clock_timestamp());
 begin
     return query
-    select (loci.memory_record(b, v_at, p_known_at)).*
+    select (loci.memory_record(b, v_at, p.parent_id)).*
     from unnest(p_documents) with ordinality i(doc_id, place)
     cross join lateral (select o.* from loci_data.memories o where o.namespace_id = v_ns and o.doc_id = i.doc_id limit 1) m
     cross join lateral loci.as_believed(m, p_known_at) b
+    left join lateral loci.parent_of(b, v_at, p_known_at) p on true
     order by i.place;
 end $$;
 comment on function loci.get_documents(text, bigint[], timestamptz, timestamptz) is 'Memories by document number, in the order asked. Errors: 42501, P0002.';

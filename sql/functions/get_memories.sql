@@ -7,9 +7,10 @@ declare
     v_at timestamptz := clock_timestamp();
 begin
     return query
-    select (loci.memory_record(m, v_at)).*
+    select (loci.memory_record(m, v_at, p.parent_id)).*
     from unnest(p_ids) with ordinality i(id, place)
     cross join lateral (select o.* from loci_data.memories o where o.namespace_id = v_ns and o.id = i.id limit 1) m
+    left join lateral loci.parent_of(m, v_at, null) p on true
     order by i.place;
 end $$;
 comment on function loci.get_memories(text, uuid[]) is 'Memories by id, in the order asked; unknown ids are left out. Errors: 42501, P0002.';

@@ -11,7 +11,7 @@ declare
     v_node   uuid := loci.node_id(v_ns, p_id);
 begin
     return query
-    select (loci.memory_record(b, v_filter.as_of, p_known_at)).*
+    select (loci.memory_record(b, v_filter.as_of, p.parent_id)).*
     from (select o.* from loci_data.memories o
           where o.namespace_id = v_ns and o.id = p_id and p_as_of is null
           union all
@@ -20,6 +20,7 @@ begin
              and o.valid_from <= v_filter.begun_by and loci.passes(o, v_filter)
            order by o.valid_from desc limit 1)) m
     cross join lateral loci.as_believed(m, p_known_at) b
+    left join lateral loci.parent_of(b, v_filter.as_of, p_known_at) p on true
     where b.id is not null;
     if not found then
         raise no_data_found using column = 'id', message = format('memory %s was not there at %s', p_id,

@@ -5,7 +5,7 @@ create or replace function loci.history(
     p_namespace text, p_ref text, p_limit integer default 1000, p_after integer default 0,
     p_as_of timestamptz default null, p_known_at timestamptz default null)
 returns setof loci.memory_record
-language plpgsql stable security definer set search_path = ''
+language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$
 declare
     v_ns      integer := loci.authorize(p_namespace, 'reader');
@@ -20,13 +20,14 @@ begin
         raise no_data_found using message = format('no memory and no lineage %L in namespace %L', p_ref, p_namespace), column = 'id';
     end if;
     return query
-    select (loci.memory_record(b, v_at, p_known_at)).*
+    select (loci.memory_record(b, v_at, p.parent_id)).*
     from (select m.* from loci_data.memories m
           where m.namespace_id = v_ns and m.lineage = v_lineage and m.version > p_after
             and (p_known_at is null or m.recorded_at <= p_known_at)
             and (p_as_of is null or (loci.as_believed(m, p_known_at)).valid_from <= p_as_of)
           order by m.version limit p_limit) page
     cross join lateral loci.as_believed(page, p_known_at) b
+    left join lateral loci.parent_of(b, v_at, p_known_at) p on true
     order by b.version;
 end $$;
 comment on function loci.history(text, text, integer, integer, timestamptz, timestamptz) is 'All versions of a lineage (by name, or by the id of a version), oldest first, at two times. Errors: 42501, P0002, 22023.';

@@ -4,21 +4,22 @@ create or replace function loci.list_memories(
     p_namespace text, p_filter jsonb default '{}', p_limit integer default 50, p_cursor bigint default null,
     p_as_of timestamptz default null, p_known_at timestamptz default null, p_all_versions boolean default false)
 returns setof loci.memory_record
-language plpgsql stable security definer set search_path = ''
+language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$
 declare
     v_ns     integer := loci.authorize(p_namespace, 'reader');
     v_filter loci.memory_filter := loci.resolve_filter(v_ns, p_filter, p_as_of, p_known_at);
 begin
     return query
-    select (loci.memory_record(b, v_filter.as_of, p_known_at)).*
+    select (loci.memory_record(b, v_filter.as_of, p.parent_id)).*
     from (select m.* from loci_data.memories m
-          where m.namespace_id = v_ns and (p_cursor is null or m.doc_id < p_cursor)
+          where m.namespace_id = v_ns and m.doc_id < coalesce(p_cursor, 9223372036854775807)
             and case when not p_all_versions then loci.passes(m, v_filter)
                      when p_known_at is null then loci.matches(m, v_filter)
                      else m.recorded_at <= p_known_at and loci.matches(loci.as_believed(m, p_known_at), v_filter) end
           order by m.doc_id desc limit p_limit) page
     cross join lateral loci.as_believed(page, p_known_at) b
+    left join lateral loci.parent_of(b, v_filter.as_of, p_known_at) p on true
     order by b.doc_id desc;
 end $$;
 comment on function loci.list_memories(text, jsonb, integer, bigint, timestamptz, timestamptz, boolean) is 'A page of memories, newest first. Errors: 42501, P0002, 22023.';

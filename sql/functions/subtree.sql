@@ -20,13 +20,14 @@ begin
     select coalesce(split_part(p_cursor, '/', 1)::integer, 0) as depth,
            coalesce(split_part(p_cursor, '/', 2), '00000000-0000-0000-0000-000000000000')::uuid as node into v_after;
     return query
-    select c.depth, loci.memory_record(b, v_filter.as_of, p_known_at), c.depth || '/' || c.descendant_id
+    select c.depth, loci.memory_record(b, v_filter.as_of, p.parent_id), c.depth || '/' || c.descendant_id
     from loci_data.memory_closure c
     cross join lateral (
         select o.* from loci_data.memories o
         where o.namespace_id = v_ns and o.lineage_id = c.descendant_id and o.valid_from <= v_filter.begun_by and loci.passes(o, v_filter)
         order by o.valid_from desc limit 1) m
     cross join lateral loci.as_believed(m, p_known_at) b
+    left join lateral loci.parent_of(b, v_filter.as_of, p_known_at) p on true
     where c.namespace_id = v_ns and c.ancestor_id = v_node and (c.depth, c.descendant_id) > (v_after.depth, v_after.node)
       and loci.is_held(c.valid_from, c.valid_to, c.recorded_at, c.superseded_at, v_filter.as_of, p_known_at)
     order by c.depth, c.descendant_id limit p_limit;

@@ -40,6 +40,7 @@ begin
                                                 case when v_new.valid_to <= v_at then v_new.valid_from else v_at end)),
             v_new.valid_to, v_at);
     end if;
-    return query select (loci.memory_record(v_new, clock_timestamp())).*;
+    return query 
+    select (loci.memory_record(v_new, v_at, (select p.parent_id from loci.parent_of(v_new, clock_timestamp(), null) p))).*;
 end $$;
 comment on function loci.update_memory(text, uuid, jsonb) is 'Change category, tags, layer, validity, importance, confidence, metadata or parent_id (with parent_since) of a memory; returns it.';

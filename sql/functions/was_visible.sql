@@ -1,6 +1,6 @@
 -- The same as passes, for a memory that was changed after known_at: judged as it was believed then. Called by passes.
 create or replace function loci.was_visible(p_memory loci_data.memories, p_filter loci.memory_filter) returns boolean
-language plpgsql stable parallel safe set search_path = '' set plan_cache_mode = force_generic_plan
+language plpgsql stable parallel safe
 as $$
 declare
     v_then loci_data.memories := loci.as_believed(p_memory, p_filter.known_at);
