@@ -102,7 +102,9 @@ def test_while_the_database_is_down_the_service_says_so_and_then_recovers(mortal
         assert response.headers["retry-after"]
         assert response.json()["type"] == "urn:loci:problem:unavailable"
     eventually(lambda: ready(api), within=40)
-    assert api.found("Where does Alice live?") == ["Alice lives in Oslo"]
+    assert (
+        api.found("Where does Alice live?")[0] == "Alice lives in Oslo"
+    )  # the other may have been kept, and everything means a little
     api.write("the dog chased the cat")
     eventually(lambda: "the dog chased the cat" in api.found("puppy", arms=["vector"]), within=30)  # the worker is back too
 
