@@ -13,3 +13,8 @@ def execute(connection: Connection, text: str) -> None:
 def run(connection: Connection, name: str) -> None:
     """Execute migrations/schema/<name>."""
     execute(connection, files("migrations").joinpath("schema", name).read_text(encoding="utf-8"))
+
+
+def in_order() -> list[str]:
+    """Files of migrations/schema that the owner runs, in order of their numbers: all but the roles."""
+    return sorted(file.name for file in files("migrations").joinpath("schema").iterdir() if file.name > "0001")

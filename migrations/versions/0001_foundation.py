@@ -6,7 +6,7 @@ Revises:
 
 from alembic import op
 
-from migrations.schema_files import run
+from migrations.schema_files import in_order, run
 
 revision = "0001"
 down_revision = None
@@ -18,8 +18,8 @@ def upgrade() -> None:
     """Create roles and schema as the connecting role, and every table as loci_owner."""
     run(op.get_bind(), "0000_roles.sql")
     op.execute("set role loci_owner")
-    for name in ("0001_tenancy", "0002_memories", "0003_search", "0004_graph", "0005_tiers", "0006_policies"):
-        run(op.get_bind(), f"{name}.sql")
+    for name in in_order():
+        run(op.get_bind(), name)
     op.execute("reset role")
     op.execute("grant select on public.loci_version to loci_app")
 

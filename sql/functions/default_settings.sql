@@ -8,6 +8,26 @@ return jsonb_build_object(
     'max_hops', 2,                  -- traversal (seed A)
     'fan_out', 1000,                -- edges followed from one entity
     'traverse_ms', 250,             -- time budget of a traversal
+    'context_triples', 15,          -- triples that a context shows (seed A)
+    'match_length', 3,              -- characters; shorter names are not looked for in texts (seed A)
+    'extracted_length', 4,          -- characters; shorter names are refused on the extraction path (seed D)
+    'focal_projects', 5,            -- project entities that a project path makes focal (seed D)
+    'focal_entities', 20,           -- entities that the tokens of a query make focal (seed D)
+    'walk_aspects', 10,             -- aspects of an entity, by weight (seed D)
+    'walk_attributes', 20,          -- attributes of an aspect, by importance (seed D)
+    'walk_edges', 30,               -- outgoing edges of all focal entities, by strength (seed D)
+    'walk_min_strength', 0.3,       -- of edges that a walk follows (seed D)
+    'walk_ms', 500,                 -- deadline of a walk (seed D)
+    'constellation_entities', 500,  -- entities of a constellation (seed D)
+    'supersession', 'apply',        -- apply, propose (record without acting) or off (row S7)
+    'shared_tokens', 2,             -- that two attributes must have in common to be compared (row S7)
+    'supersession_threshold', 0.7,  -- confidence from which a signal acts (row S7)
+    'feedback_delta', 0.02,         -- weight of an aspect for each confirmation (row S6)
+    'aspect_weight_min', 0.1,       -- floor of learned weights (seed D)
+    'aspect_weight_max', 1.0,       -- ceiling of learned weights (seed D)
+    'aspect_stale_days', 14,        -- days without confirmation after which an aspect loses weight (row S6)
+    'aspect_decay', 0.005,          -- what it loses (row S6)
+    'aspect_decay_sessions', 10,    -- ended sessions of an agent between two such decays (row S6)
     'rrf_k', 5,                     -- reciprocal rank fusion; measured, see docs/decisions
     'depth', 100,                   -- results an arm hands to fusion
     'weights', jsonb_build_object('lexical', 1.5, 'vector', 1.0, 'graph', 1.0, 'names', 2.0, 'hierarchy', 0.75)

@@ -1,0 +1,173 @@
+-- The knowledge graph's nodes: entities and their names, where they are mentioned, and settings of edge types.
+
+create table loci_data.entities (
+    namespace_id       integer not null references loci_data.namespaces on delete cascade,
+    id                 uuid not null,
+    name               text not null,
+    canonical_name     text not null,
+    type               text not null default 'unknown',
+    aliases            text[] not null default '{}',
+    description        text,
+    confidence         double precision not null default 0.5,
+    mentions           integer not null default 0,
+    observations       integer not null default 1,
+    pinned             boolean not null default false,
+    pinned_at          timestamptz,
+    metadata           jsonb not null default '{}',
+    first_seen_at      timestamptz not null,
+    created_at         timestamptz not null,
+    updated_at         timestamptz not null,
+    last_referenced_at timestamptz,
+    primary key (namespace_id, id),
+    constraint entities_canonical_name_key unique (namespace_id, canonical_name),
+    constraint entities_name_check check (length(name) between 1 and 255 and canonical_name <> ''),
+    constraint entities_type_check check (type ~ '^[a-z0-9][a-z0-9_-]{0,63}$'),
+    constraint entities_aliases_check check (cardinality(aliases) <= 100 and array_position(aliases, null) is null),
+    constraint entities_confidence_check check (confidence between 0 and 1),
+    constraint entities_mentions_check check (mentions >= 0),
+    constraint entities_pinned_check check (pinned = (pinned_at is not null)),
+    constraint entities_metadata_check check (jsonb_typeof(metadata) = 'object'),
+    constraint entities_first_seen_check check (first_seen_at <= created_at)
+);
+
+create table loci_data.entity_beliefs (
+    namespace_id   integer not null,
+    entity_id      uuid not null,
+    name           text not null,
+    canonical_name text not null,
+    type           text not null,
+    aliases        text[] not null,
+    description    text,
+    metadata       jsonb not null,
+    pinned_at      timestamptz,
+    first_seen_at  timestamptz not null,
+    believed_at    timestamptz not null,
+    believed_to    timestamptz not null,
+    primary key (namespace_id, entity_id, believed_to),
+    constraint entity_beliefs_entity_fkey foreign key (namespace_id, entity_id)
+        references loci_data.entities (namespace_id, id) on delete cascade,
+    constraint entity_beliefs_believed_check check (believed_to > believed_at)
+);
+create index entity_beliefs_name on loci_data.entity_beliefs (namespace_id, canonical_name);
+
+create table loci_data.entity_names (
+    namespace_id   integer not null,
+    canonical_name text not null,
+    entity_id      uuid not null,
+    is_alias       boolean not null,
+    tokens         smallint not null,
+    primary key (namespace_id, canonical_name, entity_id),
+    constraint entity_names_entity_fkey foreign key (namespace_id, entity_id)
+        references loci_data.entities (namespace_id, id) on delete cascade
+);
+create index entity_names_entity on loci_data.entity_names (namespace_id, entity_id);
+create index entity_names_tokens on loci_data.entity_names (namespace_id, tokens);
+
+create table loci_data.memory_mentions (
+    namespace_id integer not null,
+    memory_id    uuid not null,
+    entity_id    uuid not null,
+    mention_text text not null,
+    confidence   double precision not null default 1.0,
+    created_at   timestamptz not null default now(),
+    primary key (namespace_id, memory_id, entity_id),
+    constraint memory_mentions_memory_fkey foreign key (namespace_id, memory_id)
+        references loci_data.memories (namespace_id, id) on delete cascade,
+    constraint memory_mentions_entity_fkey foreign key (namespace_id, entity_id)
+        references loci_data.entities (namespace_id, id) on delete cascade,
+    constraint memory_mentions_confidence_check check (confidence between 0 and 1)
+);
+create index memory_mentions_entity on loci_data.memory_mentions (namespace_id, entity_id, memory_id);
+
+-- Names found in texts without a model. A name that two memories share becomes an entity; until then it waits here.
+create table loci_data.name_candidates (
+    namespace_id   integer not null,
+    canonical_name text not null,
+    memory_id      uuid not null,
+    name           text not null,
+    primary key (namespace_id, canonical_name, memory_id),
+    constraint name_candidates_memory_fkey foreign key (namespace_id, memory_id)
+        references loci_data.memories (namespace_id, id) on delete cascade
+);
+create index name_candidates_memory on loci_data.name_candidates (namespace_id, memory_id);
+
+create table loci_data.name_queue (
+    namespace_id integer not null references loci_data.namespaces on delete cascade,
+    memory_id    uuid not null,
+    enqueued_at  timestamptz not null default now(),
+    primary key (namespace_id, memory_id)
+);
+create index name_queue_waiting on loci_data.name_queue (namespace_id, enqueued_at);
+
+create table loci_data.edge_types (
+    namespace_id  integer not null references loci_data.namespaces on delete cascade,
+    type          text not null,
+    decay_rate    double precision,
+    single_valued boolean not null default false,
+    description   text,
+    updated_at    timestamptz not null default now(),
+    primary key (namespace_id, type),
+    constraint edge_types_type_check check (length(type) between 1 and 128),
+    constraint edge_types_decay_rate_check check (decay_rate >= 0 and decay_rate < 'infinity')
+);
+
+comment on table loci_data.entities is 'Named things: people, projects, tools, topics, … (seeds A, C, D). One row a canonical name.';
+comment on column loci_data.entities.namespace_id is 'The namespace.';
+comment on column loci_data.entities.id is 'Identifier.';
+comment on column loci_data.entities.name is 'Name as first written.';
+comment on column loci_data.entities.canonical_name is 'Lower-cased, white space folded: loci.canonical_name(name).';
+comment on column loci_data.entities.type is 'person, project, topic, tool, …; unknown and extracted give way to any other.';
+comment on column loci_data.entities.aliases is 'Other names; looked up like the name.';
+comment on column loci_data.entities.description is 'Free text.';
+comment on column loci_data.entities.confidence is '0 to 1; each further observation takes a fifth off the distance to 1.';
+comment on column loci_data.entities.mentions is 'Number of memories that mention it; a present figure, at whatever moment it is asked for.';
+comment on column loci_data.entities.observations is 'How often it was written or extracted; a present figure, like confidence.';
+comment on column loci_data.entities.pinned is 'Pinned entities are always focal and never removed by a sweep.';
+comment on column loci_data.entities.pinned_at is 'When it was pinned.';
+comment on column loci_data.entities.metadata is 'Any JSON object.';
+comment on column loci_data.entities.first_seen_at is 'Valid time: the earliest moment that anything said about it dates from; a back-dated memory or edge lowers it.';
+comment on column loci_data.entities.created_at is 'Recorded time: when it was first written.';
+comment on column loci_data.entities.updated_at is 'When any column last changed.';
+comment on column loci_data.entities.last_referenced_at is 'When a text last matched it, by touch (row G6).';
+comment on table loci_data.entity_beliefs is 'What was believed of an entity before: kept by a trigger whenever what it says of itself changes (not counters), so that known_at can be answered.';
+comment on column loci_data.entity_beliefs.namespace_id is 'The namespace.';
+comment on column loci_data.entity_beliefs.entity_id is 'The entity.';
+comment on column loci_data.entity_beliefs.name is 'The name then.';
+comment on column loci_data.entity_beliefs.canonical_name is 'The canonical name then.';
+comment on column loci_data.entity_beliefs.type is 'The type then.';
+comment on column loci_data.entity_beliefs.aliases is 'The aliases then.';
+comment on column loci_data.entity_beliefs.description is 'The description then.';
+comment on column loci_data.entity_beliefs.metadata is 'The metadata then.';
+comment on column loci_data.entity_beliefs.pinned_at is 'Since when it was pinned then; null: it was not.';
+comment on column loci_data.entity_beliefs.first_seen_at is 'The first_seen_at believed then.';
+comment on column loci_data.entity_beliefs.believed_at is 'Since when this was believed.';
+comment on column loci_data.entity_beliefs.believed_to is 'Until when (exclusive).';
+comment on table loci_data.entity_names is 'Every name and alias of every entity, kept by a trigger: one indexed look-up finds an entity by any of them.';
+comment on column loci_data.entity_names.namespace_id is 'The namespace.';
+comment on column loci_data.entity_names.canonical_name is 'Canonical form of the name or alias.';
+comment on column loci_data.entity_names.entity_id is 'The entity.';
+comment on column loci_data.entity_names.is_alias is 'False for the name itself, which wins over an alias.';
+comment on column loci_data.entity_names.tokens is 'Number of words and punctuation marks in it: bounds the phrases that a text is searched for.';
+comment on table loci_data.memory_mentions is 'Which memory mentions which entity (seed D).';
+comment on column loci_data.memory_mentions.namespace_id is 'The namespace.';
+comment on column loci_data.memory_mentions.memory_id is 'The memory.';
+comment on column loci_data.memory_mentions.entity_id is 'The entity.';
+comment on column loci_data.memory_mentions.mention_text is 'The name as it stood in the write.';
+comment on column loci_data.memory_mentions.confidence is '0 to 1.';
+comment on column loci_data.memory_mentions.created_at is 'When the mention was recorded.';
+comment on table loci_data.name_candidates is 'Proper-noun phrases seen in one memory so far (row R9). The second memory makes an entity of type extracted of them.';
+comment on column loci_data.name_candidates.namespace_id is 'The namespace.';
+comment on column loci_data.name_candidates.canonical_name is 'Canonical form of the phrase.';
+comment on column loci_data.name_candidates.memory_id is 'The memory that has it.';
+comment on column loci_data.name_candidates.name is 'The phrase as it stands in the memory.';
+comment on table loci_data.name_queue is 'Memories whose names are still to be found. Written in the transaction of the memory, claimed with SKIP LOCKED.';
+comment on column loci_data.name_queue.namespace_id is 'The namespace.';
+comment on column loci_data.name_queue.memory_id is 'The memory.';
+comment on column loci_data.name_queue.enqueued_at is 'Since when it waits.';
+comment on table loci_data.edge_types is 'Settings of an edge type in a namespace; a type without a row has the defaults.';
+comment on column loci_data.edge_types.namespace_id is 'The namespace.';
+comment on column loci_data.edge_types.type is 'The predicate.';
+comment on column loci_data.edge_types.decay_rate is 'Per day; null: the namespace''s decay_rate.';
+comment on column loci_data.edge_types.single_valued is 'Whether a source has at most one target of this type at a time.';
+comment on column loci_data.edge_types.description is 'What the type means.';
+comment on column loci_data.edge_types.updated_at is 'When the row last changed.';

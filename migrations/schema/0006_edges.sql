@@ -1,0 +1,118 @@
+-- Typed edges, what was believed of them, and their evidence.
+
+create table loci_data.edges (
+    namespace_id       integer not null,
+    id                 uuid not null,
+    source_id          uuid not null,
+    type               text not null,
+    target_id          uuid,
+    literal            text,
+    confidence         double precision not null,
+    initial_confidence double precision not null,
+    strength           double precision not null default 0.5,
+    aspect_id          uuid,
+    observations       integer not null default 1,
+    first_observed_at  timestamptz not null,
+    last_observed_at   timestamptz not null,
+    fades_at           timestamptz not null,
+    valid_from         timestamptz not null,
+    valid_to           timestamptz,
+    recorded_at        timestamptz not null,
+    superseded_at      timestamptz,
+    metadata           jsonb not null default '{}',
+    updated_at         timestamptz not null,
+    primary key (namespace_id, id),
+    constraint edges_source_fkey foreign key (namespace_id, source_id)
+        references loci_data.entities (namespace_id, id) on delete cascade,
+    constraint edges_target_fkey foreign key (namespace_id, target_id)
+        references loci_data.entities (namespace_id, id) on delete cascade,
+    constraint edges_aspect_fkey foreign key (namespace_id, aspect_id)
+        references loci_data.aspects (namespace_id, id) on delete set null (aspect_id),
+    constraint edges_target_check check (num_nonnulls(target_id, literal) = 1),
+    constraint edges_type_check check (length(type) between 1 and 128),
+    constraint edges_literal_check check (length(literal) between 1 and 1000),
+    constraint edges_confidence_check check (confidence between 0 and 1 and initial_confidence between 0 and 1),
+    constraint edges_strength_check check (strength between 0 and 1),
+    constraint edges_observed_check check (last_observed_at >= first_observed_at),
+    constraint edges_valid_check check (valid_to >= valid_from),
+    constraint edges_metadata_check check (jsonb_typeof(metadata) = 'object')
+);
+create unique index edges_triple on loci_data.edges (namespace_id, source_id, type, target_id)
+    where target_id is not null and superseded_at is null;
+create unique index edges_literal on loci_data.edges (namespace_id, source_id, type, md5(literal))
+    where literal is not null and superseded_at is null;
+create index edges_source on loci_data.edges (namespace_id, source_id, id);
+create index edges_target on loci_data.edges (namespace_id, target_id, id) where target_id is not null;
+create index edges_type on loci_data.edges (namespace_id, type, id);
+
+create table loci_data.edge_beliefs (
+    namespace_id integer not null,
+    edge_id      uuid not null,
+    valid_from   timestamptz not null,
+    valid_to     timestamptz,
+    believed_at  timestamptz not null,
+    believed_to  timestamptz not null,
+    primary key (namespace_id, edge_id, believed_to),
+    constraint edge_beliefs_edge_fkey foreign key (namespace_id, edge_id)
+        references loci_data.edges (namespace_id, id) on delete cascade,
+    constraint edge_beliefs_believed_check check (believed_to > believed_at)
+);
+
+create table loci_data.edge_observations (
+    namespace_id integer not null,
+    id           uuid not null,
+    edge_id      uuid not null,
+    memory_id    uuid,
+    session_id   text,
+    observed_at  timestamptz not null,
+    confidence   double precision not null,
+    restored     boolean not null,
+    recorded_at  timestamptz not null,
+    primary key (namespace_id, id),
+    constraint edge_observations_edge_fkey foreign key (namespace_id, edge_id)
+        references loci_data.edges (namespace_id, id) on delete cascade,
+    constraint edge_observations_memory_fkey foreign key (namespace_id, memory_id)
+        references loci_data.memories (namespace_id, id) on delete set null (memory_id),
+    constraint edge_observations_confidence_check check (confidence between 0 and 1)
+);
+create index edge_observations_edge on loci_data.edge_observations (namespace_id, edge_id, observed_at);
+create unique index edge_observations_memory on loci_data.edge_observations (namespace_id, memory_id, edge_id) where memory_id is not null;
+
+comment on table loci_data.edges is 'Directed, typed relations: source entity, type, target entity or literal; unique among those believed now (seeds A, C, D).';
+comment on column loci_data.edges.namespace_id is 'The namespace.';
+comment on column loci_data.edges.id is 'Identifier (UUID version 7): its order is the order of discovery in traversals.';
+comment on column loci_data.edges.source_id is 'The entity it starts from.';
+comment on column loci_data.edges.type is 'The predicate, such as works_on.';
+comment on column loci_data.edges.target_id is 'The entity it points to; null when the target is a literal.';
+comment on column loci_data.edges.literal is 'A literal target; null when the target is an entity.';
+comment on column loci_data.edges.confidence is 'Confidence at last_observed_at, 0 to 1; what it is worth at a moment is loci.effective_confidence(...).';
+comment on column loci_data.edges.initial_confidence is 'Confidence at the first observation.';
+comment on column loci_data.edges.strength is '0 to 1; a present figure, like metadata, at whatever moment it is asked for.';
+comment on column loci_data.edges.aspect_id is 'The aspect of the source that motivated it, if known.';
+comment on column loci_data.edges.observations is 'Number of observations; each is a row of edge_observations.';
+comment on column loci_data.edges.first_observed_at is 'When it was first observed.';
+comment on column loci_data.edges.last_observed_at is 'When confidence was last set or restored: decay counts from here.';
+comment on column loci_data.edges.fades_at is 'When the effective confidence falls below the threshold: last_observed_at + ln(confidence / threshold) / rate days (forward decay: Cormode et al., ICDE 2009).';
+comment on column loci_data.edges.valid_from is 'Valid time: from when it is true.';
+comment on column loci_data.edges.valid_to is 'Valid time: until when; null: still.';
+comment on column loci_data.edges.recorded_at is 'Recorded time: when first written.';
+comment on column loci_data.edges.superseded_at is 'Recorded time: when it was taken back; null: believed.';
+comment on column loci_data.edges.metadata is 'Any JSON object.';
+comment on column loci_data.edges.updated_at is 'When any column last changed, in recorded time and never going back: at any known_at from then on the row itself is the answer.';
+comment on table loci_data.edge_beliefs is 'What was believed of an edge''s validity before: kept by a trigger whenever valid_from or valid_to changes, so that known_at can be answered.';
+comment on column loci_data.edge_beliefs.namespace_id is 'The namespace.';
+comment on column loci_data.edge_beliefs.edge_id is 'The edge.';
+comment on column loci_data.edge_beliefs.valid_from is 'The valid_from believed then.';
+comment on column loci_data.edge_beliefs.valid_to is 'The valid_to believed then; null: open.';
+comment on column loci_data.edge_beliefs.believed_at is 'Since when this was believed.';
+comment on column loci_data.edge_beliefs.believed_to is 'Until when (exclusive).';
+comment on table loci_data.edge_observations is 'Evidence: each observation of an edge.';
+comment on column loci_data.edge_observations.namespace_id is 'The namespace.';
+comment on column loci_data.edge_observations.id is 'Identifier.';
+comment on column loci_data.edge_observations.edge_id is 'The edge.';
+comment on column loci_data.edge_observations.memory_id is 'The memory that showed it, if any.';
+comment on column loci_data.edge_observations.session_id is 'The conversation that showed it, if any.';
+comment on column loci_data.edge_observations.observed_at is 'When it was observed.';
+comment on column loci_data.edge_observations.confidence is 'The edge''s confidence after this observation.';
+comment on column loci_data.edge_observations.restored is 'Whether it restored confidence (a new conversation) or only counted (the same one).';
+comment on column loci_data.edge_observations.recorded_at is 'When it was written.';
