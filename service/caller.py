@@ -55,13 +55,7 @@ class Caller:
 
         What failed because others wrote at the same moment is tried again; the reply is sent after the commit.
         """
-        for attempt in range(ATTEMPTS):
-            try:
-                return await self._write_once(work, role, status, namespace)
-            except psycopg.Error as error:
-                if attempt == ATTEMPTS - 1 or not retryable(error):
-                    raise
-        raise AssertionError("unreachable")
+        return await again(lambda: self._write_once(work, role, status, namespace))
 
     async def _write_once(self, work: Work, role: str | None, status: int, namespace: str | None) -> Response:
         key = self.idempotency_key
@@ -81,6 +75,17 @@ class Caller:
         digest = hashlib.sha256(f"{request.method} {request.url.path}?{request.url.query}\n".encode())
         digest.update(await request.body())
         return digest.digest()
+
+
+async def again(transaction: Callable[[], Awaitable[Response]]) -> Response:
+    """Run a whole transaction; what failed because others wrote at the same moment is tried again, a few times."""
+    for attempt in range(ATTEMPTS):
+        try:
+            return await transaction()
+        except psycopg.Error as error:
+            if attempt == ATTEMPTS - 1 or not retryable(error):
+                raise
+    raise AssertionError("unreachable")
 
 
 def hash_key(key: str) -> bytes:

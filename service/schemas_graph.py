@@ -29,7 +29,10 @@ Statement = Annotated[Content, Field(max_length=10_000)]
 class TraverseInput(Model):
     """Where to start walking the graph, and how far."""
 
-    start: Annotated[list[Label], Field(min_length=1, max_length=100, description="Names, aliases or ids of entities")]
+    start: Annotated[list[Label], Field(min_length=1, max_length=100)] | None = Field(
+        None, description="Names, aliases or ids of entities"
+    )
+    text: Content | None = Field(None, description="Start from the entities that this text names, too; one of the two is needed")
     edge_types: Annotated[list[EdgeType], Field(min_length=1, max_length=100)] | None = None
     direction: Literal["out", "in", "both"] = "both"
     max_hops: int | None = Field(None, ge=1, le=20)
@@ -38,7 +41,25 @@ class TraverseInput(Model):
     min_strength: Unit = 0.0
     as_of: Moment | None = Field(None, description="Edges that held at this moment; default now")
     known_at: Moment | None = Field(None, description="As known at this moment; default: as believed now")
-    paths: bool = False
+    paths: bool = Field(False, description="Names and edge types from a start to each edge, the shortest way")
+    scores: bool = Field(False, description="Product of the effective confidences along that way")
+
+    @model_validator(mode="after")
+    def _starts_somewhere(self) -> "TraverseInput":
+        if self.start is None and self.text is None:
+            raise ValueError("start or text is needed: names or ids of entities, or a text that names some")
+        return self
+
+
+class GraphContextInput(Model):
+    """A message, and how much of the graph around what it names to show."""
+
+    text: Content
+    max_hops: int | None = Field(None, ge=0, le=20, description="Default: the namespace's setting")
+    limit: int | None = Field(None, ge=1, le=1000, description="Edges; default: the namespace's setting `context_triples`")
+    as_of: Moment | None = Field(None, description="Edges that held at this moment; default now")
+    known_at: Moment | None = Field(None, description="As known at this moment; default: as believed now")
+    touch: bool = Field(True, description="Note that the entities were referenced now, where the key may write")
 
 
 class EntityWrite(EntityInput):

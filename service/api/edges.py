@@ -1,8 +1,10 @@
 """Edges: typed relations that decay unless they are observed again, and walks over them (rows G2, G7 to G10)."""
 
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
+import psycopg
 from fastapi import APIRouter
 from fastapi.responses import Response
 
@@ -12,7 +14,7 @@ from service.api.common import Cursor, Limit, problems
 from service.caller import CallerDependency
 from service.replies import page, reply
 from service.schemas import Moment, Text
-from service.schemas_graph import EdgeBatch, EdgeTypeChanges, EdgeWrite, TraverseInput
+from service.schemas_graph import EdgeBatch, EdgeTypeChanges, EdgeWrite, GraphContextInput, TraverseInput
 
 router = APIRouter(tags=["graph"])
 
@@ -79,8 +81,7 @@ async def set_edge_type(type: Text, body: EdgeTypeChanges, caller: CallerDepende
 @router.post("/graph/traverse", responses=problems(404))
 async def traverse(body: TraverseInput, caller: CallerDependency) -> Response:
     """Walk the graph breadth first from entities; every bound that cut it short is named."""
-    arguments = body.model_dump(exclude={"start"})
-    rows = await caller.read(lambda tx: graph.traverse(tx, start=body.start, **arguments))
+    rows = await caller.read(lambda tx: graph.traverse(tx, **body.model_dump()))
     reason = rows[0]["truncated"] if rows else None
     entities = {}
     for row in rows:
@@ -88,8 +89,9 @@ async def traverse(body: TraverseInput, caller: CallerDependency) -> Response:
         if row["target_id"] is not None:
             entities[row["target_id"]] = row["target"]
         del row["truncated"], row["ordinal"]
-        if not body.paths:
-            del row["path"]
+        for field, asked in (("path", body.paths), ("score", body.scores)):
+            if not asked:
+                del row[field]
     return reply(
         {
             "edges": rows,
@@ -98,6 +100,25 @@ async def traverse(body: TraverseInput, caller: CallerDependency) -> Response:
             "reason": reason,
         }
     )
+
+
+@router.post("/graph/context", responses=problems())
+async def graph_context(body: GraphContextInput, caller: CallerDependency) -> Response:
+    """Show the graph around the entities that a message names, as data and as lines that go before an inference.
+
+    The entities are touched; a key that may only read touches none.
+    """
+
+    async def work(tx: Transaction) -> Any:
+        found = await graph.graph_context(tx, **body.model_dump(exclude={"touch"}))
+        ids = [UUID(entity["id"]) for entity in found["entities"]]
+        if body.touch and ids:
+            with suppress(psycopg.errors.InsufficientPrivilege):
+                async with tx.connection.transaction():
+                    await graph.touch_entities(tx, ids=ids)
+        return {**found, "truncated": found["truncated"] is not None, "reason": found["truncated"]}
+
+    return reply(await caller.read(work))
 
 
 def _outcome(body: EdgeWrite, row: dict[str, Any]) -> dict[str, Any]:

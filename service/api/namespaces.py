@@ -8,7 +8,7 @@ from fastapi.responses import Response
 from db import tenancy
 from db.pool import Transaction
 from service.api.common import Cursor, Limit, problems
-from service.caller import CallerDependency
+from service.caller import CallerDependency, again
 from service.replies import page, reply
 from service.schemas import NamespaceChanges, NamespaceInput, Text
 
@@ -57,6 +57,10 @@ async def change_namespace(name: Text, body: NamespaceChanges, caller: CallerDep
 @router.delete("/namespaces/{name}", status_code=204, responses=problems(404))
 async def delete_namespace(name: Text, caller: CallerDependency) -> Response:
     """Delete a namespace and everything in it. Admin."""
-    async with caller.transaction("admin", name) as tx:
-        await tenancy.delete_namespace(tx)
-    return Response(status_code=204)
+
+    async def once() -> Response:  # no reply is kept for a repetition: it would be gone with the rest
+        async with caller.transaction("admin", name) as tx:
+            await tenancy.delete_namespace(tx)
+        return Response(status_code=204)
+
+    return await again(once)

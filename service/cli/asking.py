@@ -86,11 +86,13 @@ def _arms(explanation: dict[str, Any]) -> str:
 
 def traverse(
     context: typer.Context,
-    start: Annotated[list[str], typer.Argument(metavar="START...", help="Names, aliases or ids of entities.")],
+    start: Annotated[list[str] | None, typer.Argument(metavar="[START]...", help="Names, aliases or ids of entities.")] = None,
+    text: Annotated[str | None, typer.Option("--text", help="Start from the entities that this text names, too.")] = None,
     edge_type: Annotated[list[str] | None, typer.Option("--edge-type", "-t", help="Follow only this type; repeatable.")] = None,
     hops: Annotated[int | None, typer.Option("--hops", min=1, max=20, help="How far; default: the namespace's setting.")] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="How many edges at most.")] = 100,
     min_confidence: Annotated[float | None, typer.Option(min=0, max=1, help="0 shows faded edges too.")] = None,
+    paths: Annotated[bool, typer.Option("--paths", help="The way to each edge, and the product of confidences on it.")] = False,
     as_of: AsOf = None,
     known_at: KnownAt = None,
     namespace: Namespace = "default",
@@ -104,6 +106,9 @@ def traverse(
             return await graph.traverse(
                 tx,
                 start=start,
+                text=text,
+                paths=paths,
+                scores=paths,
                 edge_types=edge_type,
                 max_hops=hops,
                 limit=limit,
@@ -115,12 +120,12 @@ def traverse(
     rows = run(work)
     reason = rows[0]["truncated"] if rows else None
     if wants_json(context, as_json):
-        hidden = {"truncated", "ordinal", "path"}
+        hidden = {"truncated", "ordinal", *([] if paths else ["path", "score"])}
         edges = [{key: value for key, value in row.items() if key not in hidden} for row in rows]
         print_json({"edges": edges, "truncated": reason is not None, "reason": reason})
         return
     for row in rows:
-        typer.echo(edge_line(row))
+        typer.echo(edge_line(row) + (f"  score={row['score']:.2f}: {' · '.join(row['path'])}" if paths else ""))
     if not rows:
         typer.echo("no edges", err=True)
     if reason:

@@ -1,17 +1,18 @@
--- What is connected to these entities? (Row G7.) Breadth first from names, aliases or ids; each edge once, in order of discovery,
--- with hop, effective confidence and, on request, the path of names and edge types from a start to the far end. truncated, the same
--- on every row, says which bound was hit first: limit, fan_out, time. p_min_confidence below the namespace's threshold shows faded
+-- What is connected to these entities? (Row G7.) Breadth first from names, aliases or ids, and from those that p_text names, in its
+-- order; each edge once, in order of discovery, with hop and effective confidence. On request, path: names and edge types from a start
+-- to the far end, the shortest way, found first; and score: the product of the effective confidences along it. truncated, the same on
+-- every row, says which bound was hit first: limit, fan_out, time. p_min_confidence below the namespace's threshold shows faded
 -- edges. As of p_as_of, by what was known at p_known_at (null: by what is believed now); strength, names, and the rates and the
 -- threshold of decay are the present ones. Indexes edges_source, edges_target; the work is expand_entities', and walk_paths'
--- where paths are asked for. bench/traverse.py
--- measures it over 100,000 entities and 500,000 edges.
+-- where paths or scores are asked for. bench/traverse.py measures it over 100,000 entities and 500,000 edges.
 -- Security definer: the hot path, past the policies; checks the caller itself. Errors: 42501, P0002, 22023.
 create or replace function loci.traverse(
     p_namespace text, p_start text[], p_edge_types text[] default null, p_direction text default 'both', p_max_hops integer default null,
     p_limit integer default 100, p_min_confidence double precision default null, p_min_strength double precision default 0,
-    p_as_of timestamptz default null, p_paths boolean default false, p_known_at timestamptz default null)
+    p_as_of timestamptz default null, p_paths boolean default false, p_known_at timestamptz default null,
+    p_text text default null, p_scores boolean default false)
 returns table (id uuid, source_id uuid, source text, type text, target_id uuid, target text, literal text, confidence double precision,
-               strength double precision, hop integer, path text[], ordinal integer, truncated text)
+               strength double precision, hop integer, path text[], score double precision, ordinal integer, truncated text)
 language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan
 set enable_nestloop = off set enable_seqscan = off
 as $$
@@ -25,7 +26,7 @@ declare
 begin
     select w.field, w.value, w.allowed into v_wrong
     from (values
-        ('start', p_start::text, 'at least one entity', cardinality(p_start) > 0),
+        ('start', p_start::text, 'at least one entity, unless a text is given', cardinality(p_start) > 0 or p_text is not null),
         ('direction', p_direction, 'out, in or both', p_direction in ('out', 'in', 'both')),
         ('max_hops', v_max_hops::text, '0 to 20', v_max_hops between 0 and 20),
         ('limit', p_limit::text, '1 to 10000', p_limit between 1 and 10000),
@@ -39,10 +40,18 @@ begin
 
     p_min_strength := coalesce(p_min_strength, 0);
     v_start := loci.resolve_entities(v_namespace_id, p_start, 'start');
+    if p_text is not null then
+        v_start := v_start || array(select f.id from loci.find_entities(v_namespace_id, p_text) f
+                                    where f.id <> all(v_start) order by f.position, f.id limit 1000);
+    end if;
 
-    if p_paths then
-        return query select w.* from loci.walk_paths(
-            v_namespace_id, v_start, p_edge_types, p_direction, v_max_hops, p_limit, p_min_confidence, p_min_strength, v_as_of, v_known_at) w;
+    if p_paths or p_scores then
+        return query
+        select w.id, w.source_id, w.source, w.type, w.target_id, w.target, w.literal, w.confidence, w.strength, w.hop,
+               case when p_paths then w.path end, case when p_scores then w.score end, w.ordinal, w.truncated
+        from loci.walk_paths(v_namespace_id, v_start, p_edge_types, p_direction, v_max_hops, p_limit, p_min_confidence, p_min_strength,
+                             v_as_of, v_known_at) w
+        order by w.ordinal;
         return;
     end if;
     return query
@@ -53,11 +62,12 @@ begin
         select o.id, o.name from loci_data.entities o
         where o.namespace_id = v_namespace_id and o.id = any(v_start || array(select f.far_id from found f))
     )
-    select f.id, f.source_id, s.name, f.type, f.target_id, t.name, f.literal, f.confidence, f.strength, f.hop, null::text[], f.ordinal,
+    select f.id, f.source_id, s.name, f.type, f.target_id, t.name, f.literal, f.confidence, f.strength, f.hop, null::text[],
+           null::double precision, f.ordinal,
            (select max(b.truncated) from found b where b.ordinal is null)
     from found f
     join named s on s.id = f.source_id
     left join named t on t.id = f.target_id
     order by f.ordinal;
 end $$;
-comment on function loci.traverse(text, text[], text[], text, integer, integer, double precision, double precision, timestamptz, boolean, timestamptz) is 'Edges around entities (names, aliases or ids), breadth first, each once, with hop, effective confidence and path. Errors: 42501, P0002, 22023.';
+comment on function loci.traverse(text, text[], text[], text, integer, integer, double precision, double precision, timestamptz, boolean, timestamptz, text, boolean) is 'Edges around entities (names, aliases, ids, or named in a text), breadth first, each once, with hop, effective confidence and, on request, path and score. Errors: 42501, P0002, 22023.';

@@ -62,6 +62,7 @@ REQUESTS: list[tuple[str, str, Any, str]] = [
     ("GET", "/entities", None, "reader"),
     ("GET", "/edges", None, "reader"),
     ("POST", "/entities/match", {"text": "x"}, "reader"),
+    ("POST", "/graph/context", {"text": "x"}, "reader"),
     ("POST", "/memories", {"content": "x"}, "writer"),
     ("POST", "/memories/batch", {"items": [{"content": "x"}]}, "writer"),
     ("POST", "/entities", {"name": "Zeus"}, "writer"),
@@ -100,6 +101,14 @@ def test_a_key_learns_nothing_about_other_namespaces(api: Api, guarded: Service,
     with as_holder(guarded, make_key(api, "admin")["key"], **{"X-Namespace": name}) as client:
         problem(client.get("/memories"), 403, "forbidden")
         problem(client.get(f"/namespaces/{name}"), 403, "forbidden")
+
+
+def test_a_key_that_may_only_read_gets_the_context_of_a_message_and_touches_nothing(api: Api, guarded: Service) -> None:
+    ok(api.post("/edges", {"source": "Zeus", "type": "loves", "target": "Hera"}), 201)
+    with as_holder(guarded, make_key(api, "reader")["key"]) as client:
+        context = ok(client.post("/graph/context", json={"text": "What of Zeus?"}))
+    assert context["rendered"].endswith("- Zeus --loves--> Hera (confidence=1.00)")
+    assert ok(api.get("/entities/Zeus"))["last_referenced_at"] is None
 
 
 def test_a_key_sees_its_own_namespace_alone(api: Api, guarded: Service) -> None:

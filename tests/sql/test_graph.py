@@ -112,3 +112,17 @@ def test_the_longest_name_at_a_place_wins_and_places_are_in_order(world: World) 
         ("Alice", "ALICE", 1),
         ("Azure DevOps", "azure devops", 12),
     ]
+
+
+@pytest.mark.parametrize(
+    ("edge", "line"),
+    [
+        (("Alice", "works_on", "RockBot", None, 0.9), "Alice --works_on--> RockBot (confidence=0.90)"),
+        (("Alice", "age", None, "42", 1.0), 'Alice --age--> "42" (confidence=1.00)'),
+        (("Al\nice", "t", "B\r\nob", None, 0.123), "Al ice --t--> B ob (confidence=0.12)"),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_an_edge_is_one_line_whatever_its_names_hold(world: World, edge: tuple[Any, ...], line: str) -> None:
+    found = world.value("select loci.triple(%(s)s, %(t)s, %(o)s, %(l)s, %(c)s)", **dict(zip("stolc", edge, strict=True)))
+    assert found == line
