@@ -61,6 +61,34 @@ insert into loci_data.edge_observations (namespace_id, id, edge_id, session_id, 
 select namespace_id, id, id, 'session', first_observed_at, confidence, true, recorded_at from written
 """
 
+TOGETHER = """
+with pair as (
+    select distinct on (a.entity_id, b.entity_id) a.entity_id as source_id, b.entity_id as target_id, a.memory_id, m.valid_from as at
+    from loci_data.memory_mentions a
+    join loci_data.memory_mentions b on b.namespace_id = a.namespace_id and b.memory_id = a.memory_id and b.entity_id > a.entity_id
+    join loci_data.memories m on m.namespace_id = a.namespace_id and m.id = a.memory_id
+    where a.namespace_id = %(namespace)s
+    order by a.entity_id, b.entity_id, a.memory_id
+    limit %(edges)s
+), written as (
+    insert into loci_data.edges (namespace_id, id, source_id, type, target_id, confidence, initial_confidence, strength,
+                            first_observed_at, last_observed_at, fades_at, valid_from, recorded_at, updated_at)
+    select %(namespace)s, loci.uuid7(), source_id, 'related_to', target_id, 0.8, 0.8, 0.5, at, at, loci.fades_at(0.8, 0.01, at, 0.1), at, at, at
+    from pair
+    returning id, source_id, target_id
+)
+insert into loci_data.edge_observations (namespace_id, id, edge_id, memory_id, observed_at, confidence, restored, recorded_at)
+select %(namespace)s, loci.uuid7(), w.id, p.memory_id, p.at, 0.8, true, p.at from written w join pair p using (source_id, target_id)
+"""
+
+
+def relate(connection: Connection[TupleRow], namespace_id: int, edges: int) -> int:
+    """Relate entities that a memory mentions together, with that memory as evidence: up to `edges` of them; returns how many."""
+    made = connection.execute(TOGETHER, {"namespace": namespace_id, "edges": edges}).rowcount
+    for table in (b"entities", b"edges", b"edge_observations"):
+        connection.execute(b"analyze loci_data." + table)
+    return made
+
 
 def load(
     connection: Connection[TupleRow],

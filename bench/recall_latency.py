@@ -2,8 +2,8 @@
 
     python -m bench.recall_latency [--data FOLDER] [--quick]
 
-One namespace of 100,000 memories (pairs of dialogue turns), 999 others of skewed sizes with as many together. The floor is
-what one would write by hand: one connection, two prepared statements (BM25 over the postings, HNSW over the vectors),
+One namespace of 100,000 memories (pairs of dialogue turns), 999 others of skewed sizes with as many together. Entities are the
+names found in the memories, and edges relate those that one memory mentions. The floor is what one would write by hand: one connection, two prepared statements (BM25 over the postings, HNSW over the vectors),
 reciprocal rank fusion in Python, a third statement for ten rows; without rights, filters, HTTP, or embedding the question.
 """
 
@@ -17,7 +17,7 @@ from typing import Any
 from pgvector import HalfVector
 from psycopg import Connection, sql
 
-from bench import corpus, fill
+from bench import corpus, fill, graph_data
 from bench.database import Database, database
 from bench.measure import Figure, Options, against, interleaved, milliseconds, options, report
 from bench.server import running
@@ -65,6 +65,7 @@ def load(base: Database, given: Options) -> int:
         owners = [*[number] * size, *random.Random(10).choices(others, weights, k=size)]
         fill.add(owner, list(zip(owners[:size], texts[:size], strict=True)), names=True)
         fill.find_names(base)
+        graph_data.relate(owner, number, 2 * size)
         fill.add(owner, sorted(zip(owners[size:], texts[size:], strict=True)))
         rows = owner.execute(
             "select namespace_id, id, content from loci_data.memories where namespace_id = any (%s)", [[number, *others]]
@@ -130,6 +131,7 @@ def run(base: Database, given: Options) -> list[Figure]:
         times = interleaved(
             {
                 "two": two,
+                "graph": lambda question: client.post("/recall", {"query": question[0], "arms": ["lexical", "vector", "graph"]}),
                 "four": lambda question: client.post("/recall", {"query": question[0]}),
                 "floor": floor(owner, number),
             },
@@ -141,6 +143,7 @@ def run(base: Database, given: Options) -> list[Figure]:
             [
                 against("recall, lexical + vector", times["two"], times["floor"], 1.5),
                 Figure("… of which inside the service", f"p50 {statistics.median(took):.2f} ms"),
+                against("recall, lexical + vector + graph; floor: without the graph", times["graph"], times["two"], 1.3),
                 Figure(
                     "recall, four arms",
                     milliseconds(times["four"]),

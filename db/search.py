@@ -44,13 +44,17 @@ def _hits(row: Row, arm: str) -> Hits:
 
 
 async def recall_arms(
-    tx: Transaction, *, query: str, embedding: NDArray[np.float32] | None, arms: list[str], scope: Scope
+    tx: Transaction, *, query: str, embedding: NDArray[np.float32] | None, arms: list[str], scope: Scope, explain: bool = False
 ) -> tuple[dict[str, Hits], list[Row]]:
-    """The arms lexical, vector (where there is a vector) and graph; and the entities that the question names."""
+    """The arms lexical, vector (where there is a vector) and graph; and the entities that the question names.
+
+    Only with `explain` do hits say what led to them.
+    """
     row = await tx.row(
         """select * from loci.recall_arms(%(namespace)s, %(query)s, %(embedding)s::vector::real[], %(arms)s::text[],
-           %(filters)s, %(as_of)s, %(known_at)s)""",
+           %(filters)s, %(as_of)s, %(known_at)s, %(explain)s)""",
         query=query,
+        explain=explain,
         embedding=None if embedding is None else Vector(embedding),
         arms=arms,
         **scope.parameters(),

@@ -61,7 +61,7 @@ async def recall(tx: Transaction, question: Question, provider: Provider | None,
     skipped: dict[str, str] = {}
     embedding = await _embedding(question, provider, settings, skipped)
     arms, entities = await search.recall_arms(
-        tx, query=question.query, embedding=embedding, arms=list(question.arms), scope=question.scope
+        tx, query=question.query, embedding=embedding, arms=list(question.arms), scope=question.scope, explain=question.explain
     )
     entered = await tx.entered()
     plan = Plan(question, {**entered.settings["weights"], **question.weights}, entered.settings)

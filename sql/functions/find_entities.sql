@@ -1,7 +1,7 @@
 -- Which known entities does a text name? (Row G5.) The text is cut into tokens; every phrase of up to as many tokens as the
 -- namespace's longest name has (at most 12) is looked up in the primary key of entity_names, so that cost follows the text.
 -- Index entity_names_tokens gives the longest name. One row an entity: its first place, and the longest name there.
--- Called by match_entities, search_graph; internal.
+-- Called by match_entities, recall_graph; internal.
 create or replace function loci.find_entities(p_namespace_id integer, p_text text)
 returns table (id uuid, matched text, is_alias boolean, "position" integer)
 language plpgsql stable parallel safe set search_path = '' set plan_cache_mode = force_generic_plan

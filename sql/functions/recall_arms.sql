@@ -1,9 +1,9 @@
 -- First half of a recall: the arms that start from the question, in one statement: lexical, vector (where a vector is given)
 -- and graph, and the entities that the question names. Arrays are parallel, best first; ids are document numbers, which are
--- short to send and quick to fuse. Security invoker: the functions called check for themselves. Called by recall.
+-- short to send and quick to fuse. Paths only where p_explain. Security invoker: the functions called check for themselves. Called by recall.
 create or replace function loci.recall_arms(
     p_namespace text, p_query text, p_embedding real[], p_arms text[], p_filter jsonb default '{}',
-    p_as_of timestamptz default null, p_known_at timestamptz default null)
+    p_as_of timestamptz default null, p_known_at timestamptz default null, p_explain boolean default false)
 returns table (lexical_ids bigint[], lexical_scores double precision[], vector_ids bigint[], vector_scores double precision[],
                graph_ids bigint[], graph_scores double precision[], graph_paths jsonb, entities jsonb)
 language plpgsql stable set search_path = ''
@@ -19,9 +19,10 @@ begin
     end if;
     select jsonb_agg(to_jsonb(e) order by e.position, e.id) into entities from loci.match_entities(p_namespace, p_query) e;
     if 'graph' = any (p_arms) and entities is not null then
-        select array_agg(s.doc_id), array_agg(s.score), jsonb_agg(s.path) into graph_ids, graph_scores, graph_paths
-        from loci.recall_graph(p_namespace, p_query, null, p_filter, p_as_of, p_known_at) s;
+        select array_agg(s.doc_id), array_agg(s.score), jsonb_agg(s.path) filter (where p_explain) into graph_ids, graph_scores, graph_paths
+        from loci.recall_graph(p_namespace, p_query, null, p_filter, p_as_of, p_known_at, p_explain, array(
+            select (e ->> 'id')::uuid from jsonb_array_elements(entities) with ordinality u(e, nth) order by u.nth)) s;
     end if;
     return next;
 end $$;
-comment on function loci.recall_arms(text, text, real[], text[], jsonb, timestamptz, timestamptz) is 'Arms of a recall that start from the question: one row of parallel arrays, best first, null for an arm that did not take part or found nothing.';
+comment on function loci.recall_arms(text, text, real[], text[], jsonb, timestamptz, timestamptz, boolean) is 'Arms of a recall that start from the question: one row of parallel arrays, best first, null for an arm that did not take part or found nothing.';

@@ -126,3 +126,21 @@ def test_the_longest_name_at_a_place_wins_and_places_are_in_order(world: World) 
 def test_an_edge_is_one_line_whatever_its_names_hold(world: World, edge: tuple[Any, ...], line: str) -> None:
     found = world.value("select loci.triple(%(s)s, %(t)s, %(o)s, %(l)s, %(c)s)", **dict(zip("stolc", edge, strict=True)))
     assert found == line
+
+
+def test_memories_of_far_and_common_entities_are_found_where_a_filter_leaves_no_others(world: World) -> None:
+    items = [{"content": f"n{n}", "entities": [{"name": "Hera"}, {"name": "Leda"}]} for n in range(600)]
+    items += [{"content": f"io{n}", "category": "far", "entities": [{"name": "Io"}]} for n in range(5)]
+    world.rows("select * from loci.remember(%(ns)s, %(items)s)", items=Jsonb(items))
+    observe(
+        world,
+        {"source": "Zeus", "type": "loves", "target": "Hera"},
+        {"source": "Zeus", "type": "loves", "target": "Leda"},
+        {"source": "Zeus", "type": "knows", "target": "Io", "confidence": 0.11},
+    )
+    found = world.rows("select * from loci.recall_graph(%(ns)s, 'Zeus', 10)")
+    assert len(found) == 10
+    assert all(row["path"]["path"][:2] == ["Zeus", "loves"] for row in found)
+    filtered = world.rows("select * from loci.recall_graph(%(ns)s, 'Zeus', 10, '{\"category\": \"far\"}')")
+    assert len(filtered) == 5
+    assert [step["type"] for step in filtered[0]["path"]["decay"]] == ["knows"]
