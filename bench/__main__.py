@@ -7,11 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from bench import history, ingest, lexical, memory, recall_latency, traverse, vector
+from bench import edges, history, ingest, lexical, memory, names, recall_latency, supersession, traverse, vector, walk
 from bench.database import database
 from bench.measure import HEADER, options
 
-ALL = (vector, lexical, recall_latency, memory, history, traverse, ingest)
+ALL = (vector, lexical, recall_latency, memory, history, traverse, names, walk, supersession, edges, ingest)
 
 
 def main() -> None:

@@ -3,12 +3,14 @@
 Rows are made by the server from hashes of their number, so that 100,000 entities and 500,000 edges take seconds.
 """
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
 HUB_DEGREE = 10_000
+TYPES = ("works_on", "uses", "knows", "depends_on", "part_of", "mentions", "decides", "related_to")
 
 SYLLABLES = ["ba", "ke", "li", "mo", "ru", "ta", "ne", "so", "vi", "da", "po", "ze", "ga", "hi", "lu", "fe", "ra", "co", "ni", "tu"]
 
@@ -44,7 +46,7 @@ with numbered as (
     select (lpad(to_hex(1700000000000 + i), 12, '0') || '70008000' || lpad(to_hex(i), 12, '0'))::uuid as id,
            (lpad(to_hex(1700000000000 + source), 12, '0') || '70008000' || lpad(to_hex(source), 12, '0'))::uuid as source_id,
            (lpad(to_hex(1700000000000 + target), 12, '0') || '70008000' || lpad(to_hex(target), 12, '0'))::uuid as target_id,
-           (array['works_on', 'uses', 'knows', 'depends_on', 'part_of', 'mentions', 'decides', 'related_to'])[1 + c %% 8] as type,
+           (%(types)s::text[])[1 + c %% %(kinds)s] as type,
            0.5 + (c %% 501) / 1000.0 as confidence, (c %% 1000) / 1000.0 as strength,
            %(at)s::timestamptz - (c %% 100) * interval '24 hours' as observed_at
     from turned
@@ -98,6 +100,7 @@ def load(
     hubs: int = 10,
     *,
     at: datetime | None = None,
+    types: Sequence[str] = TYPES,
 ) -> int:
     """Fill a new namespace and return its number; the connection is a superuser's.
 
@@ -114,6 +117,8 @@ def load(
             "hubs": hubs,
             "degree": HUB_DEGREE,
             "syllables": SYLLABLES,
+            "types": list(types),
+            "kinds": len(types),
             "at": at or datetime.now(UTC),
         }
         connection.execute(ENTITIES, values)

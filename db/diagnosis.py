@@ -11,7 +11,7 @@ OLDEST_PGVECTOR = (0, 8)  # the first with iterative scans
 
 @dataclass(frozen=True)
 class Queue:
-    """Memories that wait for a vector: how many, since when, and how many were refused for good."""
+    """Memories and entities that wait for a vector: how many, since when, and how many were refused for good."""
 
     waiting: int
     refused: int
@@ -42,13 +42,15 @@ async def check_vector(connection: Connection) -> Check:
 
 
 async def queue(connection: Connection) -> Queue:
-    """The embedding queue of all namespaces, as the operator sees it."""
+    """The embedding queues of all namespaces, as the operator sees it."""
     async with connection.transaction():
         await connection.execute("select from loci.enter(null, null, null)")
         row = await (
             await connection.execute(
                 """select count(*) filter (where error is null) as waiting, count(*) filter (where error is not null) as refused,
-                   min(enqueued_at) filter (where error is null) as oldest from loci_data.embedding_queue"""
+                   min(enqueued_at) filter (where error is null) as oldest
+                   from (select error, enqueued_at from loci_data.embedding_queue
+                         union all select error, enqueued_at from loci_data.entity_queue) q"""
             )
         ).fetchone()
     assert row is not None  # noqa: S101 (an aggregate)

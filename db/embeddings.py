@@ -34,12 +34,30 @@ async def store_embeddings(tx: Transaction, *, claimed: list[Row], vectors: NDAr
     )
 
 
+async def claim_entities(tx: Transaction, *, limit: int) -> list[Row]:
+    """Lock up to `limit` waiting entities until the transaction ends: rows (namespace_id, entity_id, model_id, text)."""
+    return await tx.rows("select * from loci.claim_entities(%(limit)s)", limit=limit)
+
+
+async def store_entities(tx: Transaction, *, claimed: list[Row], vectors: NDArray[np.float32]) -> None:
+    """Store a vector, shape (len(claimed), dimensions), for each claimed entity."""
+    await tx.row(
+        """select loci.store_entity_vectors(%(model)s::smallint, %(namespaces)s::int[], %(ids)s::uuid[], %(texts)s::text[],
+           %(vectors)s::halfvec[])""",
+        model=claimed[0]["model_id"],
+        namespaces=[row["namespace_id"] for row in claimed],
+        ids=[row["entity_id"] for row in claimed],
+        texts=[row["text"] for row in claimed],
+        vectors=[HalfVector(vector) for vector in vectors.astype(np.float16)],
+    )
+
+
 async def refuse_embedding(tx: Transaction, *, claimed: Row, error: str) -> None:
-    """Keep why the provider refused a memory's text for good."""
+    """Keep why the provider refused the text of a claimed memory or entity for good."""
     await tx.row(
         "select loci.refuse_embedding(%(namespace_id)s, %(id)s, %(model)s::smallint, %(error)s)",
         namespace_id=claimed["namespace_id"],
-        id=claimed["memory_id"],
+        id=claimed["memory_id"] if "memory_id" in claimed else claimed["entity_id"],
         model=claimed["model_id"],
         error=error,
     )

@@ -105,6 +105,8 @@ EXPECTED = {
     "memories_content_check": ("content", "must be 1 byte to 1 MiB of text"),
     "memories_category_check": ("category", "must be a path such as work/projects, without empty segments"),
     "memory_links_self_check": ("target_id", "must be another memory"),
+    "memory_mentions_memory_fkey": ("memory_id", "must be the id of a memory in this namespace"),
+    "edge_observations_memory_fkey": ("memory_id", "must be the id of a memory in this namespace"),
     "edges_target_check": ("target", "exactly one of target and literal is needed"),
     "edges_valid_check": ("valid_to", "must not be before valid_from"),
     "attributes_valid_check": ("valid_to", "must not be before valid_from"),
@@ -129,7 +131,13 @@ RETRYABLE = (pg.SerializationFailure, pg.DeadlockDetected)
 CLIENT_ERRORS = range(400, 500)
 NOT_THE_ROWS = {401, 403}
 # Foreign keys that a request breaks only when what it had found a moment before was erased meanwhile.
-VANISHED = {"edges_source_fkey", "edges_target_fkey", "memory_mentions_entity_fkey", "edge_observations_edge_fkey"}
+VANISHED = {
+    "edges_source_fkey",
+    "edges_target_fkey",
+    "memory_mentions_entity_fkey",
+    "entity_sessions_entity_fkey",
+    "edge_observations_edge_fkey",
+}
 
 
 def retryable(error: psycopg.Error) -> bool:

@@ -117,8 +117,23 @@ async def get_edge_type(tx: Transaction, *, type: str) -> Row:
 
 
 async def set_edge_type(tx: Transaction, *, type: str, changes: Row) -> Row:
-    """Change settings of an edge type; the row, and how many edges faded and came back."""
+    """Change settings of an edge type; the row, and `decaying`: whether fade_batch has edges to bring in step."""
     return await tx.row("select * from loci.set_edge_type(%(namespace)s, %(type)s, %(changes)s)", type=type, changes=Jsonb(changes))
+
+
+async def begin_decay(tx: Transaction, *, type: str | None) -> None:
+    """Start to recalculate when edges of a type, or of all, fade; fade_batch does it."""
+    await tx.row("select loci.begin_decay(%(namespace)s, %(type)s)", type=type)
+
+
+async def fade_batch(tx: Transaction, *, type: str | None, limit: int = 2000) -> Row:
+    """The next edges of a change of decay, in this transaction: `edges`, `faded`, `revived` so far, and whether it is `done`."""
+    return await tx.row("select * from loci.fade_batch(%(namespace)s, %(type)s, %(limit)s)", type=type, limit=limit)
+
+
+async def waiting_decay(tx: Transaction, *, seconds: float) -> Row:
+    """The change of decay (`namespace`, `type`) left for longest, at least for `seconds`, or {}. Operator only."""
+    return await tx.row("select * from loci.waiting_decay(%(seconds)s)", seconds=seconds)
 
 
 async def traverse(

@@ -38,6 +38,19 @@ class Hits:
     paths: dict[int, Any]
 
 
+@dataclass
+class Found:
+    """What starts from the question: arms by name, the entities that it names, constraints of the focal ones.
+
+    `late`: the walk was cut short by its deadline.
+    """
+
+    arms: dict[str, Hits]
+    entities: list[Row]
+    constraints: list[Row]
+    late: bool
+
+
 def _hits(row: Row, arm: str) -> Hits:
     ids, scores, paths = row[f"{arm}_ids"] or [], row[f"{arm}_scores"] or [], row.get(f"{arm}_paths") or []
     return Hits(dict(zip(ids, scores, strict=True)), dict(zip(ids, paths, strict=False)))
@@ -45,8 +58,8 @@ def _hits(row: Row, arm: str) -> Hits:
 
 async def recall_arms(
     tx: Transaction, *, query: str, embedding: NDArray[np.float32] | None, arms: list[str], scope: Scope, explain: bool = False
-) -> tuple[dict[str, Hits], list[Row]]:
-    """The arms lexical, vector (where there is a vector) and graph; and the entities that the question names.
+) -> Found:
+    """The arms lexical, vector (where there is a vector), graph and walk; entities that the question names; constraints.
 
     Only with `explain` do hits say what led to them.
     """
@@ -60,7 +73,10 @@ async def recall_arms(
         **scope.parameters(),
     )
     took_part = [arm for arm in ("lexical", "vector", "graph") if arm in arms and (arm != "vector" or embedding is not None)]
-    return {arm: _hits(row, arm) for arm in took_part}, row["entities"] or []
+    hits: dict[str, Hits] = {arm: _hits(row, arm) for arm in took_part}
+    if row["walk_ids"]:
+        hits["walk"] = _hits(row, "walk")
+    return Found(hits, row["entities"] or [], row["constraints"] or [], bool(row["walk_timed_out"]))
 
 
 @dataclass(frozen=True)

@@ -29,9 +29,10 @@ async def list_namespaces(tx: Transaction, *, name: str | None = None, limit: in
     )
 
 
-async def update_namespace(tx: Transaction, *, changes: Row) -> None:
-    """Merge {description, settings} into the transaction's namespace."""
-    await tx.row("select loci.update_namespace(%(namespace)s, %(changes)s)", changes=Jsonb(changes))
+async def update_namespace(tx: Transaction, *, changes: Row) -> bool:
+    """Merge {description, settings} into the transaction's namespace; whether graph.fade_batch has edges to bring in step."""
+    row = await tx.row("select loci.update_namespace(%(namespace)s, %(changes)s) as decaying", changes=Jsonb(changes))
+    return bool(row["decaying"])
 
 
 async def delete_namespace(tx: Transaction) -> None:

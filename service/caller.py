@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import psycopg
 from fastapi import Depends, Header, Request
@@ -18,6 +18,8 @@ from service.state import State
 
 ATTEMPTS = 4
 Work = Callable[[Transaction], Awaitable[Any]]
+T = TypeVar("T")
+Step = Callable[[Transaction, Any], Awaitable[Any]]
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,40 @@ class Caller:
         """
         return await again(lambda: self._write_once(work, role, status, namespace))
 
+    async def write_in_steps(self, begin: Work, step: Step, *, role: str = "writer", namespace: str | None = None) -> Response:
+        """Run work of many transactions: `begin`, then `step` with what that returned, again until it returns a reply.
+
+        The reply is kept for the Idempotency-Key once all is done. A request that died on the way holds no key: sent again,
+        it begins again and goes on with what is left, so `begin` must bear repetition.
+        """
+
+        async def first() -> tuple[Any, Any]:
+            async with self.transaction(role, namespace) as tx:
+                kept = await self._kept(tx)
+                return kept, None if kept else await begin(tx)
+
+        async def next_one() -> Any:
+            async with self.transaction(role, namespace) as tx:
+                return await step(tx, begun)
+
+        kept, begun = await again(first)
+        if kept:
+            return replay(kept["response"], kept["status"])
+        while (body := await again(next_one)) is None:
+            pass
+
+        async def done(_: Transaction) -> Any:
+            return body
+
+        return await self.write(done, role=role, namespace=namespace)
+
+    async def _kept(self, tx: Transaction) -> Any:
+        """The reply that the request's key has already; the key is not taken."""
+        if self.idempotency_key is None:
+            return None
+        async with tx.connection.transaction(force_rollback=True):
+            return await memories.replay_request(tx, key=self.idempotency_key, request_hash=await self._request_hash())
+
     async def _write_once(self, work: Work, role: str | None, status: int, namespace: str | None) -> Response:
         key = self.idempotency_key
         async with self.transaction(role, namespace) as tx:
@@ -77,8 +113,8 @@ class Caller:
         return digest.digest()
 
 
-async def again(transaction: Callable[[], Awaitable[Response]]) -> Response:
-    """Run a whole transaction; what failed because others wrote at the same moment is tried again, a few times."""
+async def again(transaction: Callable[[], Awaitable[T]]) -> T:
+    """What a whole transaction returns; what failed because others wrote at the same moment is tried again, a few times."""
     for attempt in range(ATTEMPTS):
         try:
             return await transaction()

@@ -11,7 +11,7 @@ POSSESSIVE = re.compile(r"['’]s$")
 PARENTHESIS = re.compile(r"\s*\([^)]*\)\s*$")
 JOINERS = frozenset({"of", "the", "and", "de", "la", "le", "von", "van", "der", "du", "di", "da", "bin", "al", "&"})
 PRONOUNS = frozenset({"i", "i'm", "i've", "i'd", "i'll", "i’m", "i’ve", "i’d", "i’ll"})
-SHORTEST, LONGEST = 4, 100
+SHORTEST, LONGEST = 2, 100  # the database refuses those shorter than the namespace's setting extracted_length
 HEADING_WORDS = 8
 MOST = 50
 

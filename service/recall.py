@@ -1,6 +1,6 @@
 """Recall: arms side by side in the database, fused here (rows R1 to R8).
 
-Life of a recall: one round trip for the arms that start from the question (lexical, vector, graph), a second for those
+Life of a recall: one round trip for the arms that start from the question (lexical, vector, graph, walk), a second for those
 that start from the best hits (neighbours in the session, hierarchy, names shared), a third for the memories themselves.
 """
 
@@ -12,15 +12,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from db import search
+from db import feedback, search
 from db.pool import Transaction
 from db.search import Hits
 from service.embedding import EmbeddingError, Provider
 from service.fusion import Neighbours, ranked, reciprocal_rank, relative_score, smoothed
 from service.settings import EmbeddingSettings
 
-Arm = Literal["lexical", "vector", "graph", "hierarchy"]
-ARMS: tuple[Arm, ...] = ("lexical", "vector", "graph", "hierarchy")
+Arm = Literal["lexical", "vector", "graph", "hierarchy", "walk"]
+ARMS: tuple[Arm, ...] = ("lexical", "vector", "graph", "hierarchy", "walk")
 IN_ARM = (0.3, 0.15)  # share of a lexical hit's score that its neighbours get; measured, docs/decisions
 AFTER_FUSION = (0.1, 0.1)  # the same of fused scores
 LENDERS = 50
@@ -40,13 +40,15 @@ class Question:
     scope: search.Scope = field(default_factory=lambda: search.Scope({}))
     embedding: list[float] | None = None
     explain: bool = False
+    session_id: str | None = None
 
 
 @dataclass
 class Answer:
-    """Results of a recall, and what did not take part."""
+    """Results of a recall, constraints that hold whatever was found, and what did not take part."""
 
     results: list[dict[str, Any]]
+    constraints: list[dict[str, Any]]
     entities: list[dict[str, Any]]
     skipped: dict[str, str]
     took_ms: float
@@ -60,15 +62,20 @@ async def recall(tx: Transaction, question: Question, provider: Provider | None,
     started = time.perf_counter()
     skipped: dict[str, str] = {}
     embedding = await _embedding(question, provider, settings, skipped)
-    arms, entities = await search.recall_arms(
+    found = await search.recall_arms(
         tx, query=question.query, embedding=embedding, arms=list(question.arms), scope=question.scope, explain=question.explain
     )
+    if found.late:
+        skipped["walk"] = "cut short by its deadline (setting walk_ms): memories and constraints may be missing"
     entered = await tx.entered()
     plan = Plan(question, {**entered.settings["weights"], **question.weights}, entered.settings)
-    fused, arms = await _around(tx, plan, arms)
+    by_words = set(found.arms["lexical"].scores) if "lexical" in found.arms else set()
+    fused, arms = await _around(tx, plan, found.arms)
     best = ranked(fused)[: question.k]
+    if question.session_id is not None:
+        await feedback.note_recall(tx, session_id=question.session_id, documents=[key for key in best if key in by_words])
     rows = await search.get_documents(tx, documents=best, scope=question.scope)
-    return Pending(plan, fused, arms, entities, skipped, rows, started)
+    return Pending(plan, fused, arms, found, skipped, rows, started)
 
 
 @dataclass(frozen=True)
@@ -100,7 +107,7 @@ class Pending:
     plan: Plan
     fused: dict[int, float]
     arms: dict[str, Hits]
-    entities: list[dict[str, Any]]
+    found: search.Found
     skipped: dict[str, str]
     rows: Any
     started: float
@@ -108,7 +115,8 @@ class Pending:
     async def answer(self) -> Answer:
         """Fetch the memories."""
         results = [self._result(row) for row in await self.rows.fetchall()]
-        return Answer(results, self.entities, self.skipped, round(1000 * (time.perf_counter() - self.started), 2))
+        took_ms = round(1000 * (time.perf_counter() - self.started), 2)
+        return Answer(results, self.found.constraints, self.found.entities, self.skipped, took_ms)
 
     def _result(self, row: dict[str, Any]) -> dict[str, Any]:
         """A memory with its score, and with `explain` each arm's rank, score, weight and path."""
@@ -140,16 +148,24 @@ async def _embedding(
         return None
     if question.embedding is not None:
         return np.asarray(question.embedding, dtype=np.float32)
+    vector, reason = await embed_question(question.query, provider, settings)
+    if reason is not None:
+        skipped["vector"] = reason
+    return vector
+
+
+async def embed_question(
+    query: str, provider: Provider | None, settings: EmbeddingSettings
+) -> tuple[NDArray[np.float32] | None, str | None]:
+    """The vector of a question, or None and the reason why there is none."""
     if provider is None:
-        skipped["vector"] = "no embedding model is configured"
-        return None
+        return None, "no embedding model is configured"
     try:
-        vectors = await provider.embed([question.query[: settings.max_chars]], timeout=settings.query_timeout)
+        vectors = await provider.embed([query[: settings.max_chars]], timeout=settings.query_timeout)
     except EmbeddingError as error:
-        skipped["vector"] = str(error)
-        return None
+        return None, str(error)
     first: NDArray[np.float32] = vectors[0]
-    return first
+    return first, None
 
 
 async def _around(tx: Transaction, plan: Plan, arms: dict[str, Hits]) -> tuple[dict[int, float], dict[str, Hits]]:

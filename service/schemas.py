@@ -110,6 +110,7 @@ class EdgeInput(Model):
     type: EdgeType
     target: Label | None = None
     literal: Literal1000 | None = None
+    aspect: Label | None = Field(None, description="Name of the source's aspect that motivates it; made if there is none")
     confidence: Unit | None = None
     strength: Unit | None = None
 
@@ -231,6 +232,7 @@ class Weights(Model):
     graph: Rate | None = None
     names: Rate | None = Field(None, description="The part of the graph arm that goes over rare names shared with the best hits")
     hierarchy: Rate | None = None
+    walk: Rate | None = Field(None, description="Memories behind the aspects of named and pinned entities")
 
 
 class RecallInput(Model):
@@ -238,7 +240,7 @@ class RecallInput(Model):
 
     query: Content
     k: int = Field(10, ge=1, le=100, description="How many results")
-    arms: list[Literal["lexical", "vector", "graph", "hierarchy"]] | None = Field(None, min_length=1)
+    arms: list[Literal["lexical", "vector", "graph", "hierarchy", "walk"]] | None = Field(None, min_length=1)
     weights: Weights | None = None
     fusion: Literal["rrf", "relative_score"] = "rrf"
     rrf_k: Annotated[float, Field(ge=0, le=1000, allow_inf_nan=False)] | None = None
@@ -246,7 +248,9 @@ class RecallInput(Model):
     as_of: Moment | None = Field(None, description="Valid at this moment; default now")
     known_at: Moment | None = Field(None, description="As believed at this moment; default now")
     explain: bool = False
-    session_id: Label | None = Field(None, description="The conversation that asks")
+    session_id: Label | None = Field(
+        None, description="The conversation that asks: what was injected into it and is found by words counts as used"
+    )
     embedding: Vector | None = Field(None, description="The question's vector, if you made it yourself")
 
 
@@ -334,11 +338,27 @@ class Recalled(MemoryOut):
     explain: dict[str, Any] | None = None
 
 
+class Constraint(BaseModel):
+    """A rule that holds, with its entity and aspect."""
+
+    id: UUID
+    entity_id: UUID
+    entity: str
+    aspect_id: UUID
+    aspect: str
+    content: str
+    importance: float
+    confidence: float
+    memory_id: UUID | None = Field(description="The memory that it rests on, if that is visible")
+
+
 class RecallOut(BaseModel):
     """The answer to a question."""
 
     results: list[Recalled]
-    constraints: list[dict[str, Any]]
+    constraints: list[Constraint] = Field(
+        description="Of the entities that the question names and of pinned ones, most important first, whatever was found"
+    )
     entities: list[dict[str, Any]]
     skipped: dict[str, str] = Field(description="Arms that did not take part, and why")
     took_ms: float

@@ -66,8 +66,11 @@ class EntityWrite(EntityInput):
     """An entity to create, or to add to."""
 
     description: Description | None = None
-    confidence: Unit | None = None
+    confidence: Unit | None = Field(
+        None, description="Of a new entity the initial one; for a known one, what a running average is given"
+    )
     metadata: Metadata | None = None
+    session_id: Label | None = Field(None, description="The conversation; a new one restores confidence, the same one only counts")
 
 
 class EntityChanges(Model):
@@ -118,12 +121,18 @@ class EdgeTypeChanges(Model):
     description: Description | None = None
 
 
+class DecayInput(Model):
+    """Which edges to recalculate."""
+
+    type: EdgeType | None = Field(None, description="Default: all types")
+
+
 class AspectWrite(Model):
     """An aspect to give an entity, or to change."""
 
     name: Label
     weight: Unit = Field(0.5, description="Salience")
-    single_valued: bool = Field(False, description="Whether its attributes replace each other")
+    single_valued: bool | None = Field(None, description="Whether its attributes replace each other; null: their words decide")
 
 
 class AttributeWrite(Model):
@@ -175,6 +184,13 @@ class AttributeOut(BaseModel):
     updated_at: datetime
 
 
+class AttributeWritten(AttributeOut):
+    """An attribute as it stands after a write, and what the write did to its siblings."""
+
+    superseded: list[UUID] = Field(description="Attributes that are superseded now; itself among them if it is back-dated")
+    proposed: list[UUID] = Field(description="Supersessions that wait for a decision")
+
+
 class AspectOut(BaseModel):
     """An aspect with what held under it at the moments asked for."""
 
@@ -183,7 +199,7 @@ class AspectOut(BaseModel):
     name: str
     canonical_name: str
     weight: float
-    single_valued: bool
+    single_valued: bool | None
     confirmed_at: datetime | None
     created_at: datetime
     updated_at: datetime
@@ -204,7 +220,7 @@ class EntityEvent(BaseModel):
     at: datetime = Field(description="Valid time")
     recorded_at: datetime
     kind: Literal["entity", "edge", "memory"]
-    event: Literal["created", "changed", "observed", "ended", "deleted", "version"]
+    event: Literal["created", "changed", "merged", "parted", "split", "observed", "ended", "deleted", "version"]
     id: UUID = Field(description="Of the entity, edge or memory")
     detail: dict[str, Any]
 

@@ -1,5 +1,7 @@
 """The background worker: fills vectors behind the writes (row L1), finds names (row R9), keeps the lexical index tidy.
 
+It also finishes changes of decay that others began and left (row G10).
+
 It runs inside `loci serve` and as `loci worker`; any number may run, because work is claimed with SKIP LOCKED in the
 transaction that completes it. A worker that dies gives its claims back.
 """
@@ -12,13 +14,16 @@ from contextlib import suppress
 import psycopg
 from psycopg_pool import PoolTimeout
 
-from db import embeddings
+from db import embeddings, graph
 from db.pool import OPERATOR, Pool, transaction
+from service import decay
 from service.embedding import EmbeddingError, Provider, RejectedText
 from service.metrics import EMBEDDED, FAILURES
 from service.names import find_names
 
 log = logging.getLogger(__name__)
+Claim = Callable[..., Awaitable[list[embeddings.Row]]]
+Store = Callable[..., Awaitable[None]]
 BATCH = 256
 GATHER = 0.1  # seconds after a write in which further ones join its batch: writers keep the processor
 IDLE = 0.25  # seconds between looks at an empty queue: a write of another process waits no longer
@@ -36,7 +41,7 @@ class Worker:
         self._pool = pool
         self._provider = provider
         self._registered = False
-        self._woken = {step: asyncio.Event() for step in ("names", "vectors", "index")}
+        self._woken = {step: asyncio.Event() for step in ("names", "vectors", "index", "decay")}
 
     def wake(self) -> None:
         """Look at the queues now."""
@@ -48,6 +53,7 @@ class Worker:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._repeat("names", self.name_batch, IDLE))
             group.create_task(self._repeat("index", self.tidy, TIDY_EVERY))
+            group.create_task(self._repeat("decay", self.fade, TIDY_EVERY))
             if self._provider is not None:
                 group.create_task(self._repeat("vectors", self.vector_batch, IDLE))
 
@@ -76,14 +82,25 @@ class Worker:
         async with transaction(self._pool, key_hash=OPERATOR, namespace=None, role=None) as tx:
             return bool((await embeddings.tidy(tx))["folded"])
 
+    async def fade(self, abandoned: float = decay.ABANDONED) -> bool:
+        """Finish one change of decay that nobody has worked at for a while; True if there may be more."""
+        async with transaction(self._pool, key_hash=OPERATOR, namespace=None, role=None) as tx:
+            left = await graph.waiting_decay(tx, seconds=abandoned)
+        if left:
+            await decay.finish(
+                lambda: transaction(self._pool, key_hash=OPERATOR, namespace=left["namespace"], role="writer"), type=left["type"]
+            )
+        return bool(left)
+
     async def vector_batch(self) -> bool:
-        """Embed one batch of memories; True if there may be more."""
+        """Embed one batch of memories and one of entities; True if there may be more."""
         if self._provider is None:
             return False
         if not self._registered:
             await register(self._pool, self._provider)
             self._registered = True
-        return await self._embed_batch(self._provider)
+        found = await self._embed_batch(self._provider, embeddings.claim_embeddings, embeddings.store_embeddings)
+        return await self._embed_batch(self._provider, embeddings.claim_entities, embeddings.store_entities) or found
 
     async def name_batch(self) -> bool:
         """Find the names of one batch of memories; True if there may be more."""
@@ -98,21 +115,21 @@ class Worker:
                 await embeddings.note_names(tx, found=found)
         return bool(claimed)
 
-    async def _embed_batch(self, provider: Provider) -> bool:
+    async def _embed_batch(self, provider: Provider, claim: Claim, store: Store) -> bool:
         async with transaction(self._pool, key_hash=OPERATOR, namespace=None, role=None) as tx:
-            claimed = await embeddings.claim_embeddings(tx, limit=BATCH)
+            claimed = await claim(tx, limit=BATCH)
             if not claimed:
                 return False
             try:
                 vectors = await provider.embed([row["text"] for row in claimed])
-                await embeddings.store_embeddings(tx, claimed=claimed, vectors=vectors)
+                await store(tx, claimed=claimed, vectors=vectors)
                 EMBEDDED.inc(len(claimed))
             except RejectedText as error:
                 log.warning("%s; trying its %d texts one by one", error, len(claimed))
                 for row in claimed:
                     try:
                         vectors = await provider.embed([row["text"]])
-                        await embeddings.store_embeddings(tx, claimed=[row], vectors=vectors)
+                        await store(tx, claimed=[row], vectors=vectors)
                     except RejectedText as refusal:
                         await embeddings.refuse_embedding(tx, claimed=row, error=str(refusal))
         return True

@@ -9,7 +9,7 @@ VIEWS = sorted(path.stem for path in ROOT.glob("sql/views/*.sql"))
 _SCHEMA = "\n".join(path.read_text() for path in sorted(ROOT.glob("migrations/schema/*.sql")))
 TABLES = sorted(set(re.findall(r"^create table loci_data\.(\w+)", _SCHEMA, re.MULTILINE)))
 RELATIONS = [*(f"loci_data.{name}" for name in TABLES), *(f"loci.{name}" for name in VIEWS)]
-PARTITIONS = [f"loci_data.{table}_{n:02}" for table in ("memory_texts", "memory_vectors") for n in (0, 7, 15)]
+PARTITIONS = [f"loci_data.{table}_{n:02}" for table in ("memory_texts", "memory_vectors", "entity_vectors") for n in (0, 7, 15)]
 TRIGGERS = sorted(
     name
     for path in ROOT.glob("sql/triggers/*.sql")

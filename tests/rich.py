@@ -30,9 +30,12 @@ def fill(connection: psycopg.Connection[Row], name: str, *, language: str = "ger
     ).fetchone()
     assert row is not None
     world = World(connection, name, row["id"])
-    for part in (_memories, _hierarchy, _graph, _tiers):
+    for part in (_memories, _hierarchy, _graph, _tiers, _use):
         _commit(world)
         part(world)
+    _commit(world)
+    while not world.row("select * from loci.fade_batch(%(ns)s, 'works_on')")["done"]:  # fades_at in step with the rates in force
+        _commit(world)
     _commit(world)
     return world
 
@@ -125,6 +128,7 @@ def _graph(world: World) -> None:
         "select loci.update_entity(%(ns)s, %(id)s, %(c)s)", id=ada, c=json({"aliases": ["Lady Lovelace"], "metadata": {"x": 1}})
     )
     world.rows("select loci.pin_entity(%(ns)s, %(id)s, true)", id=ada)
+    _merges(world)
     gone = world.rows(
         "select id from loci.observe_edges(%(ns)s, %(e)s)", e=json([{"source": "Ada", "type": "mag", "target": "Tee"}])
     )
@@ -134,6 +138,25 @@ def _graph(world: World) -> None:
         "select loci.note_names(array[%(n)s, %(n)s], array[%(m)s, %(m)s]::uuid[], array['Ada Lovelace', 'Analytical Engine'])",
         n=world.id, m=memory["id"],
     )  # fmt: skip
+
+
+def _merges(world: World) -> None:
+    """One merge that holds, one that was undone, and a split."""
+    json = psycopg.types.json.Jsonb
+    for name in ("Bürgerin Ada", "Augusta Ada", "Die Maschine"):
+        edges = [
+            {"source": name, "type": "works_on", "target": "Analytical Engine"},
+            {"source": name, "type": "ist", "target": "Ada"},
+        ]
+        world.write(f"{name} arbeitet", entities=[{"name": name, "aliases": [f"{name} II"]}], edges=edges)
+    merge = "select merge_id from loci.merge_entities(%(ns)s, %(into)s, %(other)s, 'dieselbe „Person“')"
+    for into, other in (("Ada", "Bürgerin Ada"), ("Ada", "Augusta Ada"), ("Analytical Engine", "Die Maschine")):
+        _commit(world)
+        made = world.value(merge, into=into, other=other)
+    _commit(world)
+    world.rows("select loci.undo_merge(%(ns)s, %(id)s)", id=made)
+    _commit(world)
+    world.rows("select loci.split_entity(%(ns)s, 'Ada', %(s)s)", s=json({"name": "Augusta Ada II", "reason": "doch nicht"}))
 
 
 def _tiers(world: World) -> None:
@@ -161,6 +184,12 @@ def _tiers(world: World) -> None:
             [ns, ns, ns],
         )
         admin.execute(
+            """insert into loci_data.supersessions (namespace_id, id, older_id, newer_id, signal, confidence, evidence, origin, status, created_at)
+               select namespace_id, loci.uuid7(), id, superseded_by, 'antonym', 0.8, '{an,aus}', 'inline', 'applied', now()
+               from loci_data.attributes where namespace_id = %s and superseded_by is not null""",
+            [ns],
+        )
+        admin.execute(
             """update loci_data.edges set valid_to = now(), updated_at = now(),
                aspect_id = (select id from loci_data.aspects where namespace_id = %s) where namespace_id = %s and type = 'geboren'""",
             [ns, ns],
@@ -179,6 +208,19 @@ def _tiers(world: World) -> None:
         )
 
 
+def _use(world: World) -> None:
+    """Sessions: one that was ended and goes on, and one that was not."""
+    shown = [
+        row["id"] for row in world.rows("select distinct memory_id as id from loci_data.attributes where namespace_id = %(ns_id)s")
+    ]
+    for session, ended in (("s 1", True), ("s 2", False), ("s 1", False)):
+        for call in ("note_injections", "note_hits"):
+            world.rows("select loci." + call + "(%(ns)s, %(s)s, %(ids)s)", s=session, ids=shown)  # type: ignore[operator]
+        if ended:
+            world.rows("select loci.end_session(%(ns)s, %(s)s)", s=session)
+        _commit(world)
+
+
 def contents(database: Database, name: str, *, without: frozenset[str] = frozenset()) -> dict[str, list[str]]:
     """Every row of every table with a namespace_id, as text, in an order of its own; `without` names tables and table.columns."""
     found: dict[str, list[str]] = {}
@@ -193,7 +235,9 @@ def contents(database: Database, name: str, *, without: frozenset[str] = frozens
                    where namespace_id = (select id from loci_data.namespaces where name = %s) order by 1"""
             ).format(sql.Identifier(table))
             found[table] = [row["row"] for row in admin.execute(statement, [left_out, name]).fetchall()]
-        statement = sql.SQL("select (to_jsonb(n) - '{{id,name}}'::text[])::text as row from loci_data.namespaces n where name = %s")
+        statement = sql.SQL(
+            "select (to_jsonb(n) - '{{id,name,rates_version}}'::text[])::text as row from loci_data.namespaces n where name = %s"
+        )
         found["namespaces"] = [row["row"] for row in admin.execute(statement.format(), [name]).fetchall()]
     return found
 

@@ -1,13 +1,14 @@
 -- Who may see what: namespaces, agents, their keys and their grants.
 
 create table loci_data.namespaces (
-    id          integer generated always as identity primary key,
-    name        text not null unique,
-    description text,
-    language    regconfig not null default 'pg_catalog.english',
-    settings    jsonb not null default '{}',
-    created_at  timestamptz not null default now(),
-    updated_at  timestamptz not null default now(),
+    id            integer generated always as identity primary key,
+    name          text not null unique,
+    description   text,
+    language      regconfig not null default 'pg_catalog.english',
+    settings      jsonb not null default '{}',
+    rates_version integer not null default 0,
+    created_at    timestamptz not null default now(),
+    updated_at    timestamptz not null default now(),
     constraint namespaces_name_check check (name ~ '^[a-z0-9][a-z0-9._-]{0,63}$'),
     constraint namespaces_settings_check check (jsonb_typeof(settings) = 'object')
 );
@@ -65,6 +66,7 @@ comment on column loci_data.namespaces.name is 'Public name: [a-z0-9][a-z0-9._-]
 comment on column loci_data.namespaces.description is 'Free text for people.';
 comment on column loci_data.namespaces.language is 'Text search configuration that cuts this namespace''s texts and questions into terms.';
 comment on column loci_data.namespaces.settings is 'Overrides of loci.default_settings(); absent keys have the default.';
+comment on column loci_data.namespaces.rates_version is 'Grows with every change of a rate of decay or of the threshold; who writes edges locks the version whose rates it reads.';
 comment on column loci_data.namespaces.created_at is 'When the namespace was made.';
 comment on column loci_data.namespaces.updated_at is 'When name, description or settings last changed.';
 comment on table loci_data.agents is 'Callers: the operator (the service''s own machine), holders of API keys, and analysts with a database role.';

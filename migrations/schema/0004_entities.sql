@@ -9,6 +9,7 @@ create table loci_data.entities (
     aliases            text[] not null default '{}',
     description        text,
     confidence         double precision not null default 0.5,
+    initial_confidence double precision not null default 0.5,
     mentions           integer not null default 0,
     observations       integer not null default 1,
     pinned             boolean not null default false,
@@ -18,17 +19,25 @@ create table loci_data.entities (
     created_at         timestamptz not null,
     updated_at         timestamptz not null,
     last_referenced_at timestamptz,
+    merged_into        uuid,
+    merged_at          timestamptz,
     primary key (namespace_id, id),
-    constraint entities_canonical_name_key unique (namespace_id, canonical_name),
+    constraint entities_merged_into_fkey foreign key (namespace_id, merged_into)
+        references loci_data.entities (namespace_id, id) on delete cascade deferrable,
+    constraint entities_merged_check check ((merged_into is null) = (merged_at is null) and merged_into <> id),
     constraint entities_name_check check (length(name) between 1 and 255 and canonical_name <> ''),
     constraint entities_type_check check (type ~ '^[a-z0-9][a-z0-9_-]{0,63}$'),
     constraint entities_aliases_check check (cardinality(aliases) <= 100 and array_position(aliases, null) is null),
-    constraint entities_confidence_check check (confidence between 0 and 1),
+    constraint entities_confidence_check check (confidence between 0 and 1 and initial_confidence between 0 and 1),
     constraint entities_mentions_check check (mentions >= 0),
     constraint entities_pinned_check check (pinned = (pinned_at is not null)),
     constraint entities_metadata_check check (jsonb_typeof(metadata) = 'object'),
     constraint entities_first_seen_check check (first_seen_at <= created_at)
-);
+) with (fillfactor = 85);  -- counters change at every observation
+create unique index entities_canonical_name_key on loci_data.entities (namespace_id, canonical_name) where merged_into is null;
+create index entities_merged_into on loci_data.entities (namespace_id, merged_into) where merged_into is not null;
+create index entities_pinned on loci_data.entities (namespace_id, pinned_at, id) where pinned_at is not null;
+create index entities_projects on loci_data.entities (namespace_id, id) where type = 'project';
 
 create table loci_data.entity_beliefs (
     namespace_id   integer not null,
@@ -41,6 +50,7 @@ create table loci_data.entity_beliefs (
     metadata       jsonb not null,
     pinned_at      timestamptz,
     first_seen_at  timestamptz not null,
+    merged_into    uuid,
     believed_at    timestamptz not null,
     believed_to    timestamptz not null,
     primary key (namespace_id, entity_id, believed_to),
@@ -52,16 +62,17 @@ create index entity_beliefs_name on loci_data.entity_beliefs (namespace_id, cano
 
 create table loci_data.entity_names (
     namespace_id   integer not null,
-    canonical_name text not null,
+    canonical_name text collate "C" not null,
     entity_id      uuid not null,
     is_alias       boolean not null,
     tokens         smallint not null,
-    primary key (namespace_id, canonical_name, entity_id),
+    head           integer not null,
+    primary key (namespace_id, canonical_name, is_alias, entity_id),
     constraint entity_names_entity_fkey foreign key (namespace_id, entity_id)
         references loci_data.entities (namespace_id, id) on delete cascade
 );
 create index entity_names_entity on loci_data.entity_names (namespace_id, entity_id);
-create index entity_names_tokens on loci_data.entity_names (namespace_id, tokens);
+create index entity_names_head on loci_data.entity_names (namespace_id, head, tokens);
 
 create table loci_data.memory_mentions (
     namespace_id integer not null,
@@ -69,6 +80,8 @@ create table loci_data.memory_mentions (
     entity_id    uuid not null,
     mention_text text not null,
     confidence   double precision not null default 1.0,
+    observed     boolean not null default false,
+    session_id   text,
     created_at   timestamptz not null default now(),
     primary key (namespace_id, memory_id, entity_id),
     constraint memory_mentions_memory_fkey foreign key (namespace_id, memory_id)
@@ -78,6 +91,21 @@ create table loci_data.memory_mentions (
     constraint memory_mentions_confidence_check check (confidence between 0 and 1)
 );
 create index memory_mentions_entity on loci_data.memory_mentions (namespace_id, entity_id, memory_id);
+
+-- Which conversations have observed an entity; those without a session are memories, and stand in memory_mentions.
+create table loci_data.entity_sessions (
+    namespace_id      integer not null,
+    entity_id         uuid not null,
+    session_id        text not null,
+    observations      integer not null,
+    first_observed_at timestamptz not null,
+    last_observed_at  timestamptz not null,
+    primary key (namespace_id, entity_id, session_id),
+    constraint entity_sessions_entity_fkey foreign key (namespace_id, entity_id)
+        references loci_data.entities (namespace_id, id) on delete cascade,
+    constraint entity_sessions_session_check check (length(session_id) between 1 and 255),
+    constraint entity_sessions_observed_check check (observations > 0 and last_observed_at >= first_observed_at)
+);
 
 -- Names found in texts without a model. A name that two memories share becomes an entity; until then it waits here.
 create table loci_data.name_candidates (
@@ -111,7 +139,7 @@ create table loci_data.edge_types (
     constraint edge_types_decay_rate_check check (decay_rate >= 0 and decay_rate < 'infinity')
 );
 
-comment on table loci_data.entities is 'Named things: people, projects, tools, topics, … (seeds A, C, D). One row a canonical name.';
+comment on table loci_data.entities is 'Named things: people, projects, tools, topics, … (seeds A, C, D). One row a canonical name, merged ones aside.';
 comment on column loci_data.entities.namespace_id is 'The namespace.';
 comment on column loci_data.entities.id is 'Identifier.';
 comment on column loci_data.entities.name is 'Name as first written.';
@@ -119,9 +147,10 @@ comment on column loci_data.entities.canonical_name is 'Lower-cased, white space
 comment on column loci_data.entities.type is 'person, project, topic, tool, …; unknown and extracted give way to any other.';
 comment on column loci_data.entities.aliases is 'Other names; looked up like the name.';
 comment on column loci_data.entities.description is 'Free text.';
-comment on column loci_data.entities.confidence is '0 to 1; each further observation takes a fifth off the distance to 1.';
+comment on column loci_data.entities.confidence is '0 to 1; observed in a new conversation it is restored, by the setting reinforcement.';
+comment on column loci_data.entities.initial_confidence is 'Confidence at the first observation, or as last set by hand.';
 comment on column loci_data.entities.mentions is 'Number of memories that mention it; a present figure, at whatever moment it is asked for.';
-comment on column loci_data.entities.observations is 'How often it was written or extracted; a present figure, like confidence.';
+comment on column loci_data.entities.observations is 'How often it was written or extracted, once a memory; a present figure, like confidence.';
 comment on column loci_data.entities.pinned is 'Pinned entities are always focal and never removed by a sweep.';
 comment on column loci_data.entities.pinned_at is 'When it was pinned.';
 comment on column loci_data.entities.metadata is 'Any JSON object.';
@@ -129,6 +158,8 @@ comment on column loci_data.entities.first_seen_at is 'Valid time: the earliest 
 comment on column loci_data.entities.created_at is 'Recorded time: when it was first written.';
 comment on column loci_data.entities.updated_at is 'When any column last changed.';
 comment on column loci_data.entities.last_referenced_at is 'When a text last matched it, by touch (row G6).';
+comment on column loci_data.entities.merged_into is 'The entity that it was merged into: from then on its id, name and aliases lead there. Null: it stands for itself.';
+comment on column loci_data.entities.merged_at is 'Recorded time: when it was merged.';
 comment on table loci_data.entity_beliefs is 'What was believed of an entity before: kept by a trigger whenever what it says of itself changes (not counters), so that known_at can be answered.';
 comment on column loci_data.entity_beliefs.namespace_id is 'The namespace.';
 comment on column loci_data.entity_beliefs.entity_id is 'The entity.';
@@ -140,21 +171,32 @@ comment on column loci_data.entity_beliefs.description is 'The description then.
 comment on column loci_data.entity_beliefs.metadata is 'The metadata then.';
 comment on column loci_data.entity_beliefs.pinned_at is 'Since when it was pinned then; null: it was not.';
 comment on column loci_data.entity_beliefs.first_seen_at is 'The first_seen_at believed then.';
+comment on column loci_data.entity_beliefs.merged_into is 'What it was merged into then; null: it stood for itself.';
 comment on column loci_data.entity_beliefs.believed_at is 'Since when this was believed.';
 comment on column loci_data.entity_beliefs.believed_to is 'Until when (exclusive).';
 comment on table loci_data.entity_names is 'Every name and alias of every entity, kept by a trigger: one indexed look-up finds an entity by any of them.';
 comment on column loci_data.entity_names.namespace_id is 'The namespace.';
-comment on column loci_data.entity_names.canonical_name is 'Canonical form of the name or alias.';
+comment on column loci_data.entity_names.canonical_name is 'Canonical form of the name or alias; in code point order, so that names which begin with a word are a range of the key.';
 comment on column loci_data.entity_names.entity_id is 'The entity.';
 comment on column loci_data.entity_names.is_alias is 'False for the name itself, which wins over an alias.';
-comment on column loci_data.entity_names.tokens is 'Number of words and punctuation marks in it: bounds the phrases that a text is searched for.';
+comment on column loci_data.entity_names.tokens is 'Number of words and punctuation marks in it: see loci.mark_tokens.';
+comment on column loci_data.entity_names.head is 'Hash of its first two tokens, the first in the upper half: finds the places of a text where it may stand.';
 comment on table loci_data.memory_mentions is 'Which memory mentions which entity (seed D).';
 comment on column loci_data.memory_mentions.namespace_id is 'The namespace.';
 comment on column loci_data.memory_mentions.memory_id is 'The memory.';
 comment on column loci_data.memory_mentions.entity_id is 'The entity.';
 comment on column loci_data.memory_mentions.mention_text is 'The name as it stood in the write.';
 comment on column loci_data.memory_mentions.confidence is '0 to 1.';
+comment on column loci_data.memory_mentions.observed is 'Whether the memory has counted as an observation of the entity: it does so once.';
+comment on column loci_data.memory_mentions.session_id is 'The conversation that this observation counted in; null: the memory is one of its own.';
 comment on column loci_data.memory_mentions.created_at is 'When the mention was recorded.';
+comment on table loci_data.entity_sessions is 'Which conversations have observed an entity, and how often: a new one restores its confidence, the same one only counts.';
+comment on column loci_data.entity_sessions.namespace_id is 'The namespace.';
+comment on column loci_data.entity_sessions.entity_id is 'The entity.';
+comment on column loci_data.entity_sessions.session_id is 'The conversation.';
+comment on column loci_data.entity_sessions.observations is 'Observations of the entity in it.';
+comment on column loci_data.entity_sessions.first_observed_at is 'Valid time: what the earliest of them dates from.';
+comment on column loci_data.entity_sessions.last_observed_at is 'Valid time: what the latest of them dates from.';
 comment on table loci_data.name_candidates is 'Proper-noun phrases seen in one memory so far (row R9). The second memory makes an entity of type extracted of them.';
 comment on column loci_data.name_candidates.namespace_id is 'The namespace.';
 comment on column loci_data.name_candidates.canonical_name is 'Canonical form of the phrase.';

@@ -1,4 +1,4 @@
--- Typed edges, what was believed of them, and their evidence.
+-- Typed edges, what was believed of them, their evidence, and changes of their decay.
 
 create table loci_data.edges (
     namespace_id       integer not null,
@@ -42,6 +42,7 @@ create unique index edges_triple on loci_data.edges (namespace_id, source_id, ty
 create unique index edges_literal on loci_data.edges (namespace_id, source_id, type, md5(literal))
     where literal is not null and superseded_at is null;
 create index edges_source on loci_data.edges (namespace_id, source_id, id);
+create index edges_strength on loci_data.edges (namespace_id, source_id, strength, id) where target_id is not null;
 create index edges_target on loci_data.edges (namespace_id, target_id, id) where target_id is not null;
 create index edges_type on loci_data.edges (namespace_id, type, id);
 
@@ -68,6 +69,7 @@ create table loci_data.edge_observations (
     confidence   double precision not null,
     restored     boolean not null,
     recorded_at  timestamptz not null,
+    origin_id    uuid,
     primary key (namespace_id, id),
     constraint edge_observations_edge_fkey foreign key (namespace_id, edge_id)
         references loci_data.edges (namespace_id, id) on delete cascade,
@@ -77,6 +79,68 @@ create table loci_data.edge_observations (
 );
 create index edge_observations_edge on loci_data.edge_observations (namespace_id, edge_id, observed_at);
 create unique index edge_observations_memory on loci_data.edge_observations (namespace_id, memory_id, edge_id) where memory_id is not null;
+
+-- Changes of rates of decay, and how far they have got with edges.fades_at. While one is unfinished, readers reckon for themselves.
+create table loci_data.decay_changes (
+    namespace_id  integer not null references loci_data.namespaces on delete cascade,
+    type          text not null,
+    since_version integer,
+    started_at    timestamptz not null,
+    after_id      uuid,
+    edges         bigint not null default 0,
+    faded         bigint not null default 0,
+    revived       bigint not null default 0,
+    worked_at     timestamptz not null,
+    finished_at   timestamptz,
+    primary key (namespace_id, type)
+);
+
+-- An observation of an edge, typed and checked. source and target are as written until source_id and target_id are known.
+create type loci.edge_input as (
+    ordinal     integer,
+    source      text,
+    source_type text,
+    type        text,
+    target      text,
+    target_type text,
+    literal     text,
+    aspect      text,
+    confidence  double precision,
+    strength    double precision,
+    session_id  text,
+    memory_id   uuid,
+    observed_at timestamptz,
+    valid_from  timestamptz,
+    valid_to    timestamptz,
+    metadata    jsonb,
+    seen_at     timestamptz,
+    source_id   uuid,
+    target_id   uuid,
+    aspect_id   uuid
+);
+-- An observation of an entity: by a memory, in a conversation, or by hand.
+create type loci.sighting as (
+    entity_id  uuid,
+    memory_id  uuid,
+    session_id text,
+    confidence double precision,
+    seen_at    timestamptz,
+    mention    text
+);
+comment on type loci.edge_input is 'An observation of an edge.';
+comment on type loci.sighting is 'An observation of an entity.';
+
+comment on table loci_data.decay_changes is 'Changes of decay by edge type, with how far they have got in moving edges.fades_at; an unfinished one tells readers to reckon for themselves.';
+comment on column loci_data.decay_changes.namespace_id is 'The namespace.';
+comment on column loci_data.decay_changes.type is 'The edge type; empty: all of them.';
+comment on column loci_data.decay_changes.since_version is 'Oldest namespaces.rates_version whose writers have to be waited for first; null: they are gone.';
+comment on column loci_data.decay_changes.started_at is 'When the change was made: edges count as faded or come back at this moment.';
+comment on column loci_data.decay_changes.after_id is 'The last edge that was looked at; null: none yet.';
+comment on column loci_data.decay_changes.edges is 'Edges looked at so far.';
+comment on column loci_data.decay_changes.faded is 'Edges that faded by it so far.';
+comment on column loci_data.decay_changes.revived is 'Edges that came back by it so far.';
+comment on column loci_data.decay_changes.worked_at is 'When a batch last ended: the worker takes over from who died.';
+comment on column loci_data.decay_changes.finished_at is 'When all edges were done; null: not yet.';
 
 comment on table loci_data.edges is 'Directed, typed relations: source entity, type, target entity or literal; unique among those believed now (seeds A, C, D).';
 comment on column loci_data.edges.namespace_id is 'The namespace.';
@@ -88,17 +152,17 @@ comment on column loci_data.edges.literal is 'A literal target; null when the ta
 comment on column loci_data.edges.confidence is 'Confidence at last_observed_at, 0 to 1; what it is worth at a moment is loci.effective_confidence(...).';
 comment on column loci_data.edges.initial_confidence is 'Confidence at the first observation.';
 comment on column loci_data.edges.strength is '0 to 1; a present figure, like metadata, at whatever moment it is asked for.';
-comment on column loci_data.edges.aspect_id is 'The aspect of the source that motivated it, if known.';
+comment on column loci_data.edges.aspect_id is 'The aspect of the source that motivated it, if known; a present figure, like strength.';
 comment on column loci_data.edges.observations is 'Number of observations; each is a row of edge_observations.';
 comment on column loci_data.edges.first_observed_at is 'When it was first observed.';
 comment on column loci_data.edges.last_observed_at is 'When confidence was last set or restored: decay counts from here.';
-comment on column loci_data.edges.fades_at is 'When the effective confidence falls below the threshold: last_observed_at + ln(confidence / threshold) / rate days (forward decay: Cormode et al., ICDE 2009).';
+comment on column loci_data.edges.fades_at is 'When the effective confidence falls below the threshold: last_observed_at + ln(confidence / threshold) / rate days (forward decay: Cormode et al., ICDE 2009). Not to be trusted while an unfinished row of decay_changes stands.';
 comment on column loci_data.edges.valid_from is 'Valid time: from when it is true.';
 comment on column loci_data.edges.valid_to is 'Valid time: until when; null: still.';
 comment on column loci_data.edges.recorded_at is 'Recorded time: when first written.';
 comment on column loci_data.edges.superseded_at is 'Recorded time: when it was taken back; null: believed.';
 comment on column loci_data.edges.metadata is 'Any JSON object.';
-comment on column loci_data.edges.updated_at is 'When any column last changed, in recorded time and never going back: at any known_at from then on the row itself is the answer.';
+comment on column loci_data.edges.updated_at is 'When any column but fades_at last changed, in recorded time and never going back: at any known_at from then on the row itself is the answer.';
 comment on table loci_data.edge_beliefs is 'What was believed of an edge''s validity before: kept by a trigger whenever valid_from or valid_to changes, so that known_at can be answered.';
 comment on column loci_data.edge_beliefs.namespace_id is 'The namespace.';
 comment on column loci_data.edge_beliefs.edge_id is 'The edge.';
@@ -116,3 +180,4 @@ comment on column loci_data.edge_observations.observed_at is 'When it was observ
 comment on column loci_data.edge_observations.confidence is 'The edge''s confidence after this observation.';
 comment on column loci_data.edge_observations.restored is 'Whether it restored confidence (a new conversation) or only counted (the same one).';
 comment on column loci_data.edge_observations.recorded_at is 'When it was written.';
+comment on column loci_data.edge_observations.origin_id is 'The observation that it is a copy of, made when the edge was recorded anew (edge_moves); null: it is none.';

@@ -2,7 +2,21 @@
 
 from fastapi import APIRouter
 
-from service.api import aspects, edges, entities, health, keys, memories, namespaces, recall, transfer
+from service.api import (
+    aspects,
+    edges,
+    entities,
+    feedback,
+    health,
+    identity,
+    keys,
+    memories,
+    namespaces,
+    recall,
+    supersessions,
+    transfer,
+    walk,
+)
 
 API = "/api/v1"
 ROUTERS: list[tuple[APIRouter, str]] = [
@@ -12,7 +26,11 @@ ROUTERS: list[tuple[APIRouter, str]] = [
     (keys.router, API),
     (memories.router, API),
     (recall.router, API),
+    (identity.router, API),
     (entities.router, API),
     (edges.router, API),
     (aspects.router, API),
+    (supersessions.router, API),
+    (walk.router, API),
+    (feedback.router, API),
 ]

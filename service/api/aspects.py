@@ -10,7 +10,7 @@ from service.api.common import problems
 from service.caller import CallerDependency
 from service.replies import reply
 from service.schemas import Moment, Text
-from service.schemas_graph import AspectPage, AspectWrite, AttributeChanges, AttributeOut, AttributeWrite
+from service.schemas_graph import AspectPage, AspectWrite, AttributeChanges, AttributeWrite, AttributeWritten
 
 router = APIRouter(tags=["aspects"])
 
@@ -30,13 +30,13 @@ async def write_aspect(ref: Text, body: AspectWrite, caller: CallerDependency) -
     return await caller.write(lambda tx: aspects.add_aspect(tx, entity=ref, aspect=body.stated()), status=201)
 
 
-@router.post("/aspects/{id}/attributes", status_code=201, response_model=AttributeOut, responses=problems(404))
+@router.post("/aspects/{id}/attributes", status_code=201, response_model=AttributeWritten, responses=problems(404))
 async def write_attribute(id: UUID, body: AttributeWrite, caller: CallerDependency) -> Response:
-    """Put a fact, or a constraint, under an aspect."""
+    """Put a fact, or a constraint, under an aspect; facts that it contradicts are superseded, or proposed to be."""
     return await caller.write(lambda tx: aspects.add_attribute(tx, aspect_id=id, attribute=body.stated()), status=201)
 
 
-@router.patch("/attributes/{id}", response_model=AttributeOut, responses=problems(404))
+@router.patch("/attributes/{id}", response_model=AttributeWritten, responses=problems(404))
 async def change_attribute(id: UUID, body: AttributeChanges, caller: CallerDependency) -> Response:
     """Change an attribute. New content is a new attribute, which is returned; the old one is superseded and stays."""
     return await caller.write(lambda tx: aspects.update_attribute(tx, id=id, changes=body.stated()))

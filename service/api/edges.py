@@ -10,11 +10,12 @@ from fastapi.responses import Response
 
 from db import graph
 from db.pool import Transaction
+from service import decay
 from service.api.common import Cursor, Limit, problems
 from service.caller import CallerDependency
 from service.replies import page, reply
 from service.schemas import Moment, Text
-from service.schemas_graph import EdgeBatch, EdgeTypeChanges, EdgeWrite, GraphContextInput, TraverseInput
+from service.schemas_graph import DecayInput, EdgeBatch, EdgeTypeChanges, EdgeWrite, GraphContextInput, TraverseInput
 
 router = APIRouter(tags=["graph"])
 
@@ -74,8 +75,33 @@ async def get_edge_type(type: Text, caller: CallerDependency) -> Response:
 
 @router.put("/edge-types/{type}", responses=problems())
 async def set_edge_type(type: Text, body: EdgeTypeChanges, caller: CallerDependency) -> Response:
-    """Change settings of an edge type; says how many edges faded and how many came back."""
-    return await caller.write(lambda tx: graph.set_edge_type(tx, type=type, changes=body.stated()))
+    """Change settings of an edge type; says how many edges faded and how many came back.
+
+    A new rate is in force at once, whatever is read; this request ends when every edge is in step with it.
+    """
+
+    async def begin(tx: Transaction) -> dict[str, Any]:
+        return await graph.set_edge_type(tx, type=type, changes=body.stated())
+
+    async def step(tx: Transaction, row: dict[str, Any]) -> Any:
+        counts = await decay.step(tx, type=row["type"], decaying=row["decaying"])
+        return counts and {
+            **{k: v for k, v in row.items() if k != "decaying"},
+            "faded": counts["faded"],
+            "revived": counts["revived"],
+        }
+
+    return await caller.write_in_steps(begin, step)
+
+
+@router.post("/edges/decay", responses=problems())
+async def decay_edges(body: DecayInput, caller: CallerDependency) -> Response:
+    """Recalculate when edges of a type, or of all, fade; says how many faded and how many came back. Reading never needs it."""
+
+    async def step(tx: Transaction, _: Any) -> Any:
+        return await decay.step(tx, type=body.type, decaying=True)
+
+    return await caller.write_in_steps(lambda tx: graph.begin_decay(tx, type=body.type), step)
 
 
 @router.post("/graph/traverse", responses=problems(404))

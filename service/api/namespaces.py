@@ -7,6 +7,7 @@ from fastapi.responses import Response
 
 from db import tenancy
 from db.pool import Transaction
+from service import decay
 from service.api.common import Cursor, Limit, problems
 from service.caller import CallerDependency, again
 from service.replies import page, reply
@@ -45,13 +46,19 @@ async def get_namespace(name: Text, caller: CallerDependency) -> Response:
 
 @router.patch("/namespaces/{name}", responses=problems(404))
 async def change_namespace(name: Text, body: NamespaceChanges, caller: CallerDependency) -> Response:
-    """Change description or settings; a setting of null goes back to its default. Admin."""
+    """Change description or settings; a setting of null goes back to its default. Admin.
 
-    async def work(tx: Transaction) -> Any:
-        await tenancy.update_namespace(tx, changes=body.stated())
-        return (await tenancy.list_namespaces(tx, name=name))[0]
+    Where the decay of edges changes, it says how many `faded` and how many were `revived`.
+    """
 
-    return await caller.write(work, role="admin", namespace=name)
+    async def begin(tx: Transaction) -> bool:
+        return await tenancy.update_namespace(tx, changes=body.stated())
+
+    async def step(tx: Transaction, decaying: bool) -> Any:
+        counts = await decay.step(tx, type=None, decaying=decaying)
+        return counts and {**(await tenancy.list_namespaces(tx, name=name))[0], **(counts if decaying else {})}
+
+    return await caller.write_in_steps(begin, step, role="admin", namespace=name)
 
 
 @router.delete("/namespaces/{name}", status_code=204, responses=problems(404))

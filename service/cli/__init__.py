@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from service.cli import asking, database, demo, erasing, exporting, importing, keys, namespaces, serving, verifying
+from service.cli import asking, database, decaying, demo, erasing, exporting, importing, keys, namespaces, serving, verifying
 from service.cli.shell import Commands, Defaults, quiet_libraries
 
 app = typer.Typer(
@@ -41,7 +41,7 @@ def options(
     context.obj = Defaults(as_json)
 
 
-for module in (serving, database, demo, importing, exporting, asking, erasing, verifying):
+for module in (serving, database, demo, importing, exporting, asking, decaying, erasing, verifying):
     module.register(app)
 app.add_typer(keys.app, name="key")
 app.add_typer(namespaces.app, name="namespace")

@@ -54,8 +54,8 @@ async def load_demo(session: Session) -> dict[str, int] | None:
             return None
         if await memories.list_memories(tx, filters={"lineage": MARKER}, limit=1, all_versions=True):
             return None
+        await _write_memories(tx, kinds["memory"])  # first: tables are locked in this order when a model is registered
         await graph.upsert_entities(tx, entities=kinds["entity"])
-        await _write_memories(tx, kinds["memory"])
         await graph.observe_edges(tx, edges=kinds["edge"])
         await memories.keep_reply(tx, key="loci demo", status=201, response=b"{}")
     return {"memories": len(kinds["memory"]), "entities": len(kinds["entity"]), "edges": len(kinds["edge"])}

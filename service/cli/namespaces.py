@@ -80,12 +80,15 @@ def show(context: typer.Context, name: Name, as_json: Json = False) -> None:
 def set_(context: typer.Context, name: Name, assignments: Assignments, as_json: Json = False) -> None:
     """Change settings, such as `loci namespace set default rrf_k=20 decay_rate=0.02`; `rrf_k=` goes back to the default."""
     from db import tenancy
+    from service.decay import finish
 
     changes = {"settings": _settings(assignments)}
 
     async def work(session: Session) -> dict[str, Any]:
         async with session.transaction(name, "admin") as tx:
-            await tenancy.update_namespace(tx, changes=changes)
+            decaying = await tenancy.update_namespace(tx, changes=changes)
+        if decaying:
+            await finish(lambda: session.transaction(name, "writer"), type=None)
         return (await _list(session, name))[0]
 
     row = run(work)

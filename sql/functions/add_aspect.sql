@@ -1,5 +1,6 @@
 -- Give an entity an aspect, or change the one it has by this name (row S1): upsert by canonical name. Fields that are not stated
--- keep their values; the name stays as first written. Security definer: writes past the policies; checks the caller itself.
+-- keep their values; the name stays as first written. single_valued null: the words of its attributes decide (row S7); declared
+-- later, it holds for what is written from then on, and a sweep applies it to what is there. Security definer: writes past the policies; checks the caller itself.
 -- Errors: 42501, P0002 (namespace, entity), 22023 naming the field.
 create or replace function loci.add_aspect(p_namespace text, p_entity text, p_aspect jsonb)
 returns table (id uuid, entity_id uuid, name text, canonical_name text, weight double precision, single_valued boolean,
@@ -22,7 +23,7 @@ begin
     return query
     insert into loci_data.aspects as a (namespace_id, id, entity_id, name, canonical_name, weight, single_valued, created_at, updated_at)
     values (v_namespace_id, v_id, v_entity_id, btrim(p_aspect ->> 'name'), loci.canonical_name(p_aspect ->> 'name'),
-            coalesce((p_aspect ->> 'weight')::double precision, 0.5), coalesce((p_aspect ->> 'single_valued')::boolean, false), v_at, v_at)
+            coalesce((p_aspect ->> 'weight')::double precision, 0.5), (p_aspect ->> 'single_valued')::boolean, v_at, v_at)
     on conflict (namespace_id, entity_id, canonical_name) do update
     set weight = case when p_aspect ? 'weight' then excluded.weight else a.weight end,
         single_valued = case when p_aspect ? 'single_valued' then excluded.single_valued else a.single_valued end,

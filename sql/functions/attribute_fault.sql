@@ -10,7 +10,7 @@ as $$
         when 'content' then jsonb_typeof(f.value) = 'string' and length(f.value #>> '{}') between 1 and 10000 and f.value #>> '{}' ~ '\S'
         when 'kind' then f.value in ('"attribute"', '"constraint"')
         when 'status' then f.value in ('"active"', '"superseded"', '"deleted"')
-        when 'single_valued' then jsonb_typeof(f.value) = 'boolean'
+        when 'single_valued' then jsonb_typeof(f.value) in ('boolean', 'null')
         when 'valid_from' then isfinite((f.value #>> '{}')::timestamptz) is not false
         when 'valid_to' then isfinite((f.value #>> '{}')::timestamptz) is not false
         when 'memory_id' then jsonb_typeof(f.value) = 'null'

@@ -19,7 +19,9 @@ begin
     end if;
     v_ns := loci.authorize(p_namespace, 'admin');
     perform loci.lock_hierarchy(v_ns, true);
-    set constraints loci_data.attributes_superseded_by_fkey deferred;
+    perform loci.hold_rates(v_ns);  -- edges are reckoned by the rates of now
+    set constraints loci_data.attributes_superseded_by_fkey, loci_data.entities_merged_into_fkey deferred;
+    perform set_config('loci.restoring', 'on', true);  -- rows of the past may stand on merged entities: see refuse_merged
     if loci.is_empty(v_ns) then
         perform loci.check_settings(p_header -> 'settings');
         update loci_data.namespaces n

@@ -1,5 +1,5 @@
 -- The aliases that an entity keeps: in order, as first written, none twice, none equal to the name itself, none empty.
--- Pure. Called by save_entities and update_entity.
+-- Pure. Called by describe_entities and update_entity.
 create or replace function loci.clean_aliases(p_aliases text[], p_canonical_name text) returns text[]
 language sql immutable parallel safe
 as $$

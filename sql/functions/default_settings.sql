@@ -10,6 +10,7 @@ return jsonb_build_object(
     'traverse_ms', 250,             -- time budget of a traversal
     'context_triples', 15,          -- triples that a context shows (seed A)
     'match_length', 3,              -- characters; shorter names are not looked for in texts (seed A)
+    'match_namesakes', 100,         -- entities found by one alias that they share
     'extracted_length', 4,          -- characters; shorter names are refused on the extraction path (seed D)
     'focal_projects', 5,            -- project entities that a project path makes focal (seed D)
     'focal_entities', 20,           -- entities that the tokens of a query make focal (seed D)
@@ -22,6 +23,7 @@ return jsonb_build_object(
     'supersession', 'apply',        -- apply, propose (record without acting) or off (row S7)
     'shared_tokens', 2,             -- that two attributes must have in common to be compared (row S7)
     'supersession_threshold', 0.7,  -- confidence from which a signal acts (row S7)
+    'supersession_candidates', 50,  -- siblings that one word leads to, newest first, when an attribute is written (row S7)
     'feedback_delta', 0.02,         -- weight of an aspect for each confirmation (row S6)
     'aspect_weight_min', 0.1,       -- floor of learned weights (seed D)
     'aspect_weight_max', 1.0,       -- ceiling of learned weights (seed D)
@@ -30,6 +32,6 @@ return jsonb_build_object(
     'aspect_decay_sessions', 10,    -- ended sessions of an agent between two such decays (row S6)
     'rrf_k', 5,                     -- reciprocal rank fusion; measured, see docs/decisions
     'depth', 100,                   -- results an arm hands to fusion
-    'weights', jsonb_build_object('lexical', 1.5, 'vector', 1.0, 'graph', 1.0, 'names', 2.0, 'hierarchy', 0.75)
+    'weights', jsonb_build_object('lexical', 1.5, 'vector', 1.0, 'graph', 1.0, 'names', 2.0, 'hierarchy', 0.75, 'walk', 0.5)
 );
 comment on function loci.default_settings() is 'Settings of a namespace and their defaults.';

@@ -4,7 +4,7 @@ create or replace function loci.delete_edge(p_namespace text, p_id uuid)
 returns table (id uuid, source_id uuid, source text, type text, target_id uuid, target text, literal text, confidence double precision,
                strength double precision, faded boolean, observations integer, first_observed_at timestamptz,
                last_observed_at timestamptz, fades_at timestamptz, valid_from timestamptz, valid_to timestamptz,
-               recorded_at timestamptz, superseded_at timestamptz, metadata jsonb)
+               recorded_at timestamptz, superseded_at timestamptz, metadata jsonb, aspect text)
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare

@@ -8,12 +8,13 @@ as $$
         select e.* from loci_data.edges e where e.namespace_id = p_namespace_id and e.source_id = p_entity_id
         union all
         select e.* from loci_data.edges e where e.namespace_id = p_namespace_id and e.target_id = p_entity_id and e.source_id <> p_entity_id
-    ), named as materialized (
+    ), named as materialized (  -- an edge that was recorded anew answers by the new one
         select n.*, jsonb_strip_nulls(jsonb_build_object('source', s.name, 'type', n.type, 'target', t.name, 'literal', n.literal,
                                                          'source_id', n.source_id, 'target_id', n.target_id)) as ends
         from near n
         join loci_data.entities s on s.namespace_id = p_namespace_id and s.id = n.source_id
         left join loci_data.entities t on t.namespace_id = p_namespace_id and t.id = n.target_id
+    where not exists (select from loci_data.edge_moves m where m.namespace_id = p_namespace_id and m.old_id = n.id)
     )
     select o.observed_at, o.recorded_at, 'edge', 'observed', n.id, o.id::text,
            n.ends || jsonb_build_object('confidence', o.confidence, 'restored', o.restored, 'session_id', o.session_id, 'memory_id', o.memory_id)

@@ -9,6 +9,7 @@ set enable_sort = off set enable_bitmapscan = off set enable_seqscan = off  -- m
 as $$
 declare
     v_threshold double precision := case when p_faded then 0 else (loci.settings(p_namespace_id) ->> 'edge_threshold')::double precision end;
+    v_trusted   boolean := not loci.is_decaying(p_namespace_id);
 begin
     return array(
         select c.id from (
@@ -26,7 +27,9 @@ begin
         where (p_type is null or c.type = p_type) and c.recorded_at <= p_known_at
           and (c.superseded_at is null or c.superseded_at > p_known_at) and c.first_observed_at <= p_as_of
           and case when c.last_observed_at <= p_as_of and c.updated_at <= p_known_at
-              then c.valid_from <= p_as_of and (c.valid_to is null or c.valid_to > p_as_of) and (p_faded or c.fades_at > p_as_of)
+              then c.valid_from <= p_as_of and (c.valid_to is null or c.valid_to > p_as_of) 
+                   and case when p_faded then true when v_trusted then c.fades_at > p_as_of
+                       else loci.effective_confidence(c.confidence, loci.decay_rate(p_namespace_id, c.type), c.last_observed_at, p_as_of) >= v_threshold end
               else loci.worth_then(p_namespace_id, c.id, c.valid_from, c.valid_to, loci.decay_rate(p_namespace_id, c.type),
                                    p_as_of, p_known_at) >= v_threshold end
         order by c.id limit p_limit);

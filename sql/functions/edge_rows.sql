@@ -1,27 +1,29 @@
 -- Edges as the API shows them, at a moment, as known at another (infinity: as believed now): names joined, effective confidence,
 -- faded or not, validity as believed then. Where the row itself does not answer for the moments, confidence, observations and
--- their first and last times are those of the evidence until then. strength and metadata are present ones, and so are the
--- names, and the rates and threshold of decay. Called by list_edges and delete_edge; internal.
+-- their first and last times are those of the evidence until then. strength, aspect and metadata are present ones, and so are the
+-- names, and the rates and threshold of decay; fades_at is reckoned from them. Called by list_edges and delete_edge; internal.
 create or replace function loci.edge_rows(p_namespace_id integer, p_ids uuid[], p_as_of timestamptz, p_known_at timestamptz)
 returns table (id uuid, source_id uuid, source text, type text, target_id uuid, target text, literal text, confidence double precision,
                strength double precision, faded boolean, observations integer, first_observed_at timestamptz,
                last_observed_at timestamptz, fades_at timestamptz, valid_from timestamptz, valid_to timestamptz,
-               recorded_at timestamptz, superseded_at timestamptz, metadata jsonb)
+               recorded_at timestamptz, superseded_at timestamptz, metadata jsonb, aspect text)
 language sql stable parallel safe
 as $$
     select e.id, e.source_id, s.name, e.type, e.target_id, t.name, e.literal,
            loci.effective_confidence(b.confidence, r.rate, b.observed_at, p_as_of), e.strength, b.fades_at <= p_as_of, b.observations,
            b.first_at, b.observed_at, b.fades_at, b.valid_from, b.valid_to, e.recorded_at,
-           case when e.superseded_at <= p_known_at then e.superseded_at end, e.metadata
+           case when e.superseded_at <= p_known_at then e.superseded_at end, e.metadata, a.name
     from (select u.id from unnest(p_ids) u(id)) p
     join loci_data.edges e on e.namespace_id = p_namespace_id and e.id = p.id
     join loci_data.entities s on s.namespace_id = p_namespace_id and s.id = e.source_id
     left join loci_data.entities t on t.namespace_id = p_namespace_id and t.id = e.target_id
+    left join loci_data.aspects a on a.namespace_id = p_namespace_id and a.id = e.aspect_id
     cross join (select loci.settings(p_namespace_id) as settings offset 0) n
     left join loci_data.edge_types y on y.namespace_id = p_namespace_id and y.type = e.type
     cross join lateral (select coalesce(y.decay_rate, (n.settings ->> 'decay_rate')::double precision) as rate) r
     cross join lateral (
-        select e.confidence, e.last_observed_at, e.first_observed_at, e.observations, e.fades_at, e.valid_from, e.valid_to
+        select e.confidence, e.last_observed_at, e.first_observed_at, e.observations,
+               loci.fades_at(e.confidence, r.rate, e.last_observed_at, (n.settings ->> 'edge_threshold')::double precision), e.valid_from, e.valid_to
         where e.last_observed_at <= p_as_of and e.updated_at <= p_known_at
         union all
         select o.confidence, o.observed_at, c.first_at, c.observations,

@@ -6,7 +6,7 @@ create or replace function loci.edges_as_of(
 returns table (id uuid, source_id uuid, source text, type text, target_id uuid, target text, literal text, confidence double precision,
                strength double precision, faded boolean, observations integer, first_observed_at timestamptz,
                last_observed_at timestamptz, fades_at timestamptz, valid_from timestamptz, valid_to timestamptz,
-               recorded_at timestamptz, superseded_at timestamptz, metadata jsonb, cursor text)
+               recorded_at timestamptz, superseded_at timestamptz, metadata jsonb, aspect text, cursor text)
 language sql stable
 as $$
     select e.* from loci.list_edges(p_namespace, null, null, p_faded, p_as_of, p_limit, p_cursor, p_known_at) e

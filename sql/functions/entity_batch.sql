@@ -1,11 +1,11 @@
 -- The entities of a write, one row for each that is meant: known ones by name or alias; new ones by name, or by an alias that
 -- an earlier item of the same write gave. What several items say of one is put together as if they came one after the other
--- (row G3). ordinals: the items. stated: the last confidence that one of them states; further: how many items follow it.
+-- (row G3). ordinals: the items. stated: the confidence that the first of them states.
 -- seen_at: the earliest moment that one of them dates from.
--- A few hash joins over the items. Called by save_entities; internal.
+-- A few hash joins over the items. Called by describe_entities; internal.
 create or replace function loci.entity_batch(p_namespace_id integer, p_entities jsonb)
 returns table (ordinals integer[], id uuid, name text, canonical_name text, type text, aliases text[], description text,
-               metadata jsonb, stated double precision, further integer, seen_at timestamptz)
+               metadata jsonb, stated double precision, seen_at timestamptz)
 language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan
 set enable_nestloop = off set enable_seqscan = off
 as $$
@@ -45,8 +45,7 @@ begin
            n.aliases,
            (array_agg(o.description order by o.nth desc) filter (where o.description is not null))[1],
            d.metadata,
-           (array_agg(o.confidence order by o.nth desc) filter (where o.confidence is not null))[1],
-           (count(*) - coalesce(max(o.nth) filter (where o.confidence is not null), 0))::integer, min(o.seen_at)
+           (array_agg(o.confidence order by o.nth))[1], min(o.seen_at)
     from observed o left join named n using (key) left join described d using (key)
     group by o.key, o.id, n.aliases, d.metadata;
 end $$;

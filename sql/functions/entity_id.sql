@@ -1,10 +1,11 @@
--- Which entity is meant by an id, a name or an alias? The name wins over an alias, the most mentioned over the others.
+-- Which entity is meant by an id, a name or an alias? The name wins over an alias, the most mentioned over the others;
+-- a merged one's leads to the one that it went into.
 -- Probes of primary keys, whatever the planner believes. Internal.
 create or replace function loci.entity_id(p_namespace_id integer, p_ref text) returns uuid
 language sql stable parallel safe
 as $$
     select coalesce(
-        (select e.id from loci_data.entities e where e.namespace_id = p_namespace_id
+        (select case when e.merged_into is null then e.id else loci.kept_id(p_namespace_id, e.id) end from loci_data.entities e where e.namespace_id = p_namespace_id
          and e.id = case when p_ref ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then p_ref::uuid end),
         (select n.entity_id
          from loci_data.entity_names n

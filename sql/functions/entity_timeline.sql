@@ -1,4 +1,4 @@
--- What happened around this entity, in order of valid time? Dated events: the entity created (at first_seen_at) and changed; each
+-- What happened around this entity, in order of valid time? Dated events: the entity created (at first_seen_at), changed, merged, given back (parted), split; each
 -- observation of an edge at it, the end of an edge's validity, and edges taken back, with the names of both ends; each version of
 -- a memory that mentions it. detail says what each was. Everything that was ever recorded is there, superseded or not.
 -- cursor, on every row, is what to send for the page that starts after it. Cost: reads and sorts all events of the entity once a
@@ -27,6 +27,8 @@ begin
     return query
     with happened as (
         select h.*, concat_ws(' ', h.kind, h.event, h.key) as place from loci.entity_events(v_namespace_id, v_id) h
+        union all
+        select h.*, concat_ws(' ', h.kind, h.event, h.key) from loci.merge_events(v_namespace_id, v_id) h
         union all
         select h.*, concat_ws(' ', h.kind, h.event, h.key) from loci.edge_events(v_namespace_id, v_id) h
         union all

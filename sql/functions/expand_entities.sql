@@ -23,7 +23,8 @@ declare
     v_fan_out   integer := v_settings ->> 'fan_out';
     v_side      integer := least(v_fan_out, p_limit + 1);
     v_deadline  timestamptz := clock_timestamp() + (v_settings ->> 'traverse_ms')::double precision * interval '1 millisecond';
-    v_alive     timestamptz := case when p_min_confidence < v_threshold then '-infinity' else p_as_of end;  -- less: faded ones too
+    v_trusted   boolean := not loci.is_decaying(p_namespace_id);
+    v_alive     timestamptz := case when p_min_confidence < v_threshold or not v_trusted then '-infinity' else p_as_of end;  -- less: faded ones too
     v_frontier  uuid[] := p_ids;
     v_arrivals  integer[] := array_fill(0, array[cardinality(p_ids)]);  -- the edge that led to each
     v_visited   uuid[] := p_ids;
@@ -48,7 +49,7 @@ begin
             v_room := greatest(case when v_stuck then 2 * v_side + 3 else 32 end, 1.2 * (p_limit + 1 - v_count));
             with near as materialized (
                 select a.* from loci.adjacent_edges(p_namespace_id, v_frontier[v_done + 1 : v_done + v_size], p_edge_types,
-                    p_direction, v_side, v_alive, p_min_confidence is null, coalesce(p_min_confidence, v_threshold), p_min_strength,
+                    p_direction, v_side, v_alive, p_min_confidence is null and v_trusted, coalesce(p_min_confidence, v_threshold), p_min_strength,
                     v_rate, v_rates, p_as_of, p_known_at) a
                 limit v_room
             ), fresh as (

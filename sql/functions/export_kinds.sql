@@ -12,7 +12,9 @@ as $$
     from (values
         (10, 'edge_type', 'edge_types', null, null, null),
         (20, 'entity', 'entities', null, '{"canonical_name": "loci.canonical_name(r.name)"}', null),
+        (22, 'entity_session', 'entity_sessions', null, null, null),
         (25, 'entity_belief', 'entity_beliefs', null, '{"canonical_name": "loci.canonical_name(r.name)"}', null),
+        (27, 'entity_merge', 'entity_merges', null, null, null),
         (30, 'lineage', 'lineages', null, null, null),
         (40, 'memory', 'memories', '{doc_id}', '{"content_hash": "loci.content_hash(r.content)"}',
             '{"doc_id": "loci.free_doc_id($1, r.doc_id)"}'),
@@ -23,13 +25,20 @@ as $$
         (90, 'name_candidate', 'name_candidates', null, '{"canonical_name": "loci.canonical_name(r.name)"}', null),
         (100, 'name_queue', 'name_queue', null, null, null),
         (110, 'aspect', 'aspects', null, '{"canonical_name": "loci.canonical_name(r.name)"}', null),
-        (120, 'attribute', 'attributes', null, null, null),
+        (120, 'attribute', 'attributes', null,
+            '{"entity_id": "(select a.entity_id from loci_data.aspects a where a.namespace_id = $1 and a.id = r.aspect_id)"}', null),
         (125, 'attribute_belief', 'attribute_beliefs', null, null, null),
+        (127, 'supersession', 'supersessions', null, null, null),
         (130, 'edge', 'edges', null, '{"fades_at": "loci.fades_at(r.confidence, loci.decay_rate($1, r.type), r.last_observed_at, (loci.settings($1) ->> ''edge_threshold'')::double precision)"}', null),
         (135, 'edge_belief', 'edge_beliefs', null, null, null),
         (140, 'edge_observation', 'edge_observations', null, null, null),
+        (145, 'edge_move', 'edge_moves', null, null, null),
         (150, 'working_memory', 'working_memory', null, null, null),
-        (160, 'conversation_turn', 'conversation_turns', null, null, null)
+        (160, 'conversation_turn', 'conversation_turns', null, null, null),
+        (170, 'session_end', 'session_ends', null, null, null),
+        (171, 'session_count', 'session_counts', null, null, null),
+        (172, 'injection', 'injections', null, null, null),
+        (173, 'feedback', 'feedback_events', null, null, null)
     ) k(place, kind, source, ordering, computed, settled)
 $$;
 comment on function loci.export_kinds() is 'Kinds of lines in an export, in order: their tables, and what of a row is not taken from its line.';

@@ -1,5 +1,5 @@
 -- One entity by id, name or alias, as of a moment, as known at another (null: now, and as believed now). With p_known_at the name
--- of then leads to it too. It is there from first_seen_at on, and known from created_at on. A few look-ups. Counters are present
+-- of then leads to it too, and so it is with what was merged since: a merged one is the one that it went into, from then on. It is there from first_seen_at on, and known from created_at on. A few look-ups. Counters are present
 -- figures (see entity_rows). Security definer: the hot path, past the policies; checks the caller itself. Errors: 42501, P0002.
 create or replace function loci.get_entity(p_namespace text, p_ref text, p_as_of timestamptz default null, p_known_at timestamptz default null)
 returns table (id uuid, name text, canonical_name text, type text, aliases text[], description text, confidence double precision,
@@ -12,13 +12,7 @@ declare
     v_known_at     timestamptz := coalesce(p_known_at, 'infinity');
     v_id           uuid;
 begin
-    if v_known_at < 'infinity' then
-        select b.entity_id into v_id from loci_data.entity_beliefs b
-        where b.namespace_id = v_namespace_id and b.canonical_name = loci.canonical_name(p_ref)
-          and b.believed_at <= v_known_at and b.believed_to > v_known_at
-        order by b.entity_id limit 1;
-    end if;
-    v_id := coalesce(v_id, loci.entity_id(v_namespace_id, p_ref));
+    v_id := case when v_known_at < 'infinity' then loci.entity_then(v_namespace_id, p_ref, v_known_at) else loci.entity_id(v_namespace_id, p_ref) end;
     return query
     select e.* from loci.entity_rows(v_namespace_id, array[v_id], v_known_at) e
     where e.created_at <= v_known_at and e.first_seen_at <= coalesce(p_as_of, 'infinity');

@@ -1,12 +1,10 @@
 -- How many neighbours may HNSW look at for p_limit of one namespace before an exact scan is cheaper? null: scan exactly from the
--- start. Visiting one neighbour of the graph costs as much as computing about 100 distances in a row, so the budget is a hundredth
--- of the namespace. The graph is shared by the namespaces of a hash partition, so p_limit of this one take p_limit × partition /
--- namespace visits (measured: 5,000 of 57,000 take 27 ms through HNSW and 1.5 exactly; 50,000 of them 3 and 25).
--- Sums the namespace's corpus_counts; the size of its partition is the planner's. Called by similar_memories; internal.
+-- start.
+-- Sums the namespace's corpus_counts; the size of its partition is the planner's. Called by similar_memories; internal. See scan_budget.
 create or replace function loci.hnsw_budget(p_namespace_id integer, p_limit integer) returns integer
 language sql stable
 as $$
-    select case when n.size / 100 * n.size > greatest(p_limit, 100) * greatest(n.size, p.size) then (n.size / 100)::integer end
+    select loci.scan_budget(n.size, p.size, p_limit)
     from (select coalesce(sum(c.documents), 0)::double precision as size
           from loci_data.corpus_counts c where c.namespace_id = p_namespace_id) n,
          (select coalesce(max(c.reltuples), 0) as size from pg_catalog.pg_class c

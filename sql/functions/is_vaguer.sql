@@ -1,5 +1,5 @@
 -- Does an entity's type give way to another? unknown to any, extracted to any but unknown; never the reverse (row G3, seed D).
--- Pure, inlines. Called by save_entities.
+-- Pure, inlines. Called by describe_entities.
 create or replace function loci.is_vaguer(p_type text, p_other text) returns boolean
 language sql immutable parallel safe
 return coalesce(p_type = 'unknown' and p_other <> 'unknown' or p_type = 'extracted' and p_other not in ('unknown', 'extracted'), false);

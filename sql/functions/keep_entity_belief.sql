@@ -9,9 +9,9 @@ declare
 begin
     new.updated_at := greatest(new.updated_at, v_since + interval '1 microsecond');
     insert into loci_data.entity_beliefs (namespace_id, entity_id, name, canonical_name, type, aliases, description, metadata,
-                                          pinned_at, first_seen_at, believed_at, believed_to)
+                                          pinned_at, first_seen_at, merged_into, believed_at, believed_to)
     values (old.namespace_id, old.id, old.name, old.canonical_name, old.type, old.aliases, old.description, old.metadata,
-            old.pinned_at, old.first_seen_at, v_since, new.updated_at);
+            old.pinned_at, old.first_seen_at, old.merged_into, v_since, new.updated_at);
     return new;
 end $$;
 comment on function loci.keep_entity_belief() is 'Trigger: keep the ending belief about an entity in entity_beliefs.';

@@ -9,14 +9,14 @@ create or replace function loci.list_edges(
 returns table (id uuid, source_id uuid, source text, type text, target_id uuid, target text, literal text, confidence double precision,
                strength double precision, faded boolean, observations integer, first_observed_at timestamptz,
                last_observed_at timestamptz, fades_at timestamptz, valid_from timestamptz, valid_to timestamptz,
-               recorded_at timestamptz, superseded_at timestamptz, metadata jsonb, cursor text)
+               recorded_at timestamptz, superseded_at timestamptz, metadata jsonb, aspect text, cursor text)
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
     v_namespace_id integer := loci.authorize(p_namespace, 'reader');
     v_as_of        timestamptz := coalesce(p_as_of, clock_timestamp());
     v_known_at     timestamptz := coalesce(p_known_at, 'infinity');
-    v_entity_id    uuid := (loci.resolve_entities(v_namespace_id, array_remove(array[p_entity], null), 'entity'))[1];
+    v_entity_id    uuid := (loci.resolve_entities(v_namespace_id, array_remove(array[p_entity], null), 'entity', v_known_at))[1];
     v_after        uuid;
 begin
     if p_limit is null or p_limit not between 1 and 1001 then  -- a page of 1,000, and one to know whether there are more

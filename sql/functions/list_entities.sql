@@ -1,6 +1,6 @@
 -- Entities of a namespace, pinned ones first, then by mentions (row S2): a page at a time. p_query: how the canonical name begins.
 -- As of p_as_of (those seen by then), as known at p_known_at (null: as believed now): filters and order go by what was believed
--- then, mentions are present ones. cursor, on every row, is what to send for the page that starts after it. Cost: reads the
+-- then, mentions are present ones; what was merged by then is left out. cursor, on every row, is what to send for the page that starts after it. Cost: reads the
 -- namespace's entities once a page. Security definer: past the policies; checks the caller itself. Errors: 42501, P0002, 22023 (limit, cursor).
 create or replace function loci.list_entities(
     p_namespace text, p_type text default null, p_query text default null, p_pinned boolean default null, p_limit integer default 50,
@@ -37,8 +37,9 @@ begin
                 select case when b.entity_id is null then i.type else b.type end as type,
                        case when b.entity_id is null then i.canonical_name else b.canonical_name end as canonical_name,
                        coalesce(case when b.entity_id is null then i.pinned_at else b.pinned_at end, '-infinity') as pinned_at,
-                       coalesce(b.first_seen_at, i.first_seen_at) as first_seen_at offset 0) s
-            where i.namespace_id = v_namespace_id and (p_type is null or s.type = p_type)
+                       coalesce(b.first_seen_at, i.first_seen_at) as first_seen_at,
+                       case when b.entity_id is null then i.merged_into else b.merged_into end as merged_into offset 0) s
+            where i.namespace_id = v_namespace_id and s.merged_into is null and (p_type is null or s.type = p_type)
               and (p_pinned is null or (s.pinned_at > '-infinity') = p_pinned)
               and (p_query is null or s.canonical_name ^@ loci.canonical_name(p_query))
               and i.created_at <= v_known_at and s.first_seen_at <= coalesce(p_as_of, 'infinity')

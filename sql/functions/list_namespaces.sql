@@ -17,9 +17,10 @@ begin
            loci.settings(n.id),
            (select count(*) from loci_data.memories m where m.namespace_id = n.id),
            (select count(*) from loci_data.memories m where m.namespace_id = n.id and m.status = 'active' and m.valid_from <= clock_timestamp() and (m.valid_to is null or m.valid_to > clock_timestamp())),
-           (select count(*) from loci_data.entities e where e.namespace_id = n.id),
+           (select count(*) from loci_data.entities e where e.namespace_id = n.id and e.merged_into is null),
            (select count(*) from loci_data.edges e where e.namespace_id = n.id and e.superseded_at is null),
-           (select count(*) from loci_data.embedding_queue q where q.namespace_id = n.id and q.error is null),
+           (select count(*) from loci_data.embedding_queue q where q.namespace_id = n.id and q.error is null)
+               + (select count(*) from loci_data.entity_queue q where q.namespace_id = n.id and q.error is null),
            (select count(*) from loci_data.name_queue q where q.namespace_id = n.id),
            n.created_at, n.updated_at
     from (select * from loci_data.namespaces s where s.id = any (v_ids) and (p_cursor is null or s.name > p_cursor)

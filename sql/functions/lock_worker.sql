@@ -1,6 +1,6 @@
 -- Keep the worker and an erasure apart in a namespace: what the worker has claimed it holds in its memory, with the words of the turns
 -- around it. Alone waits for the batches under way and holds off new ones; shared never waits, and says whether it may.
--- Held to the end of the transaction. Called by erase_memories, and by claim_embeddings and claim_names. Internal.
+-- Held to the end of the transaction. Called by erase_memories, and by claim_embeddings, claim_entities and claim_names. Internal.
 create or replace function loci.lock_worker(p_namespace_id integer, p_alone boolean) returns boolean
 language plpgsql volatile set search_path = ''
 as $$

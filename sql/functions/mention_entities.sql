@@ -1,9 +1,16 @@
--- Record which memories mention which entities, once a pair, and count them in entities.mentions (rows G4, R9).
--- Idempotent. Counters are locked in order of canonical_name, like everywhere. Returns how many mentions are new.
--- Called by remember_graph; internal.
+-- Record which memories mention which entities, once a pair, and count them in entities.mentions (rows G4, R9). A mention found in a text
+-- is no observation: it says that a name stands there. Idempotent. Entities are locked first, in order of canonical_name, like
+-- everywhere. Returns how many mentions are new. Called by note_names and resume_versions; internal.
 create or replace function loci.mention_entities(p_namespace_id integer, p_mentions jsonb) returns integer
-language sql volatile set enable_nestloop = off set enable_seqscan = off  -- where there is a choice: the size of a batch is unknown to the planner
+language plpgsql volatile set search_path = '' set plan_cache_mode = force_generic_plan
+set enable_nestloop = off set enable_seqscan = off  -- where there is a choice: the size of a batch is unknown to the planner
 as $$
+declare
+    v_new integer;
+begin
+    perform from loci_data.entities e
+    where e.namespace_id = p_namespace_id and e.id = any(array(select distinct i.entity_id from jsonb_to_recordset(p_mentions) i(entity_id uuid)))
+    order by e.canonical_name for no key update;
     with added as (
         insert into loci_data.memory_mentions as m (namespace_id, memory_id, entity_id, mention_text)
         select distinct on (i.memory_id, i.entity_id) p_namespace_id, i.memory_id, i.entity_id, coalesce(i.mention_text, '')
@@ -14,16 +21,12 @@ as $$
         returning m.entity_id
     ), counted as materialized (
         select a.entity_id, count(*)::integer as times from added a group by a.entity_id
-    ), locked as materialized (
-        select e.id from loci_data.entities e
-        where e.namespace_id = p_namespace_id and e.id = any(array(select c.entity_id from counted c))
-        order by e.canonical_name
-        for no key update
     ), raised as (
         update loci_data.entities e set mentions = e.mentions + c.times
         from counted c
-        where e.namespace_id = p_namespace_id and e.id = any(array(select l.id from locked l)) and e.id = c.entity_id
+        where e.namespace_id = p_namespace_id and e.id = any(array(select x.entity_id from counted x)) and e.id = c.entity_id
     )
-    select coalesce(sum(c.times), 0)::integer from counted c
-$$;
+    select coalesce(sum(c.times), 0) into v_new from counted c;
+    return v_new;
+end $$;
 comment on function loci.mention_entities(integer, jsonb) is 'Store mentions, JSON array of {memory_id, entity_id, mention_text?}, and raise the entities'' counters by those that are new. Internal.';

@@ -1,23 +1,25 @@
 -- Names that the worker found in memories (row R9). A name of a known entity is a mention of it. Another one waits until a
--- second memory has it, and then becomes an entity of type extracted, mentioned by both. Names shorter than 4
--- characters are refused (row G3). p_namespaces, p_memories and p_names are parallel. Security definer; the operator's.
+-- second memory has it, and then becomes an entity of type extracted, mentioned by both. Names shorter than setting
+-- extracted_length are refused (row G3). p_namespaces, p_memories and p_names are parallel. Security definer; the operator's.
 create or replace function loci.note_names(p_namespaces integer[], p_memories uuid[], p_names text[]) returns integer
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-    v_ns    integer;
-    v_new   jsonb;
-    v_known jsonb;
-    v_total integer := 0;
+    v_ns       integer;
+    v_shortest integer;
+    v_new      jsonb;
+    v_known    jsonb;
+    v_total    integer := 0;
 begin
     if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
         raise insufficient_privilege using message = 'only the operator may note names';
     end if;
     for v_ns in select distinct u from unnest(p_namespaces) u order by u loop
+        v_shortest := (loci.settings(v_ns) ->> 'extracted_length')::integer;
         insert into loci_data.name_candidates (namespace_id, canonical_name, memory_id, name)
         select v_ns, loci.canonical_name(n.name), n.memory_id, min(n.name)
         from unnest(p_namespaces, p_memories, p_names) n(namespace_id, memory_id, name)
-        where n.namespace_id = v_ns and length(n.name) between 4 and 255
+        where n.namespace_id = v_ns and length(n.name) between v_shortest and 255
           and exists (select from loci_data.memories m where m.namespace_id = v_ns and m.id = n.memory_id)
         group by 2, 3 order by 2, 3
         on conflict do nothing;

@@ -1,5 +1,5 @@
 -- The entities of a write, typed and checked: names trimmed, types lower-cased; one row an item, ordinal from 1.
--- Pure but for what it raises. Called by save_entities. Errors: 22023 naming the field and the value.
+-- Pure but for what it raises. Called by entity_batch and update_entity. Errors: 22023 naming the field and the value.
 create or replace function loci.parse_entities(p_entities jsonb)
 returns table (ordinal integer, name text, canonical_name text, type text, aliases text[], description text,
                metadata jsonb, confidence double precision, seen_at timestamptz)
@@ -27,6 +27,7 @@ begin
         ('aliases', i.item ->> 'aliases', not (i.item @? '$.aliases[*] ? (@.type() == "null" || @ like_regex "^.{255}." flag "s")')),
         ('metadata', i.item ->> 'metadata', jsonb_typeof(i.item -> 'metadata') in ('object', 'null')),
         ('confidence', i.item ->> 'confidence', (i.item ->> 'confidence')::double precision between 0 and 1),
+        ('session_id', i.item ->> 'session_id', length(i.item ->> 'session_id') between 1 and 255),
         ('seen_at', i.item ->> 'seen_at', isfinite((i.item ->> 'seen_at')::timestamptz))
     ) w(field, value, right_one)
     where not w.right_one

@@ -1,4 +1,5 @@
 -- Pin an entity, or unpin it: pinned ones are always focal and never swept (row S2, seed D). Pinning twice keeps the first time.
+-- The id of a merged one means the one that it went into.
 -- Security definer: writes past the policies; checks the caller itself. Errors: 42501, P0002.
 create or replace function loci.pin_entity(p_namespace text, p_id uuid, p_pinned boolean)
 returns table (id uuid, name text, canonical_name text, type text, aliases text[], description text, confidence double precision,
@@ -8,14 +9,15 @@ language plpgsql volatile security definer set search_path = ''
 as $$
 declare
     v_namespace_id integer := loci.authorize(p_namespace, 'writer');
+    v_id           uuid := coalesce(loci.kept_id(v_namespace_id, p_id), p_id);
 begin
     update loci_data.entities e
     set pinned = p_pinned, pinned_at = case when p_pinned then coalesce(e.pinned_at, clock_timestamp()) end,
         updated_at = case when e.pinned = p_pinned then e.updated_at else greatest(e.updated_at, clock_timestamp()) end
-    where e.namespace_id = v_namespace_id and e.id = p_id;
+    where e.namespace_id = v_namespace_id and e.id = v_id;
     if not found then
         raise no_data_found using message = format('entity %s does not exist', p_id), column = 'id';
     end if;
-    return query select e.* from loci.entity_rows(v_namespace_id, array[p_id], 'infinity') e;
+    return query select e.* from loci.entity_rows(v_namespace_id, array[v_id], 'infinity') e;
 end $$;
 comment on function loci.pin_entity(text, uuid, boolean) is 'Pin or unpin an entity; returns it. Errors: 42501, P0002.';

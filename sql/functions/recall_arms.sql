@@ -1,11 +1,13 @@
--- First half of a recall: the arms that start from the question, in one statement: lexical, vector (where a vector is given)
--- and graph, and the entities that the question names. Arrays are parallel, best first; ids are document numbers, which are
--- short to send and quick to fuse. Paths only where p_explain. Security invoker: the functions called check for themselves. Called by recall.
+-- First half of a recall: the arms that start from the question, in one statement: lexical, vector (where a vector is given),
+-- graph, and walk; the entities that the question names, and the constraints of these and the pinned ones, which no choice of arms
+-- leaves out. Arrays are parallel, best first; ids are document numbers, which are short to send and quick to fuse. Paths only where
+-- p_explain. Security invoker: the functions called check for themselves. Called by recall.
 create or replace function loci.recall_arms(
     p_namespace text, p_query text, p_embedding real[], p_arms text[], p_filter jsonb default '{}',
     p_as_of timestamptz default null, p_known_at timestamptz default null, p_explain boolean default false)
 returns table (lexical_ids bigint[], lexical_scores double precision[], vector_ids bigint[], vector_scores double precision[],
-               graph_ids bigint[], graph_scores double precision[], graph_paths jsonb, entities jsonb)
+               graph_ids bigint[], graph_scores double precision[], graph_paths jsonb,
+               walk_ids bigint[], walk_scores double precision[], walk_paths jsonb, walk_timed_out boolean, entities jsonb, constraints json)
 language plpgsql stable set search_path = ''
 as $$
 begin
@@ -23,6 +25,10 @@ begin
         from loci.recall_graph(p_namespace, p_query, null, p_filter, p_as_of, p_known_at, p_explain, array(
             select (e ->> 'id')::uuid from jsonb_array_elements(entities) with ordinality u(e, nth) order by u.nth)) s;
     end if;
+    select w.doc_ids, w.scores, w.paths, w.timed_out, w.constraints into walk_ids, walk_scores, walk_paths, walk_timed_out, constraints
+    from loci.recall_walk(
+        p_namespace, array(select (e ->> 'id')::uuid from jsonb_array_elements(entities) e order by (e ->> 'mentions')::integer desc, e ->> 'id'),
+        'walk' = any (p_arms), p_filter, p_as_of, p_known_at) w;
     return next;
 end $$;
-comment on function loci.recall_arms(text, text, real[], text[], jsonb, timestamptz, timestamptz, boolean) is 'Arms of a recall that start from the question: one row of parallel arrays, best first, null for an arm that did not take part or found nothing.';
+comment on function loci.recall_arms(text, text, real[], text[], jsonb, timestamptz, timestamptz, boolean) is 'Arms of a recall that start from the question: one row of parallel arrays, best first, null for an arm that did not take part or found nothing; entities named, and constraints.';

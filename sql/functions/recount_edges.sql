@@ -6,7 +6,7 @@ create or replace function loci.recount_edges(p_namespace_id integer, p_ids uuid
 language plpgsql volatile set search_path = ''
 as $$
 declare
-    v_limit double precision := loci.settings(p_namespace_id) ->> 'edge_threshold';
+    v_rates record := loci.hold_rates(p_namespace_id);
 begin
     update loci_data.edge_observations o set restored = true
     from (select distinct on (s.edge_id, s.session_id) s.id, bool_or(s.restored) over (partition by s.edge_id, s.session_id) as stood_for
@@ -18,7 +18,8 @@ begin
     update loci_data.edges e
     set confidence = newest.confidence, initial_confidence = n.initial_confidence, observations = n.times, first_observed_at = n.first_at,
         last_observed_at = newest.observed_at, updated_at = greatest(e.updated_at, clock_timestamp()),
-        fades_at = loci.fades_at(newest.confidence, loci.decay_rate(p_namespace_id, e.type), newest.observed_at, v_limit)
+        fades_at = loci.fades_at(newest.confidence, coalesce((v_rates.rates ->> e.type)::double precision, v_rates.rate), newest.observed_at,
+                                 v_rates.threshold)
     from unnest(p_ids) i(id)
     cross join lateral (
         select count(*)::integer as times, min(o.observed_at) as first_at,

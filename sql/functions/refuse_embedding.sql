@@ -1,4 +1,4 @@
--- The provider refused this text for good: keep the reason, try no more. Security definer; the operator's.
+-- The provider refused the text of this memory or entity for good: keep the reason, try no more. Security definer; the operator's.
 create or replace function loci.refuse_embedding(p_namespace integer, p_id uuid, p_model_id smallint, p_error text)
 returns void
 language plpgsql volatile security definer set search_path = ''
@@ -9,5 +9,7 @@ begin
     end if;
     update loci_data.embedding_queue set error = left(p_error, 1000)
     where namespace_id = p_namespace and memory_id = p_id and model_id = p_model_id;
+    update loci_data.entity_queue set error = left(p_error, 1000)
+    where namespace_id = p_namespace and entity_id = p_id and model_id = p_model_id;
 end $$;
-comment on function loci.refuse_embedding(integer, uuid, smallint, text) is 'Mark a queued memory as one the provider cannot embed. Operator only.';
+comment on function loci.refuse_embedding(integer, uuid, smallint, text) is 'Mark a queued memory or entity as one the provider cannot embed. Operator only.';

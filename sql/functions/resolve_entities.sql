@@ -1,6 +1,8 @@
--- Which entities are meant by these ids, names or aliases? In the order given, none twice. One look-up each (entity_id).
+-- Which entities are meant by these ids, names or aliases? In the order given, none twice. One look-up each (entity_id;
+-- entity_then for a moment before now: an entity that was merged since means itself there).
 -- Called by traverse, get_entity, list_edges; internal. Errors: P0002 naming the first that is unknown, with p_field as the column.
-create or replace function loci.resolve_entities(p_namespace_id integer, p_refs text[], p_field text) returns uuid[]
+create or replace function loci.resolve_entities(p_namespace_id integer, p_refs text[], p_field text, p_known_at timestamptz default 'infinity')
+returns uuid[]
 language plpgsql stable parallel safe set search_path = ''
 as $$
 declare
@@ -9,7 +11,8 @@ declare
     v_id      uuid;
 begin
     foreach v_ref in array coalesce(p_refs, '{}') loop
-        v_id := loci.entity_id(p_namespace_id, v_ref);
+        v_id := case when p_known_at < 'infinity' then loci.entity_then(p_namespace_id, v_ref, p_known_at)
+                     else loci.entity_id(p_namespace_id, v_ref) end;
         if v_id is null then
             raise no_data_found using message = format('entity %L does not exist', v_ref), column = p_field;
         elsif v_id <> all(v_ids) then
@@ -18,4 +21,4 @@ begin
     end loop;
     return v_ids;
 end $$;
-comment on function loci.resolve_entities(integer, text[], text) is 'Ids of entities given by id, name or alias. Internal. Errors: P0002.';
+comment on function loci.resolve_entities(integer, text[], text, timestamptz) is 'Ids of entities given by id, name or alias. Internal. Errors: P0002.';

@@ -6,18 +6,9 @@ language plpgsql volatile set search_path from current
 set enable_seqscan = off
 as $$
 declare
-    v_model loci_data.embedding_models;
-    v_wrong integer;
+    v_model loci_data.embedding_models := loci.check_dimensions(p_embeddings, p_model_id);
     v_count integer;
 begin
-    select * into v_model from loci_data.embedding_models where case when p_model_id is null then active else id = p_model_id end;
-    select vector_dims(e) into v_wrong from unnest(p_embeddings) e where vector_dims(e) is distinct from v_model.dimensions limit 1;
-    if v_model.id is null or found then
-        raise invalid_parameter_value using
-            message = case when v_model.id is null then 'this service has no embedding model, so it takes no vectors'
-                           else format('embedding has %s dimensions; the model %s has %s', v_wrong, v_model.name, v_model.dimensions) end,
-            column = 'embedding';
-    end if;
     insert into loci_data.memory_vectors (namespace_id, memory_id, model_id, embedding)
     select p_namespace_id, v.id, v_model.id, v.embedding
     from unnest(p_ids, p_embeddings) v(id, embedding)

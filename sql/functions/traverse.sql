@@ -39,7 +39,7 @@ begin
     end if;
 
     p_min_strength := coalesce(p_min_strength, 0);
-    v_start := loci.resolve_entities(v_namespace_id, p_start, 'start');
+    v_start := loci.resolve_entities(v_namespace_id, p_start, 'start', v_known_at);
     if p_text is not null then
         v_start := v_start || array(select f.id from loci.find_entities(v_namespace_id, p_text) f
                                     where f.id <> all(v_start) order by f.position, f.id limit 1000);

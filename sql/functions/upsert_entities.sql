@@ -9,4 +9,4 @@ declare
 begin
     return query select s.* from loci.save_entities(v_namespace_id, p_entities, clock_timestamp()) s;
 end $$;
-comment on function loci.upsert_entities(text, jsonb) is 'Upsert entities: JSON array of {name, type?, aliases?, description?, metadata?, confidence?, seen_at?}; seen_at is when it dates from, if not now; one row an item, ordinal from 1. Errors: 42501, P0002, 22023.';
+comment on function loci.upsert_entities(text, jsonb) is 'Upsert entities: JSON array of {name, type?, aliases?, description?, metadata?, confidence?, session_id?, memory_id?, seen_at?}; seen_at is when it dates from, if not now; one row an item, ordinal from 1. Errors: 42501, P0002, 22023.';

@@ -5,7 +5,7 @@ create or replace trigger edges_belief before update on loci_data.edges
 create or replace trigger entities_belief before update on loci_data.entities
     for each row when (old.name <> new.name or old.type <> new.type or old.aliases <> new.aliases or old.metadata <> new.metadata
                        or old.description is distinct from new.description or old.pinned_at is distinct from new.pinned_at
-                       or old.first_seen_at <> new.first_seen_at)
+                       or old.first_seen_at <> new.first_seen_at or old.merged_into is distinct from new.merged_into)
     execute function loci.keep_entity_belief();
 create or replace trigger attributes_belief before update on loci_data.attributes
     for each row when ((old.status, old.superseded_by, old.confidence, old.importance, old.valid_from, old.valid_to)

@@ -4,7 +4,7 @@ select n.name as namespace, a.id, e.name as entity, a.name, a.weight, a.single_v
        a.created_at, a.updated_at, a.entity_id
 from loci_data.aspects a
 join loci_data.namespaces n on n.id = a.namespace_id
-join loci_data.entities e on e.namespace_id = a.namespace_id and e.id = a.entity_id
+join loci_data.entities e on e.namespace_id = a.namespace_id and e.id = a.entity_id and e.merged_into is null
 cross join lateral (
     select array_agg(t.content order by t.importance desc, t.id) filter (where t.kind = 'attribute') as attributes,
            array_agg(t.content order by t.importance desc, t.id) filter (where t.kind = 'constraint') as constraints
@@ -17,7 +17,7 @@ comment on column loci.aspects.id is 'Identifier.';
 comment on column loci.aspects.entity is 'Name of the entity.';
 comment on column loci.aspects.name is 'Name as first written.';
 comment on column loci.aspects.weight is 'Learned salience, 0 to 1.';
-comment on column loci.aspects.single_valued is 'Whether its attributes replace each other.';
+comment on column loci.aspects.single_valued is 'Whether its attributes replace each other: true or false as declared; null: their words decide.';
 comment on column loci.aspects.attributes is 'Facts that hold now, most important first.';
 comment on column loci.aspects.constraints is 'Rules that hold now, most important first.';
 comment on column loci.aspects.confirmed_at is 'When use last confirmed it.';

@@ -21,7 +21,7 @@ where c.relnamespace = 'loci_data'::regnamespace and c.relkind in ('r', 'p') and
 # Tables whose text is not a memory's and does not come from one: who may call, settings, the tiers that nothing fills yet, and a status.
 NOT_OF_MEMORIES = {
     *("namespaces", "agents", "api_keys", "grants", "embedding_models", "edge_types", "working_memory", "conversation_turns"),
-    "attribute_beliefs",
+    *("attribute_beliefs", "decay_changes", "session_ends", "feedback_events", "edge_moves"),
 }  # fmt: skip
 POSTED = """
 select count(*) as n from loci_data.postings p
@@ -114,10 +114,14 @@ def write_canary(api: Api) -> tuple[list[str], list[str]]:
     keyed(api, "POST", "/entities", {"name": "Quuxcanary Labs", "description": "quuxcanary", "metadata": {"k": "quuxcanary"}}, 201)
     keyed(api, "POST", "/edges", {"source": "Quuxcanary Labs", "type": "sells", "literal": "quuxcanaries", "memory_id": memory,
                                   "session_id": "quuxcanary", "metadata": {"k": "quuxcanary"}}, 201)  # fmt: skip
+    keyed(api, "POST", "/entities", {"name": "Quuxcanary Laboratories"}, 201)
+    labs = ok(api.get("/entities/Quuxcanary Labs"))["id"]
+    keyed(api, "POST", f"/entities/{labs}/merge", {"other": "Quuxcanary Laboratories", "reason": "one quuxcanary"})
     items = [{"content": "a quuxcanary among many"}, {"content": "Oslo in spring", "entities": [{"name": "Oslo"}]}]
     batch = keyed(api, "POST", "/memories/batch", {"items": items})["items"]
+    keyed(api, "POST", "/feedback", {"session_id": "quuxcanary", "injected": [memory]})
     eventually(lambda: settled(api))
-    api.recall("quuxcanary", explain=True)
+    api.recall("quuxcanary", explain=True, session_id="quuxcanary")
     return [memory, forgotten, turn, batch[0]["id"]], after
 
 
@@ -136,12 +140,23 @@ def write_past_the_service(api: Api, memory: str, neighbour: str) -> None:
                    select namespace_id, %s, %s, 'a quuxcanary fact', id from loci_data.memories where id = %s""",
                 [uuid4(), aspect, memory],
             )
+        admin.execute(
+            """insert into loci_data.supersessions (namespace_id, id, older_id, newer_id, signal, confidence, evidence, origin, status, created_at)
+               select o.namespace_id, gen_random_uuid(), o.id, n.id, 'antonym', 0.8, '{a quuxcanary fact}', 'inline', 'proposed', now()
+               from loci_data.attributes o join loci_data.attributes n on n.id > o.id and n.memory_id = o.memory_id where o.memory_id = %s""",
+            [memory],
+        )
         for refused in (memory, neighbour):
             admin.execute(
                 """insert into loci_data.embedding_queue (namespace_id, memory_id, model_id, error)
                    select m.namespace_id, m.id, a.id, 'too loud: quuxcanary' from loci_data.memories m, loci_data.embedding_models a where m.id = %s""",
                 [refused],
             )
+        admin.execute(
+            """insert into loci_data.entity_queue (namespace_id, entity_id, model_id, error)
+               select e.namespace_id, e.id, a.id, 'too loud: quuxcanary' from loci_data.entities e, loci_data.embedding_models a
+               where e.name = 'Quuxcanary Labs'"""
+        )
 
 
 def ask(database: Database, statement: Any, *parameters: Any) -> list[Any]:

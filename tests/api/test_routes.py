@@ -607,6 +607,7 @@ def test_the_document_lists_every_route_with_its_problems(api: Api) -> None:
         "/attributes/{id}",
         "/edges",
         "/edges/batch",
+        "/edges/decay",
         "/edges/{id}",
         "/edge-types/{type}",
         "/graph/traverse",

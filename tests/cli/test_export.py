@@ -20,7 +20,8 @@ from tests.factories import OPERATOR, World, act_as
 from tests.rich import NASTY, contents, fill, moments
 from tests.services import eventually
 
-NUMBERED = frozenset({"postings", "corpus_counts"})  # blocks follow the batches of the writes; what they say is compared apart
+# Blocks follow the batches of the writes, and what they say is compared apart; restoring reckons fades_at by the rates in force.
+NUMBERED = frozenset({"postings", "corpus_counts", "decay_changes"})
 INDEX = """
 select coalesce(jsonb_agg(jsonb_build_array(term, e) order by term, e), '[]') as entries,
        (select jsonb_build_array(sum(documents), sum(terms)) from loci_data.corpus_counts where namespace_id = n.id) as counts
@@ -297,7 +298,7 @@ def test_a_row_that_has_changed_since_is_a_conflict_with_its_line_and_stays(
     [error] = json.loads(result.stdout)["errors"]
     assert json.loads(lines(file)[error["line"] - 1])["name"] == "Ada"
     assert error["conflict"]
-    assert error["reason"].startswith("entity is here with other content: confidence is 0.125 here and 0.9")
+    assert error["reason"].startswith("entity is here with other content: confidence is 0.125 here and 1 in the file")
     assert contents(empty, "welt") == before
 
 

@@ -85,6 +85,55 @@ def test_fifty_upserts_of_one_name_make_one_entity(crowd: Api) -> None:
     assert len(entity["aliases"]) == 50
 
 
+@pytest.mark.parametrize("way", ["names", "memories", "all three"])
+def test_fifty_agents_on_fifty_connections_that_write_one_name_at_once_make_one_entity(own_database: Database, way: str) -> None:
+    """In turn: a name that nobody has, in many spellings and with aliases; then what is an alias by now."""
+    agents, rounds = 50, 4
+    gate = threading.Barrier(agents)
+    writes = {"names": [by_name], "memories": [by_memory], "all three": [by_name, by_edge, by_memory]}[way]
+
+    def agent(number: int) -> None:
+        with psycopg.connect(own_database.app_url) as connection:
+            for turn in range(rounds):
+                name = f"{way} {turn // 2} o'neil" if turn % 2 == 0 else f"{way} nickname {turn // 2}"
+                gate.wait(60)
+                with connection.transaction():
+                    act_as(connection, OPERATOR)
+                    writes[number % len(writes)](connection, name, number, f"{way} nickname {turn // 2}")
+                gate.wait(60)
+
+    at_once(agents, agent, workers=agents)
+    with own_database.admin() as admin:
+        rows = admin.execute(
+            """select e.canonical_name, e.observations, e.aliases,
+                      (select count(*) from loci_data.entity_names n where n.entity_id = e.id)
+               from loci_data.entities e where e.canonical_name like %s order by 1""",
+            [f"{way}%"],
+        ).fetchall()
+    assert [row[:2] for row in rows] == [(f"{way} {n} o'neil", 2 * agents) for n in range(rounds // 2)]
+    assert all(f"{way} nickname {n}" in row[2] and row[3] == len(row[2]) + 1 for n, row in enumerate(rows))
+
+
+def spelled(name: str, number: int) -> str:
+    """The same name, written as this agent writes."""
+    return [name, name.upper(), f"  {name.title()} ", name.replace("'", "’"), name.replace(" ", "\u00a0")][number % 5]
+
+
+def by_name(connection: psycopg.Connection[Any], name: str, number: int, nickname: str) -> None:
+    item = {"name": spelled(name, number), "aliases": [nickname, f"{nickname} of {number}"]}
+    connection.execute("select * from loci.upsert_entities('default', %s)", [Jsonb([item])])
+
+
+def by_edge(connection: psycopg.Connection[Any], name: str, number: int, nickname: str) -> None:
+    item = {"source": spelled(name, number), "type": "knows", "literal": f"number {number}", "session_id": f"s{number}"}
+    connection.execute("select * from loci.observe_edges('default', %s)", [Jsonb([item])])
+
+
+def by_memory(connection: psycopg.Connection[Any], name: str, number: int, nickname: str) -> None:
+    item = {"content": f"{number} met {name}", "entities": [{"name": spelled(name, number), "aliases": [nickname]}]}
+    connection.execute("select * from loci.remember('default', %s)", [Jsonb([item])])
+
+
 def test_one_edge_observed_by_many_is_one_edge_with_all_its_evidence(crowd: Api) -> None:
     replies = at_once(
         50,
@@ -126,6 +175,10 @@ def test_what_a_worker_claimed_is_free_again_when_it_dies(own_database: Database
     with psycopg.connect(own_database.app_url, row_factory=dict_row) as writer:
         act_as(writer, OPERATOR)
         writer.execute("select loci.register_model('test', 3)")
+        writer.commit()
+        with own_database.admin() as admin:
+            admin.execute("delete from loci_data.embedding_queue")  # of earlier tests
+        act_as(writer, OPERATOR)
         writer.execute("select * from loci.remember('default', %s)", [Jsonb([{"content": f"m{n}"} for n in range(3)])])
     worker = psycopg.connect(own_database.app_url)
     with own_database.admin() as admin, psycopg.connect(own_database.app_url) as other:

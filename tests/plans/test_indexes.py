@@ -45,6 +45,10 @@ def fill(world: World, count: int) -> UUID:
         ids=ids[::3],
         top=top,
     )
+    aspect = world.value("select id from loci.add_aspect(%(ns)s, 'Zeus', '{\"name\": \"Rules\"}')")
+    for kind in ("attribute", "constraint"):
+        item = Jsonb({"content": "x", "kind": kind, "memory_id": str(ids[3])})
+        world.rows("select * from loci.add_attribute(%(ns)s, %(id)s, %(item)s)", id=aspect, item=item)
     return ids[7]
 
 
@@ -86,8 +90,17 @@ CALLS: list[tuple[str, LiteralString, str]] = [
     ("links", "select * from loci.list_links(%(ns)s, %(some)s)", "memory_links"),
     ("by id", "select * from loci.get_memories(%(ns)s, array[%(some)s])", "memories_pkey"),
     ("history", "select * from loci.history(%(ns)s, %(some)s::text)", "memories"),
-    ("names", "select * from loci.match_entities(%(ns)s, 'who is Zeus?')", "entity_names_pkey"),
-    ("walk", "select * from loci.traverse(%(ns)s, array['Zeus'])", "edges_source"),
+    ("names", "select * from loci.match_entities(%(ns)s, 'who is Zeus?')", "entity_names_head"),
+    ("phrases", "select * from loci.match_entities(%(ns)s, 'is person 77 Zeus?')", "entity_names_pkey"),
+    ("question", "select * from loci.linked_memories(%(ns)s, 'is person 77 Zeus?', array[1::bigint])", "entity_names_head"),
+    ("traversal", "select * from loci.traverse(%(ns)s, array['Zeus'])", "edges_source"),
+    ("walk: aspects", "select * from loci.walk(%(ns)s, 'who is Zeus?')", "aspects_weight"),
+    ("walk: attributes", "select * from loci.walk(%(ns)s, 'who is Zeus?')", "attributes_importance"),
+    ("walk: constraints", "select * from loci.walk(%(ns)s, 'who is Zeus?')", "attributes_constraints"),
+    ("walk: edges", "select * from loci.walk(%(ns)s, 'who is Zeus?')", "edges_strength"),
+    ("walk: pinned", "select * from loci.walk(%(ns)s, 'who is Zeus?')", "entities_pinned"),
+    ("walk: first words", "select * from loci.walk(%(ns)s, 'which person?')", "entity_names_pkey"),
+    ("walk: projects", "select * from loci.walk(%(ns)s, p_project_path => '/home/rockbot')", "entities_projects"),
 ]
 SMALL_TABLES = {"namespaces", "agents", "grants", "embedding_models", "corpus_counts", "edge_types", "edges"}
 

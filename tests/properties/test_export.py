@@ -34,7 +34,7 @@ REFUSED = (
 def do(world: World, ids: list[Any], step: tuple[str, int, int, str]) -> None:
     """One step; `ids` are the memories so far."""
     what, a, b, text = step
-    name = text.strip() or "x"
+    name = f"{text.strip()}x"  # never white space and controls alone, which is no name
     one, other = (ids[a % len(ids)], ids[b % len(ids)]) if ids else (None, None)
     if what == "write":
         ids.append(world.write(f"{text}.", metadata={"t": text}, tags=[name], parent_id=other if b else None)["id"])

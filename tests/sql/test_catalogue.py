@@ -117,5 +117,13 @@ def test_every_foreign_key_has_an_index_that_serves_its_deletes(connection: psyc
            where c.connamespace = 'loci_data'::regnamespace and c.contype = 'f' and c.conparentid = 0
            and not exists (select from pg_index i where i.indrelid = c.conrelid and i.indkey[0] = any (c.conkey))"""
     ).fetchall()
-    never_deleted = {"memory_vectors_model_id_fkey", "embedding_queue_model_id_fkey", "idempotency_keys_agent_id_fkey"}
+    never_deleted = {
+        *(
+            "memory_vectors_model_id_fkey",
+            "embedding_queue_model_id_fkey",
+            "entity_vectors_model_id_fkey",
+            "entity_queue_model_id_fkey",
+        ),
+        "idempotency_keys_agent_id_fkey",
+    }
     assert {row["conname"] for row in found} <= never_deleted

@@ -17,9 +17,13 @@ NOT_EXPORTED = {
     "memory_texts": "derived: triggers index restored memories",
     "postings": "derived: triggers index restored memories",
     "corpus_counts": "derived: triggers count restored memories",
+    "attribute_terms": "derived: a trigger keeps it from attributes",
     "entity_names": "derived: a trigger keeps it from entities",
     "embedding_queue": "derived: triggers queue restored memories that have no vector",
     "memory_vectors": "derived by a model; lines of kind vector on request, which name the model and not its number here",
+    "decay_changes": "derived: how far fades_at has got, which restoring reckons anew",
+    "entity_queue": "derived: triggers queue restored entities",
+    "entity_vectors": "derived by a model: the worker makes them anew",
     "grants": "who may do what is a matter of the server, not of the data",
     "idempotency_keys": "replies to requests that were sent to this server",
 }
@@ -30,6 +34,7 @@ COMPUTED = {
     "entity_beliefs": {"canonical_name"},
     "name_candidates": {"canonical_name"},
     "aspects": {"canonical_name"},
+    "attributes": {"entity_id"},
     "edges": {"fades_at"},
 }
 MEMORY: Row = {
@@ -286,7 +291,7 @@ def test_a_line_reaches_no_other_namespace(world: World) -> None:
     assert other.get(UUID(line["id"]))["content"] == "Alice"
     entity = str(uuid4())
     mention = {"kind": "mention", "memory_id": line["id"], "entity_id": entity, "mention_text": "x", "confidence": 1,
-               "created_at": "2024-01-01T00:00:00+00:00"}  # fmt: skip
+               "observed": True, "session_id": None, "created_at": "2024-01-01T00:00:00+00:00"}  # fmt: skip
     other.rows('select loci.upsert_entities(%(ns)s, \'[{"name": "Ada"}]\')')
     stranger = other.value("select id from loci_data.entities where namespace_id = %(ns_id)s")
     with pytest.raises(psycopg.errors.ForeignKeyViolation), world.connection.transaction():

@@ -97,13 +97,6 @@ def test_an_alias_leads_to_its_entity(world: World) -> None:
     assert (again["name"], again["created"]) == ("Azure DevOps", False)
 
 
-@pytest.mark.parametrize("count", [2, 5])
-def test_further_observations_raise_an_entitys_confidence(world: World, count: int) -> None:
-    world.rows("select * from loci.upsert_entities(%(ns)s, %(e)s)", e=Jsonb([{"name": "Zeus"}] * count))
-    found = world.value("select confidence from loci_data.entities where namespace_id = %(ns_id)s")
-    assert found == pytest.approx(1 - 0.5 * 0.8 ** (count - 1))
-
-
 def test_the_longest_name_at_a_place_wins_and_places_are_in_order(world: World) -> None:
     names = [{"name": name} for name in ("Azure", "Azure DevOps", "Alice")]
     world.rows("select * from loci.upsert_entities(%(ns)s, %(e)s)", e=Jsonb(names))

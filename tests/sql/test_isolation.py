@@ -50,13 +50,23 @@ class Secret:
         world.rows("select * from loci.create_key(%(ns)s, 'reader', 'zanzibar', %(id)s, sha256('k'))", id=uuid4())
         self.entity = world.value("select id from loci_data.entities where namespace_id = %(ns_id)s and name = 'Xylophone'")
         self.edge = world.value("select id from loci_data.edges where namespace_id = %(ns_id)s")
-        rule = Jsonb({"content": "zanzibar", "kind": "constraint"})
+        rule = Jsonb({"content": "zanzibar", "kind": "constraint", "memory_id": str(self.memory)})
         aspect = world.value("select id from loci.add_aspect(%(ns)s, 'Xylophone', '{\"name\": \"zanzibar\"}')")
         attribute = world.value("select id from loci.add_attribute(%(ns)s, %(id)s, %(rule)s)", id=aspect, rule=rule)
         world.rows("select * from loci.update_attribute(%(ns)s, %(id)s, '{\"importance\": 1}')", id=attribute)
         world.rows('select * from loci.update_entity(%(ns)s, %(id)s, \'{"description": "zanzibar"}\')', id=self.entity)
         ended = {"source": "Xylophone", "type": "zanzibar", "target": "Zanzibar", "valid_to": "2100-01-01T00:00:00Z"}
         world.rows("select * from loci.observe_edges(%(ns)s, %(edges)s)", edges=Jsonb([ended]))
+        world.rows("select loci.note_injections(%(ns)s, 'zanzibar', array[%(id)s]::uuid[])", id=self.memory)
+        world.rows("select loci.note_hits(%(ns)s, 'zanzibar', array[%(id)s]::uuid[])", id=self.memory)
+        world.rows("select loci.end_session(%(ns)s, 'zanzibar')")
+        world.rows("select * from loci.observe_edges(%(ns)s, %(edges)s)", edges=Jsonb([{**ended, "source": "Zylophone"}]))
+        world.rows("select * from loci.merge_entities(%(ns)s, 'Zanzibar', 'Zylophone', 'zanzibar')")
+        [claimed] = [row for row in world.rows("select * from loci.claim_entities(1000)") if row["entity_id"] == self.entity]
+        world.rows(
+            "select loci.store_entity_vectors(%(m)s::smallint, array[%(ns_id)s], array[%(e)s]::uuid[], array['x'], array['[1,0,0]'::halfvec])",
+            m=claimed["model_id"], e=self.entity,
+        )  # fmt: skip
 
     def argument(self, name: str, kind: str) -> Any:
         """What to pass for an argument so that the call would find something."""

@@ -1,0 +1,87 @@
+-- Which attributes contradict their siblings: how a statement is read, what it is found by, and every decision (row S7).
+
+create type loci.statement as (
+    words          text[],
+    sequence       text[],
+    topic          text[],
+    negators       text[],
+    past           text[],
+    now            text[],
+    additive       boolean,
+    moods          text[],
+    opposites      text[],
+    opposite_stems text[],
+    subject        text[],
+    predicate      text,
+    relation       text,
+    value          text[],
+    kind           text,
+    unit           text,
+    years          text[],
+    roles          boolean,
+    cumulative     boolean,
+    replaced       text[],
+    spoken         jsonb,
+    now_prefix     text[]
+);
+comment on type loci.statement is 'A statement, read: words (stems, all but articles), sequence and topic (what it is about), negators, markers of past and now, additive, moods, opposites (pairs and sides) with their stems, subject, predicate, relation (be, fn, count, change), value with its kind and unit, years, roles (a noun with one value), cumulative (a verb whose objects add up), replaced (what it says was there before), spoken (stem: word as written), now_prefix (the sequence as far as the word after a marker of now).';
+
+create table loci_data.attribute_terms (
+    namespace_id integer not null,
+    aspect_id    uuid not null,
+    term         bigint not null,
+    attribute_id uuid not null,
+    primary key (namespace_id, aspect_id, term, attribute_id),
+    constraint attribute_terms_attribute_fkey foreign key (namespace_id, attribute_id)
+        references loci_data.attributes (namespace_id, id) on delete cascade
+);
+create index attribute_terms_attribute on loci_data.attribute_terms (namespace_id, attribute_id);
+
+create table loci_data.supersessions (
+    namespace_id integer not null,
+    id           uuid not null,
+    older_id     uuid not null,
+    newer_id     uuid not null,
+    signal       text not null,
+    confidence   double precision not null,
+    evidence     text[] not null default '{}',
+    origin       text not null,
+    status       text not null,
+    created_at   timestamptz not null,
+    decided_at   timestamptz,
+    decided_by   uuid,
+    undone_at    timestamptz,
+    primary key (namespace_id, id),
+    constraint supersessions_pair_key unique (namespace_id, older_id, newer_id),
+    constraint supersessions_older_fkey foreign key (namespace_id, older_id)
+        references loci_data.attributes (namespace_id, id) on delete cascade,
+    constraint supersessions_newer_fkey foreign key (namespace_id, newer_id)
+        references loci_data.attributes (namespace_id, id) on delete cascade,
+    constraint supersessions_pair_check check (older_id <> newer_id),
+    constraint supersessions_signal_check check (signal in ('negation', 'antonym', 'value_conflict', 'temporal_marker')),
+    constraint supersessions_confidence_check check (confidence between 0 and 1),
+    constraint supersessions_origin_check check (origin in ('inline', 'sweep', 'manual')),
+    constraint supersessions_status_check check (status in ('proposed', 'applied', 'dismissed', 'undone'))
+);
+create index supersessions_newer on loci_data.supersessions (namespace_id, newer_id);
+create index supersessions_status on loci_data.supersessions (namespace_id, status, id);
+
+comment on table loci_data.attribute_terms is 'What active facts are found by when a sibling is written: hashes of the words of their topic and of what they state; kept by triggers.';
+comment on column loci_data.attribute_terms.namespace_id is 'The namespace.';
+comment on column loci_data.attribute_terms.aspect_id is 'The aspect.';
+comment on column loci_data.attribute_terms.term is 'Hash of a stem of the topic, or of subject and predicate.';
+comment on column loci_data.attribute_terms.attribute_id is 'The attribute.';
+comment on table loci_data.supersessions is 'Every decision that one attribute supersedes a sibling, proposed, applied, dismissed or undone: one a pair (row S7).';
+comment on column loci_data.supersessions.namespace_id is 'The namespace.';
+comment on column loci_data.supersessions.id is 'Identifier (UUID version 7).';
+comment on column loci_data.supersessions.older_id is 'The attribute that is superseded.';
+comment on column loci_data.supersessions.newer_id is 'The attribute that wins.';
+comment on column loci_data.supersessions.signal is 'What gave it away: negation, antonym, value_conflict or temporal_marker.';
+comment on column loci_data.supersessions.confidence is 'Confidence of the signal, 0 to 1.';
+comment on column loci_data.supersessions.evidence is 'The words that decided, of the older and of the newer; empty once one of the two was erased.';
+comment on column loci_data.supersessions.origin is 'inline (at a write), sweep or manual.';
+comment on column loci_data.supersessions.status is 'proposed, applied, dismissed or undone.';
+comment on column loci_data.supersessions.created_at is 'When the pair was found.';
+comment on column loci_data.supersessions.decided_at is 'When its status was last decided.';
+comment on column loci_data.supersessions.decided_by is 'The agent that decided.';
+comment on column loci_data.supersessions.undone_at is 'When it was undone, if it was.';

@@ -1,0 +1,43 @@
+"""Feedback: memories that a session was shown and found again raise the weight of their aspects at its end (row S6)."""
+
+from typing import Any
+
+from fastapi import APIRouter
+from fastapi.responses import Response
+
+from db import feedback
+from db.pool import Transaction
+from service.api.common import Cursor, Limit, problems
+from service.caller import CallerDependency
+from service.replies import page
+from service.schemas import Label
+from service.schemas_walk import FeedbackInput, FeedbackNoted, FeedbackPage, SessionEnd
+
+router = APIRouter(tags=["feedback"])
+
+
+@router.post("/feedback", response_model=FeedbackNoted, responses=problems(404))
+async def note(body: FeedbackInput, caller: CallerDependency) -> Response:
+    """Say which memories were shown to a session, and which of those shown before it has used since."""
+
+    async def work(tx: Transaction) -> dict[str, Any]:
+        confirmed = await feedback.note_hits(tx, session_id=body.session_id, ids=body.confirmed or [])
+        injected = await feedback.note_injections(tx, session_id=body.session_id, ids=body.injected or [])
+        return {"session_id": body.session_id, "injected": injected, "confirmed": confirmed}
+
+    return await caller.write(work)
+
+
+@router.get("/feedback", response_model=FeedbackPage, responses=problems(404))
+async def list_feedback(
+    caller: CallerDependency, limit: Limit = 50, cursor: Cursor = None, session_id: Label | None = None
+) -> Response:
+    """List what ended sessions have changed in the weights of aspects, newest first."""
+    rows = await caller.read(lambda tx: feedback.list_feedback(tx, session_id=session_id, limit=limit + 1, cursor=cursor))
+    return page(rows, limit)
+
+
+@router.post("/sessions/{session}/end", response_model=SessionEnd, responses=problems(404))
+async def end_session(session: Label, caller: CallerDependency) -> Response:
+    """End a session: what it was shown and found again confirms aspects. Ending it twice changes nothing more."""
+    return await caller.write(lambda tx: feedback.end_session(tx, session_id=session))

@@ -1,0 +1,88 @@
+"""Which entities are meant, and which are the same (rows G11, G12)."""
+
+from typing import Any
+from uuid import UUID
+
+from fastapi import APIRouter
+from fastapi.responses import Response
+
+from db import graph, identity
+from db.pool import Transaction
+from service.api.common import Cursor, Limit, problems
+from service.caller import CallerDependency
+from service.recall import embed_question
+from service.replies import page, reply
+from service.schemas import Text
+from service.schemas_identity import (
+    Duplicates,
+    DuplicatesInput,
+    EntitiesFound,
+    EntitySearch,
+    MergeInput,
+    MergePage,
+    SplitInput,
+    Undone,
+)
+
+router = APIRouter(tags=["entities"])
+
+
+@router.post("/entities/search", response_model=EntitiesFound, responses=problems())
+async def search_entities(body: EntitySearch, caller: CallerDependency) -> Response:
+    """Find entities by name (exact, alias, beginning, words, a wrong letter), by meaning, or by both; without a model by name."""
+
+    async def work(tx: Transaction) -> dict[str, Any]:
+        embedding, reason = body.embedding, None
+        if embedding is None and body.mode != "name":
+            vector, reason = await embed_question(body.query, caller.state.provider, caller.state.settings.embedding)
+            embedding = None if vector is None else vector.tolist()
+        mode = "name" if reason is not None else body.mode
+        rows = await identity.search_entities(tx, query=body.query, embedding=embedding, limit=body.k, type=body.type, mode=mode)
+        return {"entities": rows, "skipped": {"semantic": reason} if reason is not None else {}}
+
+    return reply(await caller.read(work))
+
+
+@router.post("/entities/merge-duplicates", response_model=Duplicates, responses=problems())
+async def merge_duplicates(body: DuplicatesInput, caller: CallerDependency) -> Response:
+    """Merge entities whose names differ in spelling only; with `dry_run` say which, and which others mean the same."""
+
+    async def work(tx: Transaction) -> Any:
+        return {"items": await identity.merge_duplicates(tx, dry_run=body.dry_run, limit=body.limit)}
+
+    return await caller.write(work)
+
+
+@router.post("/entities/{ref}/merge", responses=problems(404, 409))
+async def merge_entities(ref: Text, body: MergeInput, caller: CallerDependency) -> Response:
+    """Make one entity of two: the other's names, edges, mentions and aspects go to this one. `merge_id` undoes it."""
+
+    async def work(tx: Transaction) -> Any:
+        done = await identity.merge_entities(tx, into=ref, other=body.other, reason=body.reason)
+        return {**await graph.get_entity(tx, ref=str(done["id"])), "merge_id": done["merge_id"]}
+
+    return await caller.write(work)
+
+
+@router.post("/entities/{ref}/split", status_code=201, responses=problems(404, 409))
+async def split_entity(ref: Text, body: SplitInput, caller: CallerDependency) -> Response:
+    """Make a new entity of a part of one: edges, mentions, aspects and aliases that are its own. `merge_id` undoes it."""
+
+    async def work(tx: Transaction) -> Any:
+        done = await identity.split_entity(tx, ref=ref, split=body.stated())
+        return {**await graph.get_entity(tx, ref=str(done["id"])), "merge_id": done["merge_id"]}
+
+    return await caller.write(work, status=201)
+
+
+@router.get("/merges", response_model=MergePage, responses=problems(404))
+async def list_merges(caller: CallerDependency, limit: Limit = 50, cursor: Cursor = None, entity: Text | None = None) -> Response:
+    """Merges and splits of the namespace, or of an entity, newest first; undone ones too."""
+    rows = await caller.read(lambda tx: identity.list_merges(tx, entity=entity, limit=limit + 1, cursor=cursor))
+    return page(rows, limit)
+
+
+@router.post("/merges/{id}/undo", response_model=Undone, responses=problems(404, 409))
+async def undo_merge(id: UUID, caller: CallerDependency) -> Response:
+    """Undo a merge, or a split. What was written to the kept entity since stays with it."""
+    return await caller.write(lambda tx: identity.undo_merge(tx, id=id))

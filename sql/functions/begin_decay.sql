@@ -1,0 +1,17 @@
+-- Start to bring edges.fades_at in step with the rates of decay and the threshold in force, for one type or for all (row G10,
+-- relation_decay). From the commit on, readers of the namespace reckon for themselves until the last batch (fade_batch) is done: they are
+-- right at any moment, and nothing has to be finished for that. Begun again before it ended, it starts anew.
+-- Reading never needs this for time alone: decay is a function of time. See start_decay.
+-- Security definer: writes past the policies; checks the caller itself. Called by REST and the command line. Errors: 42501, P0002, 22023.
+create or replace function loci.begin_decay(p_namespace text, p_type text default null) returns void
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+    v_namespace_id integer := loci.authorize(p_namespace, 'writer');
+begin
+    if length(btrim(p_type)) not between 1 and 128 then
+        raise invalid_parameter_value using message = format('type must have 1 to 128 characters, not %L', p_type), column = 'type';
+    end if;
+    perform loci.start_decay(v_namespace_id, btrim(p_type));
+end $$;
+comment on function loci.begin_decay(text, text) is 'Start to recalculate when edges of a type (null: of all) fade; call fade_batch until it says done. Errors: 42501, P0002, 22023.';

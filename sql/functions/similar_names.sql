@@ -1,0 +1,54 @@
+-- Which entities are called like this? (Row G11.) By names and aliases, with a score: 1 the name; 0.95 an alias; 0.7 to 0.9 begins so;
+-- up to 0.7 has all words of it, and up to 0.6 some, by the share in common; where fewer than p_limit have a word in common, below 0.5
+-- those that share at least 40 % of its groups of three letters, which forgives a wrong letter. One row an entity, with its best name.
+-- Cost: reads the namespace's names once (0.1 s for 100,000), unless the exact ones are all that is asked for.
+-- Called by search_entities and merge proposals; internal.
+create or replace function loci.similar_names(p_namespace_id integer, p_query text, p_limit integer, p_type text)
+returns table (id uuid, matched text, score double precision)
+language plpgsql stable set search_path = '' set enable_seqscan = off
+as $$
+declare
+    v_name  text := loci.canonical_name(left(p_query, 1000));
+    v_words text[] := array(select distinct w from regexp_split_to_table(v_name, '[^[:alnum:]]+') w where length(w) > 1 limit 20);
+    v_any   text[] := array(select '%' || replace(w, '_', '\_') || '%' from unnest(v_words) w);
+    v_size  integer := (select sum(length(w)) from unnest(v_words) w);
+    v_grams text[];
+    v_found integer;
+begin
+    return query
+    with near as materialized (
+        select n.entity_id, n.canonical_name, case
+                   when n.canonical_name = v_name then case when n.is_alias then 0.95 else 1 end
+                   when n.canonical_name ^@ v_name then 0.7 + 0.2 * length(v_name) / length(n.canonical_name)
+                   else coalesce((select case when sum(length(w)) = v_size then 0.7 else 0.6 end * least(1, sum(length(w))::double precision
+                                         / greatest(v_size, length(regexp_replace(n.canonical_name, '[^[:alnum:]]+', '', 'g'))))
+                                  from unnest(v_words) w where position(w in n.canonical_name) > 0), 0) end as score
+        from loci_data.entity_names n
+        where n.namespace_id = p_namespace_id and (n.canonical_name ^@ v_name or n.canonical_name like any (v_any)) and v_name <> ''
+    )
+    select b.entity_id, b.canonical_name, b.score
+    from (select distinct on (n.entity_id) n.* from near n
+          where p_type is null or (select e.type from loci_data.entities e where e.namespace_id = p_namespace_id and e.id = n.entity_id) = p_type
+          order by n.entity_id, n.score desc, n.canonical_name) b
+    order by b.score desc, b.entity_id limit p_limit;
+    get diagnostics v_found = row_count;
+    if v_found >= p_limit or length(v_name) < 4 then
+        return;
+    end if;
+    v_grams := array(select distinct substr(v_name, i, 3) from generate_series(1, length(v_name) - 2) i limit 64);
+    return query
+    with near as materialized (
+        select n.entity_id, n.canonical_name, 0.5 * 2 * common.grams / (cardinality(v_grams) + length(n.canonical_name) - 2) as score
+        from loci_data.entity_names n
+        cross join lateral (select count(*)::double precision as grams from unnest(v_grams) g where position(g in n.canonical_name) > 0) common
+        where n.namespace_id = p_namespace_id and not (n.canonical_name ^@ v_name or n.canonical_name like any (v_any))
+          and n.canonical_name like any (array(select '%' || replace(replace(replace(g, '\', '\\'), '%', '\%'), '_', '\_') || '%' from unnest(v_grams) g))
+          and common.grams >= 0.4 * cardinality(v_grams)
+    )
+    select b.entity_id, b.canonical_name, b.score
+    from (select distinct on (n.entity_id) n.* from near n
+          where p_type is null or (select e.type from loci_data.entities e where e.namespace_id = p_namespace_id and e.id = n.entity_id) = p_type
+          order by n.entity_id, n.score desc, n.canonical_name) b
+    order by b.score desc, b.entity_id limit p_limit - v_found;
+end $$;
+comment on function loci.similar_names(integer, text, integer, text) is 'Entities by likeness of their names and aliases to a text, with a score. Internal.';

@@ -1,0 +1,43 @@
+-- Find contradictions among facts that stand already (row S7): written while supersession was off or only proposed, before an aspect was
+-- declared single-valued, restored, or moved by a merge. Visits p_limit active facts after the cursor, in order of id, of one entity if asked, and does
+-- for each what its write does: same signals, same rules, and pairs decided before are left alone. So a second sweep changes
+-- nothing, and pages can be run one transaction each. p_mode: apply or propose; null: the namespace's setting (off: proposes).
+-- decided: the decisions of this page; next_cursor null: all were visited. Aspects are locked in order of id for the length of a page.
+-- Cost: 1 to 2 ms a fact; grows with the facts, not with their pairs. Security definer: writes past the policies; checks the
+-- caller itself. Errors: 42501, P0002 (namespace, entity), 22023 (mode, limit, cursor).
+create or replace function loci.sweep_supersessions(
+    p_namespace text, p_entity text default null, p_mode text default null, p_limit integer default 500, p_cursor text default null)
+returns table (visited integer, decided uuid[], superseded uuid[], next_cursor text)
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+    v_namespace_id integer := loci.authorize(p_namespace, 'writer');
+    v_entity_id    uuid := (loci.resolve_entities(v_namespace_id, array_remove(array[p_entity], null), 'entity'))[1];
+    v_mode         text := coalesce(p_mode, nullif(loci.settings(v_namespace_id) ->> 'supersession', 'off'), 'propose');
+    v_ids          uuid[];
+    v_id           uuid;
+    v_made         record;
+begin
+    if v_mode not in ('apply', 'propose') then
+        raise invalid_parameter_value using message = format('mode must be apply or propose, not %L', p_mode), column = 'mode';
+    elsif p_limit is null or p_limit not between 1 and 10000 then
+        raise invalid_parameter_value using message = format('limit must be 1 to 10000, not %s', p_limit), column = 'limit';
+    elsif p_cursor !~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then
+        raise invalid_parameter_value using message = 'the cursor is not one of ours', column = 'cursor';
+    end if;
+    v_ids := loci.facts_after(v_namespace_id, v_entity_id, coalesce(p_cursor, '00000000-0000-0000-0000-000000000000')::uuid, p_limit);
+    perform from loci_data.aspects s where s.namespace_id = v_namespace_id and s.id = any (array(
+        select distinct a.aspect_id from loci_data.attributes a where a.namespace_id = v_namespace_id and a.id = any (v_ids)))
+    order by s.id for no key update;
+    visited := cardinality(v_ids);
+    decided := '{}';
+    superseded := '{}';
+    foreach v_id in array v_ids loop
+        select s.* into v_made from loci.supersede_siblings(v_namespace_id, v_id, 'sweep', v_mode, null, clock_timestamp()) s;
+        decided := decided || v_made.applied || v_made.proposed;
+        superseded := superseded || v_made.superseded;
+    end loop;
+    next_cursor := case when visited = p_limit then v_ids[visited]::text end;
+    return next;
+end $$;
+comment on function loci.sweep_supersessions(text, text, text, integer, text) is 'Visit a page of active facts and supersede what they contradict; facts visited, decisions, attributes superseded, cursor of the next page. Errors: 42501, P0002, 22023.';

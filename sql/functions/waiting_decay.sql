@@ -1,0 +1,16 @@
+-- Which change of decay does the worker finish next? The one that has been left longest: nobody has worked at it for p_seconds, because
+-- who began it has died. Reads a handful of rows. Called by the worker. Security definer: reads all namespaces. Errors: 42501.
+create or replace function loci.waiting_decay(p_seconds double precision)
+returns table (namespace text, type text)
+language plpgsql stable security definer set search_path = ''
+as $$
+begin
+    if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
+        raise insufficient_privilege using message = 'only the operator may ask what waits';
+    end if;
+    return query
+    select n.name, nullif(c.type, '') from loci_data.decay_changes c join loci_data.namespaces n on n.id = c.namespace_id
+    where c.finished_at is null and c.worked_at < clock_timestamp() - p_seconds * interval '1 second'
+    order by c.worked_at, c.namespace_id, c.type limit 1;
+end $$;
+comment on function loci.waiting_decay(double precision) is 'The change of decay that nobody has worked at for longest, and for p_seconds at least. Operator only.';

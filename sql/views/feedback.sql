@@ -1,0 +1,15 @@
+-- What ended sessions have changed in the weights of aspects. Under the policies: rows of granted namespaces only.
+create or replace view loci.feedback with (security_invoker = true) as
+select n.name as namespace, f.id, f.at, f.agent_id, f.session_id, f.kind, f.aspects, f.confirmations, f.change
+from loci_data.feedback_events f
+join loci_data.namespaces n on n.id = f.namespace_id;
+comment on view loci.feedback is 'Confirmations and decays of aspects, by the session whose end they were.';
+comment on column loci.feedback.namespace is 'Name of the namespace.';
+comment on column loci.feedback.id is 'Identifier; its order is the order of the changes.';
+comment on column loci.feedback.at is 'When.';
+comment on column loci.feedback.agent_id is 'The agent that ended the session.';
+comment on column loci.feedback.session_id is 'The session.';
+comment on column loci.feedback.kind is 'confirmation or decay.';
+comment on column loci.feedback.aspects is 'Number of aspects touched.';
+comment on column loci.feedback.confirmations is 'Memories that were shown and found again, once for each aspect; 0 for decay.';
+comment on column loci.feedback.change is 'Sum of the changes of weight.';

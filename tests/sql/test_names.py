@@ -1,0 +1,274 @@
+"""Names of entities in texts (rows G3, G5, R9)."""
+
+import re
+import unicodedata
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from psycopg.types.json import Jsonb
+
+from tests.factories import World
+
+LONG = " ".join(f"word{n}" for n in range(36))  # 251 characters
+
+
+def know(world: World, *names: str | dict[str, Any]) -> list[dict[str, Any]]:
+    """Make entities, by name or with more fields."""
+    items = [{"name": name} if isinstance(name, str) else name for name in names]
+    return world.rows("select * from loci.upsert_entities(%(ns)s, %(e)s)", e=Jsonb(items))
+
+
+def found(world: World, text: str) -> list[dict[str, Any]]:
+    """What a text names, in order."""
+    return world.rows("select * from loci.match_entities(%(ns)s, %(text)s)", text=text)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "matched"),
+    [
+        ("Alice", "alice and ALICE", "alice"),
+        ("Alice", "full of Malice", None),
+        ("Alice", "Alices", None),
+        ("Alice", "malice, then (alice)", "alice"),
+        ("Alice", "Alice2", None),
+        ("Alice", "Alice_in_chains", "Alice"),
+        ("Azure DevOps", "deploy via Azure DevOps pipeline", "Azure DevOps"),
+        ("Azure DevOps", "Azure, DevOps", None),
+        ("Azure DevOps", "Azure\n\t DevOps", "Azure\n\t DevOps"),
+        ("Azure DevOps", "Azure\u00a0DevOps", "Azure\u00a0DevOps"),
+        ("Azure DevOps", "Azure\u3000\u2003DevOps", "Azure\u3000\u2003DevOps"),
+        ("Azure\n  DevOps", "azure devops", "azure devops"),
+        ("C++", "in C++17", "C++"),
+        ("C++", "Objective-C++", "C++"),
+        ("C++", "ABC++", None),
+        ("C++", "C+ +", None),
+        (".NET", "ASP.NET", ".NET"),
+        (".NET", ".NETs", None),
+        ("Node.js", "node.js!", "node.js"),
+        ("Node.js", "Node. js", None),
+        ("Node", "Node.js", "Node"),
+        ("F##", "F###", "F##"),
+        ("@home", "me@home", "@home"),
+        ("???", "what????", "???"),
+        ("'n'", "rock'n'roll", "'n'"),
+        ("O'Brien", "O’Brien’s", "O’Brien"),
+        ("O’Brien", "o'brien", "o'brien"),
+        ("Jean-Luc", "Jean\u2011Luc", "Jean\u2011Luc"),
+        ("Jean–Luc", "JEAN-LUC", "JEAN-LUC"),
+        ("Jean-Luc", "Jean Luc", None),
+        ("Caf\u00e9 Noir", "the cafe\u0301 noir", "cafe\u0301 noir"),
+        ("Cafe\u0301", "CAF\u00c9S", None),
+        ("Cafe", "cafe\u0301", None),
+        ("Cafe\u0301", "in the CAF\u00c9.", "CAF\u00c9"),
+        ("Straße", "STRAßE", "STRAßE"),
+        ("İstanbul", "istanbul", "istanbul"),
+        ("Istanbul", "İSTANBUL", "İSTANBUL"),
+        ("ΟΔΟΣ", "η οδός, οδος", "οδος"),
+        ("किताब", "मेरी किताब है", "किताब"),
+        ("किताब", "किताबें", None),
+        ("中华人民", "我在中华人民共和国", "中华人民"),
+        ("人民共和国", "中华人民共和国的", "人民共和国"),
+        ("กรุงเทพ", "ฉันอยู่กรุงเทพมหานคร", "กรุงเทพ"),
+        ("ソニー株式会社", "昔のソニー株式会社は", "ソニー株式会社"),
+        ("김철수", "김철수가 왔다", "김철수"),
+        ("Azure", "使用Azure云", "Azure"),
+        ("😀 Team", "the 😀 team", "😀 team"),
+        ("https://example.org/a-b/c.html", "see https://example.org/a-b/c.html.", "https://example.org/a-b/c.html"),
+        (LONG, f"it is {LONG}.", LONG),
+        ("+" * 60, "+" * 61, "+" * 60),
+        ("AI", "AI is here", None),
+        ("AI!", "AI! is here", "AI!"),
+        ("%_.*", "a %_.* b", "%_.*"),
+        ("a\x01b", "the a\x02b", "a\x02b"),
+    ],
+)
+def test_a_name_is_found_as_a_whole_phrase_and_only_so(world: World, name: str, text: str, matched: str | None) -> None:
+    know(world, name)
+    rows = found(world, text)
+    assert [row["matched"] for row in rows] == ([] if matched is None else [matched])
+    assert all(text[row["position"] - 1 :].startswith(row["matched"]) for row in rows)
+
+
+@pytest.mark.parametrize("prefix", ["", "e\u0301 ", "  \n", "’ ", "中", "각 ", "\u1100\u1161\u11a8 ", "İ Å\u212b "])
+def test_matched_and_position_are_those_of_the_text_whatever_stands_before(world: World, prefix: str) -> None:
+    know(world, "Zoë Ray", "Bob-2")
+    text = f"{prefix}zoe\u0308   ray,Zoë met \u2011 bob\u20112"
+    assert [(row["matched"], text.index(row["matched"]) + 1) for row in found(world, text)] == [
+        ("zoe\u0308   ray", len(prefix) + 1),
+        ("bob\u20112", len(text) - 4),
+    ]
+    assert [row["position"] for row in found(world, text)] == [len(prefix) + 1, len(text) - 4]
+
+
+def test_names_inside_and_across_each_other_are_all_found(world: World) -> None:
+    know(world, "New York", "New York Times", "York", "Times Square")
+    assert [row["matched"] for row in found(world, "New York Times Square")] == [
+        "New York Times",
+        "New York",
+        "York",
+        "Times Square",
+    ]
+
+
+def test_an_entity_comes_once_at_its_first_place_with_the_longest_name_there(world: World) -> None:
+    know(world, {"name": "Microsoft", "aliases": ["Microsoft Corporation", "MSFT"]})
+    rows = found(world, "msft: Microsoft Corporation, Microsoft")
+    assert [(row["matched"], row["is_alias"], row["position"]) for row in rows] == [("msft", True, 1)]
+    rows = found(world, "a Microsoft Corporation of MSFT")
+    assert [(row["matched"], row["is_alias"], row["position"]) for row in rows] == [("Microsoft Corporation", True, 3)]
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n", "...", "no name here", "x" * 5000, "! " * 1000])
+def test_a_text_without_names_names_nothing(world: World, text: str) -> None:
+    know(world, "Alice")
+    assert found(world, text) == []
+
+
+@pytest.mark.parametrize(("length", "matched"), [(1, ["AI", "Bob"]), (2, ["AI", "Bob"]), (3, ["Bob"]), (4, [])])
+def test_names_shorter_than_the_namespaces_match_length_are_not_looked_for(world: World, length: int, matched: list[str]) -> None:
+    know(world, "AI", "Bob")
+    world.rows("select * from loci.update_namespace(%(ns)s, %(c)s)", c=Jsonb({"settings": {"match_length": length}}))
+    assert [row["matched"] for row in found(world, "AI says Bob")] == matched
+
+
+@pytest.mark.parametrize("names", [("O'Brien", "O’Brien"), ("Zoe\u0308", "Zoë"), ("A  B", "a\u00a0b"), ("Ann-Lee", "ann–lee")])
+def test_two_spellings_of_one_name_are_one_entity(world: World, names: tuple[str, str]) -> None:
+    first, second = know(world, *names)
+    assert (second["id"], second["name"], second["created"]) == (first["id"], names[0], False)
+
+
+def test_a_changed_or_removed_name_is_not_found_any_more(world: World) -> None:
+    (made,) = know(world, {"name": "Facebook", "aliases": ["The Book of Faces"]})
+    world.rows("select * from loci.update_entity(%(ns)s, %(id)s, %(c)s)", id=made["id"], c=Jsonb({"name": "Meta", "aliases": []}))
+    assert [row["matched"] for row in found(world, "facebook, the book of faces, meta")] == ["meta"]
+
+
+def test_of_many_who_share_an_alias_the_one_whose_name_it_is_is_found_and_as_many_as_the_setting_says(world: World) -> None:
+    know(world, "Robot")
+    made = know(world, *({"name": f"bot {n}"} for n in range(30)))
+    for row in made:
+        world.rows("select * from loci.update_entity(%(ns)s, %(id)s, %(c)s)", id=row["id"], c=Jsonb({"aliases": ["ROBOT"]}))
+    world.rows("select * from loci.update_namespace(%(ns)s, %(c)s)", c=Jsonb({"settings": {"match_namesakes": 5}}))
+    rows = found(world, "a robot")
+    assert len(rows) == 5
+    assert "Robot" in {row["name"] for row in rows}
+
+
+def test_names_that_begin_alike_cost_nothing_but_their_own_place(world: World) -> None:
+    """However many entities share their first words, the index is asked for those that the text has."""
+    know(world, *(f"Project Alpha {n}" for n in range(6000)), "Project Alpha", "Project Alpha 7 beta", "Project", "zebra", "ant")
+    text = "ant: project alpha 7 beta, Project Alpha 5999 and project alpha 6000 zebra"
+    read = "select pg_stat_get_xact_tuples_returned('loci_data.entity_names_head'::regclass)"
+    before = world.value(read)
+    rows = found(world, text)
+    assert [row["matched"] for row in rows] == [
+        *("ant", "project alpha 7 beta", "project alpha 7", "project alpha", "project"),
+        *("Project Alpha 5999", "zebra"),
+    ]
+    assert world.value(read) - before <= 2100
+
+
+def test_more_crowded_beginnings_than_are_skipped_one_by_one_are_all_found(world: World) -> None:
+    words = ["red", "green", "blue", "black", "white", "brown"]
+    know(world, *(f"the {word} {n}" for word in words for n in range(2001)))
+    assert [row["matched"] for row in found(world, "; ".join(f"The {word} 2000" for word in words))] == [
+        f"The {word} 2000" for word in words
+    ]
+
+
+# A brute-force oracle: every place of every name, by the rule as it is stated.
+
+APART = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
+SAME = str.maketrans({"\u2019": "'", "\u2018": "'", "\u2011": "-", "\u2013": "-", "\u2212": "-", "İ": "i", "ς": "\u03c3", "“": '"'})
+SPACE = re.compile(r"[\s\u0001-\u001f]+")
+
+
+def folded(text: str) -> str:
+    return SPACE.sub(" ", unicodedata.normalize("NFC", text).translate(SAME).lower().translate(SAME))
+
+
+def joins(character: str) -> bool:
+    """Whether a name may not end beside it in the middle of a word."""
+    return (character.isalnum() or unicodedata.combining(character) > 0) and not APART.match(character)
+
+
+def stands_in(name: str, text: str) -> bool:
+    name, text = folded(name).strip(), folded(text)
+    for place in range(len(text) - len(name) + 1):
+        end = place + len(name)
+        if (
+            text[place:end] == name
+            and not (joins(name[0]) and place > 0 and joins(text[place - 1]))
+            and not (joins(name[-1]) and end < len(text) and joins(text[end]))
+        ):
+            return True
+    return False
+
+
+PIECES = st.sampled_from(["\u2011", *"abAB19 .+-'’\n中国한é", "e\u0301", "ß", "Σ", "ς", "İ", "  ", "\u00a0", "ab", "a b", "ab."])
+TEXTS = st.lists(PIECES, max_size=40).map("".join)
+NAMES = st.lists(PIECES, min_size=2, max_size=6).map("".join).filter(lambda name: len(folded(name).strip()) >= 3)
+
+
+@given(names=st.lists(NAMES, min_size=1, max_size=12), text=TEXTS)
+def test_what_is_found_is_what_a_look_at_every_place_finds(world: World, names: list[str], text: str) -> None:
+    with world.connection.transaction(force_rollback=True):
+        know(world, *names)
+        rows = found(world, text)
+    assert {folded(row["name"]).strip() for row in rows} == {folded(name).strip() for name in names if stands_in(name, text)}
+    for row in rows:
+        assert folded(row["matched"]) == folded(row["name"]).strip()
+        assert text[row["position"] - 1 :].startswith(row["matched"])
+    assert [row["position"] for row in rows] == sorted(row["position"] for row in rows)
+
+
+def note(world: World, *names: str) -> None:
+    """Two memories in which the worker finds these names."""
+    ids = [world.write(f"memory {n} of {names}")["id"] for n in range(2)]
+    pairs = [(memory, name) for memory in ids for name in names]
+    world.rows(
+        "select loci.note_names(array_fill(%(ns_id)s::integer, array[%(count)s]), %(ids)s, %(names)s)",
+        count=len(pairs),
+        ids=[memory for memory, _ in pairs],
+        names=[name for _, name in pairs],
+    )
+
+
+def types(world: World) -> dict[str, str]:
+    return {
+        row["name"]: row["type"] for row in world.rows("select name, type from loci_data.entities where namespace_id = %(ns_id)s")
+    }
+
+
+@pytest.mark.parametrize(("length", "kept"), [(None, ["Anna"]), (3, ["Anna", "Bob"]), (2, ["Anna", "Bob", "UN"]), (5, [])])
+def test_names_shorter_than_the_setting_are_refused_when_extracted(world: World, length: int | None, kept: list[str]) -> None:
+    if length is not None:
+        world.rows("select * from loci.update_namespace(%(ns)s, %(c)s)", c=Jsonb({"settings": {"extracted_length": length}}))
+    note(world, "UN", "Bob", "Anna")
+    assert types(world) == dict.fromkeys(kept, "extracted")
+
+
+def test_a_short_name_may_be_written_by_hand(world: World) -> None:
+    know(world, "X", "Bob")
+    assert types(world) == {"X": "unknown", "Bob": "unknown"}
+
+
+def test_an_extracted_type_gives_way_to_one_written_by_hand_and_never_the_reverse(world: World) -> None:
+    note(world, "Anna", "Oslo")
+    know(world, {"name": "anna", "type": "person"}, {"name": "Oslo", "type": "unknown"}, {"name": "Rome", "type": "city"})
+    note(world, "Anna", "Rome")
+    know(world, {"name": "Anna", "type": "extracted"})
+    assert types(world) == {"Anna": "person", "Oslo": "extracted", "Rome": "city"}
+
+
+def test_a_question_holds_names_of_entities_and_of_single_memories_but_none_inside_a_longer_one(owned: World) -> None:
+    world = owned
+    know(world, "New York", "York", "New York Times")
+    alone = world.write("a memory that alone mentions Grace O’Hara")["id"]
+    world.rows("select loci.note_names(array[%(ns_id)s::integer], array[%(id)s], array['Grace O’Hara'])", id=alone)
+    world.connection.execute("reset session authorization")
+    text = "Did grace  o'hara read the New York Times in york?"
+    rows = world.rows("select * from loci.question_names(%(ns_id)s, %(text)s)", text=text)
+    assert {(row["name"], row["memory_id"]) for row in rows} == {("new york times", None), ("york", None), ("grace o'hara", alone)}
