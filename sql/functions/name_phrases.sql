@@ -23,7 +23,7 @@ begin
     into v_singles, v_pairs, v_ends
     from (select hashtext(ltrim(u.piece, ' ')) as single, hashtext(u.next) as next,
                  (sum(octet_length(u.piece)) over (rows unbounded preceding))::integer as finish
-          from unnest(v_pieces, v_pieces[2:]) u(piece, next)) t;
+          from (select unnest(v_pieces) as piece, unnest(v_pieces[2:]) as next) u) t;  -- in the select list: no tuplestore
     select array_agg(l.head), array_agg(l.tokens) into v_heads, v_lengths
     from (select distinct n.head, n.tokens from loci.name_lengths(p_namespace_id, v_singles || v_pairs) n) l;
     if v_heads is null then
