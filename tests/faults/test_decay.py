@@ -14,7 +14,7 @@ from db.pool import make_pool
 from service.worker import Worker
 from tests.databases import Database
 from tests.factories import OPERATOR, World, act_as, new_world
-from tests.sql.test_decay import age, alive, batch, finish, in_step, set_rate
+from tests.sql.test_decay import WAYS, age, alive, batch, finish, in_step, set_rate
 from tests.sql.test_graph import observe
 
 
@@ -75,7 +75,7 @@ def test_a_batch_under_way_holds_up_only_those_who_write_its_edges(pair: tuple[W
     set_rate(change, 0.1)
     change.connection.commit()
     batch(change, limit=1)  # of the edge to fresh
-    assert alive(writer) == [{"fresh"}] * 10
+    assert alive(writer) == [{"fresh"}] * WAYS
     observe(writer, {"source": "a", "type": "t", "target": "old", "session_id": "s"})
     observe(writer, {"source": "p", "type": "t", "target": "q"})
     writer.connection.commit()
@@ -114,7 +114,7 @@ async def test_the_worker_finishes_what_a_dead_process_left(pair: tuple[World, W
     change.connection.commit()
     batch(change, limit=1)
     change.connection.close()  # killed in the middle of a batch
-    assert alive(reader) == [{"fresh"}] * 10
+    assert alive(reader) == [{"fresh"}] * WAYS
     reader.connection.commit()
     async with make_pool(own_database.app_url, size=2) as pool:
         worker = Worker(pool, None)
@@ -122,4 +122,4 @@ async def test_the_worker_finishes_what_a_dead_process_left(pair: tuple[World, W
         while await worker.fade(abandoned=0):  # other namespaces may have one too
             pass
     assert in_step(reader)
-    assert alive(reader) == [{"fresh"}] * 10
+    assert alive(reader) == [{"fresh"}] * WAYS
