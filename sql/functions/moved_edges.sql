@@ -35,12 +35,12 @@ as $$
         cross join lateral (select v.id, v.origin_id from loci_data.edge_observations v
                             where v.namespace_id = p_namespace_id and v.edge_id = m.own_id offset 0) o
     ), matched as (
-        select p.old_id, p.id, c.id as there_id, o.id as here_id, coalesce(o.origin_id, o.id) <> coalesce(c.origin_id, c.id) and exists (
-                   select from own w where w.old_id = p.old_id and w.origin = coalesce(c.origin_id, c.id)) as stays
+        select p.old_id, p.id, c.id as there_id, o.id as here_id, coalesce(o.origin_id, o.id) <> coalesce(c.origin_id, c.id) as stays
         from place p
         cross join lateral (select v.* from loci_data.edge_observations v where v.namespace_id = p_namespace_id and v.edge_id = p.old_id offset 0) o
         cross join lateral (select v.* from loci_data.edge_observations v where v.namespace_id = p_namespace_id and v.edge_id = p.id offset 0) c
-        where (coalesce(c.origin_id, c.id) = coalesce(o.origin_id, o.id) or c.memory_id = o.memory_id)
+        where coalesce(c.origin_id, c.id) = coalesce(o.origin_id, o.id)
+           or c.memory_id = o.memory_id and exists (select from own w where w.old_id = p.old_id and w.origin = coalesce(c.origin_id, c.id))
     ), found as (
         select p.old_id, p.id, p.believed, array_agg(distinct case when m.stays then m.here_id else m.there_id end) filter (where m.here_id is not null) as back,
                array_agg(distinct m.there_id) filter (where not m.stays) as gone

@@ -1,6 +1,6 @@
 -- Which entities are called like this? (Row G11.) By names and aliases, with a score: 1 the name; 0.95 an alias; 0.7 to 0.9 begins so;
 -- up to 0.7 has all words of it, and up to 0.6 some, by the share in common; where fewer than p_limit have a word in common, below 0.5
--- those that share at least 40 % of its groups of three letters, which forgives a wrong letter. One row an entity, with its best name.
+-- those that share at least 40 % of its groups of three letters (of two, in a name of less than 8), which forgives a wrong letter. One row an entity, with its best name.
 -- Cost: reads the namespace's names once (0.1 s for 100,000), unless the exact ones are all that is asked for.
 -- Called by search_entities and merge proposals; internal.
 create or replace function loci.similar_names(p_namespace_id integer, p_query text, p_limit integer, p_type text)
@@ -12,6 +12,7 @@ declare
     v_words text[] := array(select distinct w from regexp_split_to_table(v_name, '[^[:alnum:]]+') w where length(w) > 1 limit 20);
     v_any   text[] := array(select '%' || replace(w, '_', '\_') || '%' from unnest(v_words) w);
     v_size  integer := (select sum(length(w)) from unnest(v_words) w);
+    v_long  integer := case when length(v_name) < 8 then 2 else 3 end;
     v_grams text[];
     v_found integer;
 begin
@@ -35,10 +36,10 @@ begin
     if v_found >= p_limit or length(v_name) < 4 then
         return;
     end if;
-    v_grams := array(select distinct substr(v_name, i, 3) from generate_series(1, length(v_name) - 2) i limit 64);
+    v_grams := array(select distinct substr(v_name, i, v_long) from generate_series(1, length(v_name) - v_long + 1) i limit 64);
     return query
     with near as materialized (
-        select n.entity_id, n.canonical_name, 0.5 * 2 * common.grams / (cardinality(v_grams) + length(n.canonical_name) - 2) as score
+        select n.entity_id, n.canonical_name, 0.5 * 2 * common.grams / (cardinality(v_grams) + greatest(length(n.canonical_name) - v_long + 1, 1)) as score
         from loci_data.entity_names n
         cross join lateral (select count(*)::double precision as grams from unnest(v_grams) g where position(g in n.canonical_name) > 0) common
         where n.namespace_id = p_namespace_id and not (n.canonical_name ^@ v_name or n.canonical_name like any (v_any))

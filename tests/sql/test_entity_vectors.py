@@ -237,6 +237,7 @@ def tools(world: World) -> World:
         {"name": "Azure DevOps", "type": "tool", "aliases": ["ADO"]},
         {"name": "Azure", "type": "project"},
         {"name": "Alice Smith", "type": "person"},
+        {"name": "Milan", "type": "topic"},
         {"name": "100% wool_mix", "type": "topic"},
     )
     return world
@@ -245,7 +246,7 @@ def tools(world: World) -> World:
 FOUND = [
     ("Kubernetes", "Kubernetes"), (" kubernetes\n", "Kubernetes"), ("K8S", "Kubernetes"), ("kube", "Kubernetes"), ("kubernets", "Kubernetes"),
     ("Kuberentes", "Kubernetes"), ("azure", "Azure"), ("azure d", "Azure DevOps"), ("devops", "Azure DevOps"), ("DevOps of Azure", "Azure DevOps"),
-    ("smith", "Alice Smith"), ("Smith, Alice", "Alice Smith"), ("100%", "100% wool_mix"), ("wool_mix", "100% wool_mix"),
+    ("smith", "Alice Smith"), ("milen", "Milan"), ("Smith, Alice", "Alice Smith"), ("100%", "100% wool_mix"), ("wool_mix", "100% wool_mix"),
 ]  # fmt: skip
 
 

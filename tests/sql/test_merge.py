@@ -633,3 +633,19 @@ def test_pages_of_merges_show_each_once_newest_first(world: World, limit: int) -
             break
         cursor = rows[-1]["cursor"]
     assert seen == made[::-1]
+
+
+@pytest.mark.parametrize("newest_first", [True, False])
+def test_two_edges_that_one_memory_says_and_two_merges_make_one_are_both_given_back(world: World, newest_first: bool) -> None:
+    entities(world, *({"name": name} for name in "ABC"))
+    observe(world, {"source": "A", "type": "t", "target": "A", "confidence": 0.3, "observed_at": day(0)})
+    world.write("both", edges=[{"source": name, "type": "t", "target": name, "confidence": 0.3} for name in "AB"])
+    before = state(world)
+    merges = [merge(world, "C", "A"), merge(world, "A", "B")]
+    for made in reversed(merges) if newest_first else [*merges, merges[0]]:
+        try:
+            with world.connection.transaction():
+                undo(world, made)
+        except errors.UniqueViolation:  # what it joined was moved on: that one first
+            assert not newest_first
+    assert state(world) == before
