@@ -2,9 +2,10 @@
 
     python -m bench.edges [--folder FOLDER] [--quick]
 
-Bulk: loci.observe_edges on one connection, batches of 1,000 and 5,000, between entities that are known; ten edges a session, or ten a
-memory. Beside it, batch by batch, the floor: COPY of the same rows into a temporary table, and insert…select into edges,
-edge_observations and entity_sessions (or memory_mentions), foreign keys checked, nothing resolved or counted.
+Bulk: loci.observe_edges on one connection, batches of 1,000 and 10,000 (the largest that REST takes), between entities that are
+known; ten edges a session, or ten a memory. Beside it, batch by batch, the floor: COPY of the same rows into a temporary table,
+and insert…select into edges, edge_observations and entity_sessions (or memory_mentions), foreign keys checked, nothing resolved or
+counted.
 Decay: a new rate for a type with 1,000,000 edges, in the batches that the service makes, while another session walks the graph.
 """
 
@@ -209,7 +210,7 @@ def run(base: Database, given: Options) -> list[Figure]:
     with base.app() as app, base.owner() as owner:
         owner.execute(STAGE)
         for evidence in ("session", "memory"):
-            for size in (1000, 5000):
+            for size in (1000, 10_000):
                 figures += bulk(app, owner, evidence, given.size(100_000), size)
     figures += decay(base, given.size(1_000_000))
     with base.owner() as owner:

@@ -1,7 +1,7 @@
 -- Which entities are called like this? (Row G11.) By names and aliases, with a score: 1 the name; 0.95 an alias; 0.7 to 0.9 begins so;
 -- up to 0.7 has all words of it, and up to 0.6 some, by the share in common; where fewer than p_limit have a word in common, below 0.5
 -- those that share at least 40 % of its groups of three letters (of two, in a name of less than 8), which forgives a wrong letter. One row an entity, with its best name.
--- Cost: reads the namespace's names once (0.1 s for 100,000), unless the exact ones are all that is asked for.
+-- Cost: reads the namespace's names once (40 to 100 ms for 100,000), unless the exact ones are all that is asked for.
 -- Called by search_entities and merge proposals; internal.
 create or replace function loci.similar_names(p_namespace_id integer, p_query text, p_limit integer, p_type text)
 returns table (id uuid, matched text, score double precision)
