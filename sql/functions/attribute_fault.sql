@@ -1,5 +1,5 @@
 -- Which field of a written attribute or aspect is not valid? The first by name, of those that are stated; a field that is not in
--- p_allowed is never valid. Pure. Called by add_aspect, add_attribute and update_attribute.
+-- p_allowed is never valid. Pure. Called by add_aspect, write_attribute and update_attribute.
 create or replace function loci.attribute_fault(p_fields jsonb, p_allowed text[]) returns text
 language sql immutable parallel safe
 as $$

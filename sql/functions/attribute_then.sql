@@ -1,6 +1,6 @@
 -- Did an attribute hold at p_as_of, by what was known at p_known_at (infinity: by what is believed now), and how important was it?
 -- A superseded one held until it was replaced; a deleted one never did. Reads attribute_beliefs only where something changed
--- since. The rule of list_aspects; inlines. Called by walk_attributes, constraint_page and constellation.
+-- since. The rule of list_aspects; inlines. Called by walk_attributes, constraint_page and constellation_aspects.
 create or replace function loci.attribute_then(p_attribute loci_data.attributes, p_as_of timestamptz, p_known_at timestamptz)
 returns table (held boolean, importance double precision, confidence double precision)
 language sql stable parallel safe

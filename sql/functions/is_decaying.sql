@@ -1,5 +1,5 @@
 -- Is edges.fades_at being moved in this namespace, and not to be trusted? Then readers reckon the effective confidence themselves.
--- A handful of rows. Called by expand_entities, walk_edges, edge_page and edge_rows; internal.
+-- A handful of rows. Called by expand_entities, walk_edges and edge_page; internal.
 create or replace function loci.is_decaying(p_namespace_id integer) returns boolean
 language sql stable parallel safe
 as $$

@@ -1,7 +1,7 @@
 -- Under which key are two spellings of a name the same? Case, accents of Latin and Greek letters, and what only joins parts go: spaces, hyphens, dots,
 -- apostrophes and underscores between two letters, or between a letter and a digit; a dot or comma at the end. Everything else stays, for
 -- it may be the difference: signs (C, C++, C#), marks at the edge (.NET, NET), and what stands between two digits (v1.0, v10).
--- Null where too little is left to be sure: fewer than 4 letters and digits. Pure. Called by duplicate_entities and merge_duplicates.
+-- Null where too little is left to be sure: fewer than 4 letters and digits. Pure. Called by duplicate_entities and alike_entities.
 create or replace function loci.name_key(p_name text) returns text
 language sql immutable parallel safe
 as $$

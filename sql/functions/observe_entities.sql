@@ -4,7 +4,7 @@
 -- The first observation of an entity (observations = 0: save_entities has just made it) leaves its initial confidence.
 -- Memories get their mentions here, and entities.mentions counts them. seen_at lowers first_seen_at, even where nothing counts.
 -- Entities are locked first, in order of canonical_name; who holds an entity alone writes its mentions and sessions, so that the
--- second statement sees what others wrote until then. Index look-ups: primary keys. Called by save_entities, write_edges, remember_graph; internal.
+-- second statement sees what others wrote until then. Index look-ups: primary keys. Called by save_entities and write_edges; internal.
 create or replace function loci.observe_entities(p_namespace_id integer, p_sightings loci.sighting[], p_at timestamptz) returns void
 language plpgsql volatile set search_path = '' set plan_cache_mode = force_generic_plan
 set enable_nestloop = off set enable_seqscan = off  -- where there is a choice: the size of a batch is unknown to the planner

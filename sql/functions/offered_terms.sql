@@ -7,7 +7,7 @@
 --   v …           subject and predicate, if it gives a value to something that has one; the predicate alone where the subject may be left out
 --   p …           how it begins: its first two and three stems
 --   n …           how it begins, as far as the word after now
--- Pure. Called by the trigger that keeps attribute_terms, and asked_terms; internal.
+-- Pure. Called by index_attribute; internal.
 create or replace function loci.offered_terms(p_statement loci.statement) returns text[]
 language plpgsql immutable parallel safe
 as $$

@@ -1,7 +1,7 @@
 -- What does a statement say, as far as words give it away? Its topic, polarity, mood and time, and subject, predicate and value
 -- (see type loci.statement). Shallow: no grammar, a lexicon of some hundred words and the order they stand in. What follows a word like
 -- `since` or `because` is not the statement; what follows a comma is not its value. Opposites in the subject (open issues)
--- are part of the topic. Pure; about 0.2 ms. Called by contradiction, statement_terms and find_contradictions.
+-- are part of the topic. Pure; about 0.2 ms. Called by contradiction, index_attribute and find_contradictions.
 create or replace function loci.read_statement(p_text text) returns loci.statement
 language plpgsql immutable parallel safe set search_path = ''
 set plan_cache_mode = force_generic_plan

@@ -1,6 +1,6 @@
 -- Which entities are meant by these ids, names or aliases? In the order given, none twice. One look-up each (entity_id;
 -- entity_then for a moment before now: an entity that was merged since means itself there).
--- Called by traverse, get_entity, list_edges; internal. Errors: P0002 naming the first that is unknown, with p_field as the column.
+-- Called by whatever takes an entity by name; internal. Errors: P0002 naming the first that is unknown, with p_field as the column.
 create or replace function loci.resolve_entities(p_namespace_id integer, p_refs text[], p_field text, p_known_at timestamptz default 'infinity')
 returns uuid[]
 language plpgsql stable parallel safe set search_path = ''

@@ -2,7 +2,7 @@
 -- what they were merged into; the
 -- projects that a path names (settings focal_projects); the entities that a query means (focal_entities). Then the pinned ones
 -- (row S2), pinned last first, at most 10,000. source: what gave an entity; pinned for those that nothing else gave.
--- Bounded, whatever the namespace holds. Index entities_pinned. Called by focal_entities and walk; internal.
+-- Bounded, whatever the namespace holds. Index entities_pinned. Called by focal_entities and recall_walk; internal.
 create or replace function loci.resolve_focal(
     p_namespace_id integer, p_query text, p_project_path text, p_checkpoint uuid[])
 returns table (id uuid, pinned boolean, source text, ordinal bigint)

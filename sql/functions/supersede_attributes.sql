@@ -1,6 +1,6 @@
 -- Act on decisions (row S7): the older attribute of each becomes superseded, true until the newer's valid_from, believed until now. One
 -- that was superseded by something later ends earlier, where the newer comes between. As update_attribute does; trigger attributes_belief keeps what was believed. Attributes are locked in order of id. Returns those that
--- changed. Called by supersede_siblings and apply_supersession; internal.
+-- changed. Called by supersede_siblings and decide_supersession; internal.
 create or replace function loci.supersede_attributes(p_namespace_id integer, p_ids uuid[], p_at timestamptz) returns uuid[]
 language plpgsql volatile set search_path = ''
 as $$
