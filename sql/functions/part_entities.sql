@@ -43,8 +43,8 @@ begin
 
     update loci_data.attributes t set aspect_id = (m ->> 1)::uuid
     from jsonb_array_elements(v_moved -> 'attributes') m
-    where t.namespace_id = p_namespace_id and t.id = (m ->> 0)::uuid
-      and (select a.entity_id from loci_data.aspects a where a.namespace_id = p_namespace_id and a.id = t.aspect_id) = p_merge.kept_id;
+    where t.namespace_id = p_namespace_id and t.id = (m ->> 0)::uuid  -- wherever the aspect that it was moved to is by now
+      and exists (select from loci_data.aspects a where a.namespace_id = p_namespace_id and a.id = (m ->> 1)::uuid);
     perform loci.move_aspects(p_namespace_id, p_merge.kept_id, p_merge.merged_id, array(select (a #>> '{}')::uuid from jsonb_array_elements(v_moved -> 'aspects') a), v_at);
     perform loci.move_mentions(p_namespace_id, p_merge.kept_id, p_merge.merged_id, array(select (m #>> '{}')::uuid from jsonb_array_elements(v_moved -> 'mentions') m));
     perform loci.share_sessions(p_namespace_id, p_merge.merged_id, p_merge.kept_id, true);

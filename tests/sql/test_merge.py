@@ -649,3 +649,13 @@ def test_two_edges_that_one_memory_says_and_two_merges_make_one_are_both_given_b
         except errors.UniqueViolation:  # what it joined was moved on: that one first
             assert not newest_first
     assert state(world) == before
+
+
+def test_a_fact_goes_back_also_when_the_aspect_that_took_it_has_gone_back_before(world: World) -> None:
+    entities(world, *({"name": name} for name in "ABC"))
+    for name in "AC":
+        aspect(world, name, "x", f"fact of {name}")
+    before = state(world)
+    for made in [merge(world, "B", "A"), merge(world, "A", "C")]:  # the first one first
+        undo(world, made)
+    assert state(world) == before
