@@ -20,8 +20,11 @@ from tests.databases import Database, Server, running_server
 from tests.factories import World, new_world
 from tests.services import Api, Service, new_api, serve
 
-settings.register_profile("ci", max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-settings.register_profile("thorough", settings.get_profile("ci"), max_examples=500)
+# The same examples in every run of CI; others, and many more of them, in every thorough one.
+settings.register_profile(
+    "ci", max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+settings.register_profile("thorough", settings.get_profile("ci"), max_examples=500, derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
