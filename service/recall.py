@@ -55,7 +55,14 @@ class Answer:
 
 
 async def recall(tx: Transaction, question: Question, provider: Provider | None, settings: EmbeddingSettings) -> "Pending":
-    """Ask the arms and fuse them; the memories are sent for and fetched by the caller after the transaction.
+    """Ask the arms and fuse them; the memories are sent for and fetched by the caller after the transaction."""
+    ranking = await rank(tx, question, provider, settings)
+    rows = await search.get_documents(tx, documents=ranking.best, scope=question.scope)
+    return Pending(ranking, rows)
+
+
+async def rank(tx: Transaction, question: Question, provider: Provider | None, settings: EmbeddingSettings) -> "Ranking":
+    """Ask the arms and fuse them, without reading the memories. What the session finds by words again is noted.
 
     A dead embedding endpoint costs its arm, not the answer.
     """
@@ -74,8 +81,7 @@ async def recall(tx: Transaction, question: Question, provider: Provider | None,
     best = ranked(fused)[: question.k]
     if question.session_id is not None:
         await feedback.note_recall(tx, session_id=question.session_id, documents=[key for key in best if key in by_words])
-    rows = await search.get_documents(tx, documents=best, scope=question.scope)
-    return Pending(plan, fused, arms, found, skipped, rows, started)
+    return Ranking(plan, best, fused, arms, found, skipped, started)
 
 
 @dataclass(frozen=True)
@@ -101,39 +107,49 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Pending:
-    """A recall whose memories are on their way."""
+class Ranking:
+    """What a recall found: the best documents, and every document's fused score and arms."""
 
     plan: Plan
+    best: list[int]
     fused: dict[int, float]
     arms: dict[str, Hits]
     found: search.Found
     skipped: dict[str, str]
-    rows: Any
     started: float
+
+
+@dataclass(frozen=True)
+class Pending:
+    """A recall whose memories are on their way."""
+
+    ranking: Ranking
+    rows: Any
 
     async def answer(self) -> Answer:
         """Fetch the memories."""
+        ranking = self.ranking
         results = [self._result(row) for row in await self.rows.fetchall()]
-        took_ms = round(1000 * (time.perf_counter() - self.started), 2)
-        return Answer(results, self.found.constraints, self.found.entities, self.skipped, took_ms)
+        took_ms = round(1000 * (time.perf_counter() - ranking.started), 2)
+        return Answer(results, ranking.found.constraints, ranking.found.entities, ranking.skipped, took_ms)
 
     def _result(self, row: dict[str, Any]) -> dict[str, Any]:
         """A memory with its score, and with `explain` each arm's rank, score, weight and path."""
+        ranking, plan = self.ranking, self.ranking.plan
         document = row.pop("cursor")
-        row["score"] = self.fused[document]
-        if self.plan.question.explain:
+        row["score"] = ranking.fused[document]
+        if plan.question.explain:
             row["explain"] = {
-                "fusion": self.plan.question.fusion,
-                "rrf_k": self.plan.k,
+                "fusion": plan.question.fusion,
+                "rrf_k": plan.k,
                 "arms": {
                     name: {
                         "rank": list(hits.scores).index(document) + 1,
                         "score": hits.scores[document],
-                        "weight": self.plan.weights.get(name, 1.0),
+                        "weight": plan.weights.get(name, 1.0),
                         "path": hits.paths.get(document),
                     }
-                    for name, hits in self.arms.items()
+                    for name, hits in ranking.arms.items()
                     if document in hits.scores
                 },
             }

@@ -196,14 +196,19 @@ def _tiers(world: World) -> None:
         )
         for number, key in enumerate(("session/abc/plan", "patrol/heartbeat/ö")):
             admin.execute(
-                """insert into loci_data.working_memory (namespace_id, space, key, value, tags, expires_at)
-                   values (%s, %s, %s, %s, '{a,"b c"}', now() + interval '1 hour' * %s)""",
+                """insert into loci_data.working_memory (namespace_id, space, key, agent_id, value, tags, stored_at, expires_at)
+                   values (%s, %s, %s, loci.uuid7(), %s, '{a,"b c"}', now(), now() + interval '1 hour' * %s)""",
                 [ns, key.rsplit("/", 1)[0], key, psycopg.types.json.Jsonb({"plan": [1, None]}), number],
             )
         admin.execute(
-            """insert into loci_data.conversation_turns (namespace_id, session_id, role, content, said_at)
-               select %s, 's ' || n %% 3, case n %% 2 when 0 then 'user' else 'assistant' end, 'Turn ' || n, now() + n * interval '1 second'
+            """insert into loci_data.conversation_turns (namespace_id, session_id, agent_id, role, content, said_at)
+               select %s, 's ' || n %% 3, loci.uuid7(), case n %% 2 when 0 then 'user' else 'assistant' end, 'Turn ' || n, now() + n * interval '1 second'
                from generate_series(1, 9) n""",
+            [ns],
+        )
+        admin.execute(
+            """insert into loci_data.context_sessions (namespace_id, session_id, agent_id, contexts, first_at, last_at)
+               values (%s, 's 1', loci.uuid7(), 2, now(), now())""",
             [ns],
         )
 

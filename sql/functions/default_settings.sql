@@ -30,8 +30,17 @@ return jsonb_build_object(
     'aspect_stale_days', 14,        -- days without confirmation after which an aspect loses weight (row S6)
     'aspect_decay', 0.005,          -- what it loses (row S6)
     'aspect_decay_sessions', 10,    -- ended sessions of an agent between two such decays (row S6)
+    'working_memory_ttl', 300,      -- seconds that an entry lives unless the write says (seed B)
+    'working_memory_entries', 50,   -- live entries of a space (seed B)
+    'replayed_turns', 20,           -- turns of a conversation that are replayed (seed B)
+    'context_memories', 8,          -- memories that a context recalls (seed B)
+    'context_first', 5,             -- memories that the first context of a session shows where nothing was found (seed B)
+    'context_similarity', 0.5,      -- cosine from which a memory found by meaning alone enters a context (seed B)
+    'recall_log', false,            -- whether recalls are logged as rows (row R4)
+    'recall_log_days', 30,          -- days that they are kept
     'rrf_k', 5,                     -- reciprocal rank fusion; measured, see docs/decisions
     'depth', 100,                   -- results an arm hands to fusion
-    'weights', jsonb_build_object('lexical', 1.5, 'vector', 1.0, 'graph', 1.0, 'names', 2.0, 'hierarchy', 0.75, 'walk', 0.5)
+    'weights', jsonb_build_object('lexical', 1.5, 'vector', 1.0, 'graph', 1.0, 'names', 2.0, 'hierarchy', 0.75, 'walk', 0.5,
+                                  'working_memory', 1.0, 'conversation', 1.0)
 );
 comment on function loci.default_settings() is 'Settings of a namespace and their defaults.';

@@ -38,7 +38,8 @@ as $$
         (170, 'session_end', 'session_ends', null, null, null),
         (171, 'session_count', 'session_counts', null, null, null),
         (172, 'injection', 'injections', null, null, null),
-        (173, 'feedback', 'feedback_events', null, null, null)
+        (173, 'feedback', 'feedback_events', null, null, null),
+        (174, 'context_session', 'context_sessions', null, null, null)
     ) k(place, kind, source, ordering, computed, settled)
 $$;
 comment on function loci.export_kinds() is 'Kinds of lines in an export, in order: their tables, and what of a row is not taken from its line.';

@@ -6,6 +6,7 @@ grant select on
     loci_data.attribute_beliefs,
     loci_data.attribute_terms,
     loci_data.attributes,
+    loci_data.context_sessions,
     loci_data.conversation_turns,
     loci_data.corpus_counts,
     loci_data.decay_changes,

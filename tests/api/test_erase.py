@@ -20,7 +20,7 @@ where c.relnamespace = 'loci_data'::regnamespace and c.relkind in ('r', 'p') and
   and format_type(a.atttypid, null) in ('text', 'text[]', 'jsonb', 'tsvector', 'json', 'character varying', 'bytea')"""
 # Tables whose text is not a memory's and does not come from one: who may call, settings, the tiers that nothing fills yet, and a status.
 NOT_OF_MEMORIES = {
-    *("namespaces", "agents", "api_keys", "grants", "embedding_models", "edge_types", "working_memory", "conversation_turns"),
+    *("namespaces", "agents", "api_keys", "grants", "embedding_models", "edge_types", "working_memory", "conversation_turns", "context_sessions"),
     *("attribute_beliefs", "decay_changes", "session_ends", "feedback_events", "edge_moves"),
 }  # fmt: skip
 POSTED = """

@@ -2,6 +2,7 @@
 
 import json
 from typing import Any
+from uuid import uuid4
 from uuid import UUID, uuid4
 
 import psycopg
@@ -356,8 +357,8 @@ def test_an_admin_cannot_use_up_the_numbers_of_the_server(owned: World, admin: p
     rows = owned.rows("select content, doc_id from loci_data.memories where namespace_id = %(ns_id)s order by doc_id")
     assert [row["content"] for row in rows] == ["a", "b"]
     assert rows[1]["doc_id"] < 2**39
-    turn = {"kind": "conversation_turn", "session_id": "s", "id": 2**62, "role": "user", "content": "x", "metadata": {},
-            "said_at": "2024-01-01T00:00:00+00:00"}  # fmt: skip
+    turn = {"kind": "conversation_turn", "session_id": "s", "id": 2**62, "agent_id": str(uuid4()), "role": "user", "content": "x",
+            "metadata": {}, "said_at": "2024-01-01T00:00:00+00:00", "logged": True}  # fmt: skip
     with pytest.raises(psycopg.errors.InvalidParameterValue):
         restored(owned, "conversation_turn", turn)
 
