@@ -2,7 +2,6 @@
 
 import json
 from typing import Any
-from uuid import uuid4
 from uuid import UUID, uuid4
 
 import psycopg
