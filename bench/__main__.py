@@ -7,11 +7,30 @@ import subprocess
 import sys
 from pathlib import Path
 
-from bench import edges, history, ingest, lexical, memory, names, recall_latency, supersession, traverse, vector, walk
+from bench import (
+    context,
+    edges,
+    history,
+    ingest,
+    languages,
+    lexical,
+    memory,
+    names,
+    recall_latency,
+    retain,
+    supersession,
+    traverse,
+    vector,
+    walk,
+    working_memory,
+)
 from bench.database import database
 from bench.measure import HEADER, options
 
-ALL = (vector, lexical, recall_latency, memory, history, traverse, names, walk, supersession, edges, ingest)
+ALL = (
+    *(vector, lexical, recall_latency, context, memory, history, traverse, names, walk, supersession, retain, working_memory),
+    *(edges, languages, ingest),
+)
 
 
 def main() -> None:

@@ -1,8 +1,9 @@
-"""Writing: imports, vectors behind them, and one memory at a time.
+"""Writing: imports, names and vectors behind them, and one memory at a time.
 
     python -m bench.ingest [--data FOLDER] [--quick]
 
-Import: `loci import` of a file, until every memory is found by its words. Vectors: the worker's batches, each followed by bare
+Import: `loci import` of a file, until every memory is found by its words; and, with a service beside it, until its worker has found
+the names of all, without and with vectors. Vectors: the worker's batches, each followed by bare
 INSERTs of the same vectors into a table with the same partitions, keys, HNSW index and contents. One write: POST /memories, in turns
 with the same rows inserted by hand in one transaction of a statement a table, foreign keys checked, triggers off; for information also
 by one single statement.
@@ -16,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import Any
+from typing import Any, LiteralString
 
 from psycopg import Connection, sql
 
@@ -70,16 +71,19 @@ with text as (
 )
 insert into loci_data.name_queue (namespace_id, memory_id) select %(ns)s, id from text
 """
+NAMES_WAIT = "select count(*) from loci_data.name_queue where namespace_id = %s"
+ANY_WAIT = """
+select (select count(*) from loci_data.name_queue n where n.namespace_id = w.id)
+     + (select count(*) from loci_data.embedding_queue e where e.namespace_id = w.id) from (values (%s::integer)) w(id)
+"""
 INSERT = "insert into bench_vectors (namespace_id, memory_id, model_id, embedding) values (%s, %s, %s, %s)"
 
 
-def import_rate(base: Database, name: str, texts: list[str]) -> Figure:
-    """Memories a second by `loci import`, start of the process included."""
-    with base.owner() as owner, tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
-        number = fill.namespace(owner, name)
+def load(base: Database, name: str, texts: list[str]) -> None:
+    """`loci import` of a file, start of the process included."""
+    with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
         file.writelines(json.dumps({"content": text}) + "\n" for text in texts)
         file.flush()
-        started = time.perf_counter()
         subprocess.run(
             [sys.executable, "-m", "service.cli", "import", file.name, "--namespace", name],
             env={**os.environ, "LOCI_DATA_DIR": str(base.folder)},
@@ -87,10 +91,35 @@ def import_rate(base: Database, name: str, texts: list[str]) -> Figure:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
+
+
+def import_rate(base: Database, name: str, texts: list[str]) -> Figure:
+    """Memories a second by `loci import`, start of the process included."""
+    with base.owner() as owner:
+        number = fill.namespace(owner, name)
+        started = time.perf_counter()
+        load(base, name, texts)
         rate = len(texts) / (time.perf_counter() - started)
         words = owner.execute("select sum(documents) from loci_data.corpus_counts where namespace_id = %s", [number]).fetchone()
         assert words and words[0] == len(texts), "not every memory is searchable"
     return Figure(f"import of {len(texts):,} memories", f"{rate:,.0f} /s", target="≥ 2,000 /s", met=rate >= 2000)
+
+
+def worked_off_rate(
+    base: Database, name: str, texts: list[str], *, queue: LiteralString, provider: str, goal: int | None
+) -> Figure:
+    """Memories a second by `loci import` until the worker of a running service has emptied a queue behind it."""
+    with base.owner() as owner, running(base.folder, environment={"LOCI_EMBEDDING__PROVIDER": provider}):
+        owner.execute("delete from loci_data.embedding_queue")
+        owner.execute("delete from loci_data.name_queue")
+        number = fill.namespace(owner, name)
+        started = time.perf_counter()
+        load(base, name, texts)
+        while (owner.execute(sql.SQL(queue), [number]).fetchone() or (0,))[0]:
+            time.sleep(0.02)
+        rate = len(texts) / (time.perf_counter() - started)
+    title = f"import of {len(texts):,} memories until names are found" + (" and vectors there" if provider != "none" else "")
+    return Figure(title, f"{rate:,.0f} /s", target=f"≥ {goal:,} /s" if goal else "", met=rate >= goal if goal else None)
 
 
 def vector_rate(base: Database, name: str, batches: int) -> Figure:
@@ -220,7 +249,13 @@ def run(base: Database, given: Options) -> list[Figure]:
     texts = [f"{text} {mark}" for text in corpus.recombined(corpus.turns(given.data), given.size(20_000) + 1000, seed=12)]
     with base.owner() as owner:
         owner.execute("delete from loci_data.embedding_queue")
-    figures = [import_rate(base, name, texts[1000:]), vector_rate(base, name, given.size(40)), *one_write(base, texts[:1000])]
+    figures = [
+        import_rate(base, name, texts[1000:]),
+        vector_rate(base, name, given.size(40)),
+        *one_write(base, texts[:1000]),
+        worked_off_rate(base, f"named-{mark}", texts[1000:], queue=NAMES_WAIT, provider="none", goal=1500),
+        worked_off_rate(base, f"embedded-{mark}", texts[1000:], queue=ANY_WAIT, provider="static", goal=None),
+    ]
     with base.owner() as owner:
         return report("Writing", owner, figures)
 

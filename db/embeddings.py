@@ -19,7 +19,7 @@ async def register_model(tx: Transaction, *, name: str, dimensions: int) -> int:
 
 
 async def claim_embeddings(tx: Transaction, *, limit: int) -> list[Row]:
-    """Lock up to `limit` waiting memories until the transaction ends: rows (namespace_id, memory_id, model_id, text)."""
+    """Lock up to `limit` waiting memories until the transaction ends: (namespace_id, memory_id, model_id, text, speaker, said)."""
     return await tx.rows("select * from loci.claim_embeddings(%(limit)s)", limit=limit)
 
 
@@ -64,7 +64,7 @@ async def refuse_embedding(tx: Transaction, *, claimed: Row, error: str) -> None
 
 
 async def claim_names(tx: Transaction, *, limit: int) -> list[Row]:
-    """Take up to `limit` memories off the name queue: rows (namespace_id, memory_id, content, source)."""
+    """Take up to `limit` memories off the name queue: rows (namespace_id, memory_id, content, source, language)."""
     return await tx.rows("select * from loci.claim_names(%(limit)s)", limit=limit)
 
 
@@ -75,6 +75,16 @@ async def note_names(tx: Transaction, *, found: list[tuple[int, UUID, str]]) -> 
         namespaces=[namespace for namespace, _, _ in found],
         memories=[memory for _, memory, _ in found],
         names=[name for _, _, name in found],
+    )
+    return int(row["mentions"])
+
+
+async def note_known(tx: Transaction, *, memories: list[tuple[int, UUID]]) -> int:
+    """Note the stated entities that memories (namespace_id, memory_id) name; returns the number of new mentions."""
+    row = await tx.row(
+        "select loci.note_known(%(namespaces)s::int[], %(memories)s::uuid[]) as mentions",
+        namespaces=[namespace for namespace, _ in memories],
+        memories=[memory for _, memory in memories],
     )
     return int(row["mentions"])
 

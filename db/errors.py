@@ -5,6 +5,7 @@ LociError
 ├── Forbidden     403  42501
 ├── NotFound      404  P0002
 ├── Conflict      409  23505, 23P01
+│   └── LimitReached   53400
 ├── Invalid       422  22xxx, 23502, 23503, 23514, 23000
 ├── Unavailable   503  08xxx, 53xxx, 57P0x, 40001, 40P01, 25P03, a full pool
 └── TimedOut      504  57014
@@ -65,6 +66,12 @@ class Conflict(LociError):
     status, slug, title = 409, "conflict", "Conflict"
 
 
+class LimitReached(Conflict):
+    """A limit of the namespace is reached; the hint says what makes room."""
+
+    slug, title = "limit-reached", "Limit reached"
+
+
 class TooLarge(LociError):
     """The body is larger than the service takes."""
 
@@ -123,10 +130,11 @@ STATUS_BY_STATE = {
     "P0002": NotFound,
     "23505": Conflict,
     "23P01": Conflict,
+    "53400": LimitReached,
     "57014": TimedOut,
 }
 INVALID = re.compile(r"22...|23502|23503|23514|23000|54000")
-UNAVAILABLE = re.compile(r"08...|53...|57P0.|40001|40P01|25006|25P03|55P03")
+UNAVAILABLE = re.compile(r"08...|53(?!400)...|57P0.|40001|40P01|25006|25P03|55P03")
 RETRYABLE = (pg.SerializationFailure, pg.DeadlockDetected)
 CLIENT_ERRORS = range(400, 500)
 NOT_THE_ROWS = {401, 403}

@@ -8,7 +8,7 @@ from db.pool import Transaction
 Row = dict[str, Any]
 
 
-async def note_injections(tx: Transaction, *, session_id: str, ids: list[UUID]) -> list[UUID]:
+async def note_injections(tx: Transaction, *, session_id: str | None, ids: list[UUID]) -> list[UUID]:
     """Note that memories are shown to a session; those that are new to it."""
     rows = await tx.rows(
         "select memory_id from loci.note_injections(%(namespace)s, %(session_id)s, %(ids)s::uuid[]) order by memory_id",
@@ -18,7 +18,7 @@ async def note_injections(tx: Transaction, *, session_id: str, ids: list[UUID]) 
     return [row["memory_id"] for row in rows]
 
 
-async def note_hits(tx: Transaction, *, session_id: str, ids: list[UUID]) -> list[UUID]:
+async def note_hits(tx: Transaction, *, session_id: str | None, ids: list[UUID]) -> list[UUID]:
     """Note that a full-text search of a session found memories; those that had been shown to it."""
     rows = await tx.rows(
         "select memory_id from loci.note_hits(%(namespace)s, %(session_id)s, %(ids)s::uuid[]) order by memory_id",

@@ -35,6 +35,18 @@ async def get_memory(tx: Transaction, *, id: UUID, as_of: datetime | None, known
     )
 
 
+async def current_versions(
+    tx: Transaction, *, lineages: list[str], as_of: datetime | None = None, known_at: datetime | None = None
+) -> list[Row]:
+    """The visible version of each of these lineages, in the order asked; those without one are left out."""
+    return await tx.rows(
+        "select * from loci.current_versions(%(namespace)s, %(lineages)s, %(as_of)s, %(known_at)s)",
+        lineages=lineages,
+        as_of=as_of,
+        known_at=known_at,
+    )
+
+
 async def list_memories(
     tx: Transaction,
     *,

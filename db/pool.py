@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, LiteralString
 
 from pgvector.psycopg import register_vector_async
@@ -37,10 +37,11 @@ def make_pool(url: str, *, size: int = 10, timeout: float = 10.0) -> Pool:
 
 @dataclass(frozen=True)
 class Entered:
-    """Who the transaction acts for: agent, namespace (None: none asked for) and its settings in force."""
+    """Who the transaction acts for: agent, namespace and its name (None: none asked for), and its settings in force."""
 
     agent_id: str
     namespace_id: int | None
+    namespace: str | None
     settings: dict[str, Any]
 
 
@@ -57,9 +58,14 @@ class Transaction:
     entering: Any
 
     async def entered(self) -> Entered:
-        """Return who this transaction acts for. Raises what loci.enter raises."""
+        """Return who this transaction acts for; may be asked again. Raises what loci.enter raises."""
         row = await self.entering.fetchone()
-        return Entered(str(row["agent_id"]), row["namespace_id"], row["settings"] or {})
+        await self.entering.scroll(0, mode="absolute")
+        return Entered(str(row["agent_id"]), row["namespace_id"], row["namespace"], row["settings"] or {})
+
+    def within(self, namespace: str) -> "Transaction":
+        """The same transaction, for statements about another namespace; the functions called authorize for themselves."""
+        return replace(self, namespace=namespace)
 
     async def rows(self, statement: LiteralString, **parameters: object) -> list[DictRow]:
         """Run a statement and return all its rows as dicts."""
@@ -103,6 +109,6 @@ async def transaction(
             limit = f"{round(stalls_after * 1000)}ms"
             await connection.execute("select set_config('idle_in_transaction_session_timeout', %s, true)", [limit])
         entering = await connection.execute(
-            "select agent_id, namespace_id, settings from loci.enter(%s, %s, %s)", (key_hash, namespace, role)
+            "select agent_id, namespace_id, namespace, settings from loci.enter(%s, %s, %s)", (key_hash, namespace, role)
         )
         yield Transaction(connection, namespace, entering)

@@ -1,5 +1,7 @@
 """Recall's three statements: the arms that start from the question, what stands around their best hits, and the memories.
 
+Functions called send_… wait for nothing: the statements of many namespaces and tiers travel together.
+
 Hits are document numbers (`doc_id`) with scores, best first.
 """
 
@@ -32,10 +34,14 @@ class Scope:
 
 @dataclass
 class Hits:
-    """What one arm found: scores by document number, best first, and where it says so what led to each."""
+    """What one arm found: scores by document number, best first, and where it says so what led to each.
+
+    `own`: the scores before neighbours lent theirs, where they did.
+    """
 
     scores: dict[int, float]
     paths: dict[int, Any]
+    own: dict[int, float] | None = None
 
 
 @dataclass
@@ -72,11 +78,72 @@ async def recall_arms(
         arms=arms,
         **scope.parameters(),
     )
-    took_part = [arm for arm in ("lexical", "vector", "graph") if arm in arms and (arm != "vector" or embedding is not None)]
+    return _found(row, arms, with_vector=embedding is not None)
+
+
+def _found(row: Row, arms: list[str], *, with_vector: bool) -> Found:
+    took_part = [arm for arm in ("lexical", "vector", "graph") if arm in arms and (arm != "vector" or with_vector)]
     hits: dict[str, Hits] = {arm: _hits(row, arm) for arm in took_part}
     if row["walk_ids"]:
         hits["walk"] = _hits(row, "walk")
     return Found(hits, row["entities"] or [], row["constraints"] or [], bool(row["walk_timed_out"]))
+
+
+async def send_scope(tx: Transaction, *, namespaces: list[str] | None) -> Any:
+    """Ask which namespaces a recall over several searches (None: all readable ones), and the request's own.
+
+    Rows (namespace, settings, searched, own) are fetched from the cursor returned.
+    """
+    return await tx.send(
+        "select * from loci.recall_scope(%(namespaces)s::text[], %(namespace)s)",
+        namespaces=namespaces,
+    )
+
+
+async def recall_each(
+    tx: Transaction,
+    *,
+    namespaces: list[str] | None,
+    query: str,
+    embedding: NDArray[np.float32] | None,
+    arms: list[str],
+    scope: Scope,
+    explain: bool = False,
+) -> dict[str, Found]:
+    """The arms in each of several namespaces, in order; without those that do not have what a filter names."""
+    rows = await tx.rows(
+        """select * from loci.recall_each(%(namespaces)s::text[], %(namespace)s, %(query)s, %(embedding)s::vector::real[],
+           %(arms)s::text[], %(filters)s, %(as_of)s, %(known_at)s, %(explain)s)""",
+        namespaces=namespaces,
+        query=query,
+        explain=explain,
+        embedding=None if embedding is None else Vector(embedding),
+        arms=arms,
+        **scope.parameters(),
+    )
+    return {row["namespace"]: _found(row, arms, with_vector=embedding is not None) for row in rows if row["missing"] is None}
+
+
+async def send_working_memory(tx: Transaction, *, query: str, category: str | None, tags: list[str] | None, limit: int) -> Any:
+    """Ask for live entries of every space, best first; rows are fetched from the cursor returned."""
+    return await tx.send(
+        """select * from loci.search_working_memory(%(namespace)s, %(query)s, %(category)s, %(tags)s::text[],
+           p_limit => %(limit)s)""",
+        query=query,
+        category=category,
+        tags=tags,
+        limit=limit,
+    )
+
+
+async def send_turns(tx: Transaction, *, query: str, session_id: str | None, limit: int) -> Any:
+    """Ask for turns of a session, or of all, best first; rows are fetched from the cursor returned."""
+    return await tx.send(
+        "select * from loci.search_turns(%(namespace)s, %(query)s, %(session_id)s, %(limit)s)",
+        query=query,
+        session_id=session_id,
+        limit=limit,
+    )
 
 
 @dataclass(frozen=True)
@@ -88,11 +155,9 @@ class Around:
     linked: Hits
 
 
-async def recall_around(
-    tx: Transaction, *, query: str, documents: list[int], seeds: list[int], arms: list[str], scope: Scope
-) -> Around:
-    """Neighbours of `documents`; hierarchy and shared names around `seeds`, given best first."""
-    row = await tx.row(
+async def send_around(tx: Transaction, *, query: str, documents: list[int], seeds: list[int], arms: list[str], scope: Scope) -> Any:
+    """Ask for neighbours of `documents`, hierarchy and shared names around `seeds`, given best first; see read_around."""
+    return await tx.send(
         """select * from loci.recall_around(%(namespace)s, %(query)s, %(documents)s::bigint[], %(seeds)s::bigint[],
            %(arms)s::text[], %(filters)s, %(as_of)s, %(known_at)s)""",
         query=query,
@@ -101,6 +166,11 @@ async def recall_around(
         arms=arms,
         **scope.parameters(),
     )
+
+
+async def read_around(cursor: Any) -> Around:
+    """What send_around asked for."""
+    row = await cursor.fetchone()
     near: dict[int, list[tuple[int, int]]] = {}
     for of, other, distance in zip(row["near_of"] or [], row["near_ids"] or [], row["near_distances"] or [], strict=True):
         near.setdefault(of, []).append((other, distance))
@@ -115,6 +185,15 @@ async def get_documents(tx: Transaction, *, documents: list[int], scope: Scope) 
         as_of=scope.as_of,
         known_at=scope.known_at,
     )
+
+
+async def search_context(tx: Transaction, *, query: str, documents: list[int]) -> Row:
+    """Entities that a question names, rules of these and of pinned ones, and the entities that each document mentions."""
+    row = await tx.row(
+        "select * from loci.search_context(%(namespace)s, %(query)s, %(documents)s::bigint[])", query=query, documents=documents
+    )
+    mentions = {int(document): named for document, named in (row["mentions"] or {}).items()}
+    return {"entities": row["entities"] or [], "constraints": row["constraints"] or [], "mentions": mentions}
 
 
 async def search_text(tx: Transaction, *, query: str, limit: int | None, scope: Scope) -> list[Row]:

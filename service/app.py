@@ -13,6 +13,7 @@ from db.migrate import upgrade
 from db.pool import make_pool
 from service.api import ROUTERS
 from service.embedding import make_provider
+from service.mcp.http import Endpoint
 from service.middleware import Envelope
 from service.problems import install
 from service.settings import Settings
@@ -73,7 +74,8 @@ def create_app(settings: Settings, url: str, server: EmbeddedServer | None = Non
             await _check(state)
             if settings.worker:
                 tasks.append(asyncio.create_task(state.worker.run()))
-            yield
+            async with mcp.running():
+                yield
         finally:
             for task in tasks:
                 task.cancel()
@@ -93,6 +95,8 @@ def create_app(settings: Settings, url: str, server: EmbeddedServer | None = Non
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
     )
     app.state.loci = state
+    mcp = Endpoint(app, settings)
+    app.router.routes.append(mcp.route)
     install(app)
     for router, prefix in ROUTERS:
         app.include_router(router, prefix=prefix)

@@ -47,8 +47,8 @@ class Caller:
         ) as tx:
             yield tx
 
-    async def read(self, work: Work, role: str = "reader") -> Any:
-        """Run work that only reads, and return what it returns."""
+    async def read(self, work: Work, role: str | None = "reader") -> Any:
+        """Run work that only reads, and return what it returns. Role None: the work authorizes for itself."""
         async with self.transaction(role) as tx:
             return await work(tx)
 

@@ -22,13 +22,18 @@ def reciprocal_rank(rankings: Iterable[tuple[Iterable[Id], float]], *, k: float)
     return fused
 
 
+def normalised(scores: Mapping[Id, float]) -> dict[Id, float]:
+    """Scores of an arm over its best: nought to one."""
+    best = max(scores.values(), default=0.0)
+    return {key: score / best if best > 0 else 0.0 for key, score in scores.items()}
+
+
 def relative_score(arms: Iterable[Mapping[Id, float]]) -> dict[Id, float]:
-    """Fuse arms by the mean of their scores, each divided by its arm's best (seed B): of the arms that found the id."""
+    """Fuse arms by the mean of their normalised scores (seed B): of the arms that found the id."""
     found: dict[Id, list[float]] = defaultdict(list)
     for scores in arms:
-        best = max(scores.values(), default=0.0)
-        for key, score in scores.items():
-            found[key].append(score / best if best > 0 else 0.0)
+        for key, score in normalised(scores).items():
+            found[key].append(score)
     return {key: sum(values) / len(values) for key, values in found.items()}
 
 

@@ -8,3 +8,5 @@ REQUEST_SECONDS = Histogram("loci_request_seconds", "Time to answer a request, b
 EMBEDDED = Counter("loci_embedded_total", "Vectors of memories and entities written by this process.")
 FAILURES = Counter("loci_worker_failures_total", "Batches of background work that failed and are tried again.", ("work",))
 POOL = Gauge("loci_pool_connections", "Connections of the pool, by state.", ("state",))
+CONTEXTS = Counter("loci_contexts_total", "Contexts built, by the kind of their space.", ("kind",))
+INJECTED = Counter("loci_injected_total", "Memories that contexts have injected.")

@@ -67,7 +67,7 @@ class Envelope:
                 raise
             await _respond(sending, error, request_id)
         finally:
-            route = getattr(scope.get("route"), "path", "unmatched")
+            route = getattr(scope.get("route"), "path", "unmatched").replace(":path}", "}")
             if scope["path"].startswith(API) and route != "unmatched" and not route.startswith(API):
                 route = API + route  # the route of an included router knows only its own part
             REQUESTS.labels(scope["method"], route, str(status)).inc()

@@ -1,33 +1,70 @@
 """Proper-noun phrases in a text, without a model (row R9): what the graph arm links raw texts by.
 
-English spelling conventions carry it: inside a clause a capitalised word is a name. Languages that write without capitals
-yield nothing, which costs recall nothing.
+Spelling conventions carry it. Inside a clause, a capitalised word is a name; where a language writes all nouns so (German), only
+several in a row, or one that is spelt like no noun. In texts without capitals and spaces (Japanese), what another script or a form
+of address marks. Languages that mark nothing yield nothing, which costs recall nothing.
 """
 
 import re
 
-CLAUSE = re.compile(r"[.,;:!?()\"“”\n\[\]]+")
+CLAUSE = re.compile(r"[.,;:!?()\"\n\[\]]+")  # ASCII texts take the quick one
+ANY_CLAUSE = re.compile(r"[.,;:!?()\"“”„\n\[\]、。！？「」『』（）]+")  # noqa: RUF001
 POSSESSIVE = re.compile(r"['’]s$")
 PARENTHESIS = re.compile(r"\s*\([^)]*\)\s*$")
-JOINERS = frozenset({"of", "the", "and", "de", "la", "le", "von", "van", "der", "du", "di", "da", "bin", "al", "&"})
-PRONOUNS = frozenset({"i", "i'm", "i've", "i'd", "i'll", "i’m", "i’ve", "i’d", "i’ll"})
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+JOINERS = _words("of the and de la le von van der du di da bin al &")
+GERMAN_JOINERS = _words("von van zu de du di da bin al &")
+PRONOUNS = _words("i i'm i've i'd i'll i’m i’ve i’d i’ll")
+# Words that one of the two languages uses all the time and the other hardly ever: they tell which one a text is in.
+ENGLISH = _words("the a and is not of to for with that are have has from or if it my we he she at by this")
+GERMAN = _words(
+    "der das den dem des ein eine einen einem einer und ist nicht ich wir mit von auf für zu dass sich auch bei wird nach aus wie "
+    "oder wenn noch vom zum zur im mir mich dir dich ihm ihn uns sind haben wurde werden kann muss über unter ohne schon nur aber "
+    "mein meine heute gestern jetzt sehr"
+)
+# A clause that begins with one of these begins with no name.
+GERMAN_OPENERS = GERMAN | _words(
+    "die am in an er sie es du ihr meinen meinem unser unsere unseren unserem unserer sein seine ihre kein keine als da weil "
+    "um vor seit bis gegen morgen dann hier dort diese dieser dieses jede jeder jedes beim ins ans so"
+)
+TELLING = 1000  # characters
+UNSPACED = re.compile(r"[\u0E00-\u0EFF\u1000-\u109F\u1780-\u17FF\u3005-\u3007\u3040-\u312F\u31F0-\u31FF\u3400-\u9FFF\uAC00-\uD7A3]")
+AMONG_UNSPACED = re.compile(
+    r"[A-Z][A-Za-z0-9.+#-]*(?: [A-Z][A-Za-z0-9.+#-]*)*"  # a foreign word
+    r"|[ァ-ヴー]{4,}(?:[・＝][ァ-ヴー]+)*|[ァ-ヴー]+(?:[・＝][ァ-ヴー]+)+"  # one in katakana  # noqa: RUF001
+    r"|[\u4E00-\u9FFF]{1,4}(?:さん|様|氏|先生|ちゃん|くん)"  # a form of address
+    r"|[\u4E00-\u9FFF]{2,4}(?:株式会社|大学|高校|病院|銀行|空港|市|駅)"  # a kind of place or body
+)
 SHORTEST, LONGEST = 2, 100  # the database refuses those shorter than the namespace's setting extracted_length
 HEADING_WORDS = 8
 MOST = 50
 
 
-def find_names(text: str, *, source: str | None = None) -> list[str]:
+def find_names(text: str, *, source: str | None = None, language: str = "english") -> list[str]:
     """Names in a text, at most 50, in order of appearance, without that of the speaker.
 
     A name is a run of capitalised words inside a clause, joined by small words such as `of`; a lone capitalised word at the
     start of a clause says nothing. A short first line without end punctuation is a heading, and names its subject.
+    `language` (a text search configuration) decides where the words of the text do not.
     """
     found: dict[str, str] = {}
     heading, _, rest = text.partition("\n")
     if rest and len(heading.split()) <= HEADING_WORDS and not heading.rstrip().endswith((".", "!", "?", ":", ";", ",")):
         _keep(found, PARENTHESIS.sub("", heading))
-    for clause in CLAUSE.split(text):
-        for name in _runs(clause.split()):
+    german = _is_german(text, language)
+    plain = text.isascii()
+    spaced = plain or not UNSPACED.search(text)
+    for clause in (CLAUSE if plain else ANY_CLAUSE).split(text):
+        if not spaced and UNSPACED.search(clause):
+            names = AMONG_UNSPACED.findall(clause)
+        else:
+            names = _german_runs(clause.split()) if german else _runs(clause.split())
+        for name in names:
             _keep(found, name)
     found.pop((source or "").lower(), None)
     return list(found.values())[:MOST]
@@ -39,20 +76,43 @@ def _keep(found: dict[str, str], name: str) -> None:
         found.setdefault(name.lower(), name)
 
 
-def _runs(words: list[str]) -> list[str]:
-    """Runs of capitalised words; joiners may stand inside a run, not at its end."""
-    runs: list[list[str]] = []
+def _is_german(text: str, language: str) -> bool:
+    """Whether a text's small words are German; where they do not say, the language of the namespace does."""
+    words = set(text[:TELLING].lower().split())
+    balance = len(words & GERMAN) - len(words & ENGLISH)
+    return balance > 0 or (balance == 0 and language.endswith("german"))
+
+
+def _spans(words: list[str], joiners: frozenset[str]) -> list[tuple[int, list[str]]]:
+    """Runs of capitalised words with the place of the first; joiners may stand inside a run, not at its end."""
+    spans: list[tuple[int, list[str]]] = []
     run: list[str] = []
     first = 0
     for place, word in enumerate([*words, ""]):
-        if word[:1].isupper() or (run and word in JOINERS):
+        if word[:1].isupper() or (run and word in joiners):
             if not run:
                 first = place
             run.append(POSSESSIVE.sub("", word))
             continue
-        while run and run[-1] in JOINERS:
+        while run and run[-1] in joiners:
             run.pop()
-        if len(run) > 1 or (run and first > 0):
-            runs.append(run)
+        if run:
+            spans.append((first, run))
         run = []
-    return [" ".join(run) for run in runs]
+    return spans
+
+
+def _runs(words: list[str]) -> list[str]:
+    """Names where only names are capitalised."""
+    return [" ".join(run) for first, run in _spans(words, JOINERS) if len(run) > 1 or first > 0]
+
+
+def _german_runs(words: list[str]) -> list[str]:
+    """Names where all nouns are capitalised: several in a row, or one with a capital or a digit inside."""
+    names = []
+    for first, run in _spans(words, GERMAN_JOINERS):
+        if first == 0 and run[0].lower() in GERMAN_OPENERS:
+            run = run[1:]  # noqa: PLW2901
+        if len(run) > 1 or (run and any(letter.isupper() or letter.isdigit() for letter in run[0][1:])):
+            names.append(" ".join(run))
+    return names

@@ -1,7 +1,8 @@
 """Recall: arms side by side in the database, fused here (rows R1 to R8).
 
 Life of a recall: one round trip for the arms that start from the question (lexical, vector, graph, walk), a second for those
-that start from the best hits (neighbours in the session, hierarchy, names shared), a third for the memories themselves.
+that start from the best hits (neighbours in the session, hierarchy, names shared), a third for the memories themselves. Hits are
+numbers: see service/sources.py.
 """
 
 import time
@@ -14,12 +15,16 @@ from numpy.typing import NDArray
 
 from db import feedback, search
 from db.pool import Transaction
-from db.search import Hits
+from db.search import Around, Hits
+from service.answers import Answer, Pending
 from service.embedding import EmbeddingError, Provider
-from service.fusion import Neighbours, ranked, reciprocal_rank, relative_score, smoothed
+from service.fusion import Neighbours, normalised, ranked, reciprocal_rank, relative_score, smoothed
 from service.settings import EmbeddingSettings
+from service.sources import Asked, Source, ask, by_place, is_memory, joined, moved, pack
 
-Arm = Literal["lexical", "vector", "graph", "hierarchy", "walk"]
+__all__ = ["ARMS", "Answer", "Arm", "Pending", "Question", "Ranking", "embed_question", "make_scope", "rank", "recall"]
+
+Arm = Literal["lexical", "vector", "graph", "hierarchy", "walk", "working_memory", "conversation"]
 ARMS: tuple[Arm, ...] = ("lexical", "vector", "graph", "hierarchy", "walk")
 IN_ARM = (0.3, 0.15)  # share of a lexical hit's score that its neighbours get; measured, docs/decisions
 AFTER_FUSION = (0.1, 0.1)  # the same of fused scores
@@ -29,7 +34,11 @@ COSINE_FLOOR = 0.5  # relative_score only (seed B)
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked: text, how many results, and how to search. None: the namespace's setting."""
+    """What is asked: text, how many results, and how to search. None: the namespace's setting.
+
+    `similarity`: the cosine from which a memory counts that only its meaning found; None: any. `namespaces` None: the
+    transaction's; "*": all that the caller may read.
+    """
 
     query: str
     k: int = 10
@@ -41,24 +50,17 @@ class Question:
     embedding: list[float] | None = None
     explain: bool = False
     session_id: str | None = None
+    similarity: float | None = None
+    namespaces: tuple[str, ...] | Literal["*"] | None = None
+    log: bool | None = None
 
 
-@dataclass
-class Answer:
-    """Results of a recall, constraints that hold whatever was found, and what did not take part."""
+async def recall(tx: Transaction, question: Question, provider: Provider | None, settings: EmbeddingSettings) -> Pending:
+    """Ask the arms and fuse them; the memories are sent for and fetched by the caller after the transaction.
 
-    results: list[dict[str, Any]]
-    constraints: list[dict[str, Any]]
-    entities: list[dict[str, Any]]
-    skipped: dict[str, str]
-    took_ms: float
-
-
-async def recall(tx: Transaction, question: Question, provider: Provider | None, settings: EmbeddingSettings) -> "Pending":
-    """Ask the arms and fuse them; the memories are sent for and fetched by the caller after the transaction."""
-    ranking = await rank(tx, question, provider, settings)
-    rows = await search.get_documents(tx, documents=ranking.best, scope=question.scope)
-    return Pending(ranking, rows)
+    With `question.namespaces` the transaction need not have entered any: each is authorized when it is asked.
+    """
+    return await Pending.send(await rank(tx, question, provider, settings))
 
 
 async def rank(tx: Transaction, question: Question, provider: Provider | None, settings: EmbeddingSettings) -> "Ranking":
@@ -69,19 +71,21 @@ async def rank(tx: Transaction, question: Question, provider: Provider | None, s
     started = time.perf_counter()
     skipped: dict[str, str] = {}
     embedding = await _embedding(question, provider, settings, skipped)
-    found = await search.recall_arms(
-        tx, query=question.query, embedding=embedding, arms=list(question.arms), scope=question.scope, explain=question.explain
-    )
-    if found.late:
-        skipped["walk"] = "cut short by its deadline (setting walk_ms): memories and constraints may be missing"
-    entered = await tx.entered()
-    plan = Plan(question, {**entered.settings["weights"], **question.weights}, entered.settings)
-    by_words = set(found.arms["lexical"].scores) if "lexical" in found.arms else set()
-    fused, arms = await _around(tx, plan, found.arms)
+    asked = await ask(tx, question, embedding, skipped)
+    arms = asked.found.arms
+    if question.similarity is not None:
+        admit(arms, question.similarity)
+    weights = dict(asked.settings["weights"])
+    if provider is not None:
+        weights["vector"] = weights.get("vector", 1.0) * provider.weight
+    plan = Plan(question, {**weights, **question.weights}, asked.settings)
+    by_words = set(arms["lexical"].scores) if "lexical" in arms else set()
+    alone, fused = await _around(plan, asked.sources, arms)
     best = ranked(fused)[: question.k]
     if question.session_id is not None:
-        await feedback.note_recall(tx, session_id=question.session_id, documents=[key for key in best if key in by_words])
-    return Ranking(plan, best, fused, arms, found, skipped, started)
+        for place, documents in by_place([key for key in best if key in by_words]).items():
+            await feedback.note_recall(asked.sources[place].tx, session_id=question.session_id, documents=documents)
+    return Ranking(plan, best, fused, arms, asked.found, skipped, started, asked, alone)
 
 
 @dataclass(frozen=True)
@@ -97,18 +101,28 @@ class Plan:
         """K of reciprocal rank fusion."""
         return float(self.settings["rrf_k"] if self.question.rrf_k is None else self.question.rrf_k)
 
+    @property
+    def relative(self) -> bool:
+        """Whether scores are averaged (seed B), which leaves weights, k and neighbours out of it."""
+        return self.question.fusion == "relative_score"
+
+    def normalised(self, arm: str, hits: Hits) -> dict[int, float]:
+        """Scores of an arm over its best, for relative_score; a cosine below the floor does not count."""
+        return normalised({key: s for key, s in hits.scores.items() if arm != "vector" or s >= COSINE_FLOOR})
+
     def fuse(self, arms: dict[str, Hits]) -> dict[int, float]:
-        """One score a document from what the arms found."""
-        if self.question.fusion == "relative_score":
-            return relative_score(
-                {key: s for key, s in hits.scores.items() if name != "vector" or s >= COSINE_FLOOR} for name, hits in arms.items()
-            )
+        """One score a hit from what the arms found."""
+        if self.relative:
+            return relative_score(self.normalised(name, hits) for name, hits in arms.items())
         return reciprocal_rank(((hits.scores, self.weights.get(name, 1.0)) for name, hits in arms.items()), k=self.k)
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """What a recall found: the best documents, and every document's fused score and arms."""
+    """What a recall found: the best hits, and every hit's fused score and arms. `alone`: what it had before neighbours lent to it.
+
+    Where one namespace is searched, memories are their document numbers; other hits have their row in `asked.rows`.
+    """
 
     plan: Plan
     best: list[int]
@@ -117,43 +131,24 @@ class Ranking:
     found: search.Found
     skipped: dict[str, str]
     started: float
+    asked: Asked
+    alone: dict[int, float]
+
+    def documents(self, place: int = 0) -> list[int]:
+        """Document numbers of the memories among the best, best first, of the namespace at this place."""
+        return by_place(self.best).get(place, [])
 
 
-@dataclass(frozen=True)
-class Pending:
-    """A recall whose memories are on their way."""
+def admit(arms: dict[str, Hits], similarity: float) -> None:
+    """Drop hits that only the vector arm found, below a cosine (seed B).
 
-    ranking: Ranking
-    rows: Any
-
-    async def answer(self) -> Answer:
-        """Fetch the memories."""
-        ranking = self.ranking
-        results = [self._result(row) for row in await self.rows.fetchall()]
-        took_ms = round(1000 * (time.perf_counter() - ranking.started), 2)
-        return Answer(results, ranking.found.constraints, ranking.found.entities, ranking.skipped, took_ms)
-
-    def _result(self, row: dict[str, Any]) -> dict[str, Any]:
-        """A memory with its score, and with `explain` each arm's rank, score, weight and path."""
-        ranking, plan = self.ranking, self.ranking.plan
-        document = row.pop("cursor")
-        row["score"] = ranking.fused[document]
-        if plan.question.explain:
-            row["explain"] = {
-                "fusion": plan.question.fusion,
-                "rrf_k": plan.k,
-                "arms": {
-                    name: {
-                        "rank": list(hits.scores).index(document) + 1,
-                        "score": hits.scores[document],
-                        "weight": plan.weights.get(name, 1.0),
-                        "path": hits.paths.get(document),
-                    }
-                    for name, hits in ranking.arms.items()
-                    if document in hits.scores
-                },
-            }
-        return row
+    Before fusion: so they neither take places nor bring what stands around them. What another arm found as well stays, and so does
+    its rank by meaning; what an admitted hit brings (neighbours in time, hierarchy, shared names) rests on that.
+    """
+    if "vector" in arms:
+        others = {key for name, hits in arms.items() if name != "vector" for key in hits.scores}
+        near = {key: score for key, score in arms["vector"].scores.items() if score >= similarity or key in others}
+        arms["vector"].scores = near
 
 
 async def _embedding(
@@ -184,30 +179,51 @@ async def embed_question(
     return first, None
 
 
-async def _around(tx: Transaction, plan: Plan, arms: dict[str, Hits]) -> tuple[dict[int, float], dict[str, Hits]]:
-    """Lend scores to neighbours in time, and add what stands around the best hits."""
-    question, depth = plan.question, int(plan.settings["depth"])
+async def _around(plan: Plan, sources: list[Source], arms: dict[str, Hits]) -> tuple[dict[int, float], dict[int, float]]:
+    """Lend scores to neighbours in time, and add what stands around the best hits: fused scores before and after lending."""
+    depth = int(plan.settings["depth"])
     fused = plan.fuse(arms)
-    seeds = ranked(fused)[: 2 * LENDERS]
+    seeds = [key for key in ranked(fused) if is_memory(key)][: 2 * LENDERS]
     if not seeds:
-        return fused, arms
+        return fused, fused
     lexical = arms["lexical"].scores if "lexical" in arms else {}
-    around = await search.recall_around(
-        tx,
-        query=question.query,
-        documents=list({**lexical, **dict.fromkeys(seeds)}),
-        seeds=seeds[:20],
-        arms=list(question.arms),
-        scope=question.scope,
-    )
-    if around.near and lexical:
-        scores = smoothed(lexical, around.near, IN_ARM)
+    found = await _ask_around(plan, sources, [] if plan.relative else list({**lexical, **dict.fromkeys(seeds)}), seeds[:20])
+    near: dict[int, list[tuple[int, int]]] = {}
+    for place, around in found:
+        base = pack(place, "memory", 0)
+        near |= {base | of: [(base | other, far) for other, far in them] for of, them in around.near.items()}
+    if near and lexical:
+        scores = smoothed(lexical, near, IN_ARM)
+        arms["lexical"].own = lexical
         arms["lexical"].scores = {key: scores[key] for key in ranked(scores)[:depth]}
-    if around.linked.scores:
-        arms["names"] = around.linked
-    if around.hierarchy.scores:
-        arms["hierarchy"] = around.hierarchy
-    return _lend(plan.fuse(arms), around.near), arms
+    for name, parts in (
+        ("names", [moved(around.linked, place) for place, around in found if around.linked.scores]),
+        ("hierarchy", [moved(around.hierarchy, place) for place, around in found if around.hierarchy.scores]),
+    ):
+        if parts:
+            arms[name] = joined(parts, depth)
+    alone = plan.fuse(arms)
+    return alone, _lend(alone, near)
+
+
+async def _ask_around(plan: Plan, sources: list[Source], documents: list[int], seeds: list[int]) -> list[tuple[int, Around]]:
+    """What stands around hits, by the place of their namespace: one round trip, whatever the number of namespaces."""
+    question, near, of = plan.question, by_place(documents), by_place(seeds)
+    sent = [
+        (
+            place,
+            await search.send_around(
+                sources[place].tx,
+                query=question.query,
+                documents=near.get(place, []),
+                seeds=of.get(place, []),
+                arms=list(question.arms),
+                scope=question.scope,
+            ),
+        )
+        for place in {**of, **near}
+    ]
+    return [(place, await search.read_around(cursor)) for place, cursor in sent]
 
 
 def _lend(fused: dict[int, float], near: Neighbours[int]) -> dict[int, float]:

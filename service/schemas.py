@@ -73,6 +73,7 @@ Category = Annotated[str, Field(min_length=1, max_length=255, pattern=r"^[^/]+(/
 Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Rate = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Metadata = Annotated[dict[str, JsonValue], AfterValidator(_storable_json)]
+Json = Annotated[JsonValue, AfterValidator(_storable_json)]
 Vector = Annotated[list[Annotated[float, Field(allow_inf_nan=False)]], Field(min_length=1, max_length=4000)]
 Layer = Annotated[int, Field(ge=0, le=3, description="0 domain, 1 concept, 2 fact, 3 episode")]
 EntityType = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$", description="Such as person, project, tool")]
@@ -195,6 +196,14 @@ class EraseInput(Model):
     subtree: bool = Field(False, description="With everything that stands under them now")
 
 
+class LineagesInput(Model):
+    """Lineages to read, by name."""
+
+    lineages: Annotated[list[Label], Field(min_length=1, max_length=1000)]
+    as_of: Moment | None = Field(None, description="Valid at this moment; default now")
+    known_at: Moment | None = Field(None, description="As believed at this moment; default now")
+
+
 class LinkInput(Model):
     """A link to another memory."""
 
@@ -225,7 +234,7 @@ class Filters(Model):
 
 
 class Weights(Model):
-    """Weight of each arm in the fusion."""
+    """Weight of each arm in the fusion; relative_score has none."""
 
     lexical: Rate | None = None
     vector: Rate | None = None
@@ -233,6 +242,11 @@ class Weights(Model):
     names: Rate | None = Field(None, description="The part of the graph arm that goes over rare names shared with the best hits")
     hierarchy: Rate | None = None
     walk: Rate | None = Field(None, description="Memories behind the aspects of named and pinned entities")
+    working_memory: Rate | None = None
+    conversation: Rate | None = None
+
+
+ArmName = Literal["lexical", "vector", "graph", "hierarchy", "walk", "working_memory", "conversation"]
 
 
 class RecallInput(Model):
@@ -240,9 +254,21 @@ class RecallInput(Model):
 
     query: Content
     k: int = Field(10, ge=1, le=100, description="How many results")
-    arms: list[Literal["lexical", "vector", "graph", "hierarchy", "walk"]] | None = Field(None, min_length=1)
+    arms: list[ArmName] | None = Field(
+        None,
+        min_length=1,
+        description="Default: the first five. working_memory adds live entries; conversation adds turns: of the session that the "
+        "filters name, else of the one that asks, else of all. Filters that they do not know leave them out",
+    )
+    namespaces: Annotated[list[NamespaceName], Field(min_length=1, max_length=10_000)] | Literal["*"] | None = Field(
+        None,
+        description="Search these, or with * all that the key may read; weights and k are those of X-Namespace still",
+    )
     weights: Weights | None = None
-    fusion: Literal["rrf", "relative_score"] = "rrf"
+    fusion: Literal["rrf", "relative_score"] = Field(
+        "rrf",
+        description="relative_score: the mean, over the arms that found it, of its score over the arm's best; cosines from 0.5",
+    )
     rrf_k: Annotated[float, Field(ge=0, le=1000, allow_inf_nan=False)] | None = None
     filters: Filters | None = None
     as_of: Moment | None = Field(None, description="Valid at this moment; default now")
@@ -252,6 +278,7 @@ class RecallInput(Model):
         None, description="The conversation that asks: what was injected into it and is found by words counts as used"
     )
     embedding: Vector | None = Field(None, description="The question's vector, if you made it yourself")
+    log: bool | None = Field(None, description="Log it, so that its results can be rated; default: setting recall_log")
 
 
 class NamespaceInput(Model):
@@ -331,13 +358,6 @@ class MemoryPage(BaseModel):
     next_cursor: str | None
 
 
-class Recalled(MemoryOut):
-    """A memory as a result of recall."""
-
-    score: float
-    explain: dict[str, Any] | None = None
-
-
 class Constraint(BaseModel):
     """A rule that holds, with its entity and aspect."""
 
@@ -350,15 +370,3 @@ class Constraint(BaseModel):
     importance: float
     confidence: float
     memory_id: UUID | None = Field(description="The memory that it rests on, if that is visible")
-
-
-class RecallOut(BaseModel):
-    """The answer to a question."""
-
-    results: list[Recalled]
-    constraints: list[Constraint] = Field(
-        description="Of the entities that the question names and of pinned ones, most important first, whatever was found"
-    )
-    entities: list[dict[str, Any]]
-    skipped: dict[str, str] = Field(description="Arms that did not take part, and why")
-    took_ms: float

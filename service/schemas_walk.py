@@ -118,26 +118,37 @@ class Constellation(BaseModel):
     more: bool = Field(description="There are entities that are not in it")
 
 
-class FeedbackInput(Model):
-    """What became of memories in a session. Hits are counted before injections."""
+class Rating(Model):
+    """What became of a memory in the answer of a logged recall."""
 
-    session_id: Label
+    memory_id: UUID
+    useful: bool
+    note: Annotated[Text, Field(max_length=10_000)] | None = None
+
+
+class FeedbackInput(Model):
+    """What became of memories in a session, or in the answer of a recall. Hits are counted before injections."""
+
+    session_id: Label | None = Field(None, description="Needed for injected and confirmed")
     injected: Memories | None = Field(None, description="Shown to the session now")
     confirmed: Memories | None = Field(None, description="Found again by a search of yours; counts for those shown before")
+    recall_id: UUID | None = Field(None, description="A logged recall; needed for ratings")
+    ratings: Annotated[list[Rating], Field(max_length=1000)] | None = Field(None, description="Were its results of use?")
 
     @model_validator(mode="after")
     def _something(self) -> "FeedbackInput":
-        if not (self.injected or self.confirmed):
-            raise ValueError("at least one of injected and confirmed must name a memory")
+        if not (self.injected or self.confirmed or self.ratings):
+            raise ValueError("at least one of injected, confirmed and ratings must name a memory")
         return self
 
 
 class FeedbackNoted(BaseModel):
     """What was new in a report."""
 
-    session_id: str
+    session_id: str | None
     injected: list[UUID] = Field(description="Those that were not shown to the session before")
     confirmed: list[UUID] = Field(description="Those that had been shown to it")
+    rated: list[UUID] | None = Field(None, description="Memories whose rating was noted, if there were ratings")
 
 
 class SessionEnd(BaseModel):

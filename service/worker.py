@@ -1,6 +1,7 @@
 """The background worker: fills vectors behind the writes (row L1), finds names (row R9), keeps the lexical index tidy.
 
-It also finishes changes of decay that others began and left (row G10).
+It also finishes changes of decay that others began and left (row G10), deletes what has expired in working memory (row W1), and
+keeps the log of recalls to its days (row R4).
 
 It runs inside `loci serve` and as `loci worker`; any number may run, because work is claimed with SKIP LOCKED in the
 transaction that completes it. A worker that dies gives its claims back.
@@ -14,10 +15,11 @@ from contextlib import suppress
 import psycopg
 from psycopg_pool import PoolTimeout
 
-from db import embeddings, graph
+from db import embeddings, graph, recall_log, working_memory
 from db.pool import OPERATOR, Pool, transaction
 from service import decay
 from service.embedding import EmbeddingError, Provider, RejectedText
+from service.embedding.turns import embed_claimed
 from service.metrics import EMBEDDED, FAILURES
 from service.names import find_names
 
@@ -28,6 +30,10 @@ BATCH = 256
 GATHER = 0.1  # seconds after a write in which further ones join its batch: writers keep the processor
 IDLE = 0.25  # seconds between looks at an empty queue: a write of another process waits no longer
 TIDY_EVERY = 5.0
+SWEEP_EVERY = 10.0
+START = (0, "")  # before the first key
+LOG_EVERY = 60.0
+LOG_BATCH = 1000  # logged recalls that one transaction deletes
 LONGEST_PAUSE = 60.0
 
 
@@ -41,7 +47,8 @@ class Worker:
         self._pool = pool
         self._provider = provider
         self._registered = False
-        self._woken = {step: asyncio.Event() for step in ("names", "vectors", "index", "decay")}
+        self._swept = START
+        self._woken = {step: asyncio.Event() for step in ("names", "vectors", "index", "decay", "sweep", "log")}
 
     def wake(self) -> None:
         """Look at the queues now."""
@@ -54,6 +61,8 @@ class Worker:
             group.create_task(self._repeat("names", self.name_batch, IDLE))
             group.create_task(self._repeat("index", self.tidy, TIDY_EVERY))
             group.create_task(self._repeat("decay", self.fade, TIDY_EVERY))
+            group.create_task(self._repeat("sweep", self.sweep, SWEEP_EVERY))
+            group.create_task(self._repeat("log", self.sweep_log, LOG_EVERY))
             if self._provider is not None:
                 group.create_task(self._repeat("vectors", self.vector_batch, IDLE))
 
@@ -92,6 +101,18 @@ class Worker:
             )
         return bool(left)
 
+    async def sweep(self) -> bool:
+        """Delete what has expired in the next part of working memory; False at its end."""
+        async with transaction(self._pool, key_hash=OPERATOR, namespace=None, role=None) as tx:
+            _, further = await working_memory.sweep_working_memory(tx, after=self._swept)
+        self._swept = further or START
+        return further is not None
+
+    async def sweep_log(self) -> bool:
+        """Delete a batch of logged recalls that are past their days; True if there may be more."""
+        async with transaction(self._pool, key_hash=OPERATOR, namespace=None, role=None) as tx:
+            return await recall_log.sweep_recalls(tx, limit=LOG_BATCH) == LOG_BATCH
+
     async def vector_batch(self) -> bool:
         """Embed one batch of memories and one of entities; True if there may be more."""
         if self._provider is None:
@@ -109,10 +130,12 @@ class Worker:
             found = [
                 (row["namespace_id"], row["memory_id"], name)
                 for row in claimed
-                for name in find_names(row["content"], source=row["source"])
+                for name in find_names(row["content"], source=row["source"], language=row["language"])
             ]
             if found:
                 await embeddings.note_names(tx, found=found)
+            if claimed:
+                await embeddings.note_known(tx, memories=[(row["namespace_id"], row["memory_id"]) for row in claimed])
         return bool(claimed)
 
     async def _embed_batch(self, provider: Provider, claim: Claim, store: Store) -> bool:
@@ -121,14 +144,14 @@ class Worker:
             if not claimed:
                 return False
             try:
-                vectors = await provider.embed([row["text"] for row in claimed])
+                vectors = await embed_claimed(provider, claimed)
                 await store(tx, claimed=claimed, vectors=vectors)
                 EMBEDDED.inc(len(claimed))
             except RejectedText as error:
                 log.warning("%s; trying its %d texts one by one", error, len(claimed))
                 for row in claimed:
                     try:
-                        vectors = await provider.embed([row["text"]])
+                        vectors = await embed_claimed(provider, [row])
                         await store(tx, claimed=[row], vectors=vectors)
                     except RejectedText as refusal:
                         await embeddings.refuse_embedding(tx, claimed=row, error=str(refusal))

@@ -207,6 +207,18 @@ def _tiers(world: World) -> None:
             [ns],
         )
         admin.execute(
+            """update loci_data.working_memory set document = d.document, terms = loci.count_terms(d.document)
+               from (select o.key, loci.tier_document(o.namespace_id, loci.entry_text(o.key, o.value, o.category, o.tags)) as document
+                     from loci_data.working_memory o where o.namespace_id = %s) d
+               where namespace_id = %s and working_memory.key = d.key""",
+            [ns, ns],
+        )
+        admin.execute(
+            """update loci_data.conversation_turns set document = loci.tier_document(namespace_id, content),
+               terms = loci.count_terms(loci.tier_document(namespace_id, content)) where namespace_id = %s""",
+            [ns],
+        )
+        admin.execute(
             """insert into loci_data.context_sessions (namespace_id, session_id, agent_id, contexts, first_at, last_at)
                values (%s, 's 1', loci.uuid7(), 2, now(), now())""",
             [ns],
@@ -223,6 +235,33 @@ def _use(world: World) -> None:
             world.rows("select loci." + call + "(%(ns)s, %(s)s, %(ids)s)", s=session, ids=shown)  # type: ignore[operator]
         if ended:
             world.rows("select loci.end_session(%(ns)s, %(s)s)", s=session)
+        _commit(world)
+    _recalls(world)
+
+
+def _recalls(world: World) -> None:
+    """Logged recalls: one that found something and was rated, one that found nothing."""
+    json = psycopg.types.json.Jsonb
+    documents = [
+        row["doc_id"]
+        for row in world.rows("select doc_id from loci_data.memories where namespace_id = %(ns_id)s order by 1 limit 3")
+    ]
+    for number, found in enumerate((documents, [])):
+        [recall] = [row["id"] for row in world.rows("select loci.uuid7()::text as id")]
+        asked = {"id": recall, "session_id": "s 1", "query": "Wo wohnt „Ada“?", "arms": ["lexical", "vector"], "fusion": "rrf", "k": 8,
+                 "filters": {"category": "ä"}, "as_of": day(number).isoformat(), "skipped": {"vector": "kein Modell"},
+                 "results": len(found), "took_ms": 1.25}  # fmt: skip
+        results = [
+            {"document": document, "rank": rank, "score": 1 / rank, "arms": {"lexical": {"rank": rank, "score": 7.5}}}
+            for rank, document in enumerate(found, start=1)
+        ]
+        world.rows("select loci.log_recall(%(ns)s, %(r)s, %(m)s)", r=json(asked), m=json(results))
+        _commit(world)
+        rated = world.rows(
+            "select memory_id::text from loci.recall_log where namespace = %(ns)s and recall_id = %(r)s and rank = 2", r=recall
+        )
+        ratings = [{"memory_id": row["memory_id"], "useful": False, "note": "wohnt „anderswo“"} for row in rated]
+        world.rows("select loci.rate_recall(%(ns)s, %(r)s, %(m)s)", r=recall, m=json(ratings))
         _commit(world)
 
 

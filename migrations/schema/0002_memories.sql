@@ -62,6 +62,8 @@ create unique index memories_fold on loci_data.memories (namespace_id, content_h
     where valid_to is null and status = 'active';
 create index memories_chain on loci_data.memories (namespace_id, lineage_id, valid_from);
 create index memories_category on loci_data.memories (namespace_id, category collate "C", doc_id);
+-- Every memory passes the condition; only a query that states it can be planned over this index, so no other one is drawn to it.
+create index memories_importance on loci_data.memories (namespace_id, importance, doc_id) where importance >= 0;
 create index memories_session on loci_data.memories (namespace_id, session_id, valid_from, doc_id) where session_id is not null;
 
 create table loci_data.memory_beliefs (

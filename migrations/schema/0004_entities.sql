@@ -38,6 +38,7 @@ create unique index entities_canonical_name_key on loci_data.entities (namespace
 create index entities_merged_into on loci_data.entities (namespace_id, merged_into) where merged_into is not null;
 create index entities_pinned on loci_data.entities (namespace_id, pinned_at, id) where pinned_at is not null;
 create index entities_projects on loci_data.entities (namespace_id, id) where type = 'project';
+create index entities_stated on loci_data.entities (namespace_id) where type <> 'extracted' and merged_into is null;
 
 create table loci_data.entity_beliefs (
     namespace_id   integer not null,

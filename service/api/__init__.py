@@ -4,6 +4,8 @@ from fastapi import APIRouter
 
 from service.api import (
     aspects,
+    context,
+    conversations,
     edges,
     entities,
     feedback,
@@ -13,9 +15,11 @@ from service.api import (
     memories,
     namespaces,
     recall,
+    retain,
     supersessions,
     transfer,
     walk,
+    working_memory,
 )
 
 API = "/api/v1"
@@ -26,11 +30,15 @@ ROUTERS: list[tuple[APIRouter, str]] = [
     (keys.router, API),
     (memories.router, API),
     (recall.router, API),
+    (context.router, API),
+    (retain.router, API),
     (identity.router, API),
-    (entities.router, API),
-    (edges.router, API),
     (aspects.router, API),
+    (entities.router, API),  # its GET /entities/{ref} takes names with slashes, so it comes after longer paths
+    (edges.router, API),
     (supersessions.router, API),
     (walk.router, API),
     (feedback.router, API),
+    (working_memory.router, API),
+    (conversations.router, API),
 ]

@@ -11,11 +11,12 @@ from service.caller import CallerDependency
 from service.replies import reply
 from service.schemas import Moment, Text
 from service.schemas_graph import AspectPage, AspectWrite, AttributeChanges, AttributeWrite, AttributeWritten
+from service.schemas_replies import AspectWritten
 
 router = APIRouter(tags=["aspects"])
 
 
-@router.get("/entities/{ref}/aspects", response_model=AspectPage, responses=problems(404))
+@router.get("/entities/{ref:path}/aspects", response_model=AspectPage, responses=problems(404))
 async def list_aspects(
     ref: Text, caller: CallerDependency, as_of: Moment | None = None, known_at: Moment | None = None
 ) -> Response:
@@ -24,7 +25,7 @@ async def list_aspects(
     return reply({"items": rows, "next_cursor": None})
 
 
-@router.post("/entities/{ref}/aspects", status_code=201, responses=problems(404))
+@router.post("/entities/{ref:path}/aspects", status_code=201, response_model=AspectWritten, responses=problems(404))
 async def write_aspect(ref: Text, body: AspectWrite, caller: CallerDependency) -> Response:
     """Give an entity an aspect, or change the one it has by this name."""
     return await caller.write(lambda tx: aspects.add_aspect(tx, entity=ref, aspect=body.stated()), status=201)

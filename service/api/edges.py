@@ -16,11 +16,22 @@ from service.caller import CallerDependency
 from service.replies import page, reply
 from service.schemas import Moment, Text
 from service.schemas_graph import DecayInput, EdgeBatch, EdgeTypeChanges, EdgeWrite, GraphContextInput, TraverseInput
+from service.schemas_replies import (
+    Decayed,
+    EdgeObserved,
+    EdgeOut,
+    EdgePage,
+    EdgesObserved,
+    EdgeTypeChanged,
+    EdgeTypeOut,
+    GraphContext,
+    Traversal,
+)
 
 router = APIRouter(tags=["graph"])
 
 
-@router.post("/edges", status_code=201, responses=problems(404, 409))
+@router.post("/edges", status_code=201, response_model=EdgeObserved, responses=problems(404, 409))
 async def observe_edge(body: EdgeWrite, caller: CallerDependency) -> Response:
     """Observe an edge. Names are resolved or created; seen in a new conversation, it has full confidence again."""
 
@@ -30,7 +41,7 @@ async def observe_edge(body: EdgeWrite, caller: CallerDependency) -> Response:
     return await caller.write(work, status=201)
 
 
-@router.post("/edges/batch", responses=problems(404, 409))
+@router.post("/edges/batch", response_model=EdgesObserved, responses=problems(404, 409))
 async def observe_edges(body: EdgeBatch, caller: CallerDependency) -> Response:
     """Observe up to 10,000 edges, all or nothing."""
 
@@ -41,7 +52,7 @@ async def observe_edges(body: EdgeBatch, caller: CallerDependency) -> Response:
     return await caller.write(work)
 
 
-@router.get("/edges", responses=problems(404))
+@router.get("/edges", response_model=EdgePage, responses=problems(404))
 async def list_edges(
     caller: CallerDependency,
     limit: Limit = 50,
@@ -61,19 +72,19 @@ async def list_edges(
     return page(rows, limit)
 
 
-@router.delete("/edges/{id}", responses=problems(404))
+@router.delete("/edges/{id}", response_model=EdgeOut, responses=problems(404))
 async def delete_edge(id: UUID, caller: CallerDependency) -> Response:
     """Take an edge back: no longer believed, kept as history."""
     return await caller.write(lambda tx: graph.delete_edge(tx, id=id))
 
 
-@router.get("/edge-types/{type}", responses=problems(404))
+@router.get("/edge-types/{type:path}", response_model=EdgeTypeOut, responses=problems(404))
 async def get_edge_type(type: Text, caller: CallerDependency) -> Response:
     """Settings of an edge type."""
     return reply(await caller.read(lambda tx: graph.get_edge_type(tx, type=type)))
 
 
-@router.put("/edge-types/{type}", responses=problems())
+@router.put("/edge-types/{type:path}", response_model=EdgeTypeChanged, responses=problems())
 async def set_edge_type(type: Text, body: EdgeTypeChanges, caller: CallerDependency) -> Response:
     """Change settings of an edge type; says how many edges faded and how many came back.
 
@@ -94,7 +105,7 @@ async def set_edge_type(type: Text, body: EdgeTypeChanges, caller: CallerDepende
     return await caller.write_in_steps(begin, step)
 
 
-@router.post("/edges/decay", responses=problems())
+@router.post("/edges/decay", response_model=Decayed, responses=problems())
 async def decay_edges(body: DecayInput, caller: CallerDependency) -> Response:
     """Recalculate when edges of a type, or of all, fade; says how many faded and how many came back. Reading never needs it."""
 
@@ -104,7 +115,7 @@ async def decay_edges(body: DecayInput, caller: CallerDependency) -> Response:
     return await caller.write_in_steps(lambda tx: graph.begin_decay(tx, type=body.type), step)
 
 
-@router.post("/graph/traverse", responses=problems(404))
+@router.post("/graph/traverse", response_model=Traversal, responses=problems(404))
 async def traverse(body: TraverseInput, caller: CallerDependency) -> Response:
     """Walk the graph breadth first from entities; every bound that cut it short is named."""
     rows = await caller.read(lambda tx: graph.traverse(tx, **body.model_dump()))
@@ -128,7 +139,7 @@ async def traverse(body: TraverseInput, caller: CallerDependency) -> Response:
     )
 
 
-@router.post("/graph/context", responses=problems())
+@router.post("/graph/context", response_model=GraphContext, responses=problems())
 async def graph_context(body: GraphContextInput, caller: CallerDependency) -> Response:
     """Show the graph around the entities that a message names, as data and as lines that go before an inference.
 

@@ -14,11 +14,12 @@ from service.caller import CallerDependency
 from service.replies import page, reply
 from service.schemas import MemoryPage, Moment, Text
 from service.schemas_graph import EntityChanges, EntityWrite, TextInput, Timeline, TouchInput
+from service.schemas_replies import EntityMatches, EntityOut, EntityPage, EntityWritten, Touched
 
 router = APIRouter(prefix="/entities", tags=["entities"])
 
 
-@router.post("", status_code=201, responses=problems(409))
+@router.post("", status_code=201, response_model=EntityWritten, responses=problems(409))
 async def write_entity(body: EntityWrite, caller: CallerDependency) -> Response:
     """Create an entity, or add to the one that has this name or alias. A vaguer type gives way to a more specific one."""
 
@@ -29,7 +30,7 @@ async def write_entity(body: EntityWrite, caller: CallerDependency) -> Response:
     return await caller.write(work, status=201)
 
 
-@router.get("", responses=problems())
+@router.get("", response_model=EntityPage, responses=problems())
 async def list_entities(
     caller: CallerDependency,
     limit: Limit = 50,
@@ -52,14 +53,14 @@ async def list_entities(
     return page(rows, limit)
 
 
-@router.post("/match", responses=problems())
+@router.post("/match", response_model=EntityMatches, responses=problems())
 async def match_entities(body: TextInput, caller: CallerDependency) -> Response:
     """Find known entities in a text: whole words and phrases, names and aliases."""
     rows = await caller.read(lambda tx: graph.match_entities(tx, text=body.text))
     return reply({"entities": rows})
 
 
-@router.post("/touch", responses=problems())
+@router.post("/touch", response_model=Touched, responses=problems())
 async def touch_entities(body: TouchInput, caller: CallerDependency) -> Response:
     """Note that entities were referenced now."""
 
@@ -69,13 +70,7 @@ async def touch_entities(body: TouchInput, caller: CallerDependency) -> Response
     return await caller.write(work)
 
 
-@router.get("/{ref}", responses=problems(404))
-async def get_entity(ref: Text, caller: CallerDependency, as_of: Moment | None = None, known_at: Moment | None = None) -> Response:
-    """An entity by id, name or alias, as of a moment, as known at another; its counters are present figures."""
-    return reply(_shown(await caller.read(lambda tx: graph.get_entity(tx, ref=ref, as_of=as_of, known_at=known_at))))
-
-
-@router.patch("/{id}", responses=problems(404, 409))
+@router.patch("/{id}", response_model=EntityOut, responses=problems(404, 409))
 async def change_entity(id: UUID, body: EntityChanges, caller: CallerDependency) -> Response:
     """Change name, type, aliases, description, metadata or confidence."""
 
@@ -85,7 +80,7 @@ async def change_entity(id: UUID, body: EntityChanges, caller: CallerDependency)
     return await caller.write(work)
 
 
-@router.post("/{id}/pin", responses=problems(404))
+@router.post("/{id}/pin", response_model=EntityOut, responses=problems(404))
 async def pin_entity(id: UUID, caller: CallerDependency) -> Response:
     """Pin an entity: always focal, sorted first, never removed by a sweep."""
 
@@ -95,7 +90,7 @@ async def pin_entity(id: UUID, caller: CallerDependency) -> Response:
     return await caller.write(work)
 
 
-@router.post("/{id}/unpin", responses=problems(404))
+@router.post("/{id}/unpin", response_model=EntityOut, responses=problems(404))
 async def unpin_entity(id: UUID, caller: CallerDependency) -> Response:
     """Unpin an entity."""
 
@@ -105,7 +100,7 @@ async def unpin_entity(id: UUID, caller: CallerDependency) -> Response:
     return await caller.write(work)
 
 
-@router.get("/{ref}/history", response_model=MemoryPage | Timeline, responses=problems(404))
+@router.get("/{ref:path}/history", response_model=MemoryPage | Timeline, responses=problems(404))
 async def entity_history(ref: Text, caller: CallerDependency, limit: Limit = 1000, cursor: Cursor = None) -> Response:
     """All versions of a lineage, oldest first; where `ref` is an entity instead, what happened around it, in order of time."""
 
@@ -129,6 +124,12 @@ async def entity_history(ref: Text, caller: CallerDependency, limit: Limit = 100
 
     rows, key = await caller.read(work)
     return page(rows, limit, key)
+
+
+@router.get("/{ref:path}", response_model=EntityOut, responses=problems(404))
+async def get_entity(ref: Text, caller: CallerDependency, as_of: Moment | None = None, known_at: Moment | None = None) -> Response:
+    """An entity by id, name or alias, as of a moment, as known at another; its counters are present figures."""
+    return reply(_shown(await caller.read(lambda tx: graph.get_entity(tx, ref=ref, as_of=as_of, known_at=known_at))))
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from db import feedback
+from db import feedback, recall_log
 from db.pool import Transaction
 from service.api.common import Cursor, Limit, problems
 from service.caller import CallerDependency
@@ -18,12 +18,17 @@ router = APIRouter(tags=["feedback"])
 
 @router.post("/feedback", response_model=FeedbackNoted, responses=problems(404))
 async def note(body: FeedbackInput, caller: CallerDependency) -> Response:
-    """Say which memories were shown to a session, and which of those shown before it has used since."""
+    """Say which memories were shown to a session, which of those shown before it has used since, and of what use a recall was."""
 
     async def work(tx: Transaction) -> dict[str, Any]:
-        confirmed = await feedback.note_hits(tx, session_id=body.session_id, ids=body.confirmed or [])
-        injected = await feedback.note_injections(tx, session_id=body.session_id, ids=body.injected or [])
-        return {"session_id": body.session_id, "injected": injected, "confirmed": confirmed}
+        noted: dict[str, Any] = {"session_id": body.session_id, "injected": [], "confirmed": []}
+        if body.injected or body.confirmed:
+            noted["confirmed"] = await feedback.note_hits(tx, session_id=body.session_id, ids=body.confirmed or [])
+            noted["injected"] = await feedback.note_injections(tx, session_id=body.session_id, ids=body.injected or [])
+        if body.ratings:
+            ratings = [rating.stated() for rating in body.ratings]
+            noted["rated"] = await recall_log.rate_recall(tx, recall_id=body.recall_id, ratings=ratings)
+        return noted
 
     return await caller.write(work)
 
@@ -37,7 +42,7 @@ async def list_feedback(
     return page(rows, limit)
 
 
-@router.post("/sessions/{session}/end", response_model=SessionEnd, responses=problems(404))
+@router.post("/sessions/{session:path}/end", response_model=SessionEnd, responses=problems(404))
 async def end_session(session: Label, caller: CallerDependency) -> Response:
     """End a session: what it was shown and found again confirms aspects. Ending it twice changes nothing more."""
     return await caller.write(lambda tx: feedback.end_session(tx, session_id=session))

@@ -9,6 +9,7 @@ from psycopg_pool import PoolTimeout
 from db import health
 from service.metrics import POOL
 from service.replies import reply
+from service.schemas_replies import Health, Readiness
 from service.state import State
 
 router = APIRouter(tags=["health"])
@@ -20,13 +21,13 @@ async def home() -> Response:
     return RedirectResponse("/docs")
 
 
-@router.get("/healthz")
+@router.get("/healthz", response_model=Health)
 async def healthz() -> Response:
     """The process answers."""
     return reply({"status": "ok"})
 
 
-@router.get("/readyz")
+@router.get("/readyz", response_model=Readiness)
 async def readyz(request: Request) -> Response:
     """The service can serve: the database answers, migrations are at head, indexes are valid, the role is restricted."""
     state: State = request.app.state.loci

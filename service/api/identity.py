@@ -23,6 +23,7 @@ from service.schemas_identity import (
     SplitInput,
     Undone,
 )
+from service.schemas_replies import EntityMerged
 
 router = APIRouter(tags=["entities"])
 
@@ -53,7 +54,7 @@ async def merge_duplicates(body: DuplicatesInput, caller: CallerDependency) -> R
     return await caller.write(work)
 
 
-@router.post("/entities/{ref}/merge", responses=problems(404, 409))
+@router.post("/entities/{ref:path}/merge", response_model=EntityMerged, responses=problems(404, 409))
 async def merge_entities(ref: Text, body: MergeInput, caller: CallerDependency) -> Response:
     """Make one entity of two: the other's names, edges, mentions and aspects go to this one. `merge_id` undoes it."""
 
@@ -64,7 +65,7 @@ async def merge_entities(ref: Text, body: MergeInput, caller: CallerDependency) 
     return await caller.write(work)
 
 
-@router.post("/entities/{ref}/split", status_code=201, responses=problems(404, 409))
+@router.post("/entities/{ref:path}/split", status_code=201, response_model=EntityMerged, responses=problems(404, 409))
 async def split_entity(ref: Text, body: SplitInput, caller: CallerDependency) -> Response:
     """Make a new entity of a part of one: edges, mentions, aspects and aliases that are its own. `merge_id` undoes it."""
 

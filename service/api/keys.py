@@ -11,11 +11,12 @@ from service.caller import CallerDependency
 from service.keys import new_key
 from service.replies import page, reply
 from service.schemas import KeyInput
+from service.schemas_replies import KeyMade, KeyPage
 
 router = APIRouter(tags=["keys"])
 
 
-@router.post("/keys", status_code=201, responses=problems(404))
+@router.post("/keys", status_code=201, response_model=KeyMade, responses=problems(404))
 async def create_key(body: KeyInput, caller: CallerDependency) -> Response:
     """Make a key for the namespace. The reply is the only place that ever shows it. Admin."""
     made = new_key()
@@ -24,7 +25,7 @@ async def create_key(body: KeyInput, caller: CallerDependency) -> Response:
     return reply({**row, "name": body.name, "role": body.role, "expires_at": body.expires_at, "key": made.key}, 201)
 
 
-@router.get("/keys", responses=problems())
+@router.get("/keys", response_model=KeyPage, responses=problems())
 async def list_keys(caller: CallerDependency, limit: Limit = 50, cursor: UUID | None = None) -> Response:
     """Keys that reach the namespace, newest first. Admin."""
     rows = await caller.read(lambda tx: tenancy.list_keys(tx, limit=limit + 1, cursor=cursor), role="admin")

@@ -9,7 +9,7 @@ from fastapi.responses import Response
 from db import memories
 from db.errors import FieldError, Invalid, NotFound
 from db.pool import Transaction
-from service.api.common import VERSIONS, AsOf, Cursor, KnownAt, Limit, position, problems
+from service.api.common import VERSIONS, AsOf, Cursor, KnownAt, Limit, json_object, position, problems
 from service.batch import read_batch, write_each
 from service.caller import CallerDependency
 from service.replies import page, reply
@@ -18,21 +18,22 @@ from service.schemas import (
     Erased,
     EraseInput,
     Layer,
+    LineagesInput,
     LinkInput,
     MemoryBatch,
     MemoryChanges,
     MemoryInput,
     MemoryOut,
     MemoryPage,
-    MemoryWritten,
     Text,
     Versions,
 )
+from service.schemas_replies import BatchWritten, CategoryPage, Link, LinkEnded, LinkPage, MemoryStored, PlacedPage
 
 router = APIRouter(tags=["memories"])
 
 
-@router.post("/memories", status_code=201, response_model=MemoryWritten, responses=problems(404, 409, 410))
+@router.post("/memories", status_code=201, response_model=MemoryStored, responses=problems(404, 409, 410))
 async def write_memory(body: MemoryInput, caller: CallerDependency) -> Response:
     """Write a memory. An existing lineage gets a new version; an exact duplicate reinforces the memory that is there."""
 
@@ -44,6 +45,7 @@ async def write_memory(body: MemoryInput, caller: CallerDependency) -> Response:
 
 @router.post(
     "/memories/batch",
+    response_model=BatchWritten,
     responses=problems(409, 410),
     openapi_extra={
         "requestBody": {
@@ -73,6 +75,7 @@ async def list_memories(
     source: Text | None = None,
     entity: Text | None = None,
     under: UUID | None = None,
+    metadata: Annotated[Text | None, Query(description="JSON object that the memory's metadata contains")] = None,
     as_of: AsOf = None,
     known_at: KnownAt = None,
     all_versions: Annotated[bool, Query(description="Superseded and forgotten ones too")] = False,
@@ -86,6 +89,7 @@ async def list_memories(
         "source": source,
         "entity": entity,
         "under": str(under) if under else None,
+        "metadata": json_object("metadata", metadata),
     }
     after = position(cursor)
     rows = await caller.read(
@@ -100,6 +104,13 @@ async def list_memories(
         )
     )
     return page(rows, limit)
+
+
+@router.post("/memories/current", response_model=MemoryPage, responses=problems())
+async def current_versions(body: LineagesInput, caller: CallerDependency) -> Response:
+    """Read lineages by name: of each the version that is visible, in the order asked; those without one are left out."""
+    rows = await caller.read(lambda tx: memories.current_versions(tx, **body.model_dump()))
+    return reply({"items": [_without_cursor(row) for row in rows], "next_cursor": None})
 
 
 @router.get("/memories/{id}", response_model=MemoryOut, responses=problems(404))
@@ -160,7 +171,7 @@ async def restore_memory(id: UUID, caller: CallerDependency) -> Response:
     return await caller.write(work)
 
 
-@router.get("/memories/{id}/history", response_model=MemoryPage, responses=problems(404))
+@router.get("/memories/{id:path}/history", response_model=MemoryPage, responses=problems(404))
 async def memory_history(
     id: Text, caller: CallerDependency, limit: Limit = 1000, cursor: Cursor = None, as_of: AsOf = None, known_at: KnownAt = None
 ) -> Response:
@@ -173,7 +184,7 @@ async def memory_history(
     return page(rows, limit, "version")
 
 
-@router.get("/memories/{id}/subtree", responses=problems(404))
+@router.get("/memories/{id}/subtree", response_model=PlacedPage, responses=problems(404))
 async def memory_subtree(
     id: UUID, caller: CallerDependency, limit: Limit = 100, cursor: Cursor = None, as_of: AsOf = None, known_at: KnownAt = None
 ) -> Response:
@@ -182,14 +193,14 @@ async def memory_subtree(
     return page(rows, limit, "position")
 
 
-@router.get("/memories/{id}/ancestors", responses=problems(404))
+@router.get("/memories/{id}/ancestors", response_model=PlacedPage, responses=problems(404))
 async def memory_ancestors(id: UUID, caller: CallerDependency, as_of: AsOf = None, known_at: KnownAt = None) -> Response:
     """Memories above this one, nearest first, with their depth."""
     rows = await caller.read(lambda tx: memories.ancestors(tx, id=id, as_of=as_of, known_at=known_at))
     return reply({"items": [_without_cursor(row) for row in rows], "next_cursor": None})
 
 
-@router.post("/memories/{id}/links", status_code=201, responses=problems(404))
+@router.post("/memories/{id}/links", status_code=201, response_model=Link, responses=problems(404))
 async def link_memory(id: UUID, body: LinkInput, caller: CallerDependency) -> Response:
     """Link this memory to another, or change the strength of the link."""
     return await caller.write(
@@ -197,14 +208,14 @@ async def link_memory(id: UUID, body: LinkInput, caller: CallerDependency) -> Re
     )
 
 
-@router.get("/memories/{id}/links", responses=problems(404))
+@router.get("/memories/{id}/links", response_model=LinkPage, responses=problems(404))
 async def list_links(id: UUID, caller: CallerDependency, limit: Limit = 100, known_at: KnownAt = None) -> Response:
     """Links of this memory in both directions, strongest first."""
     rows = await caller.read(lambda tx: memories.list_links(tx, id=id, limit=limit, known_at=known_at))
     return reply({"items": rows, "next_cursor": None})
 
 
-@router.delete("/memories/{id}/links/{target_id}", responses=problems(404))
+@router.delete("/memories/{id}/links/{target_id}", response_model=LinkEnded, responses=problems(404))
 async def unlink_memory(
     id: UUID, target_id: UUID, caller: CallerDependency, type: Annotated[EdgeType, Query()] = "related_to"
 ) -> Response:
@@ -220,7 +231,7 @@ async def unlink_memory(
     return await caller.write(work)
 
 
-@router.get("/categories", responses=problems())
+@router.get("/categories", response_model=CategoryPage, responses=problems())
 async def list_categories(
     caller: CallerDependency, under: Text | None = None, as_of: AsOf = None, known_at: KnownAt = None
 ) -> Response:

@@ -12,11 +12,12 @@ from service.api.common import Cursor, Limit, problems
 from service.caller import CallerDependency, again
 from service.replies import page, reply
 from service.schemas import NamespaceChanges, NamespaceInput, Text
+from service.schemas_replies import NamespaceChanged, NamespaceOut, NamespacePage
 
 router = APIRouter(tags=["namespaces"])
 
 
-@router.post("/namespaces", status_code=201, responses=problems(409))
+@router.post("/namespaces", status_code=201, response_model=NamespaceOut, responses=problems(409))
 async def create_namespace(body: NamespaceInput, caller: CallerDependency) -> Response:
     """Create a namespace. Only the operator may."""
 
@@ -29,7 +30,7 @@ async def create_namespace(body: NamespaceInput, caller: CallerDependency) -> Re
     return await caller.write(work, role=None, status=201)
 
 
-@router.get("/namespaces", responses=problems())
+@router.get("/namespaces", response_model=NamespacePage, responses=problems())
 async def list_namespaces(caller: CallerDependency, limit: Limit = 50, cursor: Cursor = None) -> Response:
     """Namespaces that the caller may read, by name, with counts."""
     async with caller.transaction(None) as tx:
@@ -37,14 +38,14 @@ async def list_namespaces(caller: CallerDependency, limit: Limit = 50, cursor: C
     return page(rows, limit, "name")
 
 
-@router.get("/namespaces/{name}", responses=problems(404))
+@router.get("/namespaces/{name}", response_model=NamespaceOut, responses=problems(404))
 async def get_namespace(name: Text, caller: CallerDependency) -> Response:
     """A namespace: settings in force, and how much it holds."""
     async with caller.transaction(None) as tx:
         return reply((await tenancy.list_namespaces(tx, name=name))[0])
 
 
-@router.patch("/namespaces/{name}", responses=problems(404))
+@router.patch("/namespaces/{name}", response_model=NamespaceChanged, responses=problems(404))
 async def change_namespace(name: Text, body: NamespaceChanges, caller: CallerDependency) -> Response:
     """Change description or settings; a setting of null goes back to its default. Admin.
 

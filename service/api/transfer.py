@@ -15,6 +15,7 @@ from service.exporting import export
 from service.replies import reply
 from service.restoring import Refused, restore, split_lines
 from service.schemas import Text
+from service.schemas_replies import Imported
 
 router = APIRouter(tags=["namespaces"])
 NDJSON = "application/x-ndjson"
@@ -38,7 +39,7 @@ async def export_namespace(name: Text, caller: CallerDependency, vectors: bool =
     return StreamingResponse(_resumed(first, stream), media_type=NDJSON, headers=headers)
 
 
-@router.post("/namespaces/{name}/import", responses=problems(404, 409), openapi_extra=BODY)
+@router.post("/namespaces/{name}/import", response_model=Imported, responses=problems(404, 409), openapi_extra=BODY)
 async def import_namespace(name: Text, request: Request, caller: CallerDependency) -> Response:
     """Restore an export into a namespace, in one transaction: all of it or nothing. The operator may name a new one. Admin.
 

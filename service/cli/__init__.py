@@ -4,7 +4,21 @@ from typing import Annotated
 
 import typer
 
-from service.cli import asking, database, decaying, demo, erasing, exporting, importing, keys, namespaces, serving, verifying
+from service.cli import (
+    asking,
+    database,
+    decaying,
+    demo,
+    erasing,
+    exporting,
+    importing,
+    keys,
+    mcp,
+    namespaces,
+    retaining,
+    serving,
+    verifying,
+)
 from service.cli.shell import Commands, Defaults, quiet_libraries
 
 app = typer.Typer(
@@ -41,7 +55,7 @@ def options(
     context.obj = Defaults(as_json)
 
 
-for module in (serving, database, demo, importing, exporting, asking, decaying, erasing, verifying):
+for module in (serving, mcp, database, demo, importing, exporting, asking, retaining, decaying, erasing, verifying):
     module.register(app)
 app.add_typer(keys.app, name="key")
 app.add_typer(namespaces.app, name="namespace")

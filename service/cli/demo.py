@@ -34,9 +34,9 @@ def demo() -> None:
 
 
 def read_demo() -> tuple[bytes, dict[str, list[Row]]]:
-    """The content of the demo, and its lines by kind: memory, entity, edge."""
+    """The content of the demo, and its lines by kind: memory, entity, edge, turn, entry (of working memory)."""
     content = files("service").joinpath("demo.jsonl").read_bytes()
-    kinds: dict[str, list[Row]] = {"memory": [], "entity": [], "edge": []}
+    kinds: dict[str, list[Row]] = {"memory": [], "entity": [], "edge": [], "turn": [], "entry": []}
     for line in content.splitlines():
         item = orjson.loads(line)
         kinds[item.pop("kind")].append(item)
@@ -57,6 +57,7 @@ async def load_demo(session: Session) -> dict[str, int] | None:
         await _write_memories(tx, kinds["memory"])  # first: tables are locked in this order when a model is registered
         await graph.upsert_entities(tx, entities=kinds["entity"])
         await graph.observe_edges(tx, edges=kinds["edge"])
+        await _write_tiers(tx, kinds)
         await memories.keep_reply(tx, key="loci demo", status=201, response=b"{}")
     return {"memories": len(kinds["memory"]), "entities": len(kinds["entity"]), "edges": len(kinds["edge"])}
 
@@ -78,3 +79,13 @@ async def _write_memories(tx: "Transaction", items: list[Row]) -> None:
         ]
         for item, outcome in zip(ready, await memories.remember(tx, items=rows), strict=True):
             ids[item["lineage"]] = str(outcome["id"])
+
+
+async def _write_tiers(tx: "Transaction", kinds: dict[str, list[Row]]) -> None:
+    """Write the conversation and the entries of working memory, which live for a day."""
+    from db import conversation, working_memory
+
+    for turn in kinds["turn"]:
+        await conversation.add_turns(tx, session_id=turn["session_id"], turns=[{"role": turn["role"], "content": turn["content"]}])
+    for entry in kinds["entry"]:
+        await working_memory.save_working_memory(tx, **entry)

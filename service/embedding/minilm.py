@@ -8,11 +8,15 @@ import numpy as np
 
 from service.embedding.provider import Vectors, normalised
 
+DIMENSIONS = 384
+
 
 class MiniLMProvider:
     """Sentence transformer on the CPU: better than static vectors at 100 times the cost."""
 
     name = "minilm/all-MiniLM-L6-v2"
+    weight = 1.5
+    focus = 2.0
 
     def __init__(self) -> None:
         os.environ["HF_HUB_OFFLINE"] = "1"
@@ -26,7 +30,7 @@ class MiniLMProvider:
 
     async def dimensions(self) -> int:
         """384."""
-        return int(self._model.get_sentence_embedding_dimension() or 384)
+        return DIMENSIONS
 
     async def embed(self, texts: list[str], *, timeout: float | None = None) -> Vectors:  # noqa: ARG002 (the protocol's)
         """Embed in another thread."""

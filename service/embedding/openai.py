@@ -19,6 +19,9 @@ REFUSALS = {400, 413, 422}  # of the texts; any other error (a wrong key, a busy
 class OpenAIProvider:
     """Embeddings over HTTP. After a failure, queries fail at once for a while instead of waiting again."""
 
+    weight = 1.0
+    focus = 0.0
+
     def __init__(self, settings: EmbeddingSettings, transport: httpx.AsyncBaseTransport | None = None) -> None:
         self._settings = settings
         self.name = f"openai/{settings.model}" + (f"-{settings.dimensions}" if settings.dimensions else "")

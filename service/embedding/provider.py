@@ -19,9 +19,15 @@ class RejectedText(EmbeddingError):
 
 
 class Provider(Protocol):
-    """A source of embeddings. `name` identifies the model in the database."""
+    """A source of embeddings. `name` identifies the model in the database.
+
+    `weight`: how much the vector arm counts with this model, times the setting. `focus`: how much the mean of a turn's own
+    sentences counts beside the turn with those before it; 0 for none. Both are measured, see docs/decisions.
+    """
 
     name: str
+    weight: float
+    focus: float
 
     async def dimensions(self) -> int:
         """Length of its vectors. Raises EmbeddingError when it cannot be known now."""

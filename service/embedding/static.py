@@ -16,6 +16,8 @@ class StaticProvider:
     """wordllama's l2_supercat model. A query takes about 0.1 ms, a thousand short texts 40 ms."""
 
     name = "static/wordllama-256"
+    weight = 1.0
+    focus = 0.0
 
     def __init__(self) -> None:
         logging.getLogger().addHandler(logging.NullHandler())  # importing wordllama would configure the root logger

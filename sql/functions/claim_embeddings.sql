@@ -1,9 +1,9 @@
 -- Which memories does the worker embed next? A fair share of each namespace that waits, oldest first, locked until the
--- caller's transaction ends: a worker that dies gives them back. Text is the one that words are found by (row R8).
+-- caller's transaction ends: a worker that dies gives them back. text stands for the memory (embed_text); said, of a turn of a conversation, is what it says itself.
 -- Where the same content has a vector already, it is reused (row L1's cache). A namespace in which memories are being erased
 -- waits (lock_worker). Security definer: reads all namespaces.
 create or replace function loci.claim_embeddings(p_limit integer)
-returns table (namespace_id integer, memory_id uuid, model_id smallint, text text)
+returns table (namespace_id integer, memory_id uuid, model_id smallint, text text, speaker text, said text)
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
@@ -15,7 +15,8 @@ begin
     v_waiting := array(select s.w from (select w from loci.waiting_namespaces('embedding_queue') w order by random() limit p_limit) s
                        where loci.lock_worker(s.w, false));
     return query
-    select q.namespace_id, q.memory_id, q.model_id, left(loci.embed_text(m), 30000)
+    select q.namespace_id, q.memory_id, q.model_id, left(loci.embed_text(m), 30000), m.source,
+           case when m.session_id is not null then left(m.content, 30000) end
     from unnest(v_waiting) n(id)
     cross join lateral (
         select e.namespace_id, e.memory_id, e.model_id from loci_data.embedding_queue e

@@ -2,7 +2,7 @@
 -- the queue in the caller's transaction, so that a worker that dies gives them back. A namespace in which memories are being erased
 -- waits (lock_worker). Security definer: reads all namespaces.
 create or replace function loci.claim_names(p_limit integer)
-returns table (namespace_id integer, memory_id uuid, content text, source text)
+returns table (namespace_id integer, memory_id uuid, content text, source text, language text)
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
@@ -25,7 +25,9 @@ begin
         delete from loci_data.name_queue q using claimed c where q.namespace_id = c.namespace_id and q.memory_id = c.memory_id
         returning q.namespace_id, q.memory_id
     )
-    select g.namespace_id, g.memory_id, left(m.content, 100000), m.source
-    from gone g join loci_data.memories m on m.namespace_id = g.namespace_id and m.id = g.memory_id;
+    select g.namespace_id, g.memory_id, left(m.content, 100000), m.source, n.language::text
+    from gone g
+    join loci_data.namespaces n on n.id = g.namespace_id
+    join loci_data.memories m on m.namespace_id = g.namespace_id and m.id = g.memory_id;
 end $$;
 comment on function loci.claim_names(integer) is 'Take up to p_limit memories off name_queue, shared fairly between namespaces. Operator only.';

@@ -29,13 +29,26 @@ return jsonb_build_object(
     'aspect_weight_max', 1.0,       -- ceiling of learned weights (seed D)
     'aspect_stale_days', 14,        -- days without confirmation after which an aspect loses weight (row S6)
     'aspect_decay', 0.005,          -- what it loses (row S6)
-    'aspect_decay_sessions', 10,    -- ended sessions of an agent between two such decays (row S6)
+    'aspect_decay_sessions', 10     -- ended sessions of an agent between two such decays (row S6)
+) || jsonb_build_object(  -- a function takes at most 100 arguments
     'working_memory_ttl', 300,      -- seconds that an entry lives unless the write says (seed B)
     'working_memory_entries', 50,   -- live entries of a space (seed B)
     'replayed_turns', 20,           -- turns of a conversation that are replayed (seed B)
+    'searched_turns', 10000,        -- newest turns, of a session or of all, that a search of conversations reads
     'context_memories', 8,          -- memories that a context recalls (seed B)
     'context_first', 5,             -- memories that the first context of a session shows where nothing was found (seed B)
     'context_similarity', 0.5,      -- cosine from which a memory found by meaning alone enters a context (seed B)
+    'context_keys', 100,            -- keys of an inventory of working memory in a context, newest first
+    'recall_namespaces', 100,       -- namespaces that one recall spans (row R7)
+    'retain_facts', 200,            -- facts of one text (row L3)
+    'retain_duplicate', 0.5,        -- cosine from which a fact with the same words that matter is no new one; measured, decision 19
+    'retain_related', 0.6,          -- cosine from which a fact is linked to another
+    'retain_overlap', 0.5,          -- the same where there are no vectors: shared words, of all words of both
+    'retain_links', 3,              -- such links of a fact
+    'reflect_place', 0.4,           -- cosine from which a memory finds its place under a concept (row L3)
+    'reflect_new', 2,               -- memories of a category from which reflect makes a concept for it
+    'reflect_related', 0.7,         -- cosine from which reflect links memories
+    'reflect_links', 3,             -- such links of a memory
     'recall_log', false,            -- whether recalls are logged as rows (row R4)
     'recall_log_days', 30,          -- days that they are kept
     'rrf_k', 5,                     -- reciprocal rank fusion; measured, see docs/decisions

@@ -2,7 +2,7 @@
 -- sessions goes up, and every so many ends (settings aspect_decay_sessions) aspects that nothing confirms decay; see learn_weights.
 -- Ending again changes nothing, unless something was injected since: then the session was resumed, and its end counts again,
 -- for what is new. Two ends at once apply once: they wait for each other at the row in session_ends. Locks: that row, the session's
--- injections, the agent's count, aspects by id. Everything is in tables, so a restart changes nothing.
+-- injections, its row in context_sessions, the agent's count, aspects by id. Everything is in tables, so a restart changes nothing.
 -- Security definer: writes past the policies; checks the caller itself. Errors: 42501, P0002, 22023 (session_id).
 create or replace function loci.end_session(p_namespace text, p_session_id text)
 returns table (session_id text, ended boolean, ended_at timestamptz, injected integer, hit integer, confirmed integer, decayed integer, sessions integer)
@@ -29,6 +29,9 @@ begin
         returning i.memory_id, i.hits
     )
     select count(*), array_agg(t.memory_id) filter (where t.hits > 0) into injected, v_hits from taken t;
+
+    update loci_data.context_sessions c set contexts = 0
+    where c.namespace_id = v_namespace_id and c.session_id = p_session_id and c.contexts > 0;
 
     session_id := p_session_id;
     ended := v_first or injected > 0;

@@ -2,7 +2,7 @@
 -- work itself. Sets loci.agent for the transaction. Without a key the caller is the operator: the service asks so only
 -- when it is bound to loopback. Security definer: reads keys, which callers may not.
 create or replace function loci.enter(p_key_hash bytea, p_namespace text, p_role text)
-returns table (agent_id uuid, namespace_id integer, settings jsonb)
+returns table (agent_id uuid, namespace_id integer, namespace text, settings jsonb)
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
@@ -18,7 +18,7 @@ begin
     end if;
     perform set_config('loci.agent', v_agent::text, true);
     return query
-        select v_agent, n.id, loci.settings(n.id)
+        select v_agent, n.id, (select s.name from loci_data.namespaces s where s.id = n.id), loci.settings(n.id)
         from (select case when p_role is not null then loci.authorize(p_namespace, p_role) end) n(id);
 end $$;
 comment on function loci.enter(bytea, text, text) is 'Authenticate (SHA-256 of the key, or null for the operator), authorize in a namespace (role null: in none), and name the agent for the rest of the transaction. Errors: 28000, 42501, P0002.';

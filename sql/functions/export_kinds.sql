@@ -33,13 +33,18 @@ as $$
         (135, 'edge_belief', 'edge_beliefs', null, null, null),
         (140, 'edge_observation', 'edge_observations', null, null, null),
         (145, 'edge_move', 'edge_moves', null, null, null),
-        (150, 'working_memory', 'working_memory', null, null, null),
-        (160, 'conversation_turn', 'conversation_turns', null, null, null),
+        (150, 'working_memory', 'working_memory', null,
+            '{"document": "loci.tier_document($1, loci.entry_text(r.key, r.value, r.category, r.tags))",
+              "terms": "loci.count_terms(loci.tier_document($1, loci.entry_text(r.key, r.value, r.category, r.tags)))"}', null),
+        (160, 'conversation_turn', 'conversation_turns', null,
+            '{"document": "loci.tier_document($1, r.content)", "terms": "loci.count_terms(loci.tier_document($1, r.content))"}', null),
         (170, 'session_end', 'session_ends', null, null, null),
         (171, 'session_count', 'session_counts', null, null, null),
         (172, 'injection', 'injections', null, null, null),
         (173, 'feedback', 'feedback_events', null, null, null),
-        (174, 'context_session', 'context_sessions', null, null, null)
+        (174, 'context_session', 'context_sessions', null, null, null),
+        (180, 'recall', 'recalls', null, null, null),
+        (181, 'recall_result', 'recall_results', null, null, null)
     ) k(place, kind, source, ordering, computed, settled)
 $$;
 comment on function loci.export_kinds() is 'Kinds of lines in an export, in order: their tables, and what of a row is not taken from its line.';

@@ -13,7 +13,8 @@ declare
 begin
     perform loci.check_session(p_session_id);
     select u.id, u.place - 1 as place into v_unknown from unnest(p_ids) with ordinality u(id, place)
-    where not exists (select from loci_data.memories m where m.namespace_id = v_namespace_id and m.id = u.id) order by u.place limit 1;
+    left join lateral (select true as there from loci_data.memories o where o.namespace_id = v_namespace_id and o.id = u.id limit 1) m on true
+    where m.there is null order by u.place limit 1;
     if found then
         raise no_data_found using message = format('memory %s does not exist', coalesce(v_unknown.id::text, 'null')),
             column = format('injected[%s]', v_unknown.place);

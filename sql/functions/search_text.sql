@@ -22,8 +22,8 @@ declare
     v_scores    double precision[];
     v_seen      bigint;
 begin
-    select array_agg(hashtextextended(u.lexeme, 0)) into v_terms
-    from loci_data.namespaces n cross join lateral unnest(to_tsvector(n.language, replace(left(p_query, 200000), '<', ' '))) u where n.id = v_ns;
+    select array_agg(t.term) into v_terms
+    from loci_data.namespaces n cross join lateral loci.document_terms(n.language, replace(left(p_query, 200000), '<', ' ')) t where n.id = v_ns;
     select greatest(sum(c.documents), 1), 0.9 * greatest(sum(c.documents), 1) / greatest(sum(c.terms), 1) into v_documents, v_slope
     from loci_data.corpus_counts c where c.namespace_id = v_ns;
     loop

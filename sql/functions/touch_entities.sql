@@ -2,16 +2,17 @@
 -- a merged one counts for the one that it went into. updated_at stays: nothing
 -- about them changed. Security definer: writes past the policies; checks the caller itself.
 create or replace function loci.touch_entities(p_namespace text, p_ids uuid[]) returns integer
-language plpgsql volatile security definer set search_path = ''
+language plpgsql volatile security definer set search_path = '' set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off  -- one look-up an entity, however many there are
 as $$
 declare
     v_namespace_id integer := loci.authorize(p_namespace, 'writer');
     v_touched      integer;
 begin
     with locked as materialized (
-        select e.id from loci_data.entities e
-        where e.namespace_id = v_namespace_id and e.id = any(array(select loci.kept_id(v_namespace_id, i) from unnest(p_ids) i))
-        order by e.canonical_name for no key update
+        select e.id from (select distinct loci.kept_id(v_namespace_id, i.id) as id from unnest(p_ids) i(id)) k
+        join loci_data.entities e on e.namespace_id = v_namespace_id and e.id = k.id
+        order by e.canonical_name for no key update of e
     )
     update loci_data.entities e set last_referenced_at = clock_timestamp()
     from locked l where e.namespace_id = v_namespace_id and e.id = l.id;

@@ -39,6 +39,8 @@ grant select on
     loci_data.name_queue,
     loci_data.namespaces,
     loci_data.postings,
+    loci_data.recall_results,
+    loci_data.recalls,
     loci_data.session_counts,
     loci_data.session_ends,
     loci_data.supersessions,

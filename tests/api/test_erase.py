@@ -18,10 +18,11 @@ TEXTUAL = """
 select distinct c.relname from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
 where c.relnamespace = 'loci_data'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
   and format_type(a.atttypid, null) in ('text', 'text[]', 'jsonb', 'tsvector', 'json', 'character varying', 'bytea')"""
-# Tables whose text is not a memory's and does not come from one: who may call, settings, the tiers that nothing fills yet, and a status.
+# Tables whose text is not a memory's and does not come from one: who may call, settings, the other tiers, and a status.
 NOT_OF_MEMORIES = {
     *("namespaces", "agents", "api_keys", "grants", "embedding_models", "edge_types", "working_memory", "conversation_turns", "context_sessions"),
     *("attribute_beliefs", "decay_changes", "session_ends", "feedback_events", "edge_moves"),
+    "recalls",  # the text of a question is the asker's
 }  # fmt: skip
 POSTED = """
 select count(*) as n from loci_data.postings p
@@ -122,6 +123,9 @@ def write_canary(api: Api) -> tuple[list[str], list[str]]:
     keyed(api, "POST", "/feedback", {"session_id": "quuxcanary", "injected": [memory]})
     eventually(lambda: settled(api))
     api.recall("quuxcanary", explain=True, session_id="quuxcanary")
+    logged = api.recall("Who let me go?", arms=["lexical"], log=True)
+    rating = {"memory_id": logged["results"][0]["id"], "useful": True, "note": "the quuxcanary did"}
+    keyed(api, "POST", "/feedback", {"recall_id": logged["recall_id"], "ratings": [rating]})
     return [memory, forgotten, turn, batch[0]["id"]], after
 
 

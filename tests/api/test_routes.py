@@ -187,7 +187,10 @@ def test_a_page_is_stable_while_memories_are_added(api: Api) -> None:
     assert [item["content"] for item in first["items"] + second["items"]] == ["m3", "m2", "m1", "m0"]
 
 
-@pytest.mark.parametrize("path", ["/memories", "/entities", "/edges", "/keys", "/namespaces"])
+@pytest.mark.parametrize(
+    "path",
+    ["/memories", "/entities", "/edges", "/keys", "/namespaces", "/working-memory", "/conversations", "/conversations/s/turns"],
+)
 @pytest.mark.parametrize("limit", [1, 1000])
 def test_every_list_takes_every_limit_it_allows(api: Api, path: str, limit: int) -> None:
     assert set(ok(api.get(path, limit=limit))) == {"items", "next_cursor"}
@@ -611,6 +614,10 @@ def test_the_document_lists_every_route_with_its_problems(api: Api) -> None:
         "/edges/{id}",
         "/edge-types/{type}",
         "/graph/traverse",
+        "/working-memory",
+        "/working-memory/search",
+        "/working-memory/{key}",
+        "/conversations/{session}/turns",
     ],
 )
 def test_a_promised_route_is_there(api: Api, path: str) -> None:

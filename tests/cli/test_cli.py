@@ -117,13 +117,13 @@ def test_demo_shows_the_graph_the_chain_and_the_hierarchy(loci: Loci) -> None:
     assert all(row["explain"]["arms"] for row in found)
 
 
-def test_every_line_of_the_demo_is_what_import_accepts() -> None:
+def test_every_memory_entity_and_edge_of_the_demo_is_what_import_accepts() -> None:
     from service.cli.loading import KINDS
 
     _, kinds = read_demo()
-    for name, items in kinds.items():
-        for item in items:
-            KINDS[name].model.model_validate({key: value for key, value in item.items() if key != "parent"})
+    for name, kind in KINDS.items():
+        for item in kinds[name]:
+            kind.model.model_validate({key: value for key, value in item.items() if key != "parent"})
 
 
 def test_key_is_printed_once_and_only_its_hash_is_stored(loci: Loci, namespace: str) -> None:

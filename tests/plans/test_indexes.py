@@ -100,6 +100,10 @@ CALLS: list[tuple[str, LiteralString, str]] = [
     ("walk: edges", "select * from loci.walk(%(ns)s, 'who is Zeus?')", "edges_strength"),
     ("walk: pinned", "select * from loci.walk(%(ns)s, 'who is Zeus?')", "entities_pinned"),
     ("walk: first words", "select * from loci.walk(%(ns)s, 'which person?')", "entity_names_pkey"),
+    ("context: first", "select * from loci.context_parts(%(ns)s)", "memories_importance"),
+    ("context: keys", "select * from loci.context_parts(%(ns)s, p_space => 'session/s1')", "working_memory_pkey"),
+    ("context: turns", "select * from loci.context_parts(%(ns)s, p_session_id => 's1')", "conversation_turns"),
+    ("context: notes", "select * from loci.note_context(%(ns)s, 's1', array[%(some)s])", "memories_pkey"),
     ("walk: projects", "select * from loci.walk(%(ns)s, p_project_path => '/home/rockbot')", "entities_projects"),
 ]
 SMALL_TABLES = {"namespaces", "agents", "grants", "embedding_models", "corpus_counts", "edge_types", "edges"}

@@ -7,7 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.fusion import ranked, reciprocal_rank, relative_score, smoothed
+from db.search import Hits
+from service.fusion import normalised, ranked, reciprocal_rank, relative_score, smoothed
+from service.recall import Plan, Question, admit
+from service.sources import BITS, TIERS, Tier, by_place, is_memory, joined, moved, pack, unpack
 
 IDS = st.integers(0, 12)
 RANKING = st.lists(IDS, unique=True, max_size=10)
@@ -67,6 +70,89 @@ def test_relative_scores_lie_between_nought_and_one(arms: list[dict[int, float]]
 def test_relative_scores_do_not_depend_on_the_scale_of_an_arm(arms: list[dict[int, float]], factor: float) -> None:
     scaled = [{key: score * factor for key, score in arms[0].items()}, *arms[1:]]
     assert relative_score(scaled) == pytest.approx(relative_score(arms))
+
+
+@given(arms=st.lists(SCORES, max_size=5))
+def test_a_relative_score_is_the_mean_of_the_normalised_scores_of_the_arms_that_found_it(arms: list[dict[int, float]]) -> None:
+    shares = [{key: score / max(arm.values()) for key, score in arm.items()} for arm in arms if arm]
+    for key, score in relative_score(arms).items():
+        own = [arm[key] for arm in shares if key in arm]
+        assert score == pytest.approx(sum(own) / len(own))
+
+
+@given(scores=SCORES)
+def test_the_best_of_an_arm_that_is_alone_has_one(scores: dict[int, float]) -> None:
+    assert relative_score([scores]) == pytest.approx(normalised(scores))
+    assert max(normalised(scores).values(), default=1.0) == 1.0
+
+
+def test_relative_scores_by_hand() -> None:
+    plan = Plan(Question("q", fusion="relative_score"), {"lexical": 9.0}, {"rrf_k": 5})
+    arms = {"lexical": Hits({1: 8.0, 2: 4.0, 3: 2.0}, {}), "vector": Hits({2: 0.8, 4: 0.6, 1: 0.5, 3: 0.49, 5: 0.1}, {})}
+    assert plan.fuse(arms) == pytest.approx({1: (1 + 0.5 / 0.8) / 2, 2: (0.5 + 1) / 2, 3: 0.25, 4: 0.75})
+
+
+COSINES = st.dictionaries(IDS, st.floats(-1, 1), max_size=10)
+
+
+@given(lexical=SCORES, vector=COSINES, graph=SCORES)
+def test_a_cosine_below_the_floor_changes_no_relative_score(
+    lexical: dict[int, float], vector: dict[int, float], graph: dict[int, float]
+) -> None:
+    plan = Plan(Question("q", fusion="relative_score"), {}, {})
+    near = {key: score for key, score in vector.items() if score >= 0.5}
+    fused = plan.fuse({"lexical": Hits(lexical, {}), "vector": Hits(vector, {}), "graph": Hits(graph, {})})
+    assert fused == plan.fuse({"lexical": Hits(lexical, {}), "vector": Hits(near, {}), "graph": Hits(graph, {})})
+    assert set(fused) == {*lexical, *near, *graph}
+    assert all(0 <= score <= 1 for score in fused.values())
+
+
+@given(lexical=SCORES, vector=COSINES, similarity=st.floats(-1, 1))
+def test_only_hits_of_meaning_alone_have_to_be_similar(
+    lexical: dict[int, float], vector: dict[int, float], similarity: float
+) -> None:
+    arms = {"lexical": Hits(dict(lexical), {}), "vector": Hits(dict(vector), {})}
+    admit(arms, similarity)
+    assert arms["lexical"].scores == lexical
+    assert arms["vector"].scores == {key: s for key, s in vector.items() if s >= similarity or key in lexical}
+
+
+# Hits of many namespaces and tiers in one ranking
+
+PLACES = st.integers(0, 10_000)
+NUMBERS = st.integers(0, 2**BITS - 1)
+
+
+@given(place=PLACES, tier=st.sampled_from(TIERS), number=NUMBERS)
+def test_a_hit_keeps_its_namespace_tier_and_number(place: int, tier: Tier, number: int) -> None:
+    key = pack(place, tier, number)
+    assert unpack(key) == (place, tier, number)
+    assert is_memory(key) == (tier == "memory")
+    assert by_place([key]) == ({place: [number]} if tier == "memory" else {})
+    assert key < 2**63
+
+
+@given(number=NUMBERS)
+def test_memories_of_the_first_namespace_are_their_document_numbers(number: int) -> None:
+    assert pack(0, "memory", number) == number
+
+
+@given(parts=st.lists(SCORES, min_size=1, max_size=5), depth=st.integers(1, 40), data=st.data())
+def test_what_an_arm_found_in_many_namespaces_is_one_ranking_whatever_their_order(
+    parts: list[dict[int, float]], depth: int, data: Any
+) -> None:
+    hits = [
+        moved(Hits({key: part[key] for key in ranked(part)}, dict.fromkeys(part, place)), place) for place, part in enumerate(parts)
+    ]
+    together = joined(hits, depth)
+    every = {pack(place, "memory", key): score for place, part in enumerate(parts) for key, score in part.items()}
+    assert together.scores == {key: every[key] for key in ranked(every)[: depth if len(parts) > 1 else None]}
+    assert list(together.scores) == ranked(together.scores)
+    assert list(joined(data.draw(st.permutations(hits)), depth).scores) == list(together.scores)
+    assert all(together.paths[key] == unpack(key)[0] for key in together.scores)
+
+
+# Neighbours
 
 
 @given(

@@ -36,6 +36,8 @@ COMPUTED = {
     "aspects": {"canonical_name"},
     "attributes": {"entity_id"},
     "edges": {"fades_at"},
+    "working_memory": {"document", "terms"},
+    "conversation_turns": {"document", "terms"},
 }
 MEMORY: Row = {
     "kind": "memory", "doc_id": 1, "version": 1, "content": "Alice", "fold_scope": "", "category": "general", "tags": [],

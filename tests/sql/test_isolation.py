@@ -61,16 +61,46 @@ class Secret:
         world.rows("select loci.note_hits(%(ns)s, 'zanzibar', array[%(id)s]::uuid[])", id=self.memory)
         world.rows("select loci.end_session(%(ns)s, 'zanzibar')")
         world.rows("select * from loci.observe_edges(%(ns)s, %(edges)s)", edges=Jsonb([{**ended, "source": "Zylophone"}]))
+        self.recall = uuid4()
+        asked = {
+            "id": str(self.recall),
+            "query": "zanzibar",
+            "arms": ["lexical"],
+            "fusion": "rrf",
+            "k": 1,
+            "results": 1,
+            "took_ms": 1,
+        }
+        document = world.value(
+            "select doc_id from loci_data.memories where namespace_id = %(ns_id)s and id = %(id)s", id=self.memory
+        )
+        answer = [{"document": document, "rank": 1, "score": 1, "arms": {"zanzibar": {"rank": 1, "score": 1}}}]
+        world.rows("select loci.log_recall(%(ns)s, %(r)s, %(m)s)", r=Jsonb(asked), m=Jsonb(answer))
+        rating = [{"memory_id": str(self.memory), "useful": True, "note": "zanzibar"}]
+        world.rows("select loci.rate_recall(%(ns)s, %(r)s, %(m)s)", r=self.recall, m=Jsonb(rating))
         world.rows("select * from loci.merge_entities(%(ns)s, 'Zanzibar', 'Zylophone', 'zanzibar')")
         [claimed] = [row for row in world.rows("select * from loci.claim_entities(1000)") if row["entity_id"] == self.entity]
         world.rows(
             "select loci.store_entity_vectors(%(m)s::smallint, array[%(ns_id)s], array[%(e)s]::uuid[], array['x'], array['[1,0,0]'::halfvec])",
             m=claimed["model_id"], e=self.entity,
         )  # fmt: skip
+        entry = Jsonb({"xylophone": "zanzibar"})
+        world.rows(
+            "select * from loci.save_working_memory(%(ns)s, 'xylophone', %(value)s, 3600, 'xylophone', '{xylophone,zanzibar}')",
+            value=entry,
+        )
+        turns = Jsonb([{"role": "zanzibar", "content": "zanzibar xylophone", "metadata": {"k": "zanzibar"}}])
+        world.rows("select * from loci.add_turns(%(ns)s, 'xylophone', %(turns)s)", turns=turns)
 
     def argument(self, name: str, kind: str) -> Any:
         """What to pass for an argument so that the call would find something."""
-        id_ = {"p_edge_id": self.edge, "p_entity_id": self.entity, "p_agent": uuid4(), "p_caller": None}.get(name, self.memory)
+        id_ = {
+            "p_edge_id": self.edge,
+            "p_entity_id": self.entity,
+            "p_agent": uuid4(),
+            "p_caller": None,
+            "p_recall_id": self.recall,
+        }.get(name, self.memory)
         named: dict[str, Any] = {
             "p_namespace": self.world.name if kind == "text" else self.world.id,
             "p_namespace_id": self.world.id,
@@ -79,6 +109,7 @@ class Secret:
             "p_limit": 10,
             "p_embedding": [1.0, 0.0, 0.0],
             "p_start": ["Xylophone"],
+            "p_namespaces": [self.world.name],
             "p_strength": 0.5,
             "p_type": "person",
             "p_cursor": None,
@@ -88,6 +119,8 @@ class Secret:
             "p_changes": "{}",
             "p_settings": "{}",
             "p_filter": "{}",
+            "p_space": None,
+            "p_prefix": None,
         }
         if name in named and not kind.startswith("loci."):
             return named[name]
@@ -203,6 +236,13 @@ def test_the_calls_of_the_walk_would_have_found_something(secret: Secret) -> Non
         "list_memories",
         "edges_as_of",
         "list_keys",
+        "get_working_memory",
+        "list_working_memory",
+        "search_working_memory",
+        "list_turns",
+        "search_turns",
+        "conversation_log",
+        "list_conversations",
     ]
     answers = {
         name: call(secret.world.connection, secret, name, *overloads(secret.world.connection, name)[0]) or "" for name in readers
@@ -312,6 +352,21 @@ NEEDED = {
     "select * from loci.list_entities(%(ns)s)": "reader",
     "select * from loci.edges_as_of(%(ns)s, now())": "reader",
     "select * from loci.list_namespaces(%(ns)s)": "reader",
+    "select * from loci.list_recalls(%(ns)s)": "reader",
+    "select * from loci.search_context(%(ns)s, 'x', '{}')": "reader",
+    "select * from loci.recall_each(array[%(ns)s], null, 'x', null, '{lexical}')": "reader",
+    """select loci.log_recall(%(ns)s, jsonb_build_object('id', loci.uuid7(), 'query', 'x', 'arms', '["lexical"]'::jsonb, 'fusion', 'rrf',
+                                                        'k', 1, 'results', 0, 'took_ms', 1), '[]')""": "reader",
+    "select * from loci.list_working_memory(%(ns)s)": "reader",
+    "select * from loci.search_working_memory(%(ns)s)": "reader",
+    "select * from loci.list_turns(%(ns)s, 's')": "reader",
+    "select * from loci.search_turns(%(ns)s, 'x')": "reader",
+    "select * from loci.conversation_log(%(ns)s)": "reader",
+    "select * from loci.save_working_memory(%(ns)s, 'plan', '1')": "writer",
+    "select * from loci.delete_working_memory(%(ns)s, 'plan')": "writer",
+    'select * from loci.add_turns(%(ns)s, \'s\', \'[{"role": "user", "content": "x"}]\')': "writer",
+    "select * from loci.delete_turns(%(ns)s, 's')": "writer",
+    "select * from loci.clear_conversation_log(%(ns)s, '{}')": "writer",
     "select * from loci.remember(%(ns)s, '[]')": "writer",
     "select * from loci.upsert_entities(%(ns)s, '[]')": "writer",
     "select loci.touch_entities(%(ns)s, '{}')": "writer",

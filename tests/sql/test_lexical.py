@@ -209,6 +209,82 @@ def test_the_language_of_the_namespace_cuts_words(connection: psycopg.Connection
     assert len(search(world, "run")) == found
 
 
+# Scripts without spaces between words
+
+WIDE = "".join(chr(ord(letter) + 0xFEE0) for letter in "PostgreSQL")  # full-width letters
+
+
+@pytest.mark.parametrize(
+    ("content", "query"),
+    [
+        ("昨日は東京駅で田中さんに会った", "東京駅"),
+        ("昨日は東京駅で田中さんに会った", "田中さんに会いましたか?"),
+        ("犬を飼っている", "犬"),
+        ("駅前の犬猫病院", "犬と猫"),
+        ("ﾃｰﾌﾟは金庫にある", "テープ"),
+        (f"{WIDE}を使う", "postgresql"),
+        ("PostgreSQLを使う", WIDE),
+        ("会議は三月5日です", "5日"),
+        ("ฉันชอบกินข้าวผัด", "ข้าวผัด"),
+        ("서울역에서 만났다", "서울역"),
+        ("我住在北京市", "北京"),
+        ("a meeting in 京都 about tea", "meetings"),
+    ],
+)
+@pytest.mark.parametrize("language", ["simple", "english", "german"])
+def test_a_text_without_spaces_is_found_by_a_part_of_it(
+    connection: psycopg.Connection[Any], language: str, content: str, query: str
+) -> None:
+    if query == "meetings" and language != "english":
+        query = "meeting"
+    world = new_world(connection, language)
+    world.write("something else entirely, with 別件 in it")
+    world.write(content)
+    assert contents(world, search(world, query)) == [content]
+
+
+def test_the_memory_that_has_more_of_the_question_comes_first(connection: psycopg.Connection[Any]) -> None:
+    world = new_world(connection, "simple")
+    for content in ("大阪支店の会議室は三階にある", "大阪で会議があった", "東京支店は狭い"):
+        world.write(content)
+    assert contents(world, search(world, "大阪支店の会議室は何階ですか"))[0] == "大阪支店の会議室は三階にある"
+
+
+@pytest.mark.parametrize("text", ["plain ASCII, 1 + 1 = 2", "naïve café – “señor” Ærøskøbing", "Привет, мир", "שלום"])
+def test_any_other_text_is_cut_as_postgresql_cuts_it(world: World, text: str) -> None:
+    terms = world.rows("select term, frequency from loci.document_terms('english', %(text)s) order by 1", text=text)
+    assert terms == world.rows(
+        """select hashtextextended(u.lexeme, 0) as term, cardinality(u.positions)::bigint as frequency
+           from unnest(to_tsvector('english', %(text)s)) u order by 1""",
+        text=text,
+    )
+
+
+def test_an_erased_text_without_spaces_leaves_no_postings(world: World) -> None:
+    kept, gone = world.write("東京は雨だ")["id"], world.write("大阪は東京より暑い。ﾃｽﾄ")["id"]
+    world.change(kept, tags=["天気"])
+    world.row("select * from loci.tidy_index(1)")
+    world.erase(gone)
+    assert world.rows(POSTED) == world.rows(REBUILT)
+    assert search(world, "大阪") == []
+    assert [id for id, _ in search(world, "東京の天気")] == [kept]  # noqa: A001
+
+
+def test_a_long_text_without_spaces_is_found_by_its_end(world: World) -> None:
+    world.write("本日は晴天なり" * 40_000 + "終点駅")
+    assert len(search(world, "終点駅")) == 1
+
+
+@pytest.mark.parametrize("query", ["Muehlenstrasse", "Mühlenstraße", "mühlenstrassen"])
+def test_german_umlauts_and_their_spellings_are_one(connection: psycopg.Connection[Any], query: str) -> None:
+    if "ue" in query and connection.info.server_version < 180000:
+        pytest.skip("the stemmer takes ue for ü since PostgreSQL 18")
+    world = new_world(connection, "german")
+    world.write("Wir wohnen in der Mühlenstraße")
+    world.write("Sie wohnen am Markt")
+    assert contents(world, search(world, query)) == ["Wir wohnen in der Mühlenstraße"]
+
+
 # The index follows every change
 
 

@@ -242,6 +242,28 @@ def types(world: World) -> dict[str, str]:
     }
 
 
+def test_stated_entities_are_found_in_memories_however_they_are_spelt(world: World) -> None:
+    note(world, "Anna")
+    know(world, {"name": "RabbitMQ", "aliases": ["the bus"]}, "田中太郎")
+    texts = (
+        "we moved to rabbitmq",
+        "The bus is slow, and RabbitMQ is the bus",
+        "田中太郎さんは東京にいます",
+        "anna is here",
+        "nothing",
+    )
+    ids = [world.write(text)["id"] for text in texts]
+    noted = "select loci.note_known(array_fill(%(ns_id)s::integer, array[5]), %(ids)s)"
+    assert world.value(noted, ids=ids) == 3
+    assert world.value(noted, ids=ids) == 0
+    rows = world.rows(
+        """select e.name, m.memory_id from loci_data.memory_mentions m join loci_data.entities e using (namespace_id)
+           where m.namespace_id = %(ns_id)s and e.id = m.entity_id and m.memory_id = any (%(ids)s)""",
+        ids=ids,
+    )
+    assert {(row["name"], row["memory_id"]) for row in rows} == {("RabbitMQ", ids[0]), ("RabbitMQ", ids[1]), ("田中太郎", ids[2])}
+
+
 @pytest.mark.parametrize(("length", "kept"), [(None, ["Anna"]), (3, ["Anna", "Bob"]), (2, ["Anna", "Bob", "UN"]), (5, [])])
 def test_names_shorter_than_the_setting_are_refused_when_extracted(world: World, length: int | None, kept: list[str]) -> None:
     if length is not None:

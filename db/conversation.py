@@ -1,0 +1,59 @@
+"""Conversations: wrappers of the SQL functions."""
+
+from typing import Any
+
+from psycopg.types.json import Jsonb
+
+from db.pool import Transaction
+
+Row = dict[str, Any]
+
+
+async def add_turns(tx: Transaction, *, session_id: str, turns: list[Row]) -> list[Row]:
+    """Append turns to a session, all or none; the turns, in order."""
+    return await tx.rows(
+        "select * from loci.add_turns(%(namespace)s, %(session_id)s, %(turns)s)", session_id=session_id, turns=Jsonb(turns)
+    )
+
+
+async def list_turns(tx: Transaction, *, session_id: str, limit: int | None = None, cursor: int | None = None) -> list[Row]:
+    """The last turns of a session before a turn's number, oldest first; as many as are replayed, unless said."""
+    return await tx.rows(
+        "select * from loci.list_turns(%(namespace)s, %(session_id)s, %(limit)s::integer, %(cursor)s::bigint)",
+        session_id=session_id,
+        limit=limit,
+        cursor=cursor,
+    )
+
+
+async def search_turns(tx: Transaction, *, query: str, session_id: str | None = None, limit: int = 10) -> list[Row]:
+    """Turns of a session or of all, by words, best first."""
+    return await tx.rows(
+        "select * from loci.search_turns(%(namespace)s, %(query)s, %(session_id)s, %(limit)s)",
+        query=query,
+        session_id=session_id,
+        limit=limit,
+    )
+
+
+async def delete_turns(tx: Transaction, *, session_id: str) -> int:
+    """Delete the turns of a session; how many."""
+    row = await tx.row("select deleted from loci.delete_turns(%(namespace)s, %(session_id)s)", session_id=session_id)
+    return int(row["deleted"])
+
+
+async def list_conversations(tx: Transaction, *, limit: int, cursor: str | None = None) -> list[Row]:
+    """Sessions that have turns, in order of their names."""
+    return await tx.rows("select * from loci.list_conversations(%(namespace)s, %(limit)s, %(cursor)s)", limit=limit, cursor=cursor)
+
+
+async def conversation_log(tx: Transaction, *, limit: int = 1000, cursor: int | None = None) -> list[Row]:
+    """Turns that no pass has consumed, in order of their numbers."""
+    return await tx.rows(
+        "select * from loci.conversation_log(%(namespace)s, %(limit)s, %(cursor)s::bigint)", limit=limit, cursor=cursor
+    )
+
+
+async def clear_conversation_log(tx: Transaction, *, ids: list[int]) -> Row:
+    """Take turns out of the log: how many were `cleared`, and how many `deleted`, being older than what is replayed."""
+    return await tx.row("select * from loci.clear_conversation_log(%(namespace)s, %(ids)s::bigint[])", ids=ids)

@@ -1,0 +1,108 @@
+"""When a request is sent again, and how long to wait before: the part of both clients that decides."""
+
+import random
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+from uuid import uuid4
+
+import httpx
+
+from loci.errors import error_of, error_without_reply
+from loci.requests import Request
+
+CONNECT = 5.0  # seconds for a connection; a service that is there answers sooner
+FIRST_PAUSE = 0.1
+LONGEST_PAUSE = 5.0
+AGAIN = {429, 502, 503, 504}
+NOT_FOUND = 404
+NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+NEVER_AGAIN = (httpx.LocalProtocolError, httpx.UnsupportedProtocol)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What every request of a client says, and how long it tries."""
+
+    key: str | None = None
+    namespace: str | None = None
+    space: str | None = None
+    timeout: float | None = 30.0
+    retries: int = 3
+    idempotency_key: str | None = None
+
+    def headers(self, request: Request[Any]) -> list[tuple[bytes, bytes]]:
+        """The headers of a request, in UTF-8; those of a write carry an Idempotency-Key, the same in every attempt."""
+        named = {
+            "Authorization": self.key and f"Bearer {self.key}",
+            "X-Namespace": self.namespace,
+            "X-Space": self.space,
+            "Idempotency-Key": (self.idempotency_key or str(uuid4())) if request.writes else None,
+            "Content-Type": request.media if request.content is not None else None,
+        }
+        return [(name.encode(), value.encode()) for name, value in named.items() if value]
+
+
+class Attempts:
+    """The attempts of one request within its time. After a failed one it says how long to wait, or raises."""
+
+    def __init__(self, options: Options, request: Request[Any]) -> None:
+        self._request = request
+        self._left = options.retries
+        self._pauses = FIRST_PAUSE
+        self._ends = None if options.timeout is None else time.monotonic() + options.timeout
+        self._open = False  # whether an attempt before may have been done
+
+    def timeout(self) -> httpx.Timeout:
+        """What is left for the next attempt."""
+        left = self._remaining()
+        return httpx.Timeout(left, connect=CONNECT if left is None else min(left, CONNECT))
+
+    def after_error(self, error: httpx.TransportError) -> float:
+        """Seconds until the next attempt after no reply came. Raises LociError if there is none."""
+        sent = not isinstance(error, NEVER_SENT)
+        self._open = self._open or sent
+        wait = None if isinstance(error, NEVER_AGAIN) or (sent and not self._request.repeatable) else self._pause(None)
+        if wait is None:
+            raise error_without_reply(error) from error
+        return wait
+
+    def after_reply(self, response: httpx.Response) -> float | None:
+        """Seconds until the next attempt after a reply; None: the reply is good. Raises LociError if it says no for good."""
+        if response.is_success or response.status_code == self._request.told:
+            return None
+        if response.status_code == NOT_FOUND and self._request.gone and self._open:
+            return None
+        again = response.status_code in AGAIN and self._request.repeatable
+        self._open = self._open or again
+        wait = self._pause(response.headers.get("Retry-After")) if again else None
+        if wait is None:
+            raise error_of(response)
+        return wait
+
+    def _pause(self, asked: str | None) -> float | None:
+        """A pause that fits into what is left; jittered, so that many clients do not come back at once."""
+        if self._left == 0:
+            return None
+        self._left -= 1
+        pause = max(self._pauses * random.uniform(0.5, 1), _seconds(asked))  # noqa: S311 (no secret)
+        self._pauses = min(self._pauses * 2, LONGEST_PAUSE)
+        left = self._remaining()
+        return pause if left is None or pause < left else None
+
+    def _remaining(self) -> float | None:
+        return None if self._ends is None else max(self._ends - time.monotonic(), 0.001)
+
+
+def _seconds(retry_after: str | None) -> float:
+    """What a Retry-After header says: seconds, or a date. What it does not say is 0."""
+    if retry_after is None:
+        return 0.0
+    if retry_after.isascii() and retry_after.isdigit():
+        return float(retry_after)
+    try:
+        return (parsedate_to_datetime(retry_after) - datetime.now(UTC)).total_seconds()
+    except (TypeError, ValueError):
+        return 0.0

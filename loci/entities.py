@@ -1,0 +1,186 @@
+"""Entities: found by name or meaning, pinned, merged and split."""
+
+from collections.abc import Iterable
+from typing import Literal, cast
+
+from loci.operations import listing, operation
+from loci.requests import OMITTED, Id, Json, Moment, Omitted, Page, Request, change, get, page, post
+from service.schemas import MemoryOut
+from service.schemas_graph import EntityEvent
+from service.schemas_identity import Duplicates, EntitiesFound, Merge, Undone
+from service.schemas_replies import EntityMatches, EntityMerged, EntityOut, EntityWritten, Touched
+
+
+class Entities:
+    """Operations on entities. `ref` is an id, a name or an alias."""
+
+    @operation
+    def write_entity(
+        self,
+        name: str,
+        *,
+        type: str | None = None,
+        aliases: Iterable[str] | None = None,
+        description: str | None = None,
+        confidence: float | None = None,
+        metadata: Json | None = None,
+        session_id: str | None = None,
+    ) -> Request[EntityWritten]:
+        """Create an entity, or add to the one that has this name or alias."""
+        return post(
+            EntityWritten,
+            "/entities",
+            name=name,
+            type=type,
+            aliases=aliases,
+            description=description,
+            confidence=confidence,
+            metadata=metadata,
+            session_id=session_id,
+        )
+
+    @listing
+    def list_entities(
+        self,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+        type: str | None = None,
+        query: str | None = None,
+        pinned: bool | None = None,
+        as_of: Moment | None = None,
+        known_at: Moment | None = None,
+    ) -> Request[Page[EntityOut]]:
+        """List entities: pinned first, then the most mentioned. `query` is the start of a name."""
+        return page(
+            EntityOut,
+            "/entities",
+            limit=limit,
+            cursor=cursor,
+            type=type,
+            query=query,
+            pinned=pinned,
+            as_of=as_of,
+            known_at=known_at,
+        )
+
+    @operation
+    def match_entities(self, text: str) -> Request[EntityMatches]:
+        """Find known entities in a text: whole words and phrases, names and aliases."""
+        return post(EntityMatches, "/entities/match", text=text)
+
+    @operation
+    def touch_entities(self, ids: Iterable[Id]) -> Request[Touched]:
+        """Note that entities were referenced now."""
+        return post(Touched, "/entities/touch", ids=ids)
+
+    @operation
+    def search_entities(
+        self,
+        query: str,
+        *,
+        k: int | None = None,
+        type: str | None = None,
+        mode: Literal["name", "semantic", "both"] | None = None,
+        embedding: Iterable[float] | None = None,
+    ) -> Request[EntitiesFound]:
+        """Find entities by name, by meaning, or by both; best first."""
+        return post(EntitiesFound, "/entities/search", query=query, k=k, type=type, mode=mode, embedding=embedding)
+
+    @operation
+    def get_entity(self, ref: Id, *, as_of: Moment | None = None, known_at: Moment | None = None) -> Request[EntityOut]:
+        """An entity as of a moment, as known at another; its counters are present figures."""
+        return get(EntityOut, "/entities/{ref}", {"ref": ref}, as_of=as_of, known_at=known_at)
+
+    @operation
+    def change_entity(
+        self,
+        id: Id,
+        *,
+        name: str | Omitted = OMITTED,
+        type: str | Omitted = OMITTED,
+        aliases: Iterable[str] | Omitted = OMITTED,
+        description: str | Omitted | None = OMITTED,
+        confidence: float | Omitted = OMITTED,
+        metadata: Json | Omitted = OMITTED,
+    ) -> Request[EntityOut]:
+        """Change name, type, aliases, description, metadata or confidence."""
+        return change(
+            "PATCH",
+            EntityOut,
+            "/entities/{id}",
+            {"id": id},
+            name=name,
+            type=type,
+            aliases=aliases,
+            description=description,
+            confidence=confidence,
+            metadata=metadata,
+        )
+
+    @operation
+    def pin_entity(self, id: Id) -> Request[EntityOut]:
+        """Pin an entity: always focal, sorted first, never removed by a sweep."""
+        return post(EntityOut, "/entities/{id}/pin", {"id": id})
+
+    @operation
+    def unpin_entity(self, id: Id) -> Request[EntityOut]:
+        """Unpin an entity."""
+        return post(EntityOut, "/entities/{id}/unpin", {"id": id})
+
+    @listing
+    def entity_history(
+        self, ref: Id, *, limit: int | None = None, cursor: str | None = None
+    ) -> Request[Page[MemoryOut | EntityEvent]]:
+        """All versions of a lineage, oldest first; where `ref` is an entity instead, what happened around it."""
+        shape = cast("type[MemoryOut | EntityEvent]", MemoryOut | EntityEvent)  # there is no type of unions yet
+        return page(shape, "/entities/{ref}/history", {"ref": ref}, limit=limit, cursor=cursor)
+
+    @operation
+    def merge_duplicates(self, *, dry_run: bool | None = None, limit: int | None = None) -> Request[Duplicates]:
+        """Merge entities whose names differ in spelling only. With `dry_run`, the default, say which would be."""
+        return post(Duplicates, "/entities/merge-duplicates", dry_run=dry_run, limit=limit)
+
+    @operation
+    def merge_entities(self, ref: Id, other: str, *, reason: str | None = None) -> Request[EntityMerged]:
+        """Make one entity of two: the other's names, edges, mentions and aspects go to this one. `merge_id` undoes it."""
+        return post(EntityMerged, "/entities/{ref}/merge", {"ref": ref}, other=other, reason=reason)
+
+    @operation
+    def split_entity(
+        self,
+        ref: Id,
+        name: str,
+        *,
+        type: str | None = None,
+        aliases: Iterable[str] | None = None,
+        edge_ids: Iterable[Id] | None = None,
+        memory_ids: Iterable[Id] | None = None,
+        aspect_ids: Iterable[Id] | None = None,
+        reason: str | None = None,
+    ) -> Request[EntityMerged]:
+        """Make a new entity of a part of one: edges, mentions, aspects and aliases that are its own. `merge_id` undoes it."""
+        return post(
+            EntityMerged,
+            "/entities/{ref}/split",
+            {"ref": ref},
+            name=name,
+            type=type,
+            aliases=aliases,
+            edge_ids=edge_ids,
+            memory_ids=memory_ids,
+            aspect_ids=aspect_ids,
+            reason=reason,
+        )
+
+    @listing
+    def list_merges(
+        self, *, limit: int | None = None, cursor: str | None = None, entity: str | None = None
+    ) -> Request[Page[Merge]]:
+        """Merges and splits of the namespace, or of an entity, newest first; undone ones too."""
+        return page(Merge, "/merges", limit=limit, cursor=cursor, entity=entity)
+
+    @operation
+    def undo_merge(self, id: Id) -> Request[Undone]:
+        """Undo a merge, or a split. What was written to the kept entity since stays with it."""
+        return post(Undone, "/merges/{id}/undo", {"id": id})

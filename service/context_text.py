@@ -1,0 +1,123 @@
+"""The text of a context: lines as in seeds A and B, and what fits into a budget of characters. Pure functions.
+
+A line of the text that is not indented is a header, an item, which begins with `- `, or a turn, which begins with `role: `,
+whatever an item holds: further lines of a text are indented, names are put on one line, roles hold no blanks. So nothing stored
+forges a header.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+Row = dict[str, Any]
+Kept = dict[str, list[int]]
+MINUTE, HOUR, DAY = 60, 3600, 86_400
+HEADERS = {
+    "memories": "Recalled from long-term memory (relevant to this message):",
+    "fallback": "Recalled from long-term memory (the most important, as nothing matches yet):",
+    "constraints": "Constraints (these hold, whatever is asked):",
+    "working_memory": "Working memory (scratch space — use search_working_memory or get_from_working_memory to retrieve):",
+    "patrol": "Patrol findings in working memory (use get_from_working_memory with the full key to read):",
+    "subagents": "Subagent research in working memory (use get_from_working_memory with the full key to read an index):",
+    "turns": "Conversation so far (last turns):",
+}
+
+
+@dataclass(frozen=True)
+class Section:
+    """A header and its items as lines. `from_end`: the last items matter most, and none is left out between two others."""
+
+    name: str
+    header: str
+    lines: list[str]
+    from_end: bool = False
+
+
+def fit(sections: list[Section], budget: int | None) -> Kept:
+    """Positions of the items that fit into so many characters (None: all), by section: the text of these is never longer.
+
+    Sections take what they can in their order, items in theirs. One that is too long is left out; shorter ones after it may fit.
+    """
+    kept: Kept = {}
+    used = 0
+    for section in sections:
+        places: list[int] = []
+        positions = range(len(section.lines))
+        for place in reversed(positions) if section.from_end else positions:
+            opening = 0 if places else len(section.header) + (2 if used else 0)
+            length = opening + 1 + len(section.lines[place])
+            if budget is None or used + length <= budget:
+                places.append(place)
+                used += length
+            elif section.from_end:
+                break
+        kept[section.name] = sorted(places)
+    return kept
+
+
+def render(sections: list[Section], kept: Kept) -> str:
+    """The kept items under their headers, a blank line between sections; no header without an item."""
+    return "\n\n".join(
+        "\n".join([section.header, *(section.lines[place] for place in kept[section.name])])
+        for section in sections
+        if kept[section.name]
+    )
+
+
+def memory_line(row: Row) -> str:
+    """`- [id] (category): content`."""
+    return f"- [{row['id']}] ({one_line(row['category'])}): {indented(row['content'])}"
+
+
+def constraint_line(row: Row) -> str:
+    """`- entity (aspect): content`."""
+    return f"- {one_line(row['entity'])} ({one_line(row['aspect'])}): {indented(row['content'])}"
+
+
+def key_line(row: Row) -> str:
+    """`- key: expires in 4m32s, category: x, tags: a, b`."""
+    parts = [f"- {one_line(row['key'])}: expires in {remaining(row['expires_in'])}"]
+    if row["category"]:
+        parts.append(f"category: {one_line(row['category'])}")
+    if row["tags"]:
+        parts.append("tags: " + ", ".join(one_line(tag) for tag in row["tags"]))
+    return ", ".join(parts)
+
+
+def turn_line(row: Row) -> str:
+    """`user: content`."""
+    role = re.sub(r"[^\w.-]+", "_", row["role"])
+    return f"{role}: {indented(row['content'])}"
+
+
+LINES: dict[str, Callable[[Row], str]] = {
+    "memories": memory_line,
+    "constraints": constraint_line,
+    "working_memory": key_line,
+    "patrol": key_line,
+    "subagents": key_line,
+    "turns": turn_line,
+}
+
+
+def one_line(text: str) -> str:
+    """A text on one line."""
+    return " ".join(line.strip() for line in text.splitlines())
+
+
+def indented(text: str) -> str:
+    """A text whose further lines are indented; blank ones are left out."""
+    return "\n  ".join(line.rstrip() for line in text.splitlines() if line.strip())
+
+
+def remaining(seconds: float) -> str:
+    """Seconds left, in two units: `2m01s`, `4h12m`, `3d04h`."""
+    left = max(0, int(seconds))
+    if left < MINUTE:
+        return f"{left}s"
+    if left < HOUR:
+        return f"{left // MINUTE}m{left % MINUTE:02}s"
+    if left < DAY:
+        return f"{left // HOUR}h{left % HOUR // MINUTE:02}m"
+    return f"{left // DAY}d{left % DAY // HOUR:02}h"

@@ -1,0 +1,118 @@
+"""`/mcp`: streamable HTTP beside REST, with its keys, its headers and its limit on bodies.
+
+Each request stands for itself: there are no sessions to keep, so several processes can share the work, and a client that
+asks for a stream of the server's own (GET) is told that there is none. The SDK is loaded when the first request comes.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import httpx
+from fastapi import FastAPI, Request
+from starlette.exceptions import HTTPException
+from starlette.routing import Route
+
+from db.errors import Forbidden
+from service.caller import get_caller
+from service.settings import Settings
+
+if TYPE_CHECKING:
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+PATH = "/mcp"
+BASE = "http://loci/api/v1/"
+
+
+class Endpoint:
+    """The ASGI application at /mcp; it serves while `running`."""
+
+    def __init__(self, app: FastAPI, settings: Settings) -> None:
+        self._app = app
+        self._settings = settings
+        self._started: asyncio.Future[StreamableHTTPSessionManager] | None = None
+        self._ended = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self.route = Route(PATH, endpoint=self, include_in_schema=False)
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer a request, once it is known who sends it."""
+        scope["route"] = self.route  # what the metrics call it
+        request = Request(scope, receive)
+        if request.method != "POST":
+            raise HTTPException(405, "MCP is spoken by POST here; there is no stream and no session", {"Allow": "POST"})
+        await self._admit(request)
+        manager = await self._manager()
+        await manager.handle_request(scope, receive, send)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Serve until the block ends."""
+        self._ended.clear()
+        try:
+            yield
+        finally:
+            self._ended.set()
+            if self._task is not None:
+                await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
+
+    async def _admit(self, request: Request) -> None:
+        """Raise Unauthorized for a key that is missing or not valid, and Forbidden for a page in a browser where none is needed."""
+        sent = request.headers
+        caller = await get_caller(request, sent.get("authorization"), sent.get("x-namespace"))
+        if caller.key_hash is not None:
+            async with caller.transaction(None):
+                pass
+        elif not self._settings.loopback and "origin" in sent:
+            raise Forbidden("without keys, pages in a browser are not served", hint="Require keys: LOCI_REQUIRE_KEYS=true.")
+
+    async def _manager(self) -> "StreamableHTTPSessionManager":
+        """The SDK's manager, started by whoever comes first."""
+        if self._task is None:
+            self._started = asyncio.get_running_loop().create_future()
+            self._task = asyncio.create_task(self._serve(self._started))
+        assert self._started is not None  # noqa: S101
+        return await asyncio.shield(self._started)
+
+    async def _serve(self, started: "asyncio.Future[StreamableHTTPSessionManager]") -> None:
+        """Hold the manager open. It must be entered and left in one task."""
+        transport = httpx.ASGITransport(app=self._app, raise_app_exceptions=False)
+        try:
+            async with httpx.AsyncClient(transport=transport, base_url=BASE, timeout=None) as client:  # noqa: S113 (in process)
+                manager = await asyncio.to_thread(_make_manager, client, self._settings)
+                async with manager.run():
+                    started.set_result(manager)
+                    await self._ended.wait()
+        except Exception as error:
+            if not started.done():
+                started.set_exception(error)
+                self._task = None  # the next request tries again
+            raise
+
+
+def _make_manager(client: httpx.AsyncClient, settings: Settings) -> "StreamableHTTPSessionManager":
+    """The server over a client of REST. Loading the SDK takes half a second: not for the event loop."""
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+    from mcp.server.transport_security import TransportSecuritySettings
+
+    from service.mcp.server import make_server
+
+    async def reach() -> httpx.AsyncClient:
+        return client
+
+    # Without keys, whoever reaches the port may do everything, and a page in a browser reaches it under a name that its
+    # owner points here (DNS rebinding): then only this machine's own names are answered. With keys there is nothing to steal.
+    guarded = settings.loopback and not settings.keys_required
+    names = ["127.0.0.1", "localhost", "[::1]", settings.host]
+    return StreamableHTTPSessionManager(
+        app=make_server(reach),
+        stateless=True,
+        max_request_body_size=settings.max_body_bytes,
+        security_settings=TransportSecuritySettings(
+            enable_dns_rebinding_protection=guarded,
+            allowed_hosts=[*names, *(f"{name}:*" for name in names)],
+            allowed_origins=[f"http://{name}{port}" for name in names for port in ("", ":*")],
+        ),
+    )

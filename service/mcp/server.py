@@ -1,0 +1,149 @@
+"""The MCP server: lists the tools, and answers a call with the REST reply to it."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from importlib.metadata import version
+from typing import Any
+
+import httpx
+from mcp.server.caching import CacheHint
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel.server import Server
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    TextContent,
+    ToolAnnotations,
+)
+from mcp_types import Tool as Listed
+from pydantic import ValidationError
+
+from service.mcp.arguments import Kind, schema_of
+from service.mcp.problems import explain, wrong_arguments
+from service.mcp.text import Row
+from service.mcp.tools import INSTRUCTIONS, TOOLS, Tool
+
+FORWARDED = ("authorization", "x-namespace", "x-space")
+AN_HOUR = 3_600_000
+Context = ServerRequestContext[Any, Any]
+Reach = Callable[[], Awaitable[httpx.AsyncClient]]
+HINTS: dict[Kind, ToolAnnotations] = {
+    "reads": ToolAnnotations(read_only_hint=True, open_world_hint=False),
+    "adds": ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False),
+    "changes": ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False),
+    "replaces": ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False),
+    "deletes": ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False),
+}
+
+
+class Unreachable(Exception):
+    """There is no service to ask; the message says why and what to do."""
+
+
+def make_server(
+    reach: Reach, headers: Mapping[str, str] | None = None, listing: Callable[[], object] = lambda: None
+) -> Server[Any]:
+    """An MCP server over the REST interface that `reach` gives a client of.
+
+    Who calls is said by the headers of each request over HTTP, and by `headers` where there are none. `listing` is called when
+    the tools are asked for: they will be used soon.
+    """
+    listed = [_listed(tool) for tool in TOOLS.values()]
+    schemas = {tool.name: tool.input_schema for tool in listed}
+
+    async def list_tools(_: Context, __: PaginatedRequestParams | None) -> ListToolsResult:
+        listing()
+        return ListToolsResult(tools=listed)
+
+    async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult:
+        tool = TOOLS.get(params.name)
+        if tool is None:
+            raise MCPError(INVALID_PARAMS, f"no tool {params.name!r}; the tools are {', '.join(TOOLS)}")
+        sent, encoding = (headers or {}, "utf-8") if context.request is None else (context.request.headers, "latin-1")
+        forwarded = {
+            name.encode(): sent[name].encode(encoding) for name in FORWARDED if name in sent
+        }  # as bytes: any letters are taken
+        return await _answer(tool, params.arguments or {}, reach, forwarded, _session(sent.get("x-space")))
+
+    return Server(
+        "loci",
+        title="Loci",
+        version=version("loci"),
+        instructions=INSTRUCTIONS,
+        cache_hints={"tools/list": CacheHint(AN_HOUR, "public")},
+        get_tool_input_schema=schemas.get,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
+
+
+def _listed(tool: Tool) -> Listed:
+    return Listed(
+        name=tool.name,
+        title=tool.title,
+        description=tool.description,
+        input_schema=schema_of(tool.arguments),
+        annotations=HINTS[tool.kind],
+    )
+
+
+async def _answer(tool: Tool, arguments: Row, reach: Reach, headers: dict[bytes, bytes], session: str | None) -> CallToolResult:
+    """The result of a tool: the reply of REST, or its problem, as this tool says it."""
+    try:
+        checked = tool.arguments.model_validate(arguments).model_dump(mode="json", exclude_unset=True)
+    except ValidationError as error:
+        return failure(wrong_arguments(error, tool.arguments))
+    given = {name: value for name, value in checked.items() if value is not None}  # models say null for what they leave out
+    call = tool.call(given, session)
+    try:
+        client = await reach()
+        response = await client.request(
+            call.method, call.path.lstrip("/"), json=call.json, params=call.params, headers=[*headers.items()]
+        )
+    except Unreachable as error:
+        return failure(str(error))
+    except httpx.ConnectError:
+        return failure(f"Unavailable: no service answers at {client.base_url}. It has to be started: `loci serve`.")
+    except httpx.HTTPError as error:
+        return failure(
+            f"Unavailable: no answer ({type(error).__name__}); what was asked for may have been done all the same. "
+            "Look before you repeat it."
+        )
+    body = _read(response)
+    if not response.is_success:
+        return failure(explain(body, tool.renamed, tool.missing), body)
+    text, data = tool.show(body)
+    return CallToolResult(content=[TextContent(text=text)], structured_content=data)
+
+
+def _read(response: httpx.Response) -> Row:
+    """The body of a reply, {} if it has none; anything but a JSON object did not come from Loci."""
+    if response.is_success and not response.content:
+        return {}
+    try:
+        body = response.json()
+    except ValueError:
+        body = None
+    if isinstance(body, dict):
+        return body
+    return {
+        "title": "Error",
+        "status": response.status_code,
+        "detail": f"status {response.status_code} from something that is not Loci",
+    }
+
+
+def failure(text: str, problem: Row | None = None) -> CallToolResult:
+    """A tool error; programs find the problem document beside it."""
+    return CallToolResult(
+        content=[TextContent(text=text)], is_error=True, **({"_meta": {"loci/problem": problem}} if problem is not None else {})
+    )
+
+
+def _session(space: str | None) -> str | None:
+    """The session whose space this is."""
+    kind, _, name = (space or "").partition("/")
+    return name if kind == "session" and name else None

@@ -1,0 +1,93 @@
+"""What tools say: a few plain lines for the model, and the same as data without what is empty.
+
+Contents are folded into their line (what follows a line break is indented), so that no content can look like another result.
+Long ones are cut, and the line says where the rest is.
+"""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+Row = dict[str, Any]
+Shown = tuple[str, Row]
+LONG = 4000  # characters of a content, or a value, among others
+MIDNIGHT = "T00:00:00Z"
+MEMORY = ("id", "tier", "namespace", "lineage", "content", "category", "tags", "source", "valid_from", "valid_to", "score")
+VERSION = ("id", "lineage", "version", "content", "category", "tags", "source", "session_id", "valid_from", "valid_to", "status",
+           "recorded_at", "superseded_at")  # fmt: skip
+ENTRY = ("key", "tier", "namespace", "value", "category", "tags", "stored_at", "expires_at", "score")
+TURN = ("id", "tier", "namespace", "session_id", "role", "content", "said_at", "score")
+
+
+def kept(row: Row, fields: Iterable[str] | None = None) -> Row:
+    """These fields of a row, or all, without those that are empty, or say what is so unless it is said."""
+    plain = {"tier": "memory", "status": "active", "lineage": row.get("id")}
+    empty: tuple[object, ...] = (None, "", [], {})
+    return {
+        name: row[name] for name in fields or row if name in row and (name == "value" or row[name] not in (*empty, plain.get(name)))
+    }
+
+
+def moment(time: str) -> str:
+    """A time to the second, a midnight as its date."""
+    whole = time.partition(".")[0].removesuffix("Z") + "Z" if time.endswith("Z") else time
+    return whole.removesuffix(MIDNIGHT)
+
+
+def folded(text: str, rest: str = "") -> str:
+    """A text within its line, cut where it is long; `rest` says how to see all of it."""
+    more = len(text) - LONG
+    cut = text if more <= 0 else f"{text[:LONG]} … ({more:,} more characters{rest and ': ' + rest})"
+    return "\n  ".join(cut.splitlines())
+
+
+def about(*parts: str | None) -> str:
+    """What is said of something, in brackets; nothing if there is nothing."""
+    said = ", ".join(part for part in parts if part)
+    return f" ({said})" if said else ""
+
+
+def times(row: Row) -> str:
+    """Since when, and until when."""
+    return f"valid since {moment(row['valid_from'])}" + (f" until {moment(row['valid_to'])}" if row.get("valid_to") else "")
+
+
+def memory_line(row: Row) -> str:
+    """One memory: `[id] (category, valid since …): content`."""
+    whole = f'memory_history("{row["id"]}")'
+    return f"[{row['id']}]{about(_elsewhere(row), row.get('category'), times(row))}: {folded(row['content'], whole)}"
+
+
+def entry_line(row: Row) -> str:
+    """One entry of working memory: `key (expires …, category, tags): value`."""
+    tags = f"tags {', '.join(row['tags'])}" if row.get("tags") else None
+    said = about(_elsewhere(row), f"expires {moment(row['expires_at'])}", row.get("category"), tags)
+    value = f": {folded(written(row['value']), 'get_from_working_memory')}" if "value" in row else ""
+    return f"{row['key']}{said}{value}"
+
+
+def turn_line(row: Row) -> str:
+    """One turn of a conversation: `session (role, when): content`."""
+    return f"session {row['session_id']}{about(_elsewhere(row), row['role'], moment(row['said_at']))}: {folded(row['content'])}"
+
+
+def edge_line(row: Row) -> str:
+    """One edge: `Alice --works_on--> RockBot (confidence=0.90)`."""
+    target = row["target"] if row.get("literal") is None else json.dumps(row["literal"], ensure_ascii=False)
+    return f"{row['source']} --{row['type']}--> {target} (confidence={row['confidence']:.2f})"
+
+
+def written(value: object) -> str:
+    """A value as a model reads it: text as it is, the rest as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _elsewhere(row: Row) -> str | None:
+    """What tells a result apart that is no memory, or of another namespace."""
+    tier = {"working_memory": "working memory", "conversation": "said"}.get(row.get("tier", "memory"))
+    return ", ".join(part for part in (row.get("namespace"), tier) if part)
+
+
+def lines(items: Iterable[str], otherwise: str) -> str:
+    """Lines, or what to say if there are none."""
+    return "\n".join(items) or otherwise

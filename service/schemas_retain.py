@@ -1,0 +1,115 @@
+"""What requests about retaining and reflecting may say, and what is decided (row L3)."""
+
+from typing import Annotated, Literal
+from uuid import UUID
+
+from pydantic import AliasChoices, BaseModel, Field
+
+from service.schemas import Category, Content, Label, Metadata, Model, Moment, Tags, Text
+
+Action = Literal["create", "update", "link", "nothing"]
+Signal = Literal["negation", "antonym", "value_conflict", "temporal_marker", "change"]
+
+
+class Retain(Model):
+    """A text to take in. Only `content` is needed; the rest is said of each of its facts."""
+
+    content: Content = Field(
+        validation_alias=AliasChoices("content", "text"),
+        description="Sentences, lines or bullets: each is a fact; at most 200 (setting retain_facts). `text` means the same",
+    )
+    category: Category | None = None
+    tags: Tags | None = None
+    valid_from: Moment | None = Field(None, description="From when the facts are true; default now")
+    metadata: Metadata | None = None
+    source: Label | None = Field(None, description="Who said it; what `I` says is compared with what the same one said")
+    session_id: Label | None = Field(None, description="The conversation it comes from")
+    dry_run: bool = Field(False, description="Decide, and write nothing")
+
+
+class RetainedLink(BaseModel):
+    """A link that a new memory got."""
+
+    target_id: UUID | None = Field(description="null: a fact of this text, in a dry run")
+    type: str
+    strength: float
+
+
+class Decision(BaseModel):
+    """What became of a fact."""
+
+    fact: str
+    action: Action = Field(
+        description="create: a memory; update: a new version of one; link: a memory linked to others; nothing: it is known"
+    )
+    memory_id: UUID | None = Field(description="The memory made or reinforced; null: would be made")
+    lineage: str | None
+    superseded: UUID | None = Field(description="The version that it ended")
+    target_id: UUID | None = Field(description="The memory that the decision is about")
+    links: list[RetainedLink]
+    confidence: float
+    reason: str | None
+    signal: Signal | None = Field(description="How the fact contradicts its target")
+
+
+class RetainOut(BaseModel):
+    """Decisions in the order of the text, and how many of each kind."""
+
+    decisions: list[Decision]
+    created: int
+    updated: int
+    linked: int
+    unchanged: int
+    dry_run: bool
+    skipped: dict[str, str] = Field(description="What did not take part in deciding, and why")
+
+
+class Reflect(Model):
+    """Which orphans to look at."""
+
+    dry_run: bool = Field(False, description="Plan, and write nothing")
+    limit: int = Field(200, ge=1, le=1000, description="Orphans to look at in this call")
+    category: Category | None = Field(None, description="Only those of this category and below it")
+    cursor: Annotated[Text | None, Field(max_length=1000, description="`next_cursor` of the call before")] = None
+
+
+class Placed(BaseModel):
+    """A memory that got a place."""
+
+    memory_id: UUID
+    parent_id: UUID | None = Field(description="null: would be made")
+    parent: str = Field(description="Lineage of the parent")
+    similarity: float | None
+    reason: str
+
+
+class Linked(BaseModel):
+    """A link between related memories."""
+
+    source_id: UUID
+    target_id: UUID
+    strength: float
+
+
+class Made(BaseModel):
+    """A domain or concept made for a category."""
+
+    id: UUID | None
+    lineage: str
+    content: str
+    layer: int
+    path: str
+    parent_id: UUID | None = None
+    parent: str | None = Field(None, description="Lineage of what it stands under")
+
+
+class ReflectOut(BaseModel):
+    """What was placed, linked and made, or in a dry run would be."""
+
+    placed: list[Placed]
+    linked: list[Linked]
+    created: list[Made]
+    visited: int
+    orphans_left: int = Field(description="Of those visited: no place was found")
+    next_cursor: str | None = Field(description="For the orphans that are left; null: all were visited")
+    dry_run: bool

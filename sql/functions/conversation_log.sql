@@ -1,0 +1,21 @@
+-- Which turns has no pass learned from yet (row W3)? In order of their numbers, page by page: p_cursor is the last number of the page before. A turn
+-- whose number was drawn earlier may be committed later, so a pass clears what it has read and nothing else (clear_conversation_log); what
+-- it did not see is there at its next turn. Index conversation_turns_log. Security definer: past the policies; checks the caller itself.
+-- Called by the passes that learn from conversations. Errors: 42501, P0002, 22023 (limit).
+create or replace function loci.conversation_log(p_namespace text, p_limit integer default 1000, p_cursor bigint default null)
+returns table (id bigint, session_id text, role text, content text, metadata jsonb, said_at timestamptz)
+language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
+as $$
+declare
+    v_ns integer := loci.authorize(p_namespace, 'reader');
+begin
+    if p_limit is null or p_limit not between 1 and 10000 then
+        raise invalid_parameter_value using message = format('limit must be 1 to 10000, not %s', p_limit), column = 'limit';
+    end if;
+    return query
+    select t.id, t.session_id, t.role, t.content, t.metadata, t.said_at
+    from loci_data.conversation_turns t
+    where t.namespace_id = v_ns and t.logged and t.id > coalesce(p_cursor, 0)
+    order by t.id limit p_limit;
+end $$;
+comment on function loci.conversation_log(text, integer, bigint) is 'Turns that no pass has consumed, oldest first; cursor pages. Errors: 42501, P0002, 22023.';

@@ -1,0 +1,22 @@
+-- What was said last in a session (row W3)? The last p_limit turns (default: replayed_turns), oldest first; p_cursor: those before this number, to page
+-- back. A range of the primary key. Security definer: past the policies; checks the caller itself.
+-- Called by GET /conversations/{session}/turns, context and analysts. Errors: 42501, P0002 (namespace), 22023 (limit).
+create or replace function loci.list_turns(p_namespace text, p_session_id text, p_limit integer default null, p_cursor bigint default null)
+returns table (id bigint, session_id text, role text, content text, metadata jsonb, said_at timestamptz)
+language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
+as $$
+declare
+    v_ns    integer := loci.authorize(p_namespace, 'reader');
+    v_limit integer := coalesce(p_limit, (loci.settings(v_ns) ->> 'replayed_turns')::integer);
+begin
+    if p_limit not between 1 and 1001 then  -- a page of 1,000, and one to know whether there are more
+        raise invalid_parameter_value using message = format('limit must be 1 to 1000, not %s', p_limit), column = 'limit';
+    end if;
+    return query
+    select l.id, l.session_id, l.role, l.content, l.metadata, l.said_at
+    from (select t.* from loci_data.conversation_turns t
+          where t.namespace_id = v_ns and t.session_id = p_session_id and t.id < coalesce(p_cursor, 9223372036854775807)
+          order by t.id desc limit v_limit) l
+    order by l.id;
+end $$;
+comment on function loci.list_turns(text, text, integer, bigint) is 'The last turns of a session, oldest first; cursor pages back. Errors: 42501, P0002, 22023.';

@@ -1,0 +1,52 @@
+-- Write an entry of working memory (rows W1, W2): value, category and tags anew, and its time to live from now (working_memory_ttl, unless
+-- stated). A key that is there is replaced, the last writer wins. A key without `/` stands under the caller's own space; which spaces may be
+-- written, and how many entries one holds: admit_entry. Replacing an own live entry locks its row alone; otherwise writers of one space wait
+-- for each other (advisory lock, to the end of the transaction), and then the clock is read. Durable like any write.
+-- Security definer: writes past the policies; checks the caller itself. Called by PUT /working-memory/{key}.
+-- Errors: 42501, P0002 (namespace), 22023, 53400 (the space is full), 40001 (its owner renewed it meanwhile).
+create or replace function loci.save_working_memory(
+    p_namespace text, p_key text, p_value jsonb, p_ttl_seconds double precision default null, p_category text default null,
+    p_tags text[] default null, p_space text default null)
+returns table (key text, space text, category text, tags text[], stored_at timestamptz, expires_at timestamptz)
+language plpgsql volatile security definer set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
+as $$
+#variable_conflict use_column
+declare
+    v_ns    integer := loci.authorize(p_namespace, 'writer');
+    v_key   text := loci.entry_key(p_key, p_space, true);
+    v_space text := split_part(v_key, '/', 1) || '/' || split_part(v_key, '/', 2);
+    v_agent uuid := loci.caller();
+    v_ttl   double precision := coalesce(p_ttl_seconds, (loci.settings(v_ns) ->> 'working_memory_ttl')::double precision);
+    v_life  interval;
+    v_tags  text[] := coalesce(p_tags, '{}');
+    v_words tsvector;
+    v_now   timestamptz;
+begin
+    perform loci.check_entry(p_value, v_ttl, p_category, p_tags);
+    v_life := v_ttl * interval '1 second';
+    v_words := loci.tier_document(v_ns, loci.entry_text(v_key, p_value, p_category, p_tags));
+    v_now := clock_timestamp();
+    return query
+    update loci_data.working_memory w
+    set value = p_value, category = p_category, tags = v_tags, stored_at = v_now, expires_at = v_now + v_life, document = v_words,
+        terms = loci.count_terms(v_words)
+    where w.namespace_id = v_ns and w.key = v_key and w.agent_id = v_agent and w.expires_at > v_now
+    returning w.key, w.space, w.category, w.tags, w.stored_at, w.expires_at;
+    if not found then
+        perform pg_advisory_xact_lock(hashtextextended('loci.space ' || v_space, v_ns));
+        v_now := clock_timestamp();
+        v_agent := loci.admit_entry(v_ns, v_key, v_space, v_now);
+        return query
+        insert into loci_data.working_memory as w (namespace_id, key, space, agent_id, value, category, tags, stored_at, expires_at, document, terms)
+        values (v_ns, v_key, v_space, v_agent, p_value, p_category, v_tags, v_now, v_now + v_life, v_words, loci.count_terms(v_words))
+        on conflict (namespace_id, key) do update
+        set agent_id = excluded.agent_id, value = excluded.value, category = excluded.category, tags = excluded.tags,
+            stored_at = excluded.stored_at, expires_at = excluded.expires_at, document = excluded.document, terms = excluded.terms
+        where w.expires_at <= v_now or w.agent_id = v_agent or v_space = loci.own_space(null)
+        returning w.key, w.space, w.category, w.tags, w.stored_at, w.expires_at;
+        if not found then
+            raise serialization_failure using message = 'the entry was renewed by its owner meanwhile', hint = 'Try again.';
+        end if;
+    end if;
+end $$;
+comment on function loci.save_working_memory(text, text, jsonb, double precision, text, text[], text) is 'Write an entry of working memory, or replace it. Errors: 42501, P0002, 22023, 53400, 40001.';
