@@ -92,3 +92,8 @@ async def note_known(tx: Transaction, *, memories: list[tuple[int, UUID]]) -> in
 async def tidy(tx: Transaction) -> Row:
     """Fold counts and join small posting blocks where that is due: (folded, joined)."""
     return await tx.row("select folded, joined from loci.tidy_index()")
+
+
+async def analyze_new(tx: Transaction) -> list[str]:
+    """Analyze tables that have rows and no statistics yet, so that every session plans anew; which."""
+    return [row["analyze_new"] for row in await tx.rows("select analyze_new from loci.analyze_new()")]

@@ -87,8 +87,9 @@ class Worker:
                 self._woken[name].clear()
 
     async def tidy(self) -> bool:
-        """Fold counts and join small posting blocks of one namespace; True if there may be more."""
+        """Fold counts and join small posting blocks of one namespace; True if there may be more. New tables get statistics."""
         async with transaction(self._pool, key_hash=OPERATOR, namespace=None, role=None) as tx:
+            await embeddings.analyze_new(tx)
             return bool((await embeddings.tidy(tx))["folded"])
 
     async def fade(self, abandoned: float = decay.ABANDONED) -> bool:

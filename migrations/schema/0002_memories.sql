@@ -61,8 +61,9 @@ create unique index memories_open_lineage on loci_data.memories (namespace_id, l
 create unique index memories_fold on loci_data.memories (namespace_id, content_hash, fold_scope)
     where valid_to is null and status = 'active';
 create index memories_chain on loci_data.memories (namespace_id, lineage_id, valid_from);
-create index memories_category on loci_data.memories (namespace_id, category collate "C", doc_id);
--- Every memory passes the condition; only a query that states it can be planned over this index, so no other one is drawn to it.
+-- Every memory passes the conditions of these two; only a query that states them, or compares the column, can be planned over the index, so no
+-- look-up of ids is drawn to it while the table has no statistics.
+create index memories_category on loci_data.memories (namespace_id, category collate "C", doc_id) where category is not null;
 create index memories_importance on loci_data.memories (namespace_id, importance, doc_id) where importance >= 0;
 create index memories_session on loci_data.memories (namespace_id, session_id, valid_from, doc_id) where session_id is not null;
 

@@ -11,7 +11,7 @@ import orjson
 import psycopg
 from pydantic import ValidationError
 
-from db import graph, memories
+from db import embeddings, graph, memories
 from db.errors import refused_rows, retryable
 from db.pool import Transaction
 from service.cli.session import Session
@@ -115,6 +115,7 @@ class Loader:
         self._size = batch_size
         self.whole: Transaction | None = None
         self._waiting: dict[str, list[tuple[int, Row]]] = {name: [] for name in KINDS}
+        self._first = True
         self.load = Load()
 
     async def enter(self) -> None:
@@ -144,6 +145,17 @@ class Loader:
                 await write_or_split(self.whole, kind, items, self.load)
             elif items:
                 await self._write_alone(kind, items)
+        if self._first:
+            self._first = False
+            await self._analyze()
+
+    async def _analyze(self) -> None:
+        """Give new tables statistics once they have rows: what follows is planned by them."""
+        if self.whole is not None:
+            await embeddings.analyze_new(self.whole)
+            return
+        async with self._session.transaction(None, None) as tx:
+            await embeddings.analyze_new(tx)
 
     async def _write_alone(self, kind: Kind, items: list[tuple[int, Row]]) -> None:
         """A transaction for one batch; tried again when it met others' locks."""

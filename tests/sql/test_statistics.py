@@ -1,0 +1,40 @@
+"""Statistics of tables that have just got their first rows."""
+
+import psycopg
+import pytest
+
+from tests.databases import Server
+from tests.factories import act_as, grant, new_world
+
+
+def test_a_new_table_is_analyzed_once_it_has_rows_and_then_its_foreign_keys_are_looked_up_by_primary_key(server: Server) -> None:
+    database = server.clone("fresh")
+    try:
+        with psycopg.connect(database.app_url, row_factory=psycopg.rows.dict_row) as connection:
+            world = new_world(connection)
+            analyze = "select array_agg(t) from loci.analyze_new() t"
+            assert world.value(analyze) is None
+            world.rows(
+                "select * from loci.remember(%(ns)s, (select jsonb_agg(jsonb_build_object('content', 'memory ' || n)) from generate_series(1, 1500) n))"
+            )
+            assert "loci_data.memories" in world.value(analyze)
+            assert world.value(analyze) is None
+            connection.commit()
+        with psycopg.connect(database.admin_url) as admin:
+            admin.execute("set enable_seqscan = off; set plan_cache_mode = force_generic_plan")
+            admin.execute(
+                "prepare look as select 1 from only loci_data.memories x where namespace_id = $1 and id = $2 for key share of x"
+            )
+            plan = "\n".join(row[0] for row in admin.execute("explain execute look(1, null)").fetchall())
+            assert "memories_pkey" in plan
+    finally:
+        server.drop(database)
+
+
+def test_only_the_operator_analyzes(admin: psycopg.Connection[dict], owned) -> None:  # type: ignore[no-untyped-def]
+    admin.execute("reset session authorization")
+    agent = grant(admin, owned.name, "admin")
+    admin.execute("set session authorization loci_app")
+    act_as(owned.connection, agent)
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        owned.rows("select loci.analyze_new()")
