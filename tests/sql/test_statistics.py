@@ -4,7 +4,7 @@ import psycopg
 import pytest
 
 from tests.databases import Server
-from tests.factories import act_as, grant, new_world
+from tests.factories import World, act_as, grant, new_world
 
 
 def test_a_new_table_is_analyzed_once_it_has_rows_and_then_its_foreign_keys_are_looked_up_by_primary_key(server: Server) -> None:
@@ -31,7 +31,7 @@ def test_a_new_table_is_analyzed_once_it_has_rows_and_then_its_foreign_keys_are_
         server.drop(database)
 
 
-def test_only_the_operator_analyzes(admin: psycopg.Connection[dict], owned) -> None:  # type: ignore[no-untyped-def]
+def test_only_the_operator_analyzes(admin: psycopg.Connection[dict], owned: World) -> None:
     admin.execute("reset session authorization")
     agent = grant(admin, owned.name, "admin")
     admin.execute("set session authorization loci_app")
