@@ -68,23 +68,19 @@ async def claim_names(tx: Transaction, *, limit: int) -> list[Row]:
     return await tx.rows("select * from loci.claim_names(%(limit)s)", limit=limit)
 
 
-async def note_names(tx: Transaction, *, found: list[tuple[int, UUID, str]]) -> int:
-    """Note names found in memories, as (namespace_id, memory_id, name); returns the number of new mentions."""
+async def note_names(tx: Transaction, *, found: list[tuple[int, UUID, str]], read: list[tuple[int, UUID]]) -> int:
+    """Note names found in memories, as (namespace_id, memory_id, name), and the stated entities in those read.
+
+    Returns the number of new mentions.
+    """
     row = await tx.row(
-        "select loci.note_names(%(namespaces)s::int[], %(memories)s::uuid[], %(names)s::text[]) as mentions",
+        """select loci.note_names(%(namespaces)s::int[], %(memories)s::uuid[], %(names)s::text[],
+                                  %(read_namespaces)s::int[], %(read)s::uuid[]) as mentions""",
         namespaces=[namespace for namespace, _, _ in found],
         memories=[memory for _, memory, _ in found],
         names=[name for _, _, name in found],
-    )
-    return int(row["mentions"])
-
-
-async def note_known(tx: Transaction, *, memories: list[tuple[int, UUID]]) -> int:
-    """Note the stated entities that memories (namespace_id, memory_id) name; returns the number of new mentions."""
-    row = await tx.row(
-        "select loci.note_known(%(namespaces)s::int[], %(memories)s::uuid[]) as mentions",
-        namespaces=[namespace for namespace, _ in memories],
-        memories=[memory for _, memory in memories],
+        read_namespaces=[namespace for namespace, _ in read],
+        read=[memory for _, memory in read],
     )
     return int(row["mentions"])
 

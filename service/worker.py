@@ -133,10 +133,9 @@ class Worker:
                 for row in claimed
                 for name in find_names(row["content"], source=row["source"], language=row["language"])
             ]
-            if found:
-                await embeddings.note_names(tx, found=found)
             if claimed:
-                await embeddings.note_known(tx, memories=[(row["namespace_id"], row["memory_id"]) for row in claimed])
+                read = [(row["namespace_id"], row["memory_id"]) for row in claimed]
+                await embeddings.note_names(tx, found=found, read=read)
         return bool(claimed)
 
     async def _embed_batch(self, provider: Provider, claim: Claim, store: Store) -> bool:

@@ -1,6 +1,6 @@
 -- Record which memories mention which entities, once a pair, and count them in entities.mentions (rows G4, R9). A mention found in a text
 -- is no observation: it says that a name stands there. Idempotent. Entities are locked first, in order of canonical_name, like
--- everywhere. Returns how many mentions are new. Called by note_names, note_known and resume_versions; internal.
+-- everywhere. Returns how many mentions are new. Called by note_names and resume_versions; internal.
 create or replace function loci.mention_entities(p_namespace_id integer, p_mentions jsonb) returns integer
 language plpgsql volatile set search_path = '' set plan_cache_mode = force_generic_plan
 set enable_nestloop = off set enable_seqscan = off  -- where there is a choice: the size of a batch is unknown to the planner

@@ -1,7 +1,11 @@
 -- Names that the worker found in memories (row R9). A name of a known entity is a mention of it. Another one waits until a
 -- second memory has it, and then becomes an entity of type extracted, mentioned by both. Names shorter than setting
--- extracted_length are refused (row G3). p_namespaces, p_memories and p_names are parallel. Security definer; the operator's.
-create or replace function loci.note_names(p_namespaces integer[], p_memories uuid[], p_names text[]) returns integer
+-- extracted_length are refused (row G3). p_namespaces, p_memories and p_names are parallel, and so are p_read_namespaces and p_read: the
+-- memories that the worker has read, in whose texts stated entities are looked for as well (stated_mentions). All mentions of a namespace are
+-- written at once, because their entities are locked in order. Security definer; the operator's.
+create or replace function loci.note_names(
+    p_namespaces integer[], p_memories uuid[], p_names text[], p_read_namespaces integer[] default '{}', p_read uuid[] default '{}')
+returns integer
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
@@ -14,7 +18,7 @@ begin
     if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
         raise insufficient_privilege using message = 'only the operator may note names';
     end if;
-    for v_ns in select distinct u from unnest(p_namespaces) u order by u loop
+    for v_ns in select distinct u from unnest(p_namespaces || p_read_namespaces) u order by u loop
         v_shortest := (loci.settings(v_ns) ->> 'extracted_length')::integer;
         insert into loci_data.name_candidates (namespace_id, canonical_name, memory_id, name)
         select v_ns, loci.canonical_name(n.name), n.memory_id, min(n.name)
@@ -46,6 +50,8 @@ begin
         )
         select jsonb_agg(jsonb_build_object('memory_id', k.memory_id, 'entity_id', k.entity_id, 'mention_text', k.name)) into v_known
         from known k;
+        v_known := nullif(coalesce(v_known, '[]') || coalesce(loci.stated_mentions(v_ns, array(
+            select r.id from unnest(p_read_namespaces, p_read) r(namespace_id, id) where r.namespace_id = v_ns)), '[]'), '[]');
         v_total := v_total + coalesce(loci.mention_entities(v_ns, v_known), 0);
         perform loci.see_entities(v_ns, array_agg(k.entity_id), array_agg(m.valid_from), clock_timestamp())
         from jsonb_to_recordset(v_known) k(memory_id uuid, entity_id uuid)
@@ -54,4 +60,4 @@ begin
     end loop;
     return v_total;
 end $$;
-comment on function loci.note_names(integer[], uuid[], text[]) is 'Mentions and extracted entities from names found in memories; returns the number of new mentions. Operator only.';
+comment on function loci.note_names(integer[], uuid[], text[], integer[], uuid[]) is 'Mentions and extracted entities from names found in memories, and mentions of stated entities in those read; returns the number of new mentions. Operator only.';

@@ -1,5 +1,5 @@
 -- Something said of these entities dates from these moments: lower first_seen_at where that is earlier. Parallel arrays. Rows are
--- locked in order of canonical_name, like everywhere. Called by note_names and note_known; internal.
+-- locked in order of canonical_name, like everywhere. Called by note_names; internal.
 create or replace function loci.see_entities(p_namespace_id integer, p_ids uuid[], p_seen_at timestamptz[], p_at timestamptz) returns void
 language sql volatile
 as $$

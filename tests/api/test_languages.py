@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.services import Api, Service, ok
+from tests.services import Api, Service, eventually, ok
 
 GERMAN = (
     "Katharina Lindner leitet die Buchhaltung in Osnabrück.",
@@ -56,6 +56,7 @@ def holding(service: Service, language: str, contents: tuple[str, ...]) -> Itera
         api = Api(client, name, service)
         for content in contents:
             api.write(content)
+        eventually(lambda: ok(api.get(f"/namespaces/{name}"))["pending_embeddings"] == 0)
         yield api
 
 

@@ -253,7 +253,7 @@ def test_stated_entities_are_found_in_memories_however_they_are_spelt(world: Wor
         "nothing",
     )
     ids = [world.write(text)["id"] for text in texts]
-    noted = "select loci.note_known(array_fill(%(ns_id)s::integer, array[5]), %(ids)s)"
+    noted = "select loci.note_names('{}', '{}', '{}', array_fill(%(ns_id)s::integer, array[5]), %(ids)s)"
     assert world.value(noted, ids=ids) == 3
     assert world.value(noted, ids=ids) == 0
     rows = world.rows(
