@@ -113,11 +113,15 @@ def writing(base: Database, seconds: float) -> list[Figure]:
     one = at_once(min(5.0, seconds / 4), [one_space(client, number, value) for number, client in enumerate(clients)])
     for connection in (*clients, *bare):
         connection.close()
-    rate, floor = sum(rates) / slices, sum(floors) / slices
-    name = f"entries written by {AGENTS} agents, {seconds:.0f} s"
+    return figures(seconds, rates, floors, one, sizes)
+
+
+def figures(seconds: float, rates: list[float], floors: list[float], one: float, sizes: list[int]) -> list[Figure]:
+    """What the slices and sizes of `writing` come to."""
+    rate, floor = sum(rates) / len(rates), sum(floors) / len(floors)
     return [
         Figure(
-            name,
+            f"entries written by {AGENTS} agents, {seconds:.0f} s",
             f"{rate:,.0f} a second, slowest slice {min(rates):,.0f}",
             f"{floor:,.0f}",
             floor / rate,

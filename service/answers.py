@@ -68,21 +68,27 @@ class Pending:
 
 def explain(ranking: "Ranking", key: int) -> Row:
     """Each arm's rank, score, weight (or the normalised score that was averaged) and path; what neighbours lent."""
-    plan = ranking.plan
-    arms: Row = {}
-    for name, hits in ranking.arms.items():
-        if key not in hits.scores:
-            continue
-        arms[name] = {"rank": list(hits.scores).index(key) + 1, "score": hits.scores[key]}
+    plan, arms = ranking.plan, standing(ranking, key)
+    for name, arm in arms.items():
+        hits = ranking.arms[name]
         if plan.relative:
-            arms[name]["normalised"] = plan.normalised(name, hits).get(key)
+            arm["normalised"] = plan.normalised(name, hits).get(key)
         else:
-            arms[name]["weight"] = plan.weights.get(name, 1.0)
+            arm["weight"] = plan.weights.get(name, 1.0)
         if hits.own is not None:
-            arms[name]["lent"] = hits.scores[key] - hits.own.get(key, 0.0)
-        arms[name]["path"] = hits.paths.get(key)
+            arm["lent"] = hits.scores[key] - hits.own.get(key, 0.0)
+        arm["path"] = hits.paths.get(key)
     lent = ranking.fused[key] - ranking.alone.get(key, 0.0)
     return {"fusion": plan.question.fusion, "rrf_k": None if plan.relative else plan.k, "lent": lent, "arms": arms}
+
+
+def standing(ranking: "Ranking", key: int) -> dict[str, Row]:
+    """Rank and score of a hit in each arm that found it."""
+    return {
+        name: {"rank": list(hits.scores).index(key) + 1, "score": hits.scores[key]}
+        for name, hits in ranking.arms.items()
+        if key in hits.scores
+    }
 
 
 async def log(ranking: "Ranking") -> UUID | None:
@@ -126,11 +132,7 @@ def _logged(ranking: "Ranking", of: int) -> list[Row]:
             "document": number,
             "rank": nth,
             "score": ranking.fused[key],
-            "arms": {
-                name: {"rank": list(hits.scores).index(key) + 1, "score": hits.scores[key]}
-                for name, hits in ranking.arms.items()
-                if key in hits.scores
-            },
+            "arms": standing(ranking, key),
         }
         for nth, key in enumerate(ranking.best, start=1)
         for place, tier, number in [unpack(key)]

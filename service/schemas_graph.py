@@ -191,8 +191,8 @@ class AttributeWritten(AttributeOut):
     proposed: list[UUID] = Field(description="Supersessions that wait for a decision")
 
 
-class AspectOut(BaseModel):
-    """An aspect with what held under it at the moments asked for."""
+class AspectRow(BaseModel):
+    """An aspect by itself."""
 
     id: UUID
     entity_id: UUID
@@ -203,6 +203,11 @@ class AspectOut(BaseModel):
     confirmed_at: datetime | None
     created_at: datetime
     updated_at: datetime
+
+
+class AspectOut(AspectRow):
+    """An aspect with what held under it at the moments asked for."""
+
     attributes: list[AttributeOut]
     constraints: list[AttributeOut]
 

@@ -7,6 +7,7 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from service.schemas import MemoryOut, MemoryWritten
+from service.schemas_graph import AspectRow
 
 Role = Literal["reader", "writer", "admin"]
 
@@ -163,18 +164,9 @@ class Touched(BaseModel):
     touched: int
 
 
-class AspectWritten(BaseModel):
+class AspectWritten(AspectRow):
     """An aspect after a write."""
 
-    id: UUID
-    entity_id: UUID
-    name: str
-    canonical_name: str
-    weight: float
-    single_valued: bool | None
-    confirmed_at: datetime | None
-    created_at: datetime
-    updated_at: datetime
     created: bool = Field(description="False: it was there, and was changed")
 
 
