@@ -11,7 +11,7 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	$$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && command -v $$python && break; done)
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
 
-.PHONY: help run test check bench lock clean
+.PHONY: help run test check bench reference lock clean
 
 help: ## Say what can be made
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/'
@@ -30,6 +30,9 @@ check: $(VENV)/.dev ## Lint, format, types, layers
 
 bench: $(VENV)/.dev ## Run the benchmarks
 	$(BIN)/python -m bench
+
+reference: $(VENV)/.dev ## Write answers and reference of docs/sql.md from the database
+	LOCI_WRITE_DOCS=1 $(BIN)/python -m pytest -q -n 0 tests/sql/test_docs.py
 
 lock: $(VENV)/.runtime ## Pin the newest allowed versions of all dependencies
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from bench import (
+    analysts,
     context,
     edges,
     history,
@@ -16,6 +17,7 @@ from bench import (
     lexical,
     memory,
     names,
+    operations,
     recall_latency,
     retain,
     supersession,
@@ -28,8 +30,22 @@ from bench.database import database
 from bench.measure import HEADER, options
 
 ALL = (
-    *(vector, lexical, recall_latency, context, memory, history, traverse, names, walk, supersession, retain, working_memory),
-    *(edges, languages, ingest),
+    *(
+        vector,
+        lexical,
+        recall_latency,
+        analysts,
+        context,
+        memory,
+        history,
+        traverse,
+        names,
+        walk,
+        supersession,
+        retain,
+        working_memory,
+    ),
+    *(edges, operations, languages, ingest),
 )
 
 

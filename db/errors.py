@@ -6,7 +6,11 @@ LociError
 ├── NotFound      404  P0002
 ├── Conflict      409  23505, 23P01
 │   └── LimitReached   53400
+├── Gone          410  24000
+├── Misdirected   421
 ├── Invalid       422  22xxx, 23502, 23503, 23514, 23000
+├── RateLimited   429
+├── HeadersTooLarge  431
 ├── Unavailable   503  08xxx, 53xxx, 57P0x, 40001, 40P01, 25P03, a full pool
 └── TimedOut      504  57014
 """
@@ -72,6 +76,38 @@ class LimitReached(Conflict):
     slug, title = "limit-reached", "Limit reached"
 
 
+class Gone(LociError):
+    """What was asked for was there once and is no longer kept."""
+
+    status, slug, title = 410, "gone", "Gone"
+
+
+class Misdirected(LociError):
+    """The request names a host that this service does not answer to."""
+
+    status, slug, title = 421, "misdirected-request", "Misdirected request"
+
+
+@dataclass
+class RateLimited(LociError):
+    """Too many requests for now; `retry_after` seconds from now they are fewer."""
+
+    retry_after: int = 1
+    status, slug, title = 429, "rate-limited", "Too many requests"
+
+
+class MethodNotAllowed(LociError):
+    """The path is there, the method is not; the header Allow names those that are."""
+
+    status, slug, title = 405, "method-not-allowed", "Method not allowed"
+
+
+class HeadersTooLarge(LociError):
+    """The headers are larger than the service takes."""
+
+    status, slug, title = 431, "headers-too-large", "Request headers too large"
+
+
 class TooLarge(LociError):
     """The body is larger than the service takes."""
 
@@ -131,6 +167,7 @@ STATUS_BY_STATE = {
     "23505": Conflict,
     "23P01": Conflict,
     "53400": LimitReached,
+    "24000": Gone,
     "57014": TimedOut,
 }
 INVALID = re.compile(r"22...|23502|23503|23514|23000|54000")

@@ -65,6 +65,11 @@ async def pin_entity(tx: Transaction, *, id: UUID, pinned: bool) -> Row:
     return await tx.row("select * from loci.pin_entity(%(namespace)s, %(id)s, %(pinned)s)", id=id, pinned=pinned)
 
 
+async def delete_entity(tx: Transaction, *, id: UUID) -> Row:
+    """Take an entity out of the graph; returns it as it was."""
+    return await tx.row("select * from loci.delete_entity(%(namespace)s, %(id)s)", id=id)
+
+
 async def touch_entities(tx: Transaction, *, ids: list[UUID]) -> int:
     """Note that entities were referenced now; returns how many there were."""
     row = await tx.row("select loci.touch_entities(%(namespace)s, %(ids)s) as touched", ids=ids)

@@ -66,6 +66,21 @@ async def check_indexes(connection: Connection) -> Check:
     return Check("indexes", not rows, f"invalid: {names}" if rows else "all valid")
 
 
+async def connections(connection: Connection) -> tuple[int, int]:
+    """How many connections this role can have here at most, and how many there are to the server now, of everybody."""
+    row = await (
+        await connection.execute(
+            """select least(current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer
+                            - coalesce(nullif(current_setting('reserved_connections', true), ''), '0')::integer,
+                            nullif(r.rolconnlimit, -1), nullif(d.datconnlimit, -1)) as most,
+                      (select sum(s.numbackends)::integer from pg_stat_database s) as used
+               from pg_roles r, pg_database d where r.rolname = session_user and d.datname = current_database()"""
+        )
+    ).fetchone()
+    assert row is not None  # noqa: S101 (one row always)
+    return row["most"], row["used"]
+
+
 async def has_keys(connection: Connection) -> bool:
     """Whether any key could be accepted."""
     row = await (await connection.execute("select loci.has_keys() as found")).fetchone()

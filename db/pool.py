@@ -1,18 +1,27 @@
 """Connections: an asynchronous pool for the service, and the transaction that every request runs in."""
 
+import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, LiteralString
 
 from pgvector.psycopg import register_vector_async
+from prometheus_client import Histogram
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow, dict_row
+from psycopg.types.json import Jsonb
 from psycopg_pool import AsyncConnectionPool
+
+from db import traces
+from db.traces import Statements, TracedCursor
 
 Connection = AsyncConnection[DictRow]
 Pool = AsyncConnectionPool[Connection]
 OPERATOR = None  # the key hash of the operator: none
+ENTER: LiteralString = "select agent_id, namespace_id, namespace, settings from loci.enter(%s, %s, %s, %s)"
+_WAITS = (0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10)
+WAITED = Histogram("loci_pool_wait_seconds", "Time that a transaction waited for a connection of the pool.", buckets=_WAITS)
 
 
 async def _configure(connection: Connection) -> None:
@@ -36,6 +45,19 @@ def make_pool(url: str, *, size: int = 10, timeout: float = 10.0) -> Pool:
 
 
 @dataclass(frozen=True)
+class Origin:
+    """Where a transaction comes from, as the operations log has it: what was called, and through what (rest, mcp, cli, worker).
+
+    Transactions of one call carry the same `operation_id`; None makes each an operation of its own.
+    """
+
+    action: str
+    via: str
+    request_id: str | None = None
+    operation_id: str | None = None
+
+
+@dataclass(frozen=True)
 class Entered:
     """Who the transaction acts for: agent, namespace and its name (None: none asked for), and its settings in force."""
 
@@ -56,6 +78,7 @@ class Transaction:
     connection: Connection
     namespace: str | None
     entering: Any
+    statements: Statements = field(default_factory=Statements)
 
     async def entered(self) -> Entered:
         """Return who this transaction acts for; may be asked again. Raises what loci.enter raises."""
@@ -79,7 +102,19 @@ class Transaction:
 
     async def send(self, statement: LiteralString, **parameters: object) -> Any:
         """Send a statement without waiting; its rows are fetched from the cursor returned."""
-        return await self.connection.execute(statement, {"namespace": self.namespace, **parameters})
+        return await sent(self.connection, self.statements, statement, {"namespace": self.namespace, **parameters})
+
+
+async def sent(connection: Connection, statements: Statements, statement: LiteralString, parameters: Any) -> Any:
+    """Send a statement, in a span of its own where tracing is on: the cursor."""
+    made = statements.begin(statement)
+    if made is None:
+        return await connection.execute(statement, parameters)
+    try:
+        return TracedCursor(await connection.execute(statement, parameters), made, statements)
+    except BaseException as error:
+        statements.end(made, error)
+        raise
 
 
 @asynccontextmanager
@@ -91,15 +126,24 @@ async def transaction(
     role: str | None,
     snapshot: bool = False,
     stalls_after: float | None = None,
+    origin: Origin | None = None,
 ) -> AsyncIterator[Transaction]:
     """Open a transaction as the holder of a key, with at least `role` in `namespace`; commit at the end of the block.
 
     `key_hash` None is the operator; `role` None asks for no namespace. With `snapshot` all its statements see the database of
     one moment, and it writes nothing. `stalls_after` seconds without a statement end it, for work that waits for others.
+    `origin` is what the operations log says of its changes.
     Authentication travels with the first statement of the block: one round trip for both.
     """
     async with AsyncExitStack() as stack:
+        statements = Statements()
+        if not traces.off():
+            said = {"loci.namespace": namespace or "", "loci.action": origin.action if origin else "unknown"}
+            stack.enter_context(traces.span("transaction", said))
+        stack.callback(statements.end)
+        asked = time.perf_counter()
         connection = await stack.enter_async_context(pool.connection())
+        WAITED.observe(time.perf_counter() - asked)
         if stalls_after is None:  # the server does not take a pipeline for idle
             await stack.enter_async_context(connection.pipeline())
         await stack.enter_async_context(connection.transaction())
@@ -108,7 +152,6 @@ async def transaction(
         if stalls_after is not None:
             limit = f"{round(stalls_after * 1000)}ms"
             await connection.execute("select set_config('idle_in_transaction_session_timeout', %s, true)", [limit])
-        entering = await connection.execute(
-            "select agent_id, namespace_id, namespace, settings from loci.enter(%s, %s, %s)", (key_hash, namespace, role)
-        )
-        yield Transaction(connection, namespace, entering)
+        who = (key_hash, namespace, role, Jsonb(asdict(origin)) if origin else None)
+        entering = await sent(connection, statements, ENTER, who)
+        yield Transaction(connection, namespace, entering, statements)

@@ -5,7 +5,7 @@ Functions called send_… wait for nothing: the statements of many namespaces an
 Hits are document numbers (`doc_id`) with scores, best first.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -17,6 +17,8 @@ from psycopg.types.json import Jsonb
 from db.pool import Transaction
 
 Row = dict[str, Any]
+STEPS = ("lexical", "vector", "entities", "graph", "walk")  # of loci.recall_arms
+STEPS_AROUND = ("neighbours", "hierarchy", "names")  # of loci.recall_around
 
 
 @dataclass(frozen=True)
@@ -48,13 +50,14 @@ class Hits:
 class Found:
     """What starts from the question: arms by name, the entities that it names, constraints of the focal ones.
 
-    `late`: the walk was cut short by its deadline.
+    `late`: the walk was cut short by its deadline. `took`: seconds by arm, as the database measured.
     """
 
     arms: dict[str, Hits]
     entities: list[Row]
     constraints: list[Row]
     late: bool
+    took: dict[str, float] = field(default_factory=dict)
 
 
 def _hits(row: Row, arm: str) -> Hits:
@@ -86,7 +89,12 @@ def _found(row: Row, arms: list[str], *, with_vector: bool) -> Found:
     hits: dict[str, Hits] = {arm: _hits(row, arm) for arm in took_part}
     if row["walk_ids"]:
         hits["walk"] = _hits(row, "walk")
-    return Found(hits, row["entities"] or [], row["constraints"] or [], bool(row["walk_timed_out"]))
+    return Found(hits, row["entities"] or [], row["constraints"] or [], bool(row["walk_timed_out"]), _took(row, STEPS))
+
+
+def _took(row: Row, steps: tuple[str, ...]) -> dict[str, float]:
+    """Seconds by step, of those that took part."""
+    return {step: took / 1000 for step, took in zip(steps, row["took_ms"] or [], strict=False) if took is not None}
 
 
 async def send_scope(tx: Transaction, *, namespaces: list[str] | None) -> Any:
@@ -148,11 +156,12 @@ async def send_turns(tx: Transaction, *, query: str, session_id: str | None, lim
 
 @dataclass(frozen=True)
 class Around:
-    """What stands around the best hits: neighbours in time by document (number, distance), and two arms."""
+    """What stands around the best hits: neighbours in time by document (number, distance), and two arms; seconds of each."""
 
     near: dict[int, list[tuple[int, int]]]
     hierarchy: Hits
     linked: Hits
+    took: dict[str, float] = field(default_factory=dict)
 
 
 async def send_around(tx: Transaction, *, query: str, documents: list[int], seeds: list[int], arms: list[str], scope: Scope) -> Any:
@@ -174,7 +183,7 @@ async def read_around(cursor: Any) -> Around:
     near: dict[int, list[tuple[int, int]]] = {}
     for of, other, distance in zip(row["near_of"] or [], row["near_ids"] or [], row["near_distances"] or [], strict=True):
         near.setdefault(of, []).append((other, distance))
-    return Around(near, _hits(row, "hierarchy"), _hits(row, "linked"))
+    return Around(near, _hits(row, "hierarchy"), _hits(row, "linked"), _took(row, STEPS_AROUND))
 
 
 async def get_documents(tx: Transaction, *, documents: list[int], scope: Scope) -> Any:

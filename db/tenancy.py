@@ -1,8 +1,6 @@
-"""Namespaces and API keys: wrappers of the SQL functions that make, change and list them."""
+"""Namespaces: wrappers of the SQL functions that make, change and list them."""
 
-from datetime import datetime
 from typing import Any
-from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
@@ -38,33 +36,3 @@ async def update_namespace(tx: Transaction, *, changes: Row) -> bool:
 async def delete_namespace(tx: Transaction) -> None:
     """Delete the transaction's namespace and everything in it."""
     await tx.row("select loci.delete_namespace(%(namespace)s)")
-
-
-async def create_key(
-    tx: Transaction,
-    *,
-    id: UUID,
-    hash: bytes,
-    role: str,
-    name: str,
-    expires_at: datetime | None,
-) -> Row:
-    """Register a key by its SHA-256, with a role in the transaction's namespace."""
-    return await tx.row(
-        "select * from loci.create_key(%(namespace)s, %(role)s, %(name)s, %(id)s, %(hash)s, %(expires_at)s)",
-        id=id,
-        hash=hash,
-        role=role,
-        name=name,
-        expires_at=expires_at,
-    )
-
-
-async def list_keys(tx: Transaction, *, limit: int, cursor: UUID | None = None) -> list[Row]:
-    """Keys that reach the transaction's namespace, newest first."""
-    return await tx.rows("select * from loci.list_keys(%(namespace)s, %(limit)s, %(cursor)s)", limit=limit, cursor=cursor)
-
-
-async def revoke_key(tx: Transaction, *, id: UUID) -> None:
-    """End a key at once."""
-    await tx.row("select loci.revoke_key(%(namespace)s, %(id)s)", id=id)

@@ -3,8 +3,8 @@
 from loci.client import AsyncLociClient, LociClient
 from loci.errors import (
     Conflict,
-    Erased,
     Forbidden,
+    Gone,
     Invalid,
     LociError,
     NotFound,
@@ -22,8 +22,8 @@ __all__ = [
     "AsyncLociClient",
     "AsyncPages",
     "Conflict",
-    "Erased",
     "Forbidden",
+    "Gone",
     "Invalid",
     "LociClient",
     "LociError",

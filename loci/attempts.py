@@ -2,7 +2,7 @@
 
 import random
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -18,6 +18,7 @@ FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 5.0
 AGAIN = {429, 502, 503, 504}
 NOT_FOUND = 404
+TOO_MANY = 429
 NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 NEVER_AGAIN = (httpx.LocalProtocolError, httpx.UnsupportedProtocol)
 
@@ -26,7 +27,7 @@ NEVER_AGAIN = (httpx.LocalProtocolError, httpx.UnsupportedProtocol)
 class Options:
     """What every request of a client says, and how long it tries."""
 
-    key: str | None = None
+    key: str | None = field(default=None, repr=False)
     namespace: str | None = None
     space: str | None = None
     timeout: float | None = 30.0
@@ -75,8 +76,9 @@ class Attempts:
             return None
         if response.status_code == NOT_FOUND and self._request.gone and self._open:
             return None
-        again = response.status_code in AGAIN and self._request.repeatable
-        self._open = self._open or again
+        refused = response.status_code == TOO_MANY  # before anything was done
+        again = response.status_code in AGAIN and (self._request.repeatable or (refused and self._request.readable))
+        self._open = self._open or (again and not refused)
         wait = self._pause(response.headers.get("Retry-After")) if again else None
         if wait is None:
             raise error_of(response)

@@ -16,15 +16,21 @@ import httpx
 from loci.asking import Asking
 from loci.attempts import Attempts, Options
 from loci.batches import Chunk, achunks, chunks
+from loci.changes import Changes, Names, Position, Watch, watching
 from loci.entities import Entities
 from loci.errors import error_of, error_without_reply
 from loci.graph import Graph
 from loci.keeping import Keeping, exporting
+from loci.keys import Keys
+from loci.log import Log
 from loci.memories import Memories
 from loci.operations import AsyncSender, Sender
 from loci.requests import Json, Request
+from loci.sharing import Sharing
 from loci.tiers import Tiers
+from loci.undoing import Undoing
 from service.schemas import MemoryInput
+from service.schemas_changes import Change
 from service.schemas_replies import ItemWritten
 
 T = TypeVar("T")
@@ -56,7 +62,7 @@ async def _ablocks(blocks: Iterable[bytes]) -> AsyncIterator[bytes]:
         yield block
 
 
-class _Base(Memories, Asking, Tiers, Entities, Graph, Keeping, Generic[Http]):
+class _Base(Memories, Asking, Tiers, Entities, Graph, Changes, Keeping, Keys, Log, Sharing, Undoing, Generic[Http]):
     """What both clients have: all operations, and copies with other options that share the connections."""
 
     _http: Http
@@ -161,6 +167,28 @@ class LociClient(_Base[httpx.Client], Sender):
         except httpx.TransportError as error:
             raise error_without_reply(error) from error
 
+    def watch(self, *, after: Position = "latest", kind: Names | None = None, namespace: Names | None = None) -> Iterator[Change]:
+        """Changes as they come, each once and in order, from now on or after a position; without end.
+
+        A connection that breaks, or a service that starts anew, is waited for, and nothing is missed. Raises LociError where the
+        first connection fails, the rights end, or changes were swept while it was away.
+        """
+        watch = Watch(self._options, watching(after=after, kind=kind, namespace=namespace))
+        while True:
+            request, headers = watch.next_request()
+            try:
+                response = self._http.send(self._request(request, watch.timeout, headers, None), stream=True)
+                with closing(response):
+                    if response.is_success:
+                        for block in response.iter_bytes():
+                            yield from watch.changes(block)
+                    else:
+                        response.read()
+                        watch.refused(response)
+            except httpx.TransportError as error:
+                watch.lost(error)
+            time.sleep(watch.pause())
+
     def close(self) -> None:
         """Close the connections; those of a copy are its original's."""
         if self._owner:
@@ -237,6 +265,27 @@ class AsyncLociClient(_Base[httpx.AsyncClient], AsyncSender):
                     yield block
         except httpx.TransportError as error:
             raise error_without_reply(error) from error
+
+    async def watch(
+        self, *, after: Position = "latest", kind: Names | None = None, namespace: Names | None = None
+    ) -> AsyncIterator[Change]:
+        """Changes as they come, each once and in order; see LociClient.watch."""
+        watch = Watch(self._options, watching(after=after, kind=kind, namespace=namespace))
+        while True:
+            request, headers = watch.next_request()
+            try:
+                response = await self._http.send(self._request(request, watch.timeout, headers, None), stream=True)
+                async with aclosing(response):
+                    if response.is_success:
+                        async for block in response.aiter_bytes():
+                            for change in watch.changes(block):
+                                yield change
+                    else:
+                        await response.aread()
+                        watch.refused(response)
+            except httpx.TransportError as error:
+                watch.lost(error)
+            await anyio.sleep(watch.pause())
 
     async def close(self) -> None:
         """Close the connections; those of a copy are its original's."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Literal, cast
 
 from loci.operations import listing, operation
-from loci.requests import OMITTED, Id, Json, Moment, Omitted, Page, Request, change, get, page, post
+from loci.requests import OMITTED, Id, Json, Moment, Omitted, Page, Request, change, delete, get, page, post
 from service.schemas import MemoryOut
 from service.schemas_graph import EntityEvent
 from service.schemas_identity import Duplicates, EntitiesFound, Merge, Undone
@@ -95,7 +95,7 @@ class Entities:
     @operation
     def change_entity(
         self,
-        id: Id,
+        ref: Id,
         *,
         name: str | Omitted = OMITTED,
         type: str | Omitted = OMITTED,
@@ -108,8 +108,8 @@ class Entities:
         return change(
             "PATCH",
             EntityOut,
-            "/entities/{id}",
-            {"id": id},
+            "/entities/{ref}",
+            {"ref": ref},
             name=name,
             type=type,
             aliases=aliases,
@@ -117,6 +117,11 @@ class Entities:
             confidence=confidence,
             metadata=metadata,
         )
+
+    @operation
+    def delete_entity(self, ref: Id) -> Request[EntityOut]:
+        """Take an entity out of the graph, with its edges and attributes; history keeps it. Returns it as it was."""
+        return delete(EntityOut, "/entities/{ref}", {"ref": ref})
 
     @operation
     def pin_entity(self, id: Id) -> Request[EntityOut]:

@@ -5,7 +5,7 @@ LociError
 ├── Forbidden     403
 ├── NotFound      404
 ├── Conflict      409
-├── Erased        410
+├── Gone          410
 ├── TooLarge      413
 ├── Invalid       422
 ├── RateLimited   429
@@ -70,8 +70,8 @@ class Conflict(LociError):
     """The request contradicts what is stored, or a limit is reached."""
 
 
-class Erased(LociError):
-    """Answered before under this Idempotency-Key, and erased since."""
+class Gone(LociError):
+    """No longer there: answered before under this Idempotency-Key and erased since, or changes that are no longer kept."""
 
 
 class TooLarge(LociError):
@@ -99,7 +99,7 @@ KINDS: dict[int, type[LociError]] = {
     403: Forbidden,
     404: NotFound,
     409: Conflict,
-    410: Erased,
+    410: Gone,
     413: TooLarge,
     422: Invalid,
     429: RateLimited,

@@ -1,9 +1,9 @@
-"""Keeping a service: namespaces, keys, and whether it can serve."""
+"""Keeping a service: namespaces, and whether it can serve."""
 
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import httpx
 
@@ -11,9 +11,7 @@ from loci.operations import listing, operation
 from loci.requests import (
     API,
     OMITTED,
-    Id,
     Json,
-    Moment,
     Omitted,
     Page,
     Request,
@@ -24,13 +22,13 @@ from loci.requests import (
     post,
     reading,
 )
-from service.schemas_replies import Health, Imported, KeyMade, KeyOut, NamespaceChanged, NamespaceOut, Readiness
+from service.schemas_replies import Health, Imported, NamespaceChanged, NamespaceOut, Readiness
 
 LINES = "application/x-ndjson"
 
 
 class Keeping:
-    """Operations on namespaces and keys."""
+    """Operations on namespaces."""
 
     @operation
     def create_namespace(
@@ -77,30 +75,6 @@ class Keeping:
             media=LINES,
         )
         return replace(request, repeatable=isinstance(content, (bytes, Path)))
-
-    @operation
-    def create_key(
-        self,
-        *,
-        role: Literal["reader", "writer", "admin"] | None = None,
-        name: str | None = None,
-        expires_at: Moment | None = None,
-    ) -> Request[KeyMade]:
-        """Make a key for the namespace. The reply is the only place that ever shows it. Admin.
-
-        It is sent once: a key whose reply was lost is in `list_keys`, and can be revoked.
-        """
-        return replace(post(KeyMade, "/keys", role=role, name=name, expires_at=expires_at), repeatable=False)
-
-    @listing
-    def list_keys(self, *, limit: int | None = None, cursor: str | None = None) -> Request[Page[KeyOut]]:
-        """Keys that reach the namespace, newest first. Admin."""
-        return page(KeyOut, "/keys", limit=limit, cursor=cursor)
-
-    @operation
-    def revoke_key(self, id: Id) -> Request[None]:
-        """End a key at once. Admin."""
-        return Request(method="DELETE", route=API + "/keys/{id}", parts={"id": id}, read=nothing)
 
     @operation
     def health(self) -> Request[Health]:

@@ -69,6 +69,11 @@ class Request(Generic[T]):
         return httpx.QueryParams([(name, _word(item)) for name, value in self.query.items() for item in _each(value)])
 
     @property
+    def readable(self) -> bool:
+        """Whether its content can be sent a second time."""
+        return self.content is None or isinstance(self.content, (bytes, Path))
+
+    @property
     def writes(self) -> bool:
         """Whether it carries an Idempotency-Key."""
         return self.method != "GET"

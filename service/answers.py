@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from db import recall_log, search
+from service.metrics import PHASE_SECONDS
 from service.sources import Source, by_place, pack, unpack
 
 if TYPE_CHECKING:
@@ -34,16 +35,18 @@ class Pending:
     ranking: "Ranking"
     rows: list[tuple[int, Any]]
     recall_id: UUID | None
+    sent: float
 
     @classmethod
     async def send(cls, ranking: "Ranking") -> "Pending":
         """Send for the memories, and word to the log, without waiting."""
+        sent = time.perf_counter()
         scope, sources = ranking.plan.question.scope, ranking.asked.sources
         rows = [
             (place, await search.get_documents(sources[place].tx, documents=documents, scope=scope))
             for place, documents in by_place(ranking.best).items()
         ]
-        return cls(ranking, rows, await log(ranking))
+        return cls(ranking, rows, await log(ranking), sent)
 
     async def answer(self) -> Answer:
         """Fetch the memories."""
@@ -53,6 +56,7 @@ class Pending:
             for row in await cursor.fetchall():
                 key = pack(place, "memory", row.pop("cursor"))
                 found[key] = {"tier": "memory", "namespace": name, **row}
+        PHASE_SECONDS.labels("fetch").observe(time.perf_counter() - self.sent)
         results = [self._result(key, found[key]) for key in ranking.best if key in found]
         return Answer(
             results, ranking.found.constraints, ranking.found.entities, ranking.skipped, _since(ranking.started), self.recall_id

@@ -4,24 +4,42 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import Any
 
+import psycopg
 from fastapi import FastAPI
+from psycopg_pool import PoolClosed, PoolTimeout
 
 from db import health
 from db.embedded import EmbeddedServer
+from db.keys import Lease, lease_requests
 from db.migrate import upgrade
-from db.pool import make_pool
+from db.pool import Pool, make_pool
+from service.admission import Gate
 from service.api import ROUTERS
+from service.document import document
 from service.embedding import make_provider
+from service.embedding.timed import Timed
+from service.feed import Feed
+from service.figures import Monitor
+from service.hosts import Hosts
+from service.limits import Guesses, Limiter
+from service.logs import set_up_logging
 from service.mcp.http import Endpoint
 from service.middleware import Envelope
 from service.problems import install
-from service.settings import Settings
+from service.settings import Settings, get_settings
 from service.state import State
+from service.tracing import set_up_tracing
+from service.uses import EVERY, Uses
 from service.worker import Worker
 
 log = logging.getLogger(__name__)
 WATCH_EVERY = 0.5
+# The framework's own spans and logs carry query strings and what errors say; service/tracing.py makes ours.
+SILENT: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
+EXTRA_CONNECTIONS = 2  # of a process, beside its pool: one that listens for changes, and one for /metrics
 
 
 class Refusal(Exception):
@@ -37,7 +55,7 @@ def open_database(settings: Settings) -> tuple[str, EmbeddedServer | None]:
     return server.url("loci_app"), server
 
 
-async def _watch(server: EmbeddedServer) -> None:
+async def watch(server: EmbeddedServer) -> None:
     """Start the embedded server again when it died, so that the pool can reconnect."""
     while True:
         await asyncio.sleep(WATCH_EVERY)
@@ -47,40 +65,86 @@ async def _watch(server: EmbeddedServer) -> None:
             log.warning("the embedded PostgreSQL does not start: %s", error)
 
 
-async def _check(state: State) -> None:
-    """Refuse to start over a role that bypasses row-level security, an old schema, or an open port without keys."""
-    async with state.pool.connection() as connection:
-        for check in (await health.check_role(connection), await health.check_revision(connection)):
-            if not check.ok:
-                raise Refusal(check.detail)
-        if state.settings.keys_required and not await health.has_keys(connection):
+async def check(pool: Pool, settings: Settings) -> None:
+    """Refuse to start over a role that bypasses row-level security, an old schema, or an open port without keys.
+
+    So too where the processes want more connections than the server takes; where others leave too few of them, that is logged.
+    """
+    async with pool.connection() as connection:
+        for made in (await health.check_role(connection), await health.check_revision(connection)):
+            if not made.ok:
+                raise Refusal(made.detail)
+        most, used = await health.connections(connection)
+        wanted = settings.workers * (settings.pool_size + EXTRA_CONNECTIONS)
+        if wanted > most:
             raise Refusal(
-                f"bound to {state.settings.host}, so requests need API keys, and there are none: "
+                f"up to {wanted} connections to the database may be opened, and it allows {most}: "
+                "lower LOCI_POOL_SIZE (or --workers), or raise max_connections"
+            )
+        if wanted + used > most:
+            log.warning("up to %d connections may be opened; the database allows %d, and %d are in use", wanted, most, used)
+        if settings.keys_required and not await health.has_keys(connection):
+            raise Refusal(
+                f"bound to {settings.host}, so requests need API keys, and there are none: "
                 "run `loci key create --namespace NAME --role ROLE` first"
             )
 
 
+async def _lease(pool: Pool, default: int | None, key_hash: bytes, wanted: int, returned: int) -> Lease | None:
+    return await lease_requests(pool, key_hash=key_hash, wanted=wanted, default=default, returned=returned)
+
+
+async def _account(state: State) -> None:
+    """Every second: write what keys were used for, and give back what they may not use any more."""
+    while True:
+        await asyncio.sleep(EVERY)
+        await _settle(state, everything=False)
+
+
+async def _settle(state: State, *, everything: bool = True) -> None:
+    await state.uses.write()
+    try:
+        await state.limiter.give_back(everything=everything)
+    except (psycopg.Error, PoolTimeout, PoolClosed) as error:
+        log.warning("leased requests are lost: %s", error)
+
+
+def from_environment() -> FastAPI:
+    """The application as the environment configures it, for `uvicorn --factory service.app:from_environment --workers N`."""
+    settings = get_settings()
+    set_up_logging(settings.log_level, settings.log_format)
+    set_up_tracing()
+    url, server = open_database(settings)
+    return create_app(settings, url, server)
+
+
 def create_app(settings: Settings, url: str, server: EmbeddedServer | None = None) -> FastAPI:
     """Make the application over a migrated database. `server` is watched while it runs, if given."""
-    provider = make_provider(settings.embedding)
+    plain = make_provider(settings.embedding)
+    provider = Timed(plain) if plain is not None else None
     pool = make_pool(url, size=settings.pool_size)
-    state = State(settings, url, pool, provider, Worker(pool, provider))
+    uses = Uses(pool)
+    limiter = Limiter(partial(_lease, pool, settings.rate_limit))
+    state = State(settings, url, pool, provider, Worker(pool, provider), Monitor(url, pool), Feed(url), limiter, uses)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:  # noqa: ARG001 (the protocol's)
-        tasks = [asyncio.create_task(_watch(server))] if server else []
+        tasks = [asyncio.create_task(watch(server))] if server else []
         await pool.open(wait=True, timeout=30)
         try:
-            await _check(state)
-            if settings.worker:
-                tasks.append(asyncio.create_task(state.worker.run()))
+            await check(pool, settings)
+            work = state.worker.run() if settings.worker else state.worker.run_feed()
+            tasks += map(asyncio.create_task, (state.monitor.run(), _account(state), work, state.feed.run()))
             async with mcp.running():
                 yield
         finally:
+            state.feed.close()
             for task in tasks:
                 task.cancel()
                 with suppress(asyncio.CancelledError):
                     await task
+            await _settle(state)
+            await state.monitor.close()
             await pool.close()
             if provider is not None:
                 await provider.close()
@@ -89,16 +153,18 @@ def create_app(settings: Settings, url: str, server: EmbeddedServer | None = Non
         title="Loci",
         version="0.1.0",
         summary="Memory and knowledge graph for AI agents, inside Postgres",
-        description="Times are RFC 3339. Errors are RFC 9457 problem details. Lists page by cursor. "
-        "`X-Namespace` picks a namespace; `Idempotency-Key` makes a POST safe to repeat.",
         lifespan=lifespan,
+        telemetry=SILENT,
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        generate_unique_id_function=lambda route: route.name,  # the operations log calls them so too
     )
+    app.openapi = lambda: document(app, keys_required=settings.keys_required)  # type: ignore[method-assign]
     app.state.loci = state
     mcp = Endpoint(app, settings)
     app.router.routes.append(mcp.route)
     install(app)
     for router, prefix in ROUTERS:
         app.include_router(router, prefix=prefix)
+    app.add_middleware(Gate, hosts=Hosts(settings), limiter=limiter, guesses=Guesses(settings.wrong_keys), uses=uses)
     app.add_middleware(Envelope, max_body_bytes=settings.max_body_bytes)
     return app

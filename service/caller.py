@@ -1,10 +1,13 @@
 """Who sends a request, and how its work is run: one transaction, authenticated in its first round trip."""
 
 import hashlib
+import secrets
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeVar
+from uuid import UUID
 
 import psycopg
 from fastapi import Depends, Header, Request
@@ -12,11 +15,16 @@ from fastapi.responses import Response
 
 from db import memories
 from db.errors import FieldError, Invalid, Unauthorized, retryable
-from db.pool import OPERATOR, Transaction, transaction
+from db.pool import OPERATOR, Origin, Transaction, transaction
+from service.logs import subject
 from service.replies import dumps, replay, reply
 from service.state import State
 
 ATTEMPTS = 4
+NOT_VALID = "the API key is unknown, expired or revoked"  # as loci.enter says it
+SEND_KEY = "Send a valid key as `Authorization: Bearer …`."
+OPERATION = "X-Operation-Id"  # header of replies to writes: what the operations log knows the call by
+MCP_AGENT = "loci-mcp"  # what `loci mcp` calls itself where it asks a service that runs elsewhere
 Work = Callable[[Transaction], Awaitable[Any]]
 T = TypeVar("T")
 Step = Callable[[Transaction, Any], Awaitable[Any]]
@@ -26,11 +34,17 @@ Step = Callable[[Transaction, Any], Awaitable[Any]]
 class Caller:
     """A request's key, namespace and idempotency key."""
 
-    state: State
-    request: Request
-    key_hash: bytes | None
+    state: State = field(repr=False)
+    request: Request = field(repr=False)
+    key_hash: bytes | None = field(repr=False)
     namespace: str | None
     idempotency_key: str | None
+    origin: Origin
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Headers of a reply to a write: what the operations log knows the call by."""
+        return {OPERATION: str(self.origin.operation_id)}
 
     @asynccontextmanager
     async def transaction(
@@ -44,7 +58,10 @@ class Caller:
             role=role,
             snapshot=snapshot,
             stalls_after=stalls_after,
+            origin=self.origin,
         ) as tx:
+            if (known := subject()) is not None:
+                known.namespace, known.entering = tx.namespace, tx.entering
             yield tx
 
     async def read(self, work: Work, role: str | None = "reader") -> Any:
@@ -77,7 +94,7 @@ class Caller:
 
         kept, begun = await again(first)
         if kept:
-            return replay(kept["response"], kept["status"])
+            return replay(kept["response"], kept["status"], self.request.state.request_id)
         while (body := await again(next_one)) is None:
             pass
 
@@ -99,12 +116,14 @@ class Caller:
             if key is not None:
                 kept = await memories.replay_request(tx, key=key, request_hash=await self._request_hash())
                 if kept:
-                    return replay(kept["response"], kept["status"])
+                    return replay(kept["response"], kept["status"], self.request.state.request_id)
             body = await work(tx)
             if key is not None:
                 await memories.keep_reply(tx, key=key, status=status, response=dumps(body))
         self.state.worker.wake()
-        return reply(body, status)
+        if (known := subject()) is not None:
+            known.operation_id = self.origin.operation_id
+        return reply(body, status, **self.headers)
 
     async def _request_hash(self) -> bytes:
         request = self.request
@@ -124,30 +143,53 @@ async def again(transaction: Callable[[], Awaitable[T]]) -> T:
     raise AssertionError("unreachable")
 
 
+def new_operation_id() -> UUID:
+    """An id for the operation of a request (UUID version 7: ordered by time, as the database makes them)."""
+    milliseconds = time.time_ns() // 1_000_000
+    return UUID(int=milliseconds << 80 | 7 << 76 | secrets.randbits(12) << 64 | 2 << 62 | secrets.randbits(62))
+
+
 def hash_key(key: str) -> bytes:
     """What is stored of an API key."""
     return hashlib.sha256(key.encode()).digest()
+
+
+def key_hash_of(authorization: str) -> bytes:
+    """The hash of the key in an Authorization header. Raises Unauthorized for any other header."""
+    scheme, _, key = authorization.partition(" ")
+    if scheme.lower() != "bearer" or not key.strip():
+        raise Unauthorized("the Authorization header must be `Bearer <key>`")
+    return hash_key(key.strip())
 
 
 async def get_caller(
     request: Request,
     authorization: Annotated[str | None, Header(description="Bearer <key>; not needed on loopback")] = None,
     x_namespace: Annotated[str | None, Header(description="Namespace; default: the key's only one, or `default`")] = None,
-    idempotency_key: Annotated[str | None, Header(max_length=255, min_length=1)] = None,
+    idempotency_key: Annotated[
+        str | None,
+        Header(max_length=255, min_length=1, description="Sent again with the same key and body, the first reply is the answer"),
+    ] = None,
 ) -> Caller:
     """The caller of a request. Raises Unauthorized where a key is needed and none is sent; the database checks the rest."""
     state: State = request.app.state.loci
     key_hash = OPERATOR
     if authorization is not None:
-        scheme, _, key = authorization.partition(" ")
-        if scheme.lower() != "bearer" or not key.strip():
-            raise Unauthorized("the Authorization header must be `Bearer <key>`")
-        key_hash = hash_key(key.strip())
+        key_hash = key_hash_of(authorization)
     elif state.settings.keys_required:
         raise Unauthorized("an API key is needed", hint="Send `Authorization: Bearer <key>`; `loci key create` makes one.")
+    if len(request.headers.getlist("x-namespace")) > 1:  # a proxy may have set one: which of them counts must not be a guess
+        raise Invalid("X-Namespace must be sent once", [FieldError("X-Namespace", "must be sent once")])
     if x_namespace is not None and "\x00" in x_namespace:
         raise Invalid("X-Namespace must be a name", [FieldError("X-Namespace", "must be a name")])
-    return Caller(state, request, key_hash, x_namespace, idempotency_key)
+    route = request.scope.get("route")
+    origin = Origin(
+        action=getattr(route, "name", "unknown"),
+        via=request.scope.get("via") or ("mcp" if request.headers.get("user-agent") == MCP_AGENT else "rest"),
+        request_id=request.state.request_id,
+        operation_id=str(new_operation_id()),
+    )
+    return Caller(state, request, key_hash, x_namespace, idempotency_key, origin)
 
 
 CallerDependency = Annotated[Caller, Depends(get_caller)]

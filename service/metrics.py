@@ -1,12 +1,98 @@
-"""Prometheus metrics of the service."""
+"""Prometheus metrics of the service. docs/operations.md has the table of them; a test compares the two.
 
-from prometheus_client import Counter, Gauge, Histogram
+Several processes that serve one port share a folder, PROMETHEUS_MULTIPROC_DIR: then a scrape of any of them tells of all. A gauge
+says with its mode how the values of several processes are one: `livesum` adds those that live, `livemostrecent` takes the newest.
+"""
 
+import os
+import platform
+from contextlib import suppress
+from importlib.metadata import version
+from pathlib import Path
+from typing import Literal
+
+from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+
+FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 _FAST = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
 REQUESTS = Counter("loci_requests_total", "Requests by method, route and status.", ("method", "route", "status"))
 REQUEST_SECONDS = Histogram("loci_request_seconds", "Time to answer a request, by route.", ("route",), buckets=_FAST)
+REQUESTS_OPEN = Gauge("loci_requests_open", "Requests that are being answered.", multiprocess_mode="livesum")
 EMBEDDED = Counter("loci_embedded_total", "Vectors of memories and entities written by this process.")
+EMBED_SECONDS = Histogram(
+    "loci_embed_seconds", "Time of the embedding provider, for the text of a question or a batch.", ("of",), buckets=_FAST
+)
 FAILURES = Counter("loci_worker_failures_total", "Batches of background work that failed and are tried again.", ("work",))
-POOL = Gauge("loci_pool_connections", "Connections of the pool, by state.", ("state",))
+EVENT_STREAMS = Gauge("loci_event_streams", "Open streams of changes.", multiprocess_mode="livesum")
+WORK_SECONDS = Histogram(
+    "loci_worker_seconds", "Time of a run of background work, also of one that found nothing to do.", ("work",), buckets=_FAST
+)
+WORK_ROWS = Counter("loci_worker_rows_total", "What background work has got done: vectors, texts, changes.", ("work",))
+WORKED_AT = Gauge(
+    "loci_worker_last_success_timestamp_seconds",
+    "When background work last ended without failing.",
+    ("work",),
+    multiprocess_mode="max",
+)
+POOL = Gauge("loci_pool_connections", "Connections of the pool, by state.", ("state",), multiprocess_mode="livesum")
 CONTEXTS = Counter("loci_contexts_total", "Contexts built, by the kind of their space.", ("kind",))
 INJECTED = Counter("loci_injected_total", "Memories that contexts have injected.")
+ARM_SECONDS = Histogram("loci_recall_arm_seconds", "Time of an arm of recall, measured in the database.", ("arm",), buckets=_FAST)
+PHASE_SECONDS = Histogram(
+    "loci_recall_phase_seconds", "Time of a phase of recall as the service sees it.", ("phase",), buckets=_FAST
+)
+
+_NEWEST: Literal["livemostrecent"] = "livemostrecent"
+DATABASE_UP = Gauge("loci_database_up", "Whether the database answered a moment ago (1) or not (0).", multiprocess_mode=_NEWEST)
+DATABASE_SECONDS = Gauge("loci_database_seconds", "How long it took to ask it for these figures.", multiprocess_mode=_NEWEST)
+CONNECTIONS = Gauge("loci_database_connections", "Connections to the server, of everybody.", multiprocess_mode=_NEWEST)
+CONNECTIONS_MAX = Gauge("loci_database_connections_max", "Connections that the server takes.", multiprocess_mode=_NEWEST)
+QUEUE = Gauge("loci_queue_rows", "What waits, by queue; counted to 100,000.", ("queue",), multiprocess_mode=_NEWEST)
+QUEUE_SECONDS = Gauge(
+    "loci_queue_oldest_seconds", "How long the first of a queue has waited; 0: it is empty.", ("queue",), multiprocess_mode=_NEWEST
+)
+REFUSED = Gauge("loci_queue_refused", "Texts that the embedding provider refused for good.", ("queue",), multiprocess_mode=_NEWEST)
+INVALID_INDEXES = Gauge("loci_invalid_indexes", "Indexes that are invalid or half-built.", multiprocess_mode=_NEWEST)
+SCHEMA = Gauge(
+    "loci_schema_current", "Whether the schema is at the revision of this version (1).", ("revision",), multiprocess_mode=_NEWEST
+)
+
+PROCESSES = Gauge("loci_processes", "Processes that serve or work here.", multiprocess_mode="livesum")
+MEMORY = Gauge("loci_process_resident_bytes", "Memory of a process.", multiprocess_mode="liveall")
+CPU = Gauge("loci_process_cpu_seconds", "Processor time of a process so far.", multiprocess_mode="liveall")
+FILES = Gauge("loci_process_open_files", "Open files and connections of a process.", multiprocess_mode="liveall")
+BUILD = Gauge("loci_build_info", "Version of Loci and of Python; always 1.", ("version", "python"), multiprocess_mode="max")
+
+
+def note_process() -> None:
+    """Say what this process is and uses."""
+    BUILD.labels(version("loci"), platform.python_version()).set(1)
+    PROCESSES.set(1)
+    times = os.times()
+    CPU.set(times.user + times.system)
+    with suppress(OSError):  # where there is no /proc
+        MEMORY.set(int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE"))
+        FILES.set(len(os.listdir("/proc/self/fd")))  # noqa: PTH208 (names only, and quick)
+
+
+def exposition() -> bytes:
+    """All metrics as text: of this process, or of all that share its folder."""
+    folder = os.environ.get(FOLDER)
+    if folder is None:
+        return generate_latest(REGISTRY)
+    forget_the_dead(Path(folder))
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry, folder)  # type: ignore[no-untyped-call]
+    return generate_latest(registry)
+
+
+def forget_the_dead(folder: Path) -> None:
+    """Remove the gauges of processes that have ended; what they counted stays."""
+    for process in {int(file.stem.rpartition("_")[2]) for file in folder.glob("gauge_live*_*.db")}:
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            mark_process_dead(process, str(folder))  # type: ignore[no-untyped-call]
+        except PermissionError:
+            pass  # it lives, under another user

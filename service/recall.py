@@ -21,6 +21,7 @@ from service.embedding import EmbeddingError, Provider
 from service.fusion import Neighbours, normalised, ranked, reciprocal_rank, relative_score, smoothed
 from service.settings import EmbeddingSettings
 from service.sources import Asked, Source, ask, by_place, is_memory, joined, moved, pack
+from service.timing import note, phase
 
 __all__ = ["ARMS", "Answer", "Arm", "Pending", "Question", "Ranking", "embed_question", "make_scope", "rank", "recall"]
 
@@ -70,8 +71,11 @@ async def rank(tx: Transaction, question: Question, provider: Provider | None, s
     """
     started = time.perf_counter()
     skipped: dict[str, str] = {}
-    embedding = await _embedding(question, provider, settings, skipped)
-    asked = await ask(tx, question, embedding, skipped)
+    with phase("embed"):
+        embedding = await _embedding(question, provider, settings, skipped)
+    with phase("arms"):
+        asked = await ask(tx, question, embedding, skipped)
+    note(asked.found.took)
     arms = asked.found.arms
     if question.similarity is not None:
         admit(arms, question.similarity)
@@ -80,7 +84,8 @@ async def rank(tx: Transaction, question: Question, provider: Provider | None, s
         weights["vector"] = weights.get("vector", 1.0) * provider.weight
     plan = Plan(question, {**weights, **question.weights}, asked.settings)
     by_words = set(arms["lexical"].scores) if "lexical" in arms else set()
-    alone, fused = await _around(plan, asked.sources, arms)
+    with phase("around"):
+        alone, fused = await _around(plan, asked.sources, arms)
     best = ranked(fused)[: question.k]
     if question.session_id is not None:
         for place, documents in by_place([key for key in best if key in by_words]).items():
@@ -190,6 +195,7 @@ async def _around(plan: Plan, sources: list[Source], arms: dict[str, Hits]) -> t
     found = await _ask_around(plan, sources, [] if plan.relative else list({**lexical, **dict.fromkeys(seeds)}), seeds[:20])
     near: dict[int, list[tuple[int, int]]] = {}
     for place, around in found:
+        note(around.took)
         base = pack(place, "memory", 0)
         near |= {base | of: [(base | other, far) for other, far in them] for of, them in around.near.items()}
     if near and lexical:

@@ -1,5 +1,6 @@
 """Replies as JSON: rows come out of the database in the shape of the API, so they are serialised once and not validated again."""
 
+import json
 from http import HTTPStatus
 from typing import Any
 
@@ -9,7 +10,14 @@ from fastapi.responses import Response
 
 def dumps(value: object) -> bytes:
     """JSON of rows: datetimes in RFC 3339 with Z, UUIDs as text."""
-    return orjson.dumps(value, option=orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS)
+    try:
+        return orjson.dumps(value, option=orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS)
+    except TypeError:  # somebody's metadata holds an integer of more than 64 bits
+        return json.dumps(value, default=_plain, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _plain(value: object) -> Any:
+    return orjson.loads(orjson.dumps(value, option=orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS))
 
 
 def reply(value: object, status: int = 200, **headers: str) -> Response:
@@ -17,8 +25,10 @@ def reply(value: object, status: int = 200, **headers: str) -> Response:
     return Response(dumps(value), status, headers, media_type="application/json")
 
 
-def replay(value: object, status: int) -> Response:
+def replay(value: Any, status: int, request_id: str) -> Response:
     """The kept reply to a request that was sent before; one whose content was erased is a problem document."""
+    if status >= HTTPStatus.BAD_REQUEST:
+        value = {**value, "request_id": request_id}
     kind = "application/problem+json" if status >= HTTPStatus.BAD_REQUEST else "application/json"
     return Response(dumps(value), status, {"Idempotency-Replayed": "true"}, media_type=kind)
 

@@ -3,28 +3,55 @@
 Unknown fields, NUL, lone surrogates, NaN and infinities are refused by name. A time without an offset is in UTC.
 """
 
+import re
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 from uuid import UUID
 
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     JsonValue,
+    Strict,
     ValidationInfo,
     field_validator,
     model_validator,
 )
+from pydantic.config import JsonDict
 
 MIB = 1024 * 1024
 MAX_BATCH = 10_000
 MAX_DEPTH = 64
+NUMBER = re.compile(r"\s*[-+]?[\d_]*\.?\d*\s*")
+LARGEST, SMALLEST = 65504.0, 1e-30  # what a half and a single precision vector hold
 
 
 def _in_utc(moment: datetime) -> datetime:
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+    try:  # offsets go up to 24 hours in RFC 3339, to 16 in the database
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("must be in the years 1 to 9999 of UTC") from None
+
+
+def _not_a_number(moment: object) -> object:
+    """A number would be taken for seconds since 1970, and a year for one of them."""
+    if isinstance(moment, (int, float)) or (isinstance(moment, str) and NUMBER.fullmatch(moment)):
+        raise ValueError("must be a datetime such as 2026-01-31T12:00:00Z, not a number")
+    return moment
+
+
+def _no_flag(number: object) -> object:
+    if isinstance(number, bool):
+        raise ValueError("must be a number, not true or false")
+    return number
+
+
+def _storable_vector(vector: list[float]) -> list[float]:
+    return [0.0 if abs(number) < SMALLEST else number for number in vector]
 
 
 def _storable(text: str) -> str:
@@ -66,24 +93,82 @@ def _storable_json(value: Any, depth: int = 0) -> Any:
     return value
 
 
-Text = Annotated[str, AfterValidator(_storable)]
-Content = Annotated[str, AfterValidator(_storable), AfterValidator(_not_blank), AfterValidator(_mebibyte)]
-Label = Annotated[str, Field(min_length=1, max_length=255), AfterValidator(_storable), AfterValidator(_not_blank)]
-Category = Annotated[str, Field(min_length=1, max_length=255, pattern=r"^[^/]+(/[^/]+)*$"), AfterValidator(_storable)]
-Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Rate = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+# What the document says of them: JSON Schema has patterns, where the code has sentences.
+NO_NUL: JsonDict = {"pattern": r"^[^\u0000]*$"}
+SOMETHING: JsonDict = {"pattern": r"^[^\u0000]*[^\s\u0000\u001c-\u001f\u0085][^\u0000]*$", "minLength": 1}
+
+Text = Annotated[str, AfterValidator(_storable), Field(json_schema_extra=NO_NUL)]
+Content = Annotated[
+    str,
+    AfterValidator(_storable),
+    AfterValidator(_not_blank),
+    AfterValidator(_mebibyte),
+    Field(json_schema_extra=SOMETHING),
+]
+Label = Annotated[
+    str, Field(min_length=1, max_length=255, json_schema_extra=SOMETHING), AfterValidator(_storable), AfterValidator(_not_blank)
+]
+Category = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=255,
+        pattern=r"^[^/]+(/[^/]+)*$",
+        json_schema_extra={"pattern": r"^[^/\u0000]+(/[^/\u0000]+)*$"},
+    ),
+    AfterValidator(_storable),
+]
+Flag = Annotated[bool, Strict()]  # true or false, not 1 or "yes"
+Unit = Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False)]
+Rate = Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False)]
 Metadata = Annotated[dict[str, JsonValue], AfterValidator(_storable_json)]
 Json = Annotated[JsonValue, AfterValidator(_storable_json)]
-Vector = Annotated[list[Annotated[float, Field(allow_inf_nan=False)]], Field(min_length=1, max_length=4000)]
-Layer = Annotated[int, Field(ge=0, le=3, description="0 domain, 1 concept, 2 fact, 3 episode")]
+Vector = Annotated[
+    list[Annotated[float, Strict(), Field(ge=-LARGEST, le=LARGEST, allow_inf_nan=False)]],
+    Field(min_length=1, max_length=4000),
+    AfterValidator(_storable_vector),
+]
+Layer = Annotated[int, Field(ge=0, le=3, description="0 domain, 1 concept, 2 fact, 3 episode"), BeforeValidator(_no_flag)]
 EntityType = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$", description="Such as person, project, tool")]
-EdgeType = Annotated[str, Field(min_length=1, max_length=128), AfterValidator(_storable), AfterValidator(_not_blank)]
-Literal1000 = Annotated[str, Field(min_length=1, max_length=1000), AfterValidator(_storable)]
-Moment = Annotated[datetime, AfterValidator(_in_utc)]
+EdgeType = Annotated[
+    str, Field(min_length=1, max_length=128, json_schema_extra=SOMETHING), AfterValidator(_storable), AfterValidator(_not_blank)
+]
+Literal1000 = Annotated[str, Field(min_length=1, max_length=1000, json_schema_extra=NO_NUL), AfterValidator(_storable)]
+Moment = Annotated[datetime, BeforeValidator(_not_a_number), AfterValidator(_in_utc)]
 Tags = Annotated[list[Label], Field(max_length=100)]
 Aliases = Annotated[list[Label], Field(max_length=100)]
-Description = Annotated[str, Field(max_length=10_000), AfterValidator(_storable)]
+Description = Annotated[str, Field(max_length=10_000, json_schema_extra=NO_NUL), AfterValidator(_storable)]
 NamespaceName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
+
+
+def without_null(*but: str) -> Callable[[JsonDict], None]:
+    """What `json_schema_extra` of a model is whose fields may be left out but not be null, `but` these."""
+
+    def change(schema: JsonDict) -> None:
+        for name, field in cast("dict[str, JsonDict]", schema["properties"]).items():
+            options = cast("list[JsonDict]", field.get("anyOf", []))
+            if name not in but and {"type": "null"} in options:
+                field.pop("default", None)
+                left = [option for option in options if option != {"type": "null"}]
+                field.pop("anyOf")
+                field.update(left[0] if len(left) == 1 else {"anyOf": cast("list[JsonValue]", left)})
+
+    return change
+
+
+def one_of_these(*names: str) -> JsonDict:
+    """At least one of these fields is needed."""
+    return {"anyOf": [{"required": [name], "properties": {name: {"type": ["string", "array"]}}} for name in names]}
+
+
+def also(change: Callable[[JsonDict], None], **keywords: Any) -> Callable[[JsonDict], None]:
+    """The same, and more keywords of JSON Schema."""
+
+    def more(schema: JsonDict) -> None:
+        change(schema)
+        schema.update(keywords)
+
+    return more
 
 
 class Model(BaseModel):
@@ -104,8 +189,18 @@ class EntityInput(Model):
     aliases: Aliases | None = None
 
 
+ONE_TARGET: JsonDict = {
+    "oneOf": [
+        {"required": ["target"], "properties": {"target": {"type": "string"}, "literal": {"type": "null"}}},
+        {"required": ["literal"], "properties": {"literal": {"type": "string"}, "target": {"type": "null"}}},
+    ]
+}
+
+
 class EdgeInput(Model):
     """A relation stated in a write: to an entity (`target`) or to a literal."""
+
+    model_config = ConfigDict(json_schema_extra=ONE_TARGET)
 
     source: Label
     type: EdgeType
@@ -156,11 +251,15 @@ class MemoryBatch(Model):
     """Many memories. Items are checked one by one, so that a wrong one does not hide the others."""
 
     items: Annotated[list[Any], Field(min_length=1, max_length=MAX_BATCH, description="Memories, at most 10,000")]
-    atomic: bool = Field(False, description="True: all or nothing. False: each item gets its own result")
+    atomic: Flag = Field(False, description="True: all or nothing. False: each item gets its own result")
 
 
 class MemoryChanges(Model):
     """What may change about a memory. Its content changes by a new version, or by one that corrects it."""
+
+    model_config = ConfigDict(
+        json_schema_extra=also(without_null("parent_id", "valid_to"), dependentRequired={"parent_since": ["parent_id"]})
+    )
 
     category: Category | None = None
     tags: Tags | None = None
@@ -193,7 +292,7 @@ class EraseInput(Model):
 
     ids: Annotated[list[UUID], Field(min_length=1, max_length=MAX_BATCH, description="Memories, at most 10,000")]
     versions: Versions = "all"
-    subtree: bool = Field(False, description="With everything that stands under them now")
+    subtree: Flag = Field(False, description="With everything that stands under them now")
 
 
 class LineagesInput(Model):
@@ -273,12 +372,12 @@ class RecallInput(Model):
     filters: Filters | None = None
     as_of: Moment | None = Field(None, description="Valid at this moment; default now")
     known_at: Moment | None = Field(None, description="As believed at this moment; default now")
-    explain: bool = False
+    explain: Flag = False
     session_id: Label | None = Field(
         None, description="The conversation that asks: what was injected into it and is found by words counts as used"
     )
     embedding: Vector | None = Field(None, description="The question's vector, if you made it yourself")
-    log: bool | None = Field(None, description="Log it, so that its results can be rated; default: setting recall_log")
+    log: Flag | None = Field(None, description="Log it, so that its results can be rated; default: setting recall_log")
 
 
 class NamespaceInput(Model):
@@ -293,16 +392,17 @@ class NamespaceInput(Model):
 class NamespaceChanges(Model):
     """What may change about a namespace."""
 
+    model_config = ConfigDict(json_schema_extra=without_null("description"))
+
     description: Description | None = None
     settings: Metadata | None = None
 
-
-class KeyInput(Model):
-    """A key to make."""
-
-    role: Literal["reader", "writer", "admin"] = "writer"
-    name: Label = "key"
-    expires_at: Moment | None = None
+    @field_validator("settings")
+    @classmethod
+    def _an_object(cls, value: dict[str, Any] | None) -> dict[str, Any]:
+        if value is None:
+            raise ValueError("must not be null; leave it out to keep them")
+        return value
 
 
 class MemoryWritten(BaseModel):

@@ -8,7 +8,15 @@ from pydantic import BaseModel, Field
 from service.schemas import Constraint, Content, Label, MemoryOut, Model, Moment, Text
 
 SectionName = Literal["memories", "constraints", "graph", "working_memory", "patrol", "subagents", "turns"]
-Space = Annotated[Text, Field(pattern=r"^[^/]+/[^/]+$", max_length=255, examples=["session/abc", "patrol/heartbeat"])]
+Space = Annotated[
+    Text,
+    Field(
+        pattern=r"^[^/]+/[^/]+$",
+        max_length=255,
+        examples=["session/abc", "patrol/heartbeat"],
+        json_schema_extra={"pattern": r"^[^/\u0000-\u001f\u007f-\u009f]+/[^/\u0000-\u001f\u007f-\u009f]+$"},
+    ),
+]
 
 
 class ContextInput(Model):

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from service.schemas import (
     MAX_BATCH,
@@ -15,12 +15,15 @@ from service.schemas import (
     EdgeType,
     EntityInput,
     EntityType,
+    Flag,
     Label,
     Metadata,
     Model,
     Moment,
     Rate,
     Unit,
+    one_of_these,
+    without_null,
 )
 
 Statement = Annotated[Content, Field(max_length=10_000)]
@@ -28,6 +31,8 @@ Statement = Annotated[Content, Field(max_length=10_000)]
 
 class TraverseInput(Model):
     """Where to start walking the graph, and how far."""
+
+    model_config = ConfigDict(json_schema_extra=one_of_these("start", "text"))
 
     start: Annotated[list[Label], Field(min_length=1, max_length=100)] | None = Field(
         None, description="Names, aliases or ids of entities"
@@ -41,8 +46,8 @@ class TraverseInput(Model):
     min_strength: Unit = 0.0
     as_of: Moment | None = Field(None, description="Edges that held at this moment; default now")
     known_at: Moment | None = Field(None, description="As known at this moment; default: as believed now")
-    paths: bool = Field(False, description="Names and edge types from a start to each edge, the shortest way")
-    scores: bool = Field(False, description="Product of the effective confidences along that way")
+    paths: Flag = Field(False, description="Names and edge types from a start to each edge, the shortest way")
+    scores: Flag = Field(False, description="Product of the effective confidences along that way")
 
     @model_validator(mode="after")
     def _starts_somewhere(self) -> "TraverseInput":
@@ -59,7 +64,7 @@ class GraphContextInput(Model):
     limit: int | None = Field(None, ge=1, le=1000, description="Edges; default: the namespace's setting `context_triples`")
     as_of: Moment | None = Field(None, description="Edges that held at this moment; default now")
     known_at: Moment | None = Field(None, description="As known at this moment; default: as believed now")
-    touch: bool = Field(True, description="Note that the entities were referenced now, where the key may write")
+    touch: Flag = Field(True, description="Note that the entities were referenced now, where the key may write")
 
 
 class EntityWrite(EntityInput):
@@ -75,6 +80,8 @@ class EntityWrite(EntityInput):
 
 class EntityChanges(Model):
     """What may change about an entity."""
+
+    model_config = ConfigDict(json_schema_extra=without_null("description", "metadata"))
 
     name: Label | None = None
     type: EntityType | None = None
@@ -116,8 +123,10 @@ class EdgeBatch(Model):
 class EdgeTypeChanges(Model):
     """Settings of an edge type."""
 
+    model_config = ConfigDict(json_schema_extra=without_null("decay_rate", "description"))
+
     decay_rate: Rate | None = Field(None, description="Per day; null: the namespace's")
-    single_valued: bool | None = None
+    single_valued: Flag | None = None
     description: Description | None = None
 
 
@@ -132,7 +141,7 @@ class AspectWrite(Model):
 
     name: Label
     weight: Unit = Field(0.5, description="Salience")
-    single_valued: bool | None = Field(None, description="Whether its attributes replace each other; null: their words decide")
+    single_valued: Flag | None = Field(None, description="Whether its attributes replace each other; null: their words decide")
 
 
 class AttributeWrite(Model):
@@ -149,6 +158,8 @@ class AttributeWrite(Model):
 
 class AttributeChanges(Model):
     """What may change about an attribute. New content is a new attribute; the old one stays as superseded."""
+
+    model_config = ConfigDict(json_schema_extra=without_null("valid_to"))
 
     content: Statement | None = None
     valid_from: Moment | None = Field(None, description="With content: from when the new content is true")

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from service.schemas import Aliases, EntityType, Label, Model, Text, Vector
+from service.schemas import Aliases, EntityType, Flag, Label, Model, Text, Vector
 
 Reason = Annotated[Text, Field(max_length=1000, description="Why, in words")]
 Ids = Annotated[list[UUID], Field(max_length=10_000)]
@@ -67,7 +67,7 @@ class SplitInput(Model):
 class DuplicatesInput(Model):
     """Whether to merge, or only to say what would be."""
 
-    dry_run: bool = True
+    dry_run: Flag = True
     limit: int = Field(100, ge=1, le=1000)
 
 

@@ -336,37 +336,6 @@ class Imported(BaseModel):
     seconds: float
 
 
-class KeyOut(BaseModel):
-    """An API key; the key itself is shown nowhere."""
-
-    id: UUID
-    name: str
-    agent_id: UUID
-    role: Role
-    created_at: datetime
-    expires_at: datetime | None
-    revoked_at: datetime | None
-
-
-class KeyPage(BaseModel):
-    """A page of keys, newest first."""
-
-    items: list[KeyOut]
-    next_cursor: str | None
-
-
-class KeyMade(BaseModel):
-    """A key that was made."""
-
-    id: UUID
-    agent_id: UUID
-    name: str
-    role: Role
-    created_at: datetime
-    expires_at: datetime | None
-    key: str = Field(description="Shown this once")
-
-
 class Health(BaseModel):
     """The process answers."""
 

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from pydantic import AliasChoices, BaseModel, Field
 
-from service.schemas import Category, Content, Label, Metadata, Model, Moment, Tags, Text
+from service.schemas import Category, Content, Flag, Label, Metadata, Model, Moment, Tags, Text
 
 Action = Literal["create", "update", "link", "nothing"]
 Signal = Literal["negation", "antonym", "value_conflict", "temporal_marker", "change"]
@@ -24,7 +24,7 @@ class Retain(Model):
     metadata: Metadata | None = None
     source: Label | None = Field(None, description="Who said it; what `I` says is compared with what the same one said")
     session_id: Label | None = Field(None, description="The conversation it comes from")
-    dry_run: bool = Field(False, description="Decide, and write nothing")
+    dry_run: Flag = Field(False, description="Decide, and write nothing")
 
 
 class RetainedLink(BaseModel):
@@ -67,7 +67,7 @@ class RetainOut(BaseModel):
 class Reflect(Model):
     """Which orphans to look at."""
 
-    dry_run: bool = Field(False, description="Plan, and write nothing")
+    dry_run: Flag = Field(False, description="Plan, and write nothing")
     limit: int = Field(200, ge=1, le=1000, description="Orphans to look at in this call")
     category: Category | None = Field(None, description="Only those of this category and below it")
     cursor: Annotated[Text | None, Field(max_length=1000, description="`next_cursor` of the call before")] = None

@@ -3,7 +3,8 @@
 from datetime import datetime
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic.config import JsonDict
 
 from service.schemas import Category, Content, Json, Label, Metadata, Model, Moment, Tags, Text
 
@@ -76,8 +77,21 @@ class TurnInput(Model):
     said_at: Moment | None = Field(None, description="Default: now")
 
 
+ONE_OR_MANY: JsonDict = {
+    "oneOf": [
+        {
+            "required": ["role", "content"],
+            "properties": {"role": {"type": "string"}, "content": {"type": "string"}, "turns": {"type": "null"}},
+        },
+        {"required": ["turns"], "properties": {"turns": {"type": "array"}}, "maxProperties": 1},
+    ]
+}
+
+
 class TurnsInput(Model):
     """One turn, or several in order: either `role` and `content`, or `turns`."""
+
+    model_config = ConfigDict(json_schema_extra=ONE_OR_MANY)
 
     role: Role | None = None
     content: Content | None = None

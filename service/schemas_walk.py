@@ -4,9 +4,10 @@ from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic.config import JsonDict
 
-from service.schemas import Constraint, Content, Label, Model, Moment, Text
+from service.schemas import Constraint, Content, Flag, Label, Model, Moment, Text
 
 Source = Literal["checkpoint", "project", "query", "session_key"]
 Memories = Annotated[list[UUID], Field(max_length=10_000)]
@@ -27,7 +28,7 @@ class WalkInput(Model):
     session_key: Label | None = Field(None, description="A label, where nothing else is known")
     as_of: Moment | None = Field(None, description="What held at this moment; default now")
     known_at: Moment | None = Field(None, description="As known at this moment; default: as believed now")
-    attributes: bool = Field(False, description="With the attributes themselves, not only the memories behind them")
+    attributes: Flag = Field(False, description="With the attributes themselves, not only the memories behind them")
 
 
 class Focal(BaseModel):
@@ -122,12 +123,24 @@ class Rating(Model):
     """What became of a memory in the answer of a logged recall."""
 
     memory_id: UUID
-    useful: bool
+    useful: Flag
     note: Annotated[Text, Field(max_length=10_000)] | None = None
+
+
+def _report(whose: str, field: str) -> JsonDict:
+    given: JsonDict = {whose: {"type": "string"}, field: {"type": "array", "minItems": 1}}
+    return {"required": [whose, field], "properties": given}
+
+
+SOME_REPORT: JsonDict = {
+    "anyOf": [_report("session_id", "injected"), _report("session_id", "confirmed"), _report("recall_id", "ratings")]
+}
 
 
 class FeedbackInput(Model):
     """What became of memories in a session, or in the answer of a recall. Hits are counted before injections."""
+
+    model_config = ConfigDict(json_schema_extra=SOME_REPORT)
 
     session_id: Label | None = Field(None, description="Needed for injected and confirmed")
     injected: Memories | None = Field(None, description="Shown to the session now")

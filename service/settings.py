@@ -2,10 +2,10 @@
 
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import AliasChoices, BaseModel, Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import AliasChoices, BaseModel, Field, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 
 class EmbeddingSettings(BaseModel):
@@ -40,10 +40,23 @@ class Settings(BaseSettings):
     port: int = Field(default=8420, ge=0, le=65535)
     pool_size: int = Field(default=10, ge=1, le=200)
     max_body_bytes: int = Field(default=64 * 1024 * 1024, ge=1024)
+    allowed_hosts: Annotated[list[str], NoDecode] = Field(
+        default=[], description="Names, with commas between, that a service without keys answers to beside this machine's; *: all"
+    )
+    rate_limit: int | None = Field(default=None, ge=1, le=1_000_000, description="Requests a minute of a key that has no limit")
+    wrong_keys: int | None = Field(default=60, ge=1, description="Wrong keys a minute from one address; None: any number")
     require_keys: bool | None = Field(default=None, description="None: needed unless bound to loopback")
     worker: bool = Field(default=True, description="Whether `loci serve` also runs the background worker")
+    workers: int = Field(default=1, ge=1, le=100, description="Processes of `loci serve`, on one port")
+    metrics_port: int | None = Field(default=None, ge=0, le=65535, description="Port of 127.0.0.1 for the metrics of `loci worker`")
     log_level: str = "INFO"
+    log_format: Literal["auto", "json", "text"] = Field(default="auto", description="auto: text on a terminal, else JSON")
     embedding: EmbeddingSettings = EmbeddingSettings()
+
+    @field_validator("allowed_hosts", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
 
     @property
     def loopback(self) -> bool:

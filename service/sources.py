@@ -153,6 +153,8 @@ def _join(answered: list[tuple[Source, Found]], depth: int) -> Found:
         together.entities += found.entities
         together.constraints += found.constraints
         together.late |= found.late
+        for step, seconds in found.took.items():
+            together.took[step] = together.took.get(step, 0.0) + seconds
     together.arms = {arm: joined(hits, depth) for arm, hits in parts.items()}
     together.constraints.sort(key=lambda rule: (rule["importance"], rule["id"]), reverse=True)
     return together

@@ -1,7 +1,8 @@
 """The background worker: fills vectors behind the writes (row L1), finds names (row R9), keeps the lexical index tidy.
 
 It also finishes changes of decay that others began and left (row G10), deletes what has expired in working memory (row W1), and
-keeps the log of recalls to its days (row R4).
+keeps the change feed and the logs of recalls, operations and uses of keys to their days (rows R4, X4, X5), and stops what analysts
+let run for too long (row X3).
 
 It runs inside `loci serve` and as `loci worker`; any number may run, because work is claimed with SKIP LOCKED in the
 transaction that completes it. A worker that dies gives its claims back.
@@ -9,18 +10,20 @@ transaction that completes it. A worker that dies gives its claims back.
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 
 import psycopg
 from psycopg_pool import PoolTimeout
 
-from db import embeddings, graph, recall_log, working_memory
-from db.pool import OPERATOR, Pool, transaction
+from db import analysts, changes, embeddings, graph, keys, operations, recall_log, traces, working_memory
+from db.pool import OPERATOR, Origin, Pool, Transaction, transaction
 from service import decay
 from service.embedding import EmbeddingError, Provider, RejectedText
 from service.embedding.turns import embed_claimed
-from service.metrics import EMBEDDED, FAILURES
+from service.logs import Subject, about, worded
+from service.metrics import EMBEDDED, FAILURES, WORK_ROWS, WORK_SECONDS, WORKED_AT
 from service.names import find_names
 
 log = logging.getLogger(__name__)
@@ -28,13 +31,16 @@ Claim = Callable[..., Awaitable[list[embeddings.Row]]]
 Store = Callable[..., Awaitable[None]]
 BATCH = 256
 GATHER = 0.1  # seconds after a write in which further ones join its batch: writers keep the processor
+GATHER_FEED = 0.01  # the same for the change feed, whose readers wait
 IDLE = 0.25  # seconds between looks at an empty queue: a write of another process waits no longer
 TIDY_EVERY = 5.0
 SWEEP_EVERY = 10.0
 START = (0, "")  # before the first key
 LOG_EVERY = 60.0
-LOG_BATCH = 1000  # logged recalls that one transaction deletes
+LOG_BATCH = 1000  # logged recalls, or changes and operations, that one transaction deletes
 LONGEST_PAUSE = 60.0
+STOP_EVERY = 2.0
+SEQUENCED = 10_000  # changes that one transaction moves into the feed
 
 
 class Worker:
@@ -48,71 +54,116 @@ class Worker:
         self._provider = provider
         self._registered = False
         self._swept = START
-        self._woken = {step: asyncio.Event() for step in ("names", "vectors", "index", "decay", "sweep", "log")}
+        self._woken = {step: asyncio.Event() for step in ("feed", "names", "vectors", "index", "decay", "sweep", "log", "analysts")}
 
     def wake(self) -> None:
         """Look at the queues now."""
+        self._woken["feed"].set()
         self._woken["names"].set()
         self._woken["vectors"].set()
 
     async def run(self) -> None:
         """Work until cancelled. Failures are logged and waited out, longer each time, a minute at most."""
         async with asyncio.TaskGroup() as group:
+            group.create_task(self._repeat("feed", self.sequence, IDLE, gather=GATHER_FEED))
             group.create_task(self._repeat("names", self.name_batch, IDLE))
             group.create_task(self._repeat("index", self.tidy, TIDY_EVERY))
             group.create_task(self._repeat("decay", self.fade, TIDY_EVERY))
             group.create_task(self._repeat("sweep", self.sweep, SWEEP_EVERY))
             group.create_task(self._repeat("log", self.sweep_log, LOG_EVERY))
+            group.create_task(self._repeat("analysts", self.stop_analysts, STOP_EVERY))
             if self._provider is not None:
                 group.create_task(self._repeat("vectors", self.vector_batch, IDLE))
 
-    async def _repeat(self, name: str, step: Callable[[], Awaitable[bool]], idle: float) -> None:
+    async def run_feed(self) -> None:
+        """Only give changes their positions, until cancelled: for a process whose other work is done elsewhere."""
+        await self._repeat("feed", self.sequence, TIDY_EVERY, gather=GATHER_FEED)
+
+    async def _repeat(self, name: str, step: Callable[[], Awaitable[bool]], idle: float, *, gather: float = GATHER) -> None:
         failures = 0
         while True:
+            began = time.monotonic()
             try:
-                busy = await step()
+                busy = await self._timed(name, step)
                 failures = 0
             except (EmbeddingError, psycopg.Error, PoolTimeout) as error:
                 FAILURES.labels(name).inc()
                 failures += 1
                 pause = min(0.5 * 2**failures, LONGEST_PAUSE)
-                log.warning("worker (%s) waits %.0f s: %s", name, pause, error)
+                with about(Subject(work=name)):
+                    log.warning("worker (%s) waits %.0f s: %s", name, pause, worded(error))
                 await asyncio.sleep(pause)
                 continue
+            took = time.monotonic() - began  # a look that takes long, as behind an old transaction, is made less often
             if not busy:
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(idle):  # wait_for can swallow a cancellation that comes with the wake-up
+                    async with asyncio.timeout(max(idle, 5 * took)):  # wait_for can swallow a cancellation
                         await self._woken[name].wait()
-                    await asyncio.sleep(GATHER)
+                    await asyncio.sleep(max(gather, took))
                 self._woken[name].clear()
+
+    async def _timed(self, name: str, step: Callable[[], Awaitable[bool]]) -> bool:
+        """Run a step. What it logs says whose it is; looks at an empty queue leave no spans."""
+        started = time.perf_counter()
+        with about(Subject(work=name)), traces.muted():
+            busy = await step()
+        WORK_SECONDS.labels(name).observe(time.perf_counter() - started)
+        WORKED_AT.labels(name).set_to_current_time()
+        return busy
+
+    def _transaction(
+        self, action: str, namespace: str | None = None, role: str | None = None
+    ) -> AbstractAsyncContextManager[Transaction]:
+        origin = Origin(action=action, via="worker")
+        return transaction(self._pool, key_hash=OPERATOR, namespace=namespace, role=role, origin=origin)
+
+    async def sequence(self) -> bool:
+        """Give committed changes their positions in the feed; True if there may be more."""
+        async with self._transaction("sequence_changes") as tx:
+            moved = await changes.sequence_changes(tx)
+        WORK_ROWS.labels("feed").inc(moved)
+        return bool(moved == SEQUENCED)
 
     async def tidy(self) -> bool:
         """Fold counts and join small posting blocks of one namespace; True if there may be more. New tables get statistics."""
-        async with transaction(self._pool, key_hash=OPERATOR, namespace=None, role=None) as tx:
+        async with self._transaction("tidy") as tx:
             await embeddings.analyze_new(tx)
             return bool((await embeddings.tidy(tx))["folded"])
 
     async def fade(self, abandoned: float = decay.ABANDONED) -> bool:
         """Finish one change of decay that nobody has worked at for a while; True if there may be more."""
-        async with transaction(self._pool, key_hash=OPERATOR, namespace=None, role=None) as tx:
+        async with self._transaction("fade_edges") as tx:
             left = await graph.waiting_decay(tx, seconds=abandoned)
         if left:
-            await decay.finish(
-                lambda: transaction(self._pool, key_hash=OPERATOR, namespace=left["namespace"], role="writer"), type=left["type"]
-            )
+            await decay.finish(lambda: self._transaction("fade_edges", left["namespace"], "writer"), type=left["type"])
         return bool(left)
 
     async def sweep(self) -> bool:
         """Delete what has expired in the next part of working memory; False at its end."""
-        async with transaction(self._pool, key_hash=OPERATOR, namespace=None, role=None) as tx:
-            _, further = await working_memory.sweep_working_memory(tx, after=self._swept)
+        async with self._transaction("sweep_working_memory") as tx:
+            swept, further = await working_memory.sweep_working_memory(tx, after=self._swept)
+        WORK_ROWS.labels("sweep").inc(swept)
         self._swept = further or START
         return further is not None
 
     async def sweep_log(self) -> bool:
-        """Delete a batch of logged recalls that are past their days; True if there may be more."""
-        async with transaction(self._pool, key_hash=OPERATOR, namespace=None, role=None) as tx:
-            return await recall_log.sweep_recalls(tx, limit=LOG_BATCH) == LOG_BATCH
+        """Delete a batch of what is past its days, of each log and of the change feed; True if there may be more."""
+        async with self._transaction("sweep_recalls") as tx:
+            recalls = await recall_log.sweep_recalls(tx, limit=LOG_BATCH)
+        async with self._transaction("sweep_key_uses") as tx:
+            uses = await keys.sweep_key_uses(tx, limit=LOG_BATCH)
+        async with self._transaction("sweep_operations") as tx:
+            swept = [recalls, uses, await operations.sweep_operations(tx, limit=LOG_BATCH)]
+        WORK_ROWS.labels("log").inc(sum(swept))
+        return max(swept) == LOG_BATCH
+
+    async def stop_analysts(self) -> bool:
+        """Stop what analysts let run past their limits (row X3)."""
+        async with self._transaction("stop_analysts") as tx:
+            for row in await analysts.stop_analysts(tx):
+                done = "ended" if row["ended"] else "statement cancelled"
+                log.warning("analyst %s, session %s: %s", row["login"], row["pid"], done)
+        return False
 
     async def vector_batch(self) -> bool:
         """Embed one batch of memories and one of entities; True if there may be more."""
@@ -126,36 +177,47 @@ class Worker:
 
     async def name_batch(self) -> bool:
         """Find the names of one batch of memories; True if there may be more."""
-        async with transaction(self._pool, key_hash=OPERATOR, namespace=None, role=None) as tx:
+        async with self._transaction("find_names") as tx:
             claimed = await embeddings.claim_names(tx, limit=BATCH)
-            found = [
-                (row["namespace_id"], row["memory_id"], name)
-                for row in claimed
-                for name in find_names(row["content"], source=row["source"], language=row["language"])
-            ]
-            if claimed:
+            if not claimed:
+                return False
+            with traces.muted(False), traces.span("worker names", {"loci.rows": len(claimed)}):
+                found = [
+                    (row["namespace_id"], row["memory_id"], name)
+                    for row in claimed
+                    for name in find_names(row["content"], source=row["source"], language=row["language"])
+                ]
                 read = [(row["namespace_id"], row["memory_id"]) for row in claimed]
                 await embeddings.note_names(tx, found=found, read=read)
-        return bool(claimed)
+        WORK_ROWS.labels("names").inc(len(claimed))
+        return True
 
     async def _embed_batch(self, provider: Provider, claim: Claim, store: Store) -> bool:
-        async with transaction(self._pool, key_hash=OPERATOR, namespace=None, role=None) as tx:
+        async with self._transaction("store_vectors") as tx:
             claimed = await claim(tx, limit=BATCH)
             if not claimed:
                 return False
-            try:
-                vectors = await embed_claimed(provider, claimed)
-                await store(tx, claimed=claimed, vectors=vectors)
-                EMBEDDED.inc(len(claimed))
-            except RejectedText as error:
-                log.warning("%s; trying its %d texts one by one", error, len(claimed))
-                for row in claimed:
-                    try:
-                        vectors = await embed_claimed(provider, [row])
-                        await store(tx, claimed=[row], vectors=vectors)
-                    except RejectedText as refusal:
-                        await embeddings.refuse_embedding(tx, claimed=row, error=str(refusal))
+            with traces.muted(False), traces.span("worker vectors", {"loci.rows": len(claimed)}):
+                stored = await self._store_claimed(tx, provider, store, claimed)
+        EMBEDDED.inc(stored)
+        WORK_ROWS.labels("vectors").inc(stored)
         return True
+
+    async def _store_claimed(self, tx: Transaction, provider: Provider, store: Store, claimed: list[embeddings.Row]) -> int:
+        """Embed and store what is claimed; how many. What the provider refuses together is tried one by one."""
+        try:
+            await store(tx, claimed=claimed, vectors=await embed_claimed(provider, claimed))
+            return len(claimed)
+        except RejectedText as error:
+            log.warning("%s; trying its %d texts one by one", str(error).partition(":")[0], len(claimed))  # behind it the reply
+        stored = 0
+        for row in claimed:
+            try:
+                await store(tx, claimed=[row], vectors=await embed_claimed(provider, [row]))
+                stored += 1
+            except RejectedText as refusal:
+                await embeddings.refuse_embedding(tx, claimed=row, error=str(refusal))
+        return stored
 
 
 async def register(pool: Pool, provider: Provider) -> None:

@@ -16,6 +16,8 @@ from fastapi import FastAPI
 
 from db.embedded import EmbeddedServer
 from service.app import create_app
+from service.listening import Listener
+from service.protocol import LimitedProtocol
 from service.settings import Settings
 from tests.databases import Database
 
@@ -30,6 +32,7 @@ class Service:
     app: FastAPI
     socket: Path
     database: Database
+    url: str = ""  # where it listens on TCP, if it does
 
     def client(self, **headers: str) -> httpx.Client:
         """A client of its REST interface."""
@@ -38,13 +41,18 @@ class Service:
 
 
 @contextmanager
-def serve(database: Database, server: EmbeddedServer | None = None, **options: Any) -> Iterator[Service]:
-    """Serve over a database until the block ends. `options` are settings; the embedding provider is none unless given. `server` is watched."""
-    options = {"embedding": {"provider": "none"}, "pool_size": 5, **options}
+def serve(database: Database, server: EmbeddedServer | None = None, *, tcp: bool = False, **options: Any) -> Iterator[Service]:
+    """Serve over a database until the block ends. `options` are settings; the embedding provider is none unless given. `server` is watched.
+
+    With `tcp` it listens on a free port of the loopback interface, for clients that know no Unix sockets.
+    """
+    options = {"embedding": {"provider": "none"}, "pool_size": 5, "allowed_hosts": ["loci"], **options}
     app = create_app(Settings(_env_file=None, **options), database.app_url, server)
     with tempfile.TemporaryDirectory(prefix="loci-") as folder:
         socket = Path(folder) / "http"
-        listener = uvicorn.Server(uvicorn.Config(app, uds=str(socket), log_level="error", lifespan="on"))
+        place: dict[str, Any] = {"host": "127.0.0.1", "port": 0} if tcp else {"uds": str(socket)}
+        config = uvicorn.Config(app, http=LimitedProtocol, **place, log_level="error", lifespan="on")
+        listener = Listener(config, app.state.loci.feed.close)
         thread = threading.Thread(target=listener.run, daemon=True)
         thread.start()
         deadline = time.monotonic() + STARTS_WITHIN
@@ -53,7 +61,8 @@ def serve(database: Database, server: EmbeddedServer | None = None, **options: A
                 raise RuntimeError("the service did not start")
             time.sleep(0.01)
         try:
-            yield Service(app, socket, database)
+            port = listener.servers[0].sockets[0].getsockname()[1] if tcp else 0
+            yield Service(app, socket, database, f"http://127.0.0.1:{port}" if tcp else "")
         finally:
             listener.should_exit = True
             thread.join(STARTS_WITHIN)

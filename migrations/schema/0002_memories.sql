@@ -61,10 +61,11 @@ create unique index memories_open_lineage on loci_data.memories (namespace_id, l
 create unique index memories_fold on loci_data.memories (namespace_id, content_hash, fold_scope)
     where valid_to is null and status = 'active';
 create index memories_chain on loci_data.memories (namespace_id, lineage_id, valid_from);
--- Every memory passes the conditions of these two; only a query that states them, or compares the column, can be planned over the index, so no
+-- Every memory passes the conditions of these three; only a query that states them, or compares the column, can be planned over the index, so no
 -- look-up of ids is drawn to it while the table has no statistics.
 create index memories_category on loci_data.memories (namespace_id, category collate "C", doc_id) where category is not null;
 create index memories_importance on loci_data.memories (namespace_id, importance, doc_id) where importance >= 0;
+create index memories_recorded on loci_data.memories (namespace_id, recorded_at) where recorded_at is not null;
 create index memories_session on loci_data.memories (namespace_id, session_id, valid_from, doc_id) where session_id is not null;
 
 create table loci_data.memory_beliefs (
@@ -226,6 +227,29 @@ create type loci.memory_filter as (
 comment on type loci.memory_input is 'One item of a write: as parsed, and once placed in its lineage with recorded_at, the version that it ends (and whether that goes on after it), the one that becomes longer until a moment because what followed was corrected, and whether it is a duplicate.';
 comment on type loci.memory_outcome is 'What became of one item: the memory it made or reinforced, and the version it superseded.';
 comment on type loci.memory_record is 'A memory as REST, SQL and MCP show it; cursor pages listings.';
+comment on column loci.memory_record.id is 'Identifier of this version.';
+comment on column loci.memory_record.lineage is 'Name that groups the versions.';
+comment on column loci.memory_record.version is '1 for the first, in the order of recording.';
+comment on column loci.memory_record.content is 'The statement.';
+comment on column loci.memory_record.category is 'Slash-separated path.';
+comment on column loci.memory_record.tags is 'Labels.';
+comment on column loci.memory_record.layer is '0 domain, 1 concept, 2 fact, 3 episode.';
+comment on column loci.memory_record.parent_id is 'The memory it stood under, now or when it was last valid.';
+comment on column loci.memory_record.valid_from is 'Valid time: from when it is true.';
+comment on column loci.memory_record.valid_to is 'Valid time: until when (exclusive); null: still.';
+comment on column loci.memory_record.recorded_at is 'Recorded time: when it was written.';
+comment on column loci.memory_record.superseded_at is 'Recorded time: when a later version first ended it.';
+comment on column loci.memory_record.current is 'Whether it is active and valid now.';
+comment on column loci.memory_record.status is 'active or forgotten.';
+comment on column loci.memory_record.importance is '0 to 1.';
+comment on column loci.memory_record.confidence is '0 to 1.';
+comment on column loci.memory_record.metadata is 'Any JSON object.';
+comment on column loci.memory_record.source is 'Who said it.';
+comment on column loci.memory_record.session_id is 'The conversation it comes from.';
+comment on column loci.memory_record.observations is 'How often exactly this was written.';
+comment on column loci.memory_record.last_observed_at is 'When it was last written.';
+comment on column loci.memory_record.updated_at is 'When any column last changed.';
+comment on column loci.memory_record.cursor is 'Pass it as cursor to go on after this row.';
 comment on type loci.memory_filter is 'What recall and listings are restricted to, resolved by loci.resolve_filter: filters, and the two times. known_at null: what is believed now. begun_by: the latest present valid_from that can be visible.';
 
 comment on table loci_data.lineages is 'Names under which memories have versions. The row is the lock that makes two writers of one lineage take turns.';

@@ -24,7 +24,7 @@ create table loci_data.entities (
     primary key (namespace_id, id),
     constraint entities_merged_into_fkey foreign key (namespace_id, merged_into)
         references loci_data.entities (namespace_id, id) on delete cascade deferrable,
-    constraint entities_merged_check check ((merged_into is null) = (merged_at is null) and merged_into <> id),
+    constraint entities_merged_check check ((merged_into is null) = (merged_at is null)),
     constraint entities_name_check check (length(name) between 1 and 255 and canonical_name <> ''),
     constraint entities_type_check check (type ~ '^[a-z0-9][a-z0-9_-]{0,63}$'),
     constraint entities_aliases_check check (cardinality(aliases) <= 100 and array_position(aliases, null) is null),
@@ -35,6 +35,7 @@ create table loci_data.entities (
     constraint entities_first_seen_check check (first_seen_at <= created_at)
 ) with (fillfactor = 85);  -- counters change at every observation
 create unique index entities_canonical_name_key on loci_data.entities (namespace_id, canonical_name) where merged_into is null;
+create index entities_name on loci_data.entities (namespace_id, name) where name is not null;  -- as people write it in SQL
 create index entities_merged_into on loci_data.entities (namespace_id, merged_into) where merged_into is not null;
 create index entities_pinned on loci_data.entities (namespace_id, pinned_at, id) where pinned_at is not null;
 create index entities_projects on loci_data.entities (namespace_id, id) where type = 'project';
@@ -84,6 +85,7 @@ create table loci_data.memory_mentions (
     observed     boolean not null default false,
     session_id   text,
     created_at   timestamptz not null default now(),
+    operation_id uuid default nullif(current_setting('loci.operation', true), '')::uuid,
     primary key (namespace_id, memory_id, entity_id),
     constraint memory_mentions_memory_fkey foreign key (namespace_id, memory_id)
         references loci_data.memories (namespace_id, id) on delete cascade,
@@ -140,7 +142,7 @@ create table loci_data.edge_types (
     constraint edge_types_decay_rate_check check (decay_rate >= 0 and decay_rate < 'infinity')
 );
 
-comment on table loci_data.entities is 'Named things: people, projects, tools, topics, … (seeds A, C, D). One row a canonical name, merged ones aside.';
+comment on table loci_data.entities is 'Named things: people, projects, tools, topics, … (seeds A, C, D). One row a canonical name, merged and removed ones aside.';
 comment on column loci_data.entities.namespace_id is 'The namespace.';
 comment on column loci_data.entities.id is 'Identifier.';
 comment on column loci_data.entities.name is 'Name as first written.';
@@ -159,8 +161,8 @@ comment on column loci_data.entities.first_seen_at is 'Valid time: the earliest 
 comment on column loci_data.entities.created_at is 'Recorded time: when it was first written.';
 comment on column loci_data.entities.updated_at is 'When any column last changed.';
 comment on column loci_data.entities.last_referenced_at is 'When a text last matched it, by touch (row G6).';
-comment on column loci_data.entities.merged_into is 'The entity that it was merged into: from then on its id, name and aliases lead there. Null: it stands for itself.';
-comment on column loci_data.entities.merged_at is 'Recorded time: when it was merged.';
+comment on column loci_data.entities.merged_into is 'The entity that it was merged into: from then on its id, name and aliases lead there. Its own id: it was removed, and leads nowhere. Null: it stands for itself.';
+comment on column loci_data.entities.merged_at is 'Recorded time: when it was merged or removed.';
 comment on table loci_data.entity_beliefs is 'What was believed of an entity before: kept by a trigger whenever what it says of itself changes (not counters), so that known_at can be answered.';
 comment on column loci_data.entity_beliefs.namespace_id is 'The namespace.';
 comment on column loci_data.entity_beliefs.entity_id is 'The entity.';
@@ -172,7 +174,7 @@ comment on column loci_data.entity_beliefs.description is 'The description then.
 comment on column loci_data.entity_beliefs.metadata is 'The metadata then.';
 comment on column loci_data.entity_beliefs.pinned_at is 'Since when it was pinned then; null: it was not.';
 comment on column loci_data.entity_beliefs.first_seen_at is 'The first_seen_at believed then.';
-comment on column loci_data.entity_beliefs.merged_into is 'What it was merged into then; null: it stood for itself.';
+comment on column loci_data.entity_beliefs.merged_into is 'What it was merged into then; its own id: it was removed; null: it stood for itself.';
 comment on column loci_data.entity_beliefs.believed_at is 'Since when this was believed.';
 comment on column loci_data.entity_beliefs.believed_to is 'Until when (exclusive).';
 comment on table loci_data.entity_names is 'Every name and alias of every entity, kept by a trigger: one indexed look-up finds an entity by any of them.';
@@ -191,6 +193,7 @@ comment on column loci_data.memory_mentions.confidence is '0 to 1.';
 comment on column loci_data.memory_mentions.observed is 'Whether the memory has counted as an observation of the entity: it does so once.';
 comment on column loci_data.memory_mentions.session_id is 'The conversation that this observation counted in; null: the memory is one of its own.';
 comment on column loci_data.memory_mentions.created_at is 'When the mention was recorded.';
+comment on column loci_data.memory_mentions.operation_id is 'The operation that found it: an entity that only its own operation mentions goes when that is undone.';
 comment on table loci_data.entity_sessions is 'Which conversations have observed an entity, and how often: a new one restores its confidence, the same one only counts.';
 comment on column loci_data.entity_sessions.namespace_id is 'The namespace.';
 comment on column loci_data.entity_sessions.entity_id is 'The entity.';

@@ -70,6 +70,7 @@ create table loci_data.edge_observations (
     restored     boolean not null,
     recorded_at  timestamptz not null,
     origin_id    uuid,
+    operation_id uuid default nullif(current_setting('loci.operation', true), '')::uuid,
     primary key (namespace_id, id),
     constraint edge_observations_edge_fkey foreign key (namespace_id, edge_id)
         references loci_data.edges (namespace_id, id) on delete cascade,
@@ -79,6 +80,7 @@ create table loci_data.edge_observations (
 );
 create index edge_observations_edge on loci_data.edge_observations (namespace_id, edge_id, observed_at);
 create unique index edge_observations_memory on loci_data.edge_observations (namespace_id, memory_id, edge_id) where memory_id is not null;
+create index edge_observations_operation on loci_data.edge_observations (namespace_id, operation_id, edge_id) where operation_id is not null;
 
 -- Changes of rates of decay, and how far they have got with edges.fades_at. While one is unfinished, readers reckon for themselves.
 create table loci_data.decay_changes (
@@ -181,3 +183,4 @@ comment on column loci_data.edge_observations.confidence is 'The edge''s confide
 comment on column loci_data.edge_observations.restored is 'Whether it restored confidence (a new conversation) or only counted (the same one).';
 comment on column loci_data.edge_observations.recorded_at is 'When it was written.';
 comment on column loci_data.edge_observations.origin_id is 'The observation that it is a copy of, made when the edge was recorded anew (edge_moves); null: it is none.';
+comment on column loci_data.edge_observations.operation_id is 'The operation that observed; copies have that of the original. Undoing an operation takes its evidence back.';

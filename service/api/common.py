@@ -3,11 +3,12 @@
 from typing import Annotated, Any
 
 from fastapi import Header, Query
-from pydantic import BeforeValidator, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
+from starlette.convertors import PathConvertor, register_url_convertor
 
 from db.errors import FieldError, Invalid
-from service.problems import Problem
 from service.schemas import Metadata, Moment, Text
+from service.schemas_context import Space as OwnSpace
 
 VERSIONS = 2**31 - 1  # of one lineage, at most
 Limit = Annotated[int, Query(ge=1, le=1000, description="Items of a page")]
@@ -16,31 +17,45 @@ AsOf = Annotated[Moment | None, Query(description="Valid at this moment; default
 KnownAt = Annotated[Moment | None, Query(description="As believed at this moment; default now")]
 
 
+class Path(PathConvertor):
+    """The rest of a path, whatever it holds: the framework's own stops at the end of a line."""
+
+    regex = "(?s:.*)"
+
+
+register_url_convertor("path", Path())
+
+
 def _utf8(header: object) -> object:
     """A header as the text that was sent in UTF-8; the framework takes its bytes for Latin-1."""
     return header.encode("latin-1").decode() if isinstance(header, str) else header
 
 
 Space = Annotated[
-    Text | None,
+    Annotated[OwnSpace, Field(json_schema_extra={"pattern": "^[^/]+/[^/]+$"})] | None,  # a header holds no NUL
     BeforeValidator(_utf8),
     Header(
         alias="X-Space",
-        max_length=255,
         description="Your own space of working memory, two segments such as session/abc: a plain key stands under it, and nothing "
         "outside it is written. Default: plain keys stand under agent/<your id>",
     ),
 ]
 
 _OBJECT: TypeAdapter[dict[str, Any]] = TypeAdapter(Metadata)
+PROBLEM = {"$ref": "#/components/schemas/Problem"}  # service/document.py puts it there
+_ALWAYS = {401, 403, 404, 422, 429, 503, 504}
 _TEXTS = {
     401: "No valid key",
     403: "No grant, or a role too low",
-    404: "Not there",
-    409: "Contradicts what is stored, or a limit is reached",
-    410: "Answered before under this Idempotency-Key, and erased since",
+    404: "Not there, or no such namespace",
+    409: "Contradicts what is stored, a limit is reached, or the Idempotency-Key was used for another request",
+    410: "No longer there: answered before under this Idempotency-Key and erased since, or changes that are no longer kept",
+    413: "The body is larger than the service takes",
+    415: "The body is not of a media type that this path takes",
     422: "A field is wrong",
-    503: "The database cannot be reached",
+    429: "More requests than the key may send; Retry-After says how long to wait",
+    503: "The database cannot be reached, or is busy",
+    504: "The statement ran into its time limit",
 }
 
 
@@ -62,9 +77,11 @@ def json_object(field: str, text: str | None) -> dict[str, Any] | None:
         raise Invalid(f"{field} {message}", [FieldError(field, message)]) from None
 
 
+def problem_response(status: int) -> dict[str, Any]:
+    """How the document shows a problem."""
+    return {"description": _TEXTS[status], "content": {"application/problem+json": {"schema": PROBLEM}}}
+
+
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """`responses=` of a route: its problems, and those that every route has."""
-    return {
-        status: {"description": _TEXTS[status], "content": {"application/problem+json": {"schema": Problem.model_json_schema()}}}
-        for status in sorted({401, 403, 422, 503, *statuses})
-    }
+    return {status: problem_response(status) for status in sorted({*_ALWAYS, *statuses})}

@@ -24,7 +24,7 @@ async def list_conversations(caller: CallerDependency, limit: Limit = 50, cursor
 
 
 @router.post("/{session:path}/turns", status_code=201, response_model=Turns, responses=problems(404, 409, 410))
-async def add(session: Label, body: TurnsInput, caller: CallerDependency) -> Response:
+async def add_turns(session: Label, body: TurnsInput, caller: CallerDependency) -> Response:
     """Append one turn, or up to 1,000, all or none."""
 
     async def work(tx: Transaction) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 """Entities: named things, found by name in texts, pinned and touched (rows G1, G3, G5, G6)."""
 
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Path
 from fastapi.responses import Response
 
 from db import graph, memories
@@ -17,6 +17,7 @@ from service.schemas_graph import EntityChanges, EntityWrite, TextInput, Timelin
 from service.schemas_replies import EntityMatches, EntityOut, EntityPage, EntityWritten, Touched
 
 router = APIRouter(prefix="/entities", tags=["entities"])
+Id = Annotated[UUID, Path(description="Id of the entity")]
 
 
 @router.post("", status_code=201, response_model=EntityWritten, responses=problems(409))
@@ -70,12 +71,22 @@ async def touch_entities(body: TouchInput, caller: CallerDependency) -> Response
     return await caller.write(work)
 
 
-@router.patch("/{id}", response_model=EntityOut, responses=problems(404, 409))
-async def change_entity(id: UUID, body: EntityChanges, caller: CallerDependency) -> Response:
-    """Change name, type, aliases, description, metadata or confidence."""
+@router.patch("/{ref}", response_model=EntityOut, responses=problems(404, 409))
+async def change_entity(ref: Id, body: EntityChanges, caller: CallerDependency) -> Response:
+    """Change name, type, aliases, description, metadata or confidence; `ref` is the entity's id."""
 
     async def work(tx: Transaction) -> Any:
-        return _shown(await graph.update_entity(tx, id=id, changes=body.stated()))
+        return _shown(await graph.update_entity(tx, id=ref, changes=body.stated()))
+
+    return await caller.write(work)
+
+
+@router.delete("/{ref}", response_model=EntityOut, responses=problems(404))
+async def delete_entity(ref: Id, caller: CallerDependency) -> Response:
+    """Take an entity (`ref` is its id) out of the graph, with its edges and attributes; history keeps it. Replies with it."""
+
+    async def work(tx: Transaction) -> Any:
+        return _shown(await graph.delete_entity(tx, id=ref))
 
     return await caller.write(work)
 
@@ -114,6 +125,7 @@ async def entity_history(ref: Text, caller: CallerDependency, limit: Limit = 100
         numbered = cursor is None or cursor.isdigit()  # a cursor of versions is a number, one of events is not
         ways = [(versions, "version"), (events, "cursor")]
         (first, key), (second, other) = ways if numbered else reversed(ways)
+        await tx.entered()  # what is wrong with the caller must not look as if the first way had found nothing
         try:
             async with tx.connection.transaction():
                 return await first(tx), key

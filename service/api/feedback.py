@@ -17,7 +17,7 @@ router = APIRouter(tags=["feedback"])
 
 
 @router.post("/feedback", response_model=FeedbackNoted, responses=problems(404))
-async def note(body: FeedbackInput, caller: CallerDependency) -> Response:
+async def note_feedback(body: FeedbackInput, caller: CallerDependency) -> Response:
     """Say which memories were shown to a session, which of those shown before it has used since, and of what use a recall was."""
 
     async def work(tx: Transaction) -> dict[str, Any]:

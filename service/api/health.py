@@ -2,12 +2,11 @@
 
 import psycopg
 from fastapi import APIRouter, Request
-from fastapi.responses import RedirectResponse, Response
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from fastapi.responses import PlainTextResponse, RedirectResponse, Response
+from prometheus_client import CONTENT_TYPE_LATEST
 from psycopg_pool import PoolTimeout
 
 from db import health
-from service.metrics import POOL
 from service.replies import reply
 from service.schemas_replies import Health, Readiness
 from service.state import State
@@ -27,7 +26,7 @@ async def healthz() -> Response:
     return reply({"status": "ok"})
 
 
-@router.get("/readyz", response_model=Readiness)
+@router.get("/readyz", response_model=Readiness, responses={503: {"model": Readiness, "description": "Not ready, and why"}})
 async def readyz(request: Request) -> Response:
     """The service can serve: the database answers, migrations are at head, indexes are valid, the role is restricted."""
     state: State = request.app.state.loci
@@ -45,11 +44,8 @@ async def readyz(request: Request) -> Response:
     return reply(body, 200 if ready else 503)
 
 
-@router.get("/metrics")
+@router.get("/metrics", response_class=PlainTextResponse)
 async def metrics(request: Request) -> Response:
-    """Prometheus metrics."""
+    """Prometheus metrics: of this process, or of all that share its port. Answers at once, also while the database is away."""
     state: State = request.app.state.loci
-    stats = state.pool.get_stats()
-    for name in ("pool_size", "pool_available", "requests_waiting"):
-        POOL.labels(name.removeprefix("pool_")).set(stats.get(name, 0))
-    return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
+    return Response(await state.monitor.scrape(), media_type=CONTENT_TYPE_LATEST)

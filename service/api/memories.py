@@ -20,7 +20,6 @@ from service.schemas import (
     Layer,
     LineagesInput,
     LinkInput,
-    MemoryBatch,
     MemoryChanges,
     MemoryInput,
     MemoryOut,
@@ -51,8 +50,8 @@ async def write_memory(body: MemoryInput, caller: CallerDependency) -> Response:
         "requestBody": {
             "required": True,
             "content": {
-                "application/json": {"schema": MemoryBatch.model_json_schema()},
-                "application/x-ndjson": {"schema": {"type": "string", "description": "One memory a line"}},
+                "application/json": {"schema": {"$ref": "#/components/schemas/MemoryBatch"}},
+                "application/x-ndjson": {"schema": {"type": "string", "minLength": 1, "description": "One memory a line"}},
             },
         }
     },

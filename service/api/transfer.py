@@ -55,7 +55,7 @@ async def import_namespace(name: Text, request: Request, caller: CallerDependenc
     except Refused as error:
         raise _problem(error) from None
     caller.state.worker.wake()
-    return reply(done.counts())
+    return reply(done.counts(), 200, **caller.headers)
 
 
 async def _exported(caller: Caller, name: str, *, vectors: bool) -> AsyncIterator[bytes]:

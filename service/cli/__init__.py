@@ -5,19 +5,24 @@ from typing import Annotated
 import typer
 
 from service.cli import (
+    analysts,
     asking,
     database,
     decaying,
     demo,
     erasing,
     exporting,
+    grants,
     importing,
     keys,
     mcp,
     namespaces,
+    operating,
     retaining,
     serving,
+    undoing,
     verifying,
+    watching,
 )
 from service.cli.shell import Commands, Defaults, quiet_libraries
 
@@ -55,10 +60,27 @@ def options(
     context.obj = Defaults(as_json)
 
 
-for module in (serving, mcp, database, demo, importing, exporting, asking, retaining, decaying, erasing, verifying):
+for module in (
+    serving,
+    mcp,
+    database,
+    demo,
+    importing,
+    exporting,
+    asking,
+    retaining,
+    decaying,
+    erasing,
+    undoing,
+    verifying,
+    watching,
+):
     module.register(app)
+app.add_typer(analysts.app, name="analyst")
 app.add_typer(keys.app, name="key")
+app.add_typer(grants.app, name="grant")
 app.add_typer(namespaces.app, name="namespace")
+app.add_typer(operating.app, name="operations")
 
 
 def main() -> None:

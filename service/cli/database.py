@@ -91,12 +91,15 @@ def _reworded(error: BaseException) -> Failure:
 def psql(
     context: typer.Context,
     print_: Annotated[bool, typer.Option("--print", help="Print the URI instead.")] = False,
+    login: Annotated[str | None, typer.Option("--as", metavar="NAME", help="Connect as this analyst instead.")] = None,
 ) -> None:
-    """Open psql as loci_app, acting as the operator; further arguments go to psql."""
+    """Open psql as loci_app, acting as the operator, or as an analyst; further arguments go to psql."""
+    from service.cli.analysts import uri_of
     from service.settings import get_settings
 
     settings = get_settings()
     url, server = reach(settings)
+    url = uri_of(url, login) if login else url
     try:
         program = None if print_ else find_psql(settings.postgres_version)
         if program is None:
@@ -104,7 +107,8 @@ def psql(
             if not print_:
                 typer.echo("psql is not installed; this is the URI", err=True)
             return
-        os.environ["PGOPTIONS"] = f"{os.environ.get('PGOPTIONS', '')} -c loci.agent={OPERATOR_AGENT}".strip()
+        if not login:
+            os.environ["PGOPTIONS"] = f"{os.environ.get('PGOPTIONS', '')} -c loci.agent={OPERATOR_AGENT}".strip()
         if server is None:
             os.execv(program, [program, url, *context.args])  # noqa: S606 (the user's own program and arguments)
         raise typer.Exit(subprocess.call([program, url, *context.args]))  # noqa: S603 (the same; the server stops after it)

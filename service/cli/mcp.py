@@ -17,6 +17,8 @@ from service.cli.session import reach
 from service.cli.shell import Failure, explain
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import httpx
 
     from service.settings import Settings
@@ -47,17 +49,17 @@ def mcp(
 
     Without --url it opens the database itself, and without --key it acts as the operator.
     """
-    from service.cli.serving import set_up_logging
+    from service.cli.serving import set_up
     from service.settings import get_settings
 
     settings = get_settings()
-    set_up_logging(settings.log_level)
+    finish = set_up(settings)
     sent = {"x-namespace": namespace, "x-space": space, "authorization": f"Bearer {key}" if key else None}
-    asyncio.run(_speak(Backend(settings, url), {name: value for name, value in sent.items() if value}))
+    asyncio.run(_speak(Backend(settings, url), {name: value for name, value in sent.items() if value}, finish))
 
 
-async def _speak(backend: "Backend", headers: dict[str, str]) -> None:
-    """Serve until stdin ends, or until told to stop."""
+async def _speak(backend: "Backend", headers: dict[str, str], finish: "Callable[[], None]") -> None:
+    """Serve until stdin ends, or until told to stop; then `finish`."""
     from mcp.server.stdio import stdio_server
 
     from service.mcp.server import make_server
@@ -71,6 +73,7 @@ async def _speak(backend: "Backend", headers: dict[str, str]) -> None:
         stopping = asyncio.create_task(told.wait())
         await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
         await backend.close()
+        finish()
         if told.is_set():
             os._exit(ENDED)  # a thread still reads stdin, and nothing but input would end it
         stopping.cancel()
@@ -127,8 +130,11 @@ class Backend:
 async def _remote(url: str) -> "AsyncIterator[httpx.AsyncClient]":
     import httpx
 
+    from service.caller import MCP_AGENT
+
     base = url.rstrip("/").removesuffix("/mcp").removesuffix(API)
-    async with httpx.AsyncClient(base_url=f"{base}{API}/", timeout=httpx.Timeout(300, connect=5)) as client:
+    agent = {"User-Agent": MCP_AGENT}
+    async with httpx.AsyncClient(base_url=f"{base}{API}/", headers=agent, timeout=httpx.Timeout(300, connect=5)) as client:
         yield client
 
 
@@ -137,12 +143,14 @@ async def _own(settings: "Settings", ended: asyncio.Event) -> "AsyncIterator[htt
     """An application in this process. It listens nowhere: who can start it can read the database, so it asks for no key."""
     import httpx
 
+    from service.mcp.http import over_mcp
+
     url, server = await asyncio.to_thread(reach, settings)
     try:
         if ended.is_set():
             raise Failure("ended before it was open")
         app = await asyncio.to_thread(_make_app, settings, url, server)
-        transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
+        transport = httpx.ASGITransport(app=over_mcp(app), raise_app_exceptions=False)
         async with (
             app.router.lifespan_context(app),
             httpx.AsyncClient(transport=transport, base_url=f"http://loci{API}/", timeout=None) as client,  # noqa: S113 (in process)

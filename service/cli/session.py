@@ -7,11 +7,11 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from service.cli.shell import Failure, first_line
+from service.cli.shell import RUNNING, Failure, first_line
 
 if TYPE_CHECKING:
     from db.embedded import EmbeddedServer
-    from db.pool import Connection, Pool, Transaction
+    from db.pool import Connection, Origin, Pool, Transaction
     from service.settings import Settings
 
 T = TypeVar("T")
@@ -21,10 +21,12 @@ POOL = 2
 
 @dataclass(frozen=True)
 class Session:
-    """The settings of this process and an open pool."""
+    """The settings of this process, an open pool, and the URL that it leads to."""
 
     settings: "Settings"
     pool: "Pool"
+    origin: "Origin"
+    url: str = ""
 
     def transaction(
         self, namespace: str | None, role: str | None = "reader", *, snapshot: bool = False
@@ -32,7 +34,7 @@ class Session:
         """Open a transaction of the operator in a namespace; `role` None asks for no namespace; a `snapshot` only reads."""
         from db.pool import OPERATOR, transaction
 
-        return transaction(self.pool, key_hash=OPERATOR, namespace=namespace, role=role, snapshot=snapshot)
+        return transaction(self.pool, key_hash=OPERATOR, namespace=namespace, role=role, snapshot=snapshot, origin=self.origin)
 
 
 def run(work: Callable[[Session], Awaitable[T]]) -> T:
@@ -50,7 +52,15 @@ def run(work: Callable[[Session], Awaitable[T]]) -> T:
 
 async def _work(settings: "Settings", url: str, work: Callable[[Session], Awaitable[T]]) -> T:
     async with open_pool(url) as pool:
-        return await work(Session(settings, pool))
+        return await work(Session(settings, pool, command_origin(), url))
+
+
+def command_origin() -> "Origin":
+    """The running command, as the operations log names it: all its transactions are one operation."""
+    from db.pool import Origin
+    from service.caller import new_operation_id
+
+    return Origin(action=RUNNING.get(), via="cli", operation_id=str(new_operation_id()))
 
 
 def reach(settings: "Settings") -> tuple[str, "EmbeddedServer | None"]:

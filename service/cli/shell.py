@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -10,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 SHOWN = 100
+RUNNING: ContextVar[str] = ContextVar("running", default="unknown")  # the words of the command, such as `namespace set`
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,12 @@ class Commands(TyperGroup):
         except Exception as error:
             suggest(error)
             raise
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command, and remember what it is called."""
+        found = super().resolve_command(ctx, args)
+        RUNNING.set(" ".join([*ctx.command_path.split()[1:], found[0] or ""]).strip() or "unknown")
+        return found
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""

@@ -14,12 +14,14 @@ from fastapi import FastAPI, Request
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
-from db.errors import Forbidden
 from service.caller import get_caller
+from service.logs import subject
 from service.settings import Settings
+from service.tracing import carried
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
 PATH = "/mcp"
 BASE = "http://loci/api/v1/"
@@ -44,7 +46,7 @@ class Endpoint:
             raise HTTPException(405, "MCP is spoken by POST here; there is no stream and no session", {"Allow": "POST"})
         await self._admit(request)
         manager = await self._manager()
-        await manager.handle_request(scope, receive, send)
+        await manager.handle_request(marked(scope), receive, send)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -59,14 +61,12 @@ class Endpoint:
             self._task = None
 
     async def _admit(self, request: Request) -> None:
-        """Raise Unauthorized for a key that is missing or not valid, and Forbidden for a page in a browser where none is needed."""
+        """Raise Unauthorized for a key that is missing or not valid."""
         sent = request.headers
         caller = await get_caller(request, sent.get("authorization"), sent.get("x-namespace"))
         if caller.key_hash is not None:
             async with caller.transaction(None):
                 pass
-        elif not self._settings.loopback and "origin" in sent:
-            raise Forbidden("without keys, pages in a browser are not served", hint="Require keys: LOCI_REQUIRE_KEYS=true.")
 
     async def _manager(self) -> "StreamableHTTPSessionManager":
         """The SDK's manager, started by whoever comes first."""
@@ -78,7 +78,7 @@ class Endpoint:
 
     async def _serve(self, started: "asyncio.Future[StreamableHTTPSessionManager]") -> None:
         """Hold the manager open. It must be entered and left in one task."""
-        transport = httpx.ASGITransport(app=self._app, raise_app_exceptions=False)
+        transport = httpx.ASGITransport(app=over_mcp(self._app), raise_app_exceptions=False)
         try:
             async with httpx.AsyncClient(transport=transport, base_url=BASE, timeout=None) as client:  # noqa: S113 (in process)
                 manager = await asyncio.to_thread(_make_manager, client, self._settings)
@@ -92,6 +92,24 @@ class Endpoint:
             raise
 
 
+def marked(scope: "Scope") -> "Scope":
+    """A request whose headers carry its id and trace on to the calls that tools make: those run in other tasks."""
+    known = subject()
+    said = {**carried(), **({"x-request-id": known.request_id} if known is not None and known.request_id else {})}
+    names = {name.encode() for name in said}
+    kept = [(name, value) for name, value in scope["headers"] if name not in names]
+    return {**scope, "headers": [*kept, *((name.encode(), value.encode()) for name, value in said.items())]}
+
+
+def over_mcp(app: "ASGIApp") -> "ASGIApp":
+    """The application for requests that tools make: the operations log says that they came over MCP."""
+
+    async def from_tool(scope: "Scope", receive: "Receive", send: "Send") -> None:
+        await app({**scope, "via": "mcp"}, receive, send)
+
+    return from_tool
+
+
 def _make_manager(client: httpx.AsyncClient, settings: Settings) -> "StreamableHTTPSessionManager":
     """The server over a client of REST. Loading the SDK takes half a second: not for the event loop."""
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -102,17 +120,9 @@ def _make_manager(client: httpx.AsyncClient, settings: Settings) -> "StreamableH
     async def reach() -> httpx.AsyncClient:
         return client
 
-    # Without keys, whoever reaches the port may do everything, and a page in a browser reaches it under a name that its
-    # owner points here (DNS rebinding): then only this machine's own names are answered. With keys there is nothing to steal.
-    guarded = settings.loopback and not settings.keys_required
-    names = ["127.0.0.1", "localhost", "[::1]", settings.host]
     return StreamableHTTPSessionManager(
         app=make_server(reach),
         stateless=True,
         max_request_body_size=settings.max_body_bytes,
-        security_settings=TransportSecuritySettings(
-            enable_dns_rebinding_protection=guarded,
-            allowed_hosts=[*names, *(f"{name}:*" for name in names)],
-            allowed_origins=[f"http://{name}{port}" for name in names for port in ("", ":*")],
-        ),
+        security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # service/hosts.py, as for REST
     )

@@ -21,12 +21,14 @@ from mcp_types import (
 from mcp_types import Tool as Listed
 from pydantic import ValidationError
 
+from db import traces
 from service.mcp.arguments import Kind, schema_of
 from service.mcp.problems import explain, wrong_arguments
 from service.mcp.text import Row
 from service.mcp.tools import INSTRUCTIONS, TOOLS, Tool
+from service.tracing import carried, context_of
 
-FORWARDED = ("authorization", "x-namespace", "x-space")
+FORWARDED = ("authorization", "x-namespace", "x-space", "x-request-id")
 AN_HOUR = 3_600_000
 Context = ServerRequestContext[Any, Any]
 Reach = Callable[[], Awaitable[httpx.AsyncClient]]
@@ -66,7 +68,9 @@ def make_server(
         forwarded = {
             name.encode(): sent[name].encode(encoding) for name in FORWARDED if name in sent
         }  # as bytes: any letters are taken
-        return await _answer(tool, params.arguments or {}, reach, forwarded, _session(sent.get("x-space")))
+        with traces.span(f"tools/call {tool.name}", {"gen_ai.tool.name": tool.name}, parent=context_of(sent)):
+            forwarded |= {name.encode(): value.encode() for name, value in carried().items()}
+            return await _answer(tool, params.arguments or {}, reach, forwarded, _session(sent.get("x-space")))
 
     return Server(
         "loci",

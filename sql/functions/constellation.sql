@@ -21,11 +21,11 @@ begin
     v_ids := array(
         select e.id
         from ((select p.id, p.pinned_at, p.mentions from loci_data.entities p
-               where p.namespace_id = v_ns and p.pinned_at is not null and p.merged_into is null and p.created_at <= v_known_at and p.first_seen_at <= v_as_of
+               where p.namespace_id = v_ns and p.pinned_at is not null and (p.merged_into is null or p.merged_at > v_known_at) and p.created_at <= v_known_at and p.first_seen_at <= v_as_of
                order by p.pinned_at desc, p.mentions desc, p.id limit v_limit + 1)
               union all
               (select o.id, null, o.mentions from loci_data.entities o
-               where o.namespace_id = v_ns and o.pinned_at is null and o.merged_into is null and o.created_at <= v_known_at and o.first_seen_at <= v_as_of
+               where o.namespace_id = v_ns and o.pinned_at is null and (o.merged_into is null or o.merged_at > v_known_at) and o.created_at <= v_known_at and o.first_seen_at <= v_as_of
                  and (o.mentions > 0 or exists (select from loci_data.aspects a where a.namespace_id = v_ns and a.entity_id = o.id))
                order by o.mentions desc, o.id limit v_limit + 1)) e
         order by e.pinned_at desc nulls last, e.mentions desc, e.id limit v_limit + 1);

@@ -6,6 +6,6 @@ create or replace function loci.contradiction(p_older text, p_newer text, p_sing
 returns table (signal text, confidence double precision, evidence text[])
 language sql immutable parallel safe security definer set search_path = ''
 as $$
-    select c.* from loci.compare_statements(loci.read_statement(p_older), loci.read_statement(p_newer), p_single_valued, p_shared_tokens) c
+    select c.* from loci.compare_statements(loci.read_statement(left(p_older, 10000)), loci.read_statement(left(p_newer, 10000)), p_single_valued, p_shared_tokens) c
 $$;
 comment on function loci.contradiction(text, text, boolean, integer) is 'Whether a newer statement contradicts an older one: signal (negation, antonym, value_conflict, temporal_marker), confidence, evidence; no row if not.';

@@ -1,17 +1,42 @@
--- Register a key by its hash, with a role in one namespace. Admins of the namespace, and the operator. The key itself never
--- comes here. A key may be given further namespaces by further grants to its agent.
-create or replace function loci.create_key(p_namespace text, p_role text, p_name text, p_id uuid, p_hash bytea, p_expires_at timestamptz default null)
+-- Register a key by its hash; the key itself never comes here. Without p_agent_id it is the key of a new agent with role p_role in the
+-- namespace, or in each of p_namespaces; without those it works wherever the agent is granted more. With p_agent_id it is a further key of
+-- an agent that the namespace has granted something: it works in p_namespaces, by default in this one alone, because an agent may reach
+-- others; only the operator makes one that works wherever its agent does. The caller must be an admin of every namespace named. A key with a
+-- rate limit makes none with a higher one. Admins of the namespace, and the operator. Called by REST and the command line.
+-- Security definer: writes agents, grants and keys. Errors: 42501, P0002 (namespace, agent_id), 23514 (role, scope, rate_limit), 22023.
+create or replace function loci.create_key(
+    p_namespace text, p_role text, p_name text, p_id uuid, p_hash bytea, p_expires_at timestamptz default null,
+    p_scope text default 'admin', p_namespaces text[] default null, p_agent_id uuid default null, p_rate_limit integer default null)
 returns table (id uuid, agent_id uuid, created_at timestamptz)
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-    v_ns    integer := loci.authorize(p_namespace, 'admin');
-    v_agent uuid := loci.uuid7();
+    v_ns    integer := loci.authorize(coalesce(p_namespace, p_namespaces[1]), 'admin');
+    v_reach integer[] := array(select distinct loci.authorize(n.name, 'admin') from unnest(p_namespaces) n(name) order by 1);
+    v_limit integer := (select k.rate_limit from loci_data.api_keys k where k.id = nullif(current_setting('loci.key', true), '')::uuid);
+    v_key   loci_data.api_keys;
 begin
-    insert into loci_data.agents (id, name, kind) values (v_agent, p_name, 'key');
-    insert into loci_data.grants (namespace_id, agent_id, role) values (v_ns, v_agent, p_role);
-    return query
-    insert into loci_data.api_keys as k (id, agent_id, name, hash, expires_at) values (p_id, v_agent, p_name, p_hash, p_expires_at)
-    returning k.id, k.agent_id, k.created_at;
+    if p_namespaces is null then
+        v_reach := case when p_agent_id is not null and loci.caller() <> '00000000-0000-0000-0000-000000000000' then array[v_ns] end;
+    elsif v_ns <> all (v_reach) then
+        raise invalid_parameter_value using column = 'namespaces',
+            message = format('namespaces must hold the namespace of the request, %s', (select n.name from loci_data.namespaces n where n.id = v_ns));
+    end if;
+    if p_rate_limit > v_limit then
+        raise invalid_parameter_value using column = 'rate_limit',
+            message = format('rate_limit must be at most %s, the limit of the key that asks, not %s', v_limit, p_rate_limit);
+    end if;
+    if p_agent_id is null then
+        insert into loci_data.agents (id, name, kind) values (loci.uuid7(), p_name, 'key') returning agents.id into p_agent_id;
+        insert into loci_data.grants (namespace_id, agent_id, role)
+        select n.id, p_agent_id, p_role from unnest(coalesce(v_reach, array[v_ns])) n(id) order by n.id;
+    else
+        perform loci.check_key_agent(v_ns, p_agent_id, p_role);
+    end if;
+    insert into loci_data.api_keys (id, agent_id, name, hash, expires_at, scope, namespaces, rate_limit, bucket, created_by)
+    values (p_id, p_agent_id, p_name, p_hash, p_expires_at, p_scope, v_reach, coalesce(p_rate_limit, v_limit), p_id, loci.caller())
+    returning * into v_key;
+    perform loci.note_key(v_key, 'created', null);
+    return query select v_key.id, v_key.agent_id, v_key.created_at;
 end $$;
-comment on function loci.create_key(text, text, text, uuid, bytea, timestamptz) is 'Register an API key by its SHA-256, with a role in a namespace. Admin. Errors: 42501, P0002, 23514 (role).';
+comment on function loci.create_key(text, text, text, uuid, bytea, timestamptz, text, text[], uuid, integer) is 'Register an API key by its SHA-256: of a new agent with a role, or a further one of an agent. Admin. Errors: 42501, P0002, 23514, 22023.';

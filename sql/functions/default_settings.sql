@@ -49,6 +49,10 @@ return jsonb_build_object(
     'reflect_new', 2,               -- memories of a category from which reflect makes a concept for it
     'reflect_related', 0.7,         -- cosine from which reflect links memories
     'reflect_links', 3,             -- such links of a memory
+    'change_days', 30,              -- days that the change feed keeps, and with it what operations changed
+    'operation_days', 365,          -- days that the operations log keeps
+    'log_working_memory', false,    -- whether working memory is in the change feed and the operations log
+    'key_use_days', 90,             -- days that uses of API keys are kept, by hour and address
     'recall_log', false,            -- whether recalls are logged as rows (row R4)
     'recall_log_days', 30,          -- days that they are kept
     'rrf_k', 5,                     -- reciprocal rank fusion; measured, see docs/decisions

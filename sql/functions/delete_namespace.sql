@@ -1,12 +1,14 @@
 -- Remove a namespace and everything in it, in one transaction. Admin. Cascades follow the foreign keys. Background work on it is
--- waited for and held off (lock_worker, and tidy_index's lock): it locks rows in another order than the cascades do.
+-- waited for and held off (lock_worker, lock_changes, and the lock of tidy_index): it locks rows in another order than the cascades do.
 create or replace function loci.delete_namespace(p_namespace text) returns void
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
     v_ns integer := loci.authorize(p_namespace, 'admin');
 begin
-    perform loci.lock_worker(v_ns, true), pg_advisory_xact_lock(hashtextextended('loci_data.postings', v_ns));
+    perform loci.lock_worker(v_ns, true);  -- one after the other, in the order of erase_memories
+    perform loci.lock_changes(v_ns, true);
+    perform pg_advisory_xact_lock(hashtextextended('loci_data.postings', v_ns));
     -- Evidence first: a foreign key of rows written in this same transaction is checked again when its edge goes.
     delete from loci_data.edge_observations where namespace_id = v_ns;
     delete from loci_data.namespaces where id = v_ns;

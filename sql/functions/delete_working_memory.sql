@@ -22,6 +22,9 @@ begin
             hint = 'Only its agent and admins delete it; it goes when it expires.';
     end if;
     delete from loci_data.working_memory w where w.namespace_id = v_ns and w.key = v_key and w.expires_at is not distinct from v_expires;
+    if v_expires > v_now then
+        perform loci.note_entry(v_ns, 'erased', v_key);
+    end if;
     return query select v_key, coalesce(v_expires > v_now, false);
 end $$;
 comment on function loci.delete_working_memory(text, text, text) is 'Delete an entry of working memory; whether there was a live one. Errors: 42501, P0002, 22023.';

@@ -15,10 +15,14 @@ as $$
         join loci_data.entities s on s.namespace_id = p_namespace_id and s.id = n.source_id
         left join loci_data.entities t on t.namespace_id = p_namespace_id and t.id = n.target_id
     where not exists (select from loci_data.edge_moves m where m.namespace_id = p_namespace_id and m.old_id = n.id)
+    ), shown as (  -- a copy of what another edge here has already is no event
+        select distinct on (coalesce(o.origin_id, o.id)) o.*, n.ends
+        from named n join loci_data.edge_observations o on o.namespace_id = p_namespace_id and o.edge_id = n.id
+        order by coalesce(o.origin_id, o.id), n.recorded_at, n.id
     )
-    select o.observed_at, o.recorded_at, 'edge', 'observed', n.id, o.id::text,
-           n.ends || jsonb_build_object('confidence', o.confidence, 'restored', o.restored, 'session_id', o.session_id, 'memory_id', o.memory_id)
-    from named n join loci_data.edge_observations o on o.namespace_id = p_namespace_id and o.edge_id = n.id
+    select o.observed_at, o.recorded_at, 'edge', 'observed', o.edge_id, o.id::text,
+           o.ends || jsonb_build_object('confidence', o.confidence, 'restored', o.restored, 'session_id', o.session_id, 'memory_id', o.memory_id)
+    from shown o
     union all
     select n.valid_to, coalesce((select max(b.believed_to) from loci_data.edge_beliefs b where b.namespace_id = p_namespace_id and b.edge_id = n.id),
                                 n.recorded_at), 'edge', 'ended', n.id, n.id::text, n.ends

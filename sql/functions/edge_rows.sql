@@ -11,7 +11,7 @@ language sql stable parallel safe
 as $$
     select e.id, e.source_id, s.name, e.type, e.target_id, t.name, e.literal,
            loci.effective_confidence(b.confidence, r.rate, b.observed_at, p_as_of), e.strength, b.fades_at <= p_as_of, b.observations,
-           b.first_at, b.observed_at, b.fades_at, b.valid_from, b.valid_to, e.recorded_at,
+           b.first_at, b.observed_at, case when b.fades_at < '10000-01-01 00:00:00+00' then b.fades_at end, b.valid_from, b.valid_to, e.recorded_at,
            case when e.superseded_at <= p_known_at then e.superseded_at end, e.metadata, a.name
     from (select u.id from unnest(p_ids) u(id)) p
     join loci_data.edges e on e.namespace_id = p_namespace_id and e.id = p.id

@@ -1,5 +1,5 @@
 -- Which entity is meant by an id, a name or an alias? The name wins over an alias, the most mentioned over the others;
--- a merged one's leads to the one that it went into.
+-- a merged one's leads to the one that it went into, a removed one's nowhere.
 -- Probes of primary keys, whatever the planner believes. Internal.
 create or replace function loci.entity_id(p_namespace_id integer, p_ref text) returns uuid
 language sql stable parallel safe
@@ -11,7 +11,7 @@ as $$
          from loci_data.entity_names n
          cross join lateral (select e.mentions from loci_data.entities e
                              where e.namespace_id = p_namespace_id and e.id = n.entity_id limit 1) e
-         where n.namespace_id = p_namespace_id and n.canonical_name = loci.canonical_name(p_ref)
+         where n.namespace_id = p_namespace_id and n.canonical_name = case when length(p_ref) <= 1000 then loci.canonical_name(p_ref) end
          order by n.is_alias, e.mentions desc, n.entity_id limit 1))
 $$;
 comment on function loci.entity_id(integer, text) is 'Id of the entity with this id, name or alias; null if there is none. Internal.';

@@ -1,5 +1,5 @@
 -- Which entity did an id, a name or an alias mean, by what was known at a moment? The name of then comes first, then what it means now;
--- of an entity that was merged later: itself. What it had been merged into by then is followed. Null: nothing.
+-- of an entity that was merged or removed later: itself. What it had been merged into by then is followed. Null: nothing, or removed by then.
 -- Probes of entity_beliefs_name and of primary keys. Called by get_entity and resolve_entities; internal.
 create or replace function loci.entity_then(p_namespace_id integer, p_ref text, p_known_at timestamptz) returns uuid
 language plpgsql stable parallel safe set search_path = ''
@@ -14,7 +14,7 @@ begin
     if v_id is null then
         select b.entity_id into v_id from loci_data.entity_beliefs b
         where b.namespace_id = p_namespace_id and b.canonical_name = loci.canonical_name(p_ref)
-          and b.believed_at <= p_known_at and b.believed_to > p_known_at
+          and b.believed_at <= p_known_at and b.believed_to > p_known_at and b.merged_into is distinct from b.entity_id
         order by b.merged_into is not null, b.entity_id limit 1;
     end if;
     v_id := coalesce(v_id, loci.entity_id(p_namespace_id, p_ref));
@@ -27,7 +27,7 @@ begin
             order by k.believed_to limit 1) b on true
         where e.namespace_id = p_namespace_id and e.id = v_id;
         exit when v_into is null;
-        v_id := v_into;
+        v_id := case when v_into <> v_id then v_into end;
     end loop;
     return v_id;
 end $$;

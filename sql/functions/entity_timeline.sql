@@ -1,4 +1,4 @@
--- What happened around this entity, in order of valid time? Dated events: the entity created (at first_seen_at), changed, merged, given back (parted), split; each
+-- What happened around this entity, in order of valid time? Dated events: the entity created (at first_seen_at), changed, merged, given back (parted), split, deleted, returned; each
 -- observation of an edge at it, the end of an edge's validity, and edges taken back, with the names of both ends; each version of
 -- a memory that mentions it. detail says what each was. Everything that was ever recorded is there, superseded or not.
 -- cursor, on every row, is what to send for the page that starts after it. Cost: reads and sorts all events of the entity once a
@@ -10,10 +10,12 @@ language plpgsql stable security definer set search_path = '' set plan_cache_mod
 as $$
 declare
     v_namespace_id integer := loci.authorize(p_namespace, 'reader');
-    v_id           uuid := (loci.resolve_entities(v_namespace_id, array[p_ref], 'ref'))[1];
+    v_id           uuid := coalesce(loci.entity_id(v_namespace_id, p_ref), loci.removed_entity(v_namespace_id, p_ref));
     v_after        record;
 begin
-    if p_limit is null or p_limit not between 1 and 1001 then  -- a page of 1,000, and one to know whether there are more
+    if v_id is null then
+        raise no_data_found using message = format('entity %L does not exist', p_ref), column = 'ref';
+    elsif p_limit is null or p_limit not between 1 and 1001 then  -- a page of 1,000, and one to know whether there are more
         raise invalid_parameter_value using message = format('limit must be 1 to 1000, not %s', p_limit), column = 'limit';
     end if;
     begin

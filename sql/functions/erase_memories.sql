@@ -1,7 +1,7 @@
 -- Erase memories for good (rows M8, M9): unlike forgetting, which only sets a status, nothing of them is left in any table. One
 -- transaction. versions 'all': every version of their lineages; 'this': the named ones alone, the node keeps its place. subtree: with
 -- everything that stands under them now. What rested on them goes too: evidence, and edges left without any; entities that nothing
--- else mentions, unless pinned; kept replies. Attributes stay, superseded and empty. Whoever may write may erase, as with forgetting.
+-- else mentions, unless pinned; kept replies; what the change feed said of it. Attributes stay, superseded and empty. Whoever may write may erase, as with forgetting.
 -- The receipt is what the server counted in this transaction, triggers and cascades included: rows by table.
 -- Locks in the order of every writer: lineages by name, memories, hierarchy, entities by name, edges, postings; the worker waits.
 -- Cost: set-based; among 20,000, 10 ms for one memory and 4 s for half of them. Called by REST and the command line.
@@ -16,6 +16,7 @@ declare
     v_ids      uuid[];
     v_entities uuid[];
     v_gone     uuid[];
+    v_emptied  uuid[];
     v_counts   jsonb;
 begin
     if p_versions is distinct from 'all' and (p_versions is distinct from 'this' or p_subtree) then
@@ -29,11 +30,13 @@ begin
     end if;
     v_counts := loci.row_counts();
     v_entities := loci.erase_mentions(v_ns, v_ids);
-    v_gone := v_ids || v_entities || loci.erase_edges(v_ns, v_ids, v_entities) || loci.erase_attributes(v_ns, v_ids);
-    v_gone := v_gone || loci.erase_entities(v_ns, v_entities);
+    v_gone := v_ids || v_entities || loci.erase_edges(v_ns, v_ids, v_entities);
+    v_emptied := loci.erase_attributes(v_ns, v_ids);
+    v_gone := v_gone || v_emptied || loci.erase_entities(v_ns, v_entities);
     perform loci.erase_replies(v_ns, v_gone);
     perform loci.requeue_neighbours(v_ns, v_ids);
     delete from loci_data.memories where namespace_id = v_ns and id = any (v_ids);
+    perform loci.erase_changes(v_ns, v_emptied);
     v_counts := loci.row_counts(v_counts);
     return query select cardinality(v_ids), v_counts -> 'deleted', v_counts -> 'added', v_counts -> 'changed';
 end $$;

@@ -1,7 +1,8 @@
 -- What memories mention, once they are gone (row M9): the mentions go, the counters of the entities sink by as many, never below 0, and so
 -- do those of the sessions that the memories were observations of; a session that has nothing else on an entity goes. An entity that one
 -- observation is left of has its initial confidence again; of more, it is not known which of them restored, and confidence stays.
--- Returns the entities that reach 0 mentions by this and go with them: those that are not pinned, and what was merged into them.
+-- Returns the entities that reach 0 mentions by this and go with them: those that are not pinned, those that were removed before, and what
+-- was merged into them.
 -- Locked in order of canonical_name, like
 -- everywhere. Index ranges of memory_mentions. Called by erase_memories; internal.
 create or replace function loci.erase_mentions(p_namespace_id integer, p_ids uuid[]) returns uuid[]
@@ -15,7 +16,7 @@ begin
     if v_entities = '{}' then
         return '{}';
     end if;
-    perform from loci_data.entities e where e.namespace_id = p_namespace_id and e.id = any (v_entities) and e.merged_into is null
+    perform from loci_data.entities e where e.namespace_id = p_namespace_id and e.id = any (v_entities) and (e.merged_into is null or e.merged_into = e.id)
     order by e.canonical_name for update;
     with gone as materialized (
         delete from loci_data.memory_mentions m where m.namespace_id = p_namespace_id and m.memory_id = any (p_ids)
@@ -40,6 +41,10 @@ begin
         returning e.id, e.mentions, e.pinned
     )
     select array_agg(l.id) into v_gone from lowered l where l.mentions = 0 and not l.pinned;
+    v_gone := v_gone || array(
+        select e.id from loci_data.entities e
+        where e.namespace_id = p_namespace_id and e.id = any (v_entities) and e.merged_into = e.id and not exists (
+              select from loci_data.memory_mentions m where m.namespace_id = p_namespace_id and m.entity_id = e.id));
     return coalesce(loci.with_merged(p_namespace_id, v_gone), '{}');
 end $$;
 comment on function loci.erase_mentions(integer, uuid[]) is 'Delete the mentions of memories and lower the counters of entities; those that nothing mentions any more. Internal.';

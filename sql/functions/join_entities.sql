@@ -18,6 +18,9 @@ declare
 begin
     select * into v_kept from loci_data.entities e where e.namespace_id = p_namespace_id and e.id = p_kept;
     select * into v_merged from loci_data.entities e where e.namespace_id = p_namespace_id and e.id = p_merged;
+    if v_kept.merged_into is not null or v_merged.merged_into is not null then
+        raise serialization_failure using message = 'an entity was merged or removed meanwhile', hint = 'Try again.';
+    end if;
     v_aliases := loci.clean_aliases(v_kept.aliases || v_merged.name || v_merged.aliases, v_kept.canonical_name);
     if cardinality(v_aliases) > 100 then
         raise invalid_parameter_value using column = 'other',

@@ -1,4 +1,4 @@
--- Which entity does this id stand for? Itself, or the one that it was merged into, over any number of merges; null: there is none.
+-- Which entity does this id stand for? Itself, or the one that it was merged into, over any number of merges; null: there is none, or it was removed.
 -- A primary key look-up a merge. Internal.
 create or replace function loci.kept_id(p_namespace_id integer, p_id uuid) returns uuid
 language plpgsql stable parallel safe set search_path = ''
@@ -13,8 +13,10 @@ begin
             return null;
         elsif v_into is null then
             return v_id;
+        elsif v_into = v_id then
+            return null;  -- removed: it leads nowhere
         end if;
         v_id := v_into;
     end loop;
 end $$;
-comment on function loci.kept_id(integer, uuid) is 'The entity that an id stands for, after merges; null if there is none. Internal.';
+comment on function loci.kept_id(integer, uuid) is 'The entity that an id stands for, after merges; null if there is none, or it was removed. Internal.';

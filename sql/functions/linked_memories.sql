@@ -43,7 +43,7 @@ begin
         from seed s
         join loci_data.memory_mentions m on m.namespace_id = v_ns and m.memory_id = s.id
         join loci_data.entities e on e.namespace_id = v_ns and e.id = m.entity_id
-        where e.id <> all (array_remove(v_entities, null)) and e.mentions between 2 and 30
+        where e.id <> all (array_remove(v_entities, null)) and e.mentions between 2 and 30 and e.merged_into is null
         group by e.id, e.name, e.canonical_name, e.mentions
     ), found as (
         select m.memory_id, b.weight, array[b.named, b.name] as path, b.canonical_name as name

@@ -9,10 +9,13 @@ language plpgsql stable security definer set search_path = ''
 as $$
 declare
     v_namespace_id integer := loci.authorize(p_namespace, 'reader');
-    v_entity_id    uuid := (loci.resolve_entities(v_namespace_id, array[p_entity], 'entity'))[1];
+    v_entity_id    uuid := loci.entity_meant(v_namespace_id, p_entity, p_known_at);
     v_as_of        timestamptz := coalesce(p_as_of, clock_timestamp());
     v_known_at     timestamptz := coalesce(p_known_at, 'infinity');
 begin
+    if v_entity_id is null then
+        raise no_data_found using message = format('entity %L does not exist', p_entity), column = 'entity';
+    end if;
     return query
     select a.id, a.entity_id, a.name, a.canonical_name, a.weight, a.single_valued, a.confirmed_at, a.created_at, a.updated_at,
            coalesce(held.attributes, '[]'), coalesce(held.constraints, '[]')

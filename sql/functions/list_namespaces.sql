@@ -13,7 +13,7 @@ begin
     end if;
     return query
     select n.name, n.description, c.cfgname::text,
-           coalesce((select g.role from loci_data.grants g where g.namespace_id = n.id and g.agent_id = loci.caller()), 'admin'),
+           loci.scoped_role(coalesce((select g.role from loci_data.grants g where g.namespace_id = n.id and g.agent_id = loci.caller()), 'admin')),
            loci.settings(n.id),
            (select count(*) from loci_data.memories m where m.namespace_id = n.id),
            (select count(*) from loci_data.memories m where m.namespace_id = n.id and m.status = 'active' and m.valid_from <= clock_timestamp() and (m.valid_to is null or m.valid_to > clock_timestamp())),

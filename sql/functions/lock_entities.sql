@@ -1,6 +1,6 @@
 -- Lock entities against every writer, in order of canonical_name like everywhere, and return the moment from which they may change: now, and
 -- not before anything else that is known of them. Errors: 40001 if one of them is gone or merged by then.
--- Called by join_entities, split_entity and part_entities; internal.
+-- Called by join_entities, split_entity, part_entities, remove_entities and return_entities; internal.
 create or replace function loci.lock_entities(p_namespace_id integer, p_ids uuid[]) returns timestamptz
 language plpgsql volatile set search_path = ''
 as $$

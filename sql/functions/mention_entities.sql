@@ -8,6 +8,7 @@ as $$
 declare
     v_new integer;
 begin
+    perform loci.name_operation();  -- of which its mentions and evidence are
     perform from loci_data.entities e
     where e.namespace_id = p_namespace_id and e.id = any(array(select distinct i.entity_id from jsonb_to_recordset(p_mentions) i(entity_id uuid)))
     order by e.canonical_name for no key update;

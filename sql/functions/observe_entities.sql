@@ -12,6 +12,7 @@ as $$
 declare
     v_mode text := loci.settings(p_namespace_id) ->> 'reinforcement';
 begin
+    perform loci.name_operation();  -- of which its mentions and evidence are
     perform from loci_data.entities e
     where e.namespace_id = p_namespace_id and e.id = any(array(select distinct s.entity_id from unnest(p_sightings) s))
     order by e.canonical_name for no key update;

@@ -24,7 +24,7 @@ begin
         ('name', i.item ->> 'name', coalesce(length(btrim(i.item ->> 'name')) between 1 and 255
                                              and loci.canonical_name(i.item ->> 'name') <> '', false)),
         ('type', i.item ->> 'type', lower(btrim(i.item ->> 'type')) ~ '^[a-z0-9][a-z0-9_-]{0,63}$'),
-        ('aliases', i.item ->> 'aliases', not (i.item @? '$.aliases[*] ? (@.type() == "null" || @ like_regex "^.{255}." flag "s")')),
+        ('aliases', i.item ->> 'aliases', i.item -> 'aliases' = 'null' or not (i.item @? '$.aliases[*] ? (@.type() == "null" || @ like_regex "^.{255}." flag "s")')),
         ('metadata', i.item ->> 'metadata', jsonb_typeof(i.item -> 'metadata') in ('object', 'null')),
         ('confidence', i.item ->> 'confidence', (i.item ->> 'confidence')::double precision between 0 and 1),
         ('session_id', i.item ->> 'session_id', length(i.item ->> 'session_id') between 1 and 255),

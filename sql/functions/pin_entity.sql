@@ -9,7 +9,7 @@ language plpgsql volatile security definer set search_path = ''
 as $$
 declare
     v_namespace_id integer := loci.authorize(p_namespace, 'writer');
-    v_id           uuid := coalesce(loci.kept_id(v_namespace_id, p_id), p_id);
+    v_id           uuid := loci.kept_id(v_namespace_id, p_id);
 begin
     update loci_data.entities e
     set pinned = p_pinned, pinned_at = case when p_pinned then coalesce(e.pinned_at, clock_timestamp()) end,

@@ -9,7 +9,8 @@ create or replace function loci.recall_each(
 returns table (namespace text, missing text,
                lexical_ids bigint[], lexical_scores double precision[], vector_ids bigint[], vector_scores double precision[],
                graph_ids bigint[], graph_scores double precision[], graph_paths jsonb,
-               walk_ids bigint[], walk_scores double precision[], walk_paths jsonb, walk_timed_out boolean, entities jsonb, constraints json)
+               walk_ids bigint[], walk_scores double precision[], walk_paths jsonb, walk_timed_out boolean, entities jsonb, constraints json,
+               took_ms real[])
 language plpgsql stable set search_path = ''
 as $$
 declare
@@ -37,7 +38,7 @@ begin
             end if;
             return query select v_name, v_message, null::bigint[], null::double precision[], null::bigint[], null::double precision[],
                                 null::bigint[], null::double precision[], null::jsonb, null::bigint[], null::double precision[], null::jsonb,
-                                false, null::jsonb, null::json;
+                                false, null::jsonb, null::json, null::real[];
         end;
     end loop;
     if v_missing is not null and not v_some then

@@ -38,10 +38,10 @@ begin
     where b.type is not null
     order by p.id;
 
-    insert into loci_data.edge_observations (namespace_id, id, edge_id, memory_id, session_id, observed_at, confidence, restored, recorded_at, origin_id)
+    insert into loci_data.edge_observations (namespace_id, id, edge_id, memory_id, session_id, observed_at, confidence, restored, recorded_at, origin_id, operation_id)
     select p_namespace_id, loci.uuid7(), c.edge_id, c.memory_id, c.session_id, c.observed_at, c.confidence, c.restored, c.recorded_at,
-           coalesce(c.origin_id, c.id)
-    from (select p.id as edge_id, o.id, o.memory_id, o.session_id, o.observed_at, o.confidence, o.restored, o.recorded_at, o.origin_id,
+           coalesce(c.origin_id, c.id), c.operation_id
+    from (select p.id as edge_id, o.id, o.memory_id, o.session_id, o.observed_at, o.confidence, o.restored, o.recorded_at, o.origin_id, o.operation_id,
                  row_number() over (partition by p.id, coalesce(o.memory_id, o.id) order by x.place) as nth
           from jsonb_to_recordset(p_edges) p(id uuid, evidence uuid[])
           cross join lateral unnest(p.evidence) with ordinality x(id, place)

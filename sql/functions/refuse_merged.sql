@@ -1,4 +1,4 @@
--- Trigger: what is written to an entity that was merged into another while the writer waited is refused (40001), so that the writer
+-- Trigger: what is written to an entity that was merged into another, or removed, while the writer waited is refused (40001), so that the writer
 -- looks the name up again. Edges, mentions and aspects: after the foreign key has waited for the merge; the entity itself: on update.
 -- Lines of an export are let through: rows of the past stand on merged entities. Costs one index probe where nothing was ever merged.
 create or replace function loci.refuse_merged() returns trigger
@@ -22,8 +22,8 @@ begin
         end if;
     end if;
     if v_merged <> '{}' then
-        raise serialization_failure using message = format('entity %s was merged into another while it was written', v_merged[1]), hint = 'Try again.';
+        raise serialization_failure using message = format('entity %s was merged into another or removed while it was written', v_merged[1]), hint = 'Try again.';
     end if;
     return null;
 end $$;
-comment on function loci.refuse_merged() is 'Trigger: refuse what is written to an entity that has just been merged into another.';
+comment on function loci.refuse_merged() is 'Trigger: refuse what is written to an entity that has just been merged into another or removed.';

@@ -30,7 +30,7 @@ begin
         v_filter.under := loci.node_id(p_namespace_id, v_filter.under, 'filters.under');
     end if;
     if p_filter ->> 'entity' is not null then
-        v_filter.entity_id := loci.entity_id(p_namespace_id, p_filter ->> 'entity');
+        v_filter.entity_id := loci.entity_meant(p_namespace_id, p_filter ->> 'entity', p_known_at);
         if v_filter.entity_id is null then
             raise no_data_found using message = format('entity %L does not exist', p_filter ->> 'entity'), column = 'filters.entity';
         end if;

@@ -18,7 +18,7 @@ declare
               cross join lateral (select o.id, o.merged_into from loci_data.entities o
                                   where o.namespace_id = p_namespace_id and o.id = c.id limit 1) e
               group by 1) k
-        order by k.place);
+        where k.id is not null order by k.place);
 begin
     if cardinality(v_ids) = 0 and p_project_path is not null then
         v_source := 'project';

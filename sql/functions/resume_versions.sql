@@ -27,6 +27,7 @@ begin
         'memory_id', v_pairs -> (n.memory_id::text), 'entity_id', n.entity_id, 'mention_text', n.mention_text)))
     from jsonb_object_keys(v_pairs) p(id)
     join loci_data.memory_mentions n on n.namespace_id = p_namespace_id and n.memory_id = p.id::uuid
+    join loci_data.entities e on e.namespace_id = p_namespace_id and e.id = n.entity_id and e.merged_into is null
     having count(*) > 0;
 end $$;
 comment on function loci.resume_versions(integer, loci.memory_input[]) is 'Let interrupted statements go on after the versions that interrupted them. Internal.';

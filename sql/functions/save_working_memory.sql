@@ -20,6 +20,7 @@ declare
     v_life  interval;
     v_tags  text[] := coalesce(p_tags, '{}');
     v_words tsvector;
+    v_there boolean;
     v_now   timestamptz;
 begin
     perform loci.check_entry(p_value, v_ttl, p_category, p_tags);
@@ -32,7 +33,8 @@ begin
         terms = loci.count_terms(v_words)
     where w.namespace_id = v_ns and w.key = v_key and w.agent_id = v_agent and w.expires_at > v_now
     returning w.key, w.space, w.category, w.tags, w.stored_at, w.expires_at;
-    if not found then
+    v_there := found;
+    if not v_there then
         perform pg_advisory_xact_lock(hashtextextended('loci.space ' || v_space, v_ns));
         v_now := clock_timestamp();
         v_agent := loci.admit_entry(v_ns, v_key, v_space, v_now);
@@ -48,5 +50,6 @@ begin
             raise serialization_failure using message = 'the entry was renewed by its owner meanwhile', hint = 'Try again.';
         end if;
     end if;
+    perform loci.note_entry(v_ns, case when v_there then 'changed' else 'created' end, v_key, p_category, v_tags, v_now + v_life);
 end $$;
 comment on function loci.save_working_memory(text, text, jsonb, double precision, text, text[], text) is 'Write an entry of working memory, or replace it. Errors: 42501, P0002, 22023, 53400, 40001.';

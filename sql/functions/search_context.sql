@@ -21,7 +21,7 @@ begin
         select jsonb_agg(jsonb_build_object('id', b.id, 'name', b.name, 'type', b.type) order by b.mentions, b.id) as named
         from (select e.* from loci_data.memory_mentions t
               cross join lateral (select o.id, o.name, o.type, o.mentions from loci_data.entities o
-                                  where o.namespace_id = v_namespace_id and o.id = t.entity_id limit 1) e
+                                  where o.namespace_id = v_namespace_id and o.id = t.entity_id and o.merged_into is null limit 1) e
               where t.namespace_id = v_namespace_id and t.memory_id = m.id
               order by e.mentions, e.id limit 20) b) n
     where n.named is not null;

@@ -19,6 +19,9 @@ begin
     select * into v_new from loci.parse_entities(jsonb_build_array(p_split));
     v_at := loci.lock_entities(v_ns, loci.resolve_entities(v_ns, array[p_ref], 'id'));
     select e.* into v_old from loci_data.entities e where e.namespace_id = v_ns and e.id = loci.entity_id(v_ns, p_ref);
+    if not found then
+        raise serialization_failure using message = 'the entity was removed meanwhile', hint = 'Try again.';
+    end if;
     select w.field, w.id into v_wrong
     from (select 'edge_ids' as field, i as id, exists (select from loci_data.edges e where e.namespace_id = v_ns and e.id = i::uuid
                  and v_old.id in (e.source_id, e.target_id) and e.superseded_at is null) as there

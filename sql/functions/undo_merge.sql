@@ -1,6 +1,6 @@
 -- Undo a merge, or a split (row G12). Merges may be undone in any order, unless a later one moved the same things again
 -- (the kept entity, or an edge that this one moved): that one is undone first. Undoing a split is a merge of the two, which can be undone again; its id is returned. Undoing twice is a conflict.
--- Security definer: writes past the policies; checks the caller itself. Errors: 42501, P0002, 23505 (undone already, merged since, name
+-- Security definer: writes past the policies; checks the caller itself. Errors: 42501, P0002, 23505 (undone already, merged or removed since, name
 -- taken), 40001.
 create or replace function loci.undo_merge(p_namespace text, p_id uuid)
 returns table (merge_id uuid, kept_id uuid, merged_id uuid)
@@ -10,6 +10,7 @@ declare
     v_namespace_id integer := loci.authorize(p_namespace, 'writer');
     v_merge        loci_data.entity_merges;
     v_later        uuid;
+    v_removed      text;
 begin
     perform loci.lock_merges(v_namespace_id);
     select m.* into v_merge from loci_data.entity_merges m where m.namespace_id = v_namespace_id and m.id = p_id;
@@ -35,6 +36,11 @@ begin
     if found then
         raise unique_violation using message = format('what it joined was moved again since, by merge %s', v_later), column = 'id',
             hint = 'Undo that one first.';
+    end if;
+    select e.name into v_removed from loci_data.entities e
+    where e.namespace_id = v_namespace_id and e.id in (v_merge.kept_id, v_merge.merged_id) and e.merged_into = e.id order by e.id limit 1;
+    if found then
+        raise unique_violation using message = format('%L was removed since', v_removed), column = 'id', hint = 'Undo its removal first.';
     end if;
     if v_merge.kind = 'merge' then
         perform loci.part_entities(v_namespace_id, v_merge);

@@ -26,7 +26,8 @@ begin
     where s.namespace_id = v_namespace_id and s.id = (select a.aspect_id from loci_data.attributes a where a.namespace_id = v_namespace_id and a.id = p_id)
     for no key update;
     select a.* into v_old from loci_data.attributes a where a.namespace_id = v_namespace_id and a.id = p_id for no key update;
-    if not found then
+    if not found or exists (  -- or its entity was removed
+            select from loci_data.entities e where e.namespace_id = v_namespace_id and e.id = v_old.entity_id and e.merged_into is not null) then
         raise no_data_found using message = format('attribute %s does not exist', p_id), column = 'id';
     end if;
     v_fault := coalesce(v_fault, case

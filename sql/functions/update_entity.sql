@@ -10,7 +10,7 @@ language plpgsql volatile security definer set search_path = ''
 as $$
 declare
     v_namespace_id integer := loci.authorize(p_namespace, 'writer');
-    v_id           uuid := coalesce(loci.kept_id(v_namespace_id, p_id), p_id);
+    v_id           uuid := loci.kept_id(v_namespace_id, p_id);
     v_old          loci_data.entities;
     v_new          record;
     v_field        text := (select k from jsonb_object_keys(p_changes) k
@@ -22,7 +22,7 @@ begin
     elsif v_field is not null then
         raise invalid_parameter_value using message = format('an entity has no field %L to change', v_field), column = v_field;
     end if;
-    v_field := (select k from unnest(array['name', 'type', 'confidence']) k where p_changes -> k = 'null' limit 1);
+    v_field := (select k from unnest(array['name', 'type', 'confidence', 'aliases']) k where p_changes -> k = 'null' limit 1);
     if v_field is not null then
         raise invalid_parameter_value using message = format('%s must not be null', v_field), column = v_field;
     end if;

@@ -15,7 +15,9 @@ begin
             message = format('%s: %s is not valid for an attribute', v_fault, coalesce(left((p_attribute -> v_fault)::text, 100), 'null')), column = v_fault;
     end if;
     perform from loci_data.aspects a where a.namespace_id = p_namespace_id and a.id = p_aspect_id for no key update;
-    if not found then
+    if not found or exists (  -- or its entity was removed
+            select from loci_data.aspects a join loci_data.entities e on e.namespace_id = p_namespace_id and e.id = a.entity_id
+            where a.namespace_id = p_namespace_id and a.id = p_aspect_id and e.merged_into is not null) then
         raise no_data_found using message = format('aspect %s does not exist', p_aspect_id), column = 'aspect_id';
     elsif p_attribute ->> 'memory_id' is not null and not exists (
             select from loci_data.memories m where m.namespace_id = p_namespace_id and m.id = (p_attribute ->> 'memory_id')::uuid) then

@@ -1,4 +1,4 @@
--- Nothing is written to an entity that was merged into another: names and ids lead to the one that stays.
+-- Nothing is written to an entity that was merged into another or removed: names and ids lead to the one that stays, or nowhere.
 create or replace trigger entities_merged before update on loci_data.entities
     for each row when (old.merged_into is not null and new.merged_into is not distinct from old.merged_into)
     execute function loci.refuse_merged();

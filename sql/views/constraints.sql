@@ -5,7 +5,7 @@ select n.name as namespace, t.id, e.name as entity, a.name as aspect, t.content,
 from loci_data.attributes t
 join loci_data.namespaces n on n.id = t.namespace_id
 join loci_data.aspects a on a.namespace_id = t.namespace_id and a.id = t.aspect_id
-join loci_data.entities e on e.namespace_id = a.namespace_id and e.id = a.entity_id
+join loci_data.entities e on e.namespace_id = a.namespace_id and e.id = a.entity_id and e.merged_into is null
 where t.kind = 'constraint' and t.status = 'active' and t.valid_from <= statement_timestamp()
   and (t.valid_to is null or t.valid_to > statement_timestamp());
 comment on view loci.constraints is 'Constraints that are active and valid now, with their entity and aspect.';

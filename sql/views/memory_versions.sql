@@ -1,6 +1,6 @@
 -- Every version of every memory, with both times. Under the policies: rows of granted namespaces only.
 create or replace view loci.memory_versions with (security_invoker = true) as
-select n.name as namespace, m.id, m.lineage, m.version, m.content, m.category, m.tags, m.layer,
+select n.name as namespace, m.id, m.lineage, m.version, m.content, m.category collate "C" as category, m.tags, m.layer,
        (select coalesce((select v.id from loci_data.memories v
                          where v.namespace_id = p.namespace_id and v.lineage_id = p.parent_id and v.status = 'active'
                            and v.valid_from <= t.moment and (v.valid_to is null or v.valid_to > t.moment) limit 1),

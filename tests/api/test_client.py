@@ -12,6 +12,7 @@ from uuid import uuid4
 import pytest
 
 from loci import OMITTED, AsyncLociClient, Conflict, Forbidden, Invalid, LociClient, NotFound
+from loci.changes import watching
 from loci.keeping import exporting
 from loci.operations import listing, operation
 from service.schemas import EntityInput, Filters, MemoryInput, MemoryOut
@@ -49,8 +50,8 @@ def request_of(name: str) -> Any:
 def test_every_route_has_an_operation_and_every_operation_a_route(service: Service) -> None:
     routes = {(m.upper(), path) for path, methods in service.app.openapi()["paths"].items() for m in methods}
     covered = {(request.method, request.route) for request in map(request_of, OPERATIONS)}
-    export = exporting("x")
-    assert covered | {(export.method, export.route)} == routes
+    streamed = {(request.method, request.route) for request in (exporting("x"), watching())}
+    assert covered | streamed == routes
 
 
 @pytest.mark.parametrize("name", [name for name in OPERATIONS if name not in {"import_namespace"}])
@@ -338,6 +339,19 @@ def test_entities_are_written_found_touched_and_pinned(client: LociClient) -> No
     assert [e.name for e in client.list_entities(pinned=True)] == ["Azure DevOps"]
     assert not client.unpin_entity(entity.id).pinned
     assert client.get_entity("ado").id == entity.id
+    assert client.delete_entity(entity.id).name == "Azure DevOps"
+    assert list(client.list_entities()) == []
+
+
+def test_a_namespace_is_shared_and_taken_back(client: LociClient) -> None:
+    agent = client.create_key(name="guest", role="reader").agent_id
+    assert not client.set_grant(agent, "writer", expires_at=datetime(2100, 1, 1, tzinfo=UTC)).created
+    assert [(grant.agent_id, grant.role, grant.expired) for grant in client.list_grants(limit=10)] == [(agent, "writer", False)]
+    assert client.delete_grant(agent).role == "writer"
+    assert list(client.list_grants()) == []
+    with pytest.raises(NotFound):
+        client.delete_grant(agent)
+    assert client.whoami().grants is None
 
 
 def test_entities_are_merged_parted_and_split(client: LociClient) -> None:

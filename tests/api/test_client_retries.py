@@ -1,5 +1,6 @@
 """What the client does when a request fails: again, how long, and never twice in the database."""
 
+import traceback
 from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -9,7 +10,7 @@ from uuid import UUID
 import httpx
 import pytest
 
-from loci import AsyncLociClient, Invalid, LociClient, LociError, NotFound, RateLimited, TimedOut, Unavailable
+from loci import AsyncLociClient, Invalid, LociClient, LociError, NotFound, RateLimited, TimedOut, Unauthorized, Unavailable
 from tests.clients import async_client_of, client_of
 from tests.services import Api
 
@@ -109,8 +110,9 @@ def test_a_read_carries_no_key(script: Callable[..., Script]) -> None:
 
 def test_what_cannot_be_repeated_is_sent_again_only_if_it_never_left(script: Callable[..., Script]) -> None:
     made = {"id": str(UUID(int=1)), "agent_id": str(UUID(int=2)), "name": "k", "role": "reader", "key": "loci_…"}
-    made |= {"created_at": "2026-01-01T00:00:00Z", "expires_at": None}
-    service = script(httpx.ConnectError, reply(201, made))
+    made |= {"created_at": "2026-01-01T00:00:00Z", "scope": "admin"}
+    made |= dict.fromkeys(["expires_at", "revoked_at", "last_used_at", "replaced_by", "namespaces", "rate_limit"])
+    service = script(httpx.ConnectError, reply(429), reply(201, made))  # too many: it was not looked at
     assert service.client().create_key().name == "k"
     service = script(httpx.ReadError)
     with pytest.raises(Unavailable):
@@ -125,6 +127,18 @@ def test_an_import_that_cannot_be_read_twice_is_sent_once(script: Callable[..., 
     with pytest.raises(Unavailable):
         service.client().import_namespace("x", iter([b"{}"]))
     assert len(service.requests) == 1
+    service = script(reply(429))
+    with pytest.raises(RateLimited):
+        service.client().import_namespace("x", iter([b"{}"]))
+
+
+def test_no_text_of_an_error_or_of_a_client_holds_the_key(script: Callable[..., Script]) -> None:
+    service = script(reply(401))
+    client = service.client(key="loci_1_secret")
+    with pytest.raises(Unauthorized) as raised:
+        client.health()
+    told = "".join(traceback.format_exception(raised.value)) + repr(raised.value) + repr(client) + repr(client._options)
+    assert "secret" not in told
 
 
 def test_retries_end(script: Callable[..., Script]) -> None:

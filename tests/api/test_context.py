@@ -444,7 +444,7 @@ def test_a_wrong_field_is_named(api: Api, body: dict[str, Any], field: str) -> N
 
 def test_a_wrong_header_is_named(api: Api) -> None:
     answer = problem(api.post("/context", {}, headers={"X-Space": "alone"}), 422, "invalid-request")
-    assert [error["field"] for error in answer["errors"]] == ["space"]
+    assert [error["field"] for error in answer["errors"]] == ["X-Space"]
 
 
 # Without an endpoint; metrics

@@ -20,9 +20,11 @@ where c.relnamespace = 'loci_data'::regnamespace and c.relkind in ('r', 'p') and
   and format_type(a.atttypid, null) in ('text', 'text[]', 'jsonb', 'tsvector', 'json', 'character varying', 'bytea')"""
 # Tables whose text is not a memory's and does not come from one: who may call, settings, the other tiers, and a status.
 NOT_OF_MEMORIES = {
-    *("namespaces", "agents", "api_keys", "grants", "embedding_models", "edge_types", "working_memory", "conversation_turns", "context_sessions"),
+    *("namespaces", "agents", "api_keys", "key_uses", "grants", "embedding_models", "edge_types", "working_memory", "conversation_turns", "context_sessions"),
     *("attribute_beliefs", "decay_changes", "session_ends", "feedback_events", "edge_moves"),
     "recalls",  # the text of a question is the asker's
+    *("operations", "operation_counts"),  # who, when, and how much
+    "outbox",  # empty once all is in the feed
 }  # fmt: skip
 POSTED = """
 select count(*) as n from loci_data.postings p
@@ -69,7 +71,8 @@ def own(start_service: Callable[..., Service]) -> Iterator[Api]:
 def settled(api: Api) -> bool:
     """Whether the worker has nothing to do."""
     row = ok(api.get(f"/namespaces/{api.namespace}"))
-    return not row["pending_embeddings"] and not row["pending_names"]
+    fed = not ask(api.service.database, "select from loci_data.outbox")
+    return fed and not row["pending_embeddings"] and not row["pending_names"]
 
 
 def keyed(api: Api, method: str, path: str, body: Any = None, status: int = 200) -> Any:
@@ -175,6 +178,7 @@ def test_a_word_that_was_everywhere_is_nowhere_once_its_memories_are_erased(own:
     textual = {row[0] for row in ask(database, TEXTUAL)}
     vectors = "select embedding::text from loci_data.memory_vectors where memory_id = %s"
     heard = [ask(database, vectors, neighbour) for neighbour in neighbours]
+    eventually(lambda: settled(own))
     assert sung(database) == textual - NOT_OF_MEMORIES
     assert ask(database, POSTED, "quuxcanary fooquuxcanary")[0][0] > 0
 

@@ -1,5 +1,8 @@
 """API keys and roles: 401 without a key, 403 beyond a role, 404 only for those who may know."""
 
+import threading
+import time
+from base64 import b64encode
 from collections.abc import Iterator
 from typing import Any
 from uuid import UUID, uuid4
@@ -7,7 +10,7 @@ from uuid import UUID, uuid4
 import httpx
 import pytest
 
-from tests.services import Api, Service, ok, problem, serve
+from tests.services import Api, Service, eventually, new_api, ok, problem, serve
 
 RANKS = ["reader", "writer", "admin"]
 
@@ -189,3 +192,176 @@ def test_an_idempotency_key_of_one_agent_says_nothing_to_another(api: Api, guard
         with as_holder(guarded, make_key(api, "writer")["key"]) as client:
             replies.append(ok(client.post("/memories", json={"content": content}, headers={"Idempotency-Key": "k"}), 201))
     assert [reply["content"] for reply in replies] == ["mine", "yours"]
+
+
+# What a key may do of what its agent may
+
+
+@pytest.mark.parametrize(("scope", "allowed"), [("read", 1), ("write", 2), ("admin", 3)])
+def test_the_scope_of_a_key_caps_the_role_of_its_agent(api: Api, guarded: Service, scope: str, allowed: int) -> None:
+    made = make_key(api, "admin", scope=scope)
+    assert (made["role"], made["scope"]) == ("admin", scope)
+    with as_holder(guarded, made["key"]) as client:
+        statuses = [
+            client.get("/memories").status_code,
+            client.post("/memories", json={"content": "x"}).status_code,
+            client.get("/keys").status_code,
+        ]
+    assert statuses == [200, 201, 200][:allowed] + [403] * (3 - allowed)
+
+
+def test_a_key_of_several_namespaces_works_in_those_it_names(api: Api, guarded: Service, service: Service) -> None:
+    with new_api(service) as other, new_api(service) as third:
+        made = ok(api.post("/keys", {"role": "writer", "namespaces": [api.namespace, other.namespace]}), 201)
+        assert made["namespaces"] == sorted([api.namespace, other.namespace])
+        with as_holder(guarded, made["key"]) as client:
+            names = [row["name"] for row in ok(client.get("/namespaces"))["items"]]
+            problem(client.get("/memories", headers={"X-Namespace": third.namespace}), 403, "forbidden")
+    assert names == sorted([api.namespace, other.namespace])
+
+
+def test_the_first_namespace_of_a_key_is_where_it_is_made_if_none_is_named(api: Api, service: Service) -> None:
+    with service.client() as client:
+        made = ok(client.post("/keys", json={"namespaces": [api.namespace]}), 201)
+    assert [row["id"] for row in ok(api.get("/keys"))["items"]] == [made["id"]]
+
+
+def test_an_admin_makes_a_further_key_of_an_agent_for_the_own_namespace_alone(api: Api, guarded: Service, service: Service) -> None:
+    with new_api(service) as other:
+        agent = ok(api.post("/keys", {"namespaces": [api.namespace, other.namespace]}), 201)["agent_id"]
+        with as_holder(guarded, make_key(api, "admin")["key"]) as admin:
+            further = ok(admin.post("/keys", json={"agent_id": agent, "scope": "read"}), 201)
+            problem(admin.post("/keys", json={"agent_id": agent, "role": "admin"}), 422, "invalid-request")
+            both = {"agent_id": agent, "namespaces": [api.namespace, other.namespace]}
+            problem(admin.post("/keys", json=both), 403, "forbidden")
+        with as_holder(guarded, further["key"]) as client:
+            ok(client.get("/memories"))
+            problem(client.get("/memories", headers={"X-Namespace": other.namespace}), 403, "forbidden")
+    assert (further["agent_id"], further["namespaces"]) == (agent, [api.namespace])
+
+
+# Rotation
+
+
+def test_a_rotated_key_works_until_its_grace_is_over(api: Api, guarded: Service) -> None:
+    old = make_key(api, "writer", scope="read", rate_limit=100)
+    new = ok(api.post(f"/keys/{old['id']}/rotate", {"grace_seconds": 3600}), 201)
+    assert (new["replaces"], new["scope"], new["rate_limit"], new["agent_id"]) == (old["id"], "read", 100, old["agent_id"])
+    with as_holder(guarded, old["key"]) as before, as_holder(guarded, new["key"]) as after:
+        assert [before.get("/memories").status_code, after.get("/memories").status_code] == [200, 200]
+        ok(api.client.patch(f"/keys/{old['id']}", json={"expires_at": "2021-01-01T00:00:00Z"}))  # as if it were over
+        problem(before.get("/memories"), 401, "unauthorized")
+        ok(after.get("/memories"))
+    problem(api.post(f"/keys/{old['id']}/rotate"), 409, "conflict")
+
+
+def test_no_request_is_lost_when_a_key_is_rotated_under_load(api: Api, guarded: Service) -> None:
+    keys = [make_key(api, "writer")]
+    statuses: list[int] = []
+    stop = threading.Event()
+
+    def ask() -> None:
+        with guarded.client() as client:
+            while not stop.is_set():
+                sent = {"Authorization": f"Bearer {keys[-1]['key']}"}
+                statuses.append(client.get("/categories", headers=sent).status_code)
+
+    askers = [threading.Thread(target=ask) for _ in range(3)]
+    for asker in askers:
+        asker.start()
+    for _ in range(5):
+        keys.append(ok(api.post(f"/keys/{keys[-1]['id']}/rotate", {"grace_seconds": 60}), 201))
+        time.sleep(0.1)
+    stop.set()
+    for asker in askers:
+        asker.join()
+    assert set(statuses) == {200}
+
+
+def test_a_key_is_renamed_limited_and_given_an_end(api: Api, guarded: Service) -> None:
+    key = make_key(api, "reader")
+    path = f"/keys/{key['id']}"
+    assert ok(api.client.patch(path, json={"name": "n", "rate_limit": 9}))["rate_limit"] == 9
+    assert ok(api.client.patch(path, json={"rate_limit": None}))["name"] == "n"
+    ok(api.client.patch(path, json={"expires_at": "2021-01-01T00:00:00Z"}))
+    with as_holder(guarded, key["key"]) as client:
+        problem(client.get("/memories"), 401, "unauthorized")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *({"scope": "owner"}, {"rate_limit": 0}, {"rate_limit": 1_000_001}, {"namespaces": []}, {"namespaces": ["A"]}),
+        *({"namespaces": ["default"]}, {"agent_id": "x"}, {"agent_id": str(UUID(int=0))}, {"key": "mine"}),
+    ],
+    ids=str,
+)
+def test_a_key_that_cannot_be_is_refused_and_nothing_is_made(api: Api, body: dict[str, Any]) -> None:
+    assert api.post("/keys", body).status_code in {404, 422}
+    assert ok(api.get("/keys"))["items"] == []
+
+
+# What keys are used for
+
+
+def used(api: Api, id: str) -> list[tuple[str | None, str, int]]:
+    rows = ok(api.get(f"/keys/{id}/uses"))["items"]
+    return sorted(((row["namespace"], row["outcome"], row["requests"]) for row in rows), key=str)
+
+
+def test_the_uses_of_a_key_are_counted_by_outcome(api: Api, guarded: Service) -> None:
+    key = make_key(api, "reader", rate_limit=5)
+    with as_holder(guarded, key["key"], **{"X-Namespace": api.namespace}) as client:
+        assert [client.get("/memories").status_code for _ in range(4)] == [200] * 4
+        assert client.post("/memories", json={"content": "x"}).status_code == 403
+        assert client.get("/memories").status_code == 429
+    expected = [(api.namespace, "answered", 4), (api.namespace, "limited", 1), (api.namespace, "refused", 1)]
+    assert eventually(lambda: used(api, key["id"]) == expected, within=20)
+    (row,) = ok(api.get("/keys"))["items"]
+    assert row["last_used_at"] is not None
+
+
+def test_a_path_names_the_namespace_of_a_use(api: Api, guarded: Service) -> None:
+    key = make_key(api, "reader")
+    with as_holder(guarded, key["key"], **{"X-Namespace": "elsewhere"}) as client:
+        ok(client.get(f"/namespaces/{api.namespace}"))
+        problem(client.get("/memories"), 403, "forbidden")
+    expected = [(None, "refused", 1), (api.namespace, "answered", 1)]
+    assert eventually(lambda: used(api, key["id"]) == sorted(expected, key=str), within=20)
+
+
+def test_keys_that_are_not_valid_are_counted_without_them(api: Api, guarded: Service) -> None:
+    made = make_key(api, "reader")
+    assert api.client.delete(f"/keys/{made['id']}").status_code == 204
+
+    def refusals() -> int:
+        rows = ok(api.get("/keys/refusals"))["items"]
+        return sum(row["requests"] for row in rows if row["outcome"] == "unauthorized")
+
+    before = refusals()
+    with as_holder(guarded, made["key"]) as client:
+        assert [client.get("/memories").status_code for _ in range(3)] == [401] * 3
+    eventually(lambda: refusals() >= before + 3, within=20)
+    with as_holder(guarded, make_key(api, "admin")["key"]) as client:
+        problem(client.get("/keys/refusals"), 403, "forbidden")
+    assert used(api, made["id"]) == []
+
+
+# Where a key stands
+
+
+@pytest.mark.parametrize("place", ["query", "X-Api-Key", "Cookie", "Basic", "body"])
+def test_a_key_counts_in_the_authorization_header_alone(api: Api, guarded: Service, place: str) -> None:
+    key = make_key(api, "writer")["key"]
+    basic = b64encode(f"{key}:".encode()).decode()
+    headers = {
+        "X-Api-Key": {"X-Api-Key": key},
+        "Cookie": {"Cookie": f"key={key}; Authorization=Bearer {key}"},
+        "Basic": {"Authorization": f"Basic {basic}"},
+    }.get(place, {})
+    with guarded.client(**headers) as client:
+        query = {"key": key, "api_key": key, "access_token": key} if place == "query" else {}
+        body = {"query": "x", **({"key": key} if place == "body" else {})}
+        response = client.post("/recall", json=body, params=query)
+    problem(response, 401, "unauthorized")
+    assert key not in response.text

@@ -52,6 +52,23 @@ def fill(world: World, count: int) -> UUID:
     return ids[7]
 
 
+def fill_log(admin: psycopg.Connection[Any], namespace: int) -> None:
+    """Operations of the last weeks, one a minute, each of which changed something."""
+    admin.execute(
+        """insert into loci_data.operations (namespace_id, id, action, via, agent_id, started_at)
+           select %s, loci.uuid_floor(now() - n * interval '1 minute'), 'action ' || n %% 50, 'rest', md5((n %% 50)::text)::uuid, now() - n * interval '1 minute'
+           from generate_series(1, 20000) n""",
+        [namespace],
+    )
+    admin.execute(
+        """insert into loci_data.changes (namespace_id, position, operation_id, kind, action, subject_id, changed_at)
+           select namespace_id, nextval('loci_data.change_positions'), id, 'memory', 'changed', id, started_at
+           from loci_data.operations where namespace_id = %s order by id""",
+        [namespace],
+    )
+    admin.execute("delete from loci_data.outbox")
+
+
 @pytest.fixture(scope="module")
 def worlds(own_database: Database) -> Iterator[dict[str, tuple[World, UUID]]]:
     """A large and a small namespace with fresh statistics."""
@@ -64,6 +81,7 @@ def worlds(own_database: Database) -> Iterator[dict[str, tuple[World, UUID]]]:
                 world = new_world(connection)
                 made[name] = (world, fill(world, count))
         with own_database.admin() as admin:
+            fill_log(admin, made["large"][0].id)
             admin.execute("vacuum analyze")
         yield made
 
@@ -104,6 +122,17 @@ CALLS: list[tuple[str, LiteralString, str]] = [
     ("context: keys", "select * from loci.context_parts(%(ns)s, p_space => 'session/s1')", "working_memory_pkey"),
     ("context: turns", "select * from loci.context_parts(%(ns)s, p_session_id => 's1')", "conversation_turns"),
     ("context: notes", "select * from loci.note_context(%(ns)s, 's1', array[%(some)s])", "memories_pkey"),
+    ("operations", "select * from loci.list_operations(%(ns)s)", "operations_pkey"),
+    ("operations of an agent", "select * from loci.list_operations(%(ns)s, p_agent => md5('7')::uuid)", "operations_agent"),
+    ("operations by action", "select * from loci.list_operations(%(ns)s, p_action => 'action 7')", "operations_action"),
+    ("operations on something", "select * from loci.list_operations(%(ns)s, p_subject => %(some)s)", "changes_subject"),
+    ("operations then", "select * from loci.list_operations(%(ns)s, p_until => now() - interval '9 days')", "operations_pkey"),
+    (
+        "changes of an operation",
+        "select * from loci.operation_changes(%(ns)s, (select id from loci_data.operations where namespace_id = %(ns_id)s order by id limit 1))",
+        "changes_operation",
+    ),
+    ("old operations", "select * from loci.sweep_operations()", "changes_pkey"),
     ("walk: projects", "select * from loci.walk(%(ns)s, p_project_path => '/home/rockbot')", "entities_projects"),
 ]
 SMALL_TABLES = {"namespaces", "agents", "grants", "embedding_models", "corpus_counts", "edge_types", "edges"}
@@ -146,3 +175,18 @@ def test_an_analysts_view_of_one_namespace_reads_no_other(worlds: dict[str, tupl
     found = scanned(world, "select count(*) from loci_data.memories where namespace_id = %(ns_id)s and session_id = 's1'")
     assert "memories_session" in found["index"]
     assert "memories" not in found["table"]
+
+
+def test_changes_of_a_namespace_newer_than_the_statistics_are_looked_up_by_what_they_are_about(
+    worlds: dict[str, tuple[World, UUID]],
+) -> None:
+    connection = worlds["large"][0].connection
+    with connection.transaction(force_rollback=True):
+        new = new_world(connection)
+        ids = [row["id"] for row in new.remember(*({"content": f"memory {n}"} for n in range(500)))]
+        new.rows("select * from loci.sequence_changes()")
+        before = counts(new, "i")
+        new.erase(*ids[:100])
+        after = counts(new, "i")
+    assert after["changes_subject"] - before.get("changes_subject", 0) >= 100
+    assert after.get("changes_kind", 0) == before.get("changes_kind", 0)

@@ -55,7 +55,7 @@ def alive(world: World) -> list[set[str]]:
         "select target from loci.list_edges(%(ns)s)",
         "select target from loci.list_edges(%(ns)s, 'a', p_type => 't')",
         "select target from loci.list_edges(%(ns)s, p_faded => true) where not faded",
-        "select target from loci.list_edges(%(ns)s, p_faded => true) where fades_at > now()",
+        "select target from loci.list_edges(%(ns)s, p_faded => true) where fades_at is null or fades_at > now()",
         "select target from loci.traverse(%(ns)s, array['a'])",
         "select target from loci.traverse(%(ns)s, array['a'], p_min_confidence => %(least)s)",
         "select target from loci.neighbors(%(ns)s, 'a')",

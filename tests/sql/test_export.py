@@ -24,7 +24,12 @@ NOT_EXPORTED = {
     "decay_changes": "derived: how far fades_at has got, which restoring reckons anew",
     "entity_queue": "derived: triggers queue restored entities",
     "entity_vectors": "derived by a model: the worker makes them anew",
+    "key_uses": "the record of who used which key on this server",
     "grants": "who may do what is a matter of the server, not of the data",
+    "operations": "the record of who did what on this server",
+    "operation_counts": "part of that record",
+    "outbox": "the change feed of this server",
+    "changes": "the change feed of this server",
     "idempotency_keys": "replies to requests that were sent to this server",
 }
 # Columns of exported tables that are computed anew, beside namespace_id.
@@ -35,7 +40,9 @@ COMPUTED = {
     "name_candidates": {"canonical_name"},
     "aspects": {"canonical_name"},
     "attributes": {"entity_id"},
+    "memory_mentions": {"operation_id"},
     "edges": {"fades_at"},
+    "edge_observations": {"operation_id"},
     "working_memory": {"document", "terms"},
     "conversation_turns": {"document", "terms"},
 }

@@ -47,7 +47,12 @@ class Secret:
         child = world.write("zanzibar xylophone child", parent_id=self.memory, embedding=[1.0, 0.0, 0.0])["id"]
         world.write("zanzibar later", lineage="zanzibar")
         world.rows("select * from loci.link_memories(%(ns)s, %(a)s, %(b)s, 'zanzibar')", a=self.memory, b=child)
-        world.rows("select * from loci.create_key(%(ns)s, 'reader', 'zanzibar', %(id)s, sha256('k'))", id=uuid4())
+        self.key = uuid4()
+        world.rows("select * from loci.create_key(%(ns)s, 'reader', 'zanzibar', %(id)s, sha256('k'))", id=self.key)
+        world.rows(
+            "select loci.note_key_uses(array[%(id)s]::uuid[], array[%(ns)s], array['192.0.2.1']::inet[], '{answered}', '{1}')",
+            id=self.key,
+        )
         self.entity = world.value("select id from loci_data.entities where namespace_id = %(ns_id)s and name = 'Xylophone'")
         self.edge = world.value("select id from loci_data.edges where namespace_id = %(ns_id)s")
         rule = Jsonb({"content": "zanzibar", "kind": "constraint", "memory_id": str(self.memory)})
@@ -100,6 +105,7 @@ class Secret:
             "p_agent": uuid4(),
             "p_caller": None,
             "p_recall_id": self.recall,
+            "p_key_id": self.key,
         }.get(name, self.memory)
         named: dict[str, Any] = {
             "p_namespace": self.world.name if kind == "text" else self.world.id,
@@ -236,6 +242,7 @@ def test_the_calls_of_the_walk_would_have_found_something(secret: Secret) -> Non
         "list_memories",
         "edges_as_of",
         "list_keys",
+        "list_key_uses",
         "get_working_memory",
         "list_working_memory",
         "search_working_memory",
@@ -261,7 +268,7 @@ def test_nobody_but_functions_writes_a_table(
         connection.execute(sql.SQL(verb).format(named(table)))
 
 
-@pytest.mark.parametrize("table", ["agents", "api_keys", "grants", "idempotency_keys"])
+@pytest.mark.parametrize("table", ["agents", "api_keys", "grants", "idempotency_keys", "key_uses", "rate_buckets"])
 def test_keys_and_grants_are_read_by_functions_alone(secret: Secret, table: str) -> None:
     with pytest.raises(errors.InsufficientPrivilege), secret.world.connection.transaction(force_rollback=True):
         secret.world.connection.execute(sql.SQL("select from loci_data.{}").format(sql.Identifier(table)))

@@ -1,0 +1,53 @@
+"""What /metrics asks of the database, over a connection of its own: a busy pool, or one over a dead server, would hold it up."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from psycopg import AsyncConnection
+from psycopg.rows import dict_row
+
+from db.health import Check, check_revision
+
+
+@dataclass(frozen=True)
+class Queue:
+    """One queue: how many wait, how many were refused for good, since when the first waits."""
+
+    name: str
+    waiting: int
+    refused: int
+    oldest: datetime | None
+
+
+@dataclass(frozen=True)
+class Figures:
+    """How the database stands."""
+
+    now: datetime
+    queues: list[Queue]
+    invalid_indexes: int
+    connections: int
+    connections_max: int
+    revision: Check
+
+
+async def read_figures(url: str, *, within: int) -> Figures:
+    """Ask the database. Raises psycopg.Error when it does not answer within so many seconds, or is not migrated."""
+    async with await AsyncConnection[dict[str, Any]].connect(
+        url, autocommit=True, row_factory=dict_row, connect_timeout=within, application_name="loci metrics"
+    ) as connection:
+        async with connection.transaction():
+            await connection.execute("select set_config('statement_timeout', %s, true)", [f"{within}s"])
+            await connection.execute("select from loci.enter(null, null, null)")
+            rows = await (await connection.execute("select now(), * from loci.service_figures()")).fetchall()
+        revision = await check_revision(connection)
+    first = rows[0]
+    return Figures(
+        now=first["now"],
+        queues=[Queue(row["queue"], row["waiting"], row["refused"], row["oldest"]) for row in rows],
+        invalid_indexes=first["invalid_indexes"],
+        connections=first["connections"],
+        connections_max=first["connections_max"],
+        revision=revision,
+    )

@@ -1,0 +1,147 @@
+"""Spans of transactions and statements, for OpenTelemetry. None is made, and this costs next to nothing, until `use` is called.
+
+What a span says: which function of SQL, how long, whether it failed and with which SQLSTATE. Never parameters, nor what an error
+says: both may quote a memory.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import lru_cache
+from typing import Any
+
+from opentelemetry import context as contexts
+from opentelemetry import trace
+from opentelemetry.context import Context
+from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer, TracerProvider
+
+Attributes = Mapping[str, str | int | float | bool]
+CALLED = re.compile(r"\bloci\.(\w+)\(")
+_muted: ContextVar[bool] = ContextVar("loci_muted", default=False)
+
+
+class _Tracing:
+    """The tracer in use; None: tracing is off."""
+
+    tracer: Tracer | None = None
+
+
+def use(provider: TracerProvider | None) -> None:
+    """Make spans with this provider from now on; None: make none."""
+    _Tracing.tracer = provider.get_tracer("loci") if provider is not None else None
+
+
+def off() -> bool:
+    """Whether no span is made here."""
+    return _Tracing.tracer is None or _muted.get()
+
+
+@contextmanager
+def muted(wanted: bool = True) -> Iterator[None]:
+    """Make no spans in this block: looks at empty queues are not worth one. `muted(False)` inside makes them again."""
+    token = _muted.set(wanted)
+    try:
+        yield
+    finally:
+        _muted.reset(token)
+
+
+@contextmanager
+def span(
+    name: str, attributes: Attributes | None = None, *, kind: SpanKind = SpanKind.INTERNAL, parent: Context | None = None
+) -> Iterator[Span]:
+    """Time a block as a span under the current one, or under `parent`. Where tracing is off, the span records nothing."""
+    if _Tracing.tracer is None or _muted.get():
+        yield trace.INVALID_SPAN
+        return
+    made = _Tracing.tracer.start_span(name, context=parent, kind=kind, attributes=attributes)
+    token = contexts.attach(trace.set_span_in_context(made, parent))
+    try:
+        yield made
+    except BaseException as error:
+        fail(made, error)
+        raise
+    finally:
+        contexts.detach(token)
+        made.end()
+
+
+def fail(made: Span, error: BaseException) -> None:
+    """Mark a span as failed, by the kind of its error."""
+    made.set_attribute("error.type", type(error).__name__)
+    state = getattr(error, "sqlstate", None)
+    if state:
+        made.set_attribute("db.response.status_code", state)
+    made.set_status(Status(StatusCode.ERROR))
+
+
+@lru_cache(maxsize=512)
+def described(statement: str) -> tuple[str, dict[str, str]]:
+    """Name and attributes of a statement's span: the function that it calls, and its text, which holds no values."""
+    text = " ".join(statement.split())
+    verb = text.partition(" ")[0].upper()
+    called = CALLED.search(text)
+    attributes = {"db.system.name": "postgresql", "db.operation.name": verb, "db.query.text": text}
+    if called is None:
+        return verb, attributes
+    return f"loci.{called[1]}", {**attributes, "db.stored_procedure.name": f"loci.{called[1]}"}
+
+
+class Statements:
+    """Spans of the statements of one transaction, in the order in which they were sent.
+
+    Results come back in that order. So when one has been read, those of all statements before it have arrived too.
+    """
+
+    def __init__(self) -> None:
+        self._open: list[Span] = []
+
+    def begin(self, statement: str) -> Span | None:
+        """The span of a statement that is about to be sent."""
+        if _Tracing.tracer is None or _muted.get():
+            return None
+        name, attributes = described(statement)
+        made = _Tracing.tracer.start_span(name, kind=SpanKind.CLIENT, attributes=attributes)
+        self._open.append(made)
+        return made
+
+    def end(self, last: Span | None = None, error: BaseException | None = None) -> None:
+        """End the spans up to `last`, or all; `error` is that of the last one."""
+        if last is not None and last not in self._open:
+            return
+        count = len(self._open) if last is None else self._open.index(last) + 1
+        ended, self._open = self._open[:count], self._open[count:]
+        if error is not None and ended:
+            fail(ended[-1], error)
+        for each in ended:
+            each.end()
+
+
+class TracedCursor:
+    """A cursor whose first reading ends the span of its statement."""
+
+    def __init__(self, cursor: Any, made: Span, statements: Statements) -> None:
+        self._cursor = cursor
+        self._span = made
+        self._statements = statements
+
+    async def fetchall(self) -> Any:
+        """All rows."""
+        return await self._read(self._cursor.fetchall())
+
+    async def fetchone(self) -> Any:
+        """The next row."""
+        return await self._read(self._cursor.fetchone())
+
+    async def _read(self, reading: Any) -> Any:
+        try:
+            found = await reading
+        except BaseException as error:
+            self._statements.end(self._span, error)
+            raise
+        self._statements.end(self._span)
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cursor, name)

@@ -1,0 +1,170 @@
+"""`loci serve --workers N`: processes that share one listening socket, and the one that keeps them there.
+
+It serves nothing itself. A process that dies is started again. SIGHUP starts a successor for each in turn, and ends the old one
+once the new one serves. SIGTERM and SIGINT end all, in order. If the parent is killed, its children notice and end.
+"""
+
+import asyncio
+import logging
+import os
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from service.cli.shell import Failure
+
+log = logging.getLogger(__name__)
+FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+READY_SECONDS = 60.0
+END_SECONDS = 20.0  # beyond what a process gives its requests, see serving.DRAIN_SECONDS
+PAUSES = (0.1, 1.0, 5.0, 30.0)  # before a process that keeps dying is started again
+STEADY_SECONDS = 30.0  # a process that lived so long was no failure to start
+
+
+@dataclass
+class Child:
+    """A process and the socket that it says on when it serves."""
+
+    process: asyncio.subprocess.Process
+    channel: socket.socket
+    began: float
+
+    async def ready(self) -> bool:
+        """Wait until it serves; False if it ends before, or takes too long."""
+        with suppress(TimeoutError, OSError):
+            async with asyncio.timeout(READY_SECONDS):
+                return await asyncio.get_running_loop().sock_recv(self.channel, 1) == b"1"
+        return False
+
+    async def end(self) -> None:
+        """Tell it to end, and see to it."""
+        with suppress(ProcessLookupError):
+            self.process.terminate()
+        try:
+            async with asyncio.timeout(END_SECONDS):
+                await self.process.wait()
+        except TimeoutError:
+            with suppress(ProcessLookupError):
+                self.process.kill()
+            await self.process.wait()
+        self.channel.close()
+
+
+class Group:
+    """So many processes over one listening socket."""
+
+    def __init__(self, count: int, listener: socket.socket, environment: Mapping[str, str]) -> None:
+        self._listener = listener
+        self._environment = {**os.environ, **environment}
+        self._children: list[Child | None] = [None] * count
+        self._ending = asyncio.Event()
+        self._renewing = asyncio.Event()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Start all, and keep them there until the block ends. Raises Failure when one does not get to serve."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self._ending.set)
+        loop.add_signal_handler(signal.SIGHUP, self._renewing.set)
+        keepers: list[asyncio.Task[None]] = []
+        try:
+            for place in range(len(self._children)):
+                self._children[place] = await self._start()
+            for child in self._living():
+                if not await self._or_end(child.ready()) and not self._ending.is_set():
+                    raise Failure("a process ended before it served; its reason stands above")
+            keepers = [asyncio.create_task(self._keep(place)) for place in range(len(self._children))]
+            keepers.append(asyncio.create_task(self._renew()))
+            yield
+        finally:
+            self._ending.set()
+            for keeper in keepers:
+                keeper.cancel()
+            await asyncio.gather(*keepers, return_exceptions=True)
+            await asyncio.gather(*(child.end() for child in self._living()))
+
+    async def ended(self) -> None:
+        """Wait until the group is told to end."""
+        await self._ending.wait()
+
+    def _living(self) -> list[Child]:
+        return [child for child in self._children if child is not None]
+
+    async def _or_end(self, waiting: Coroutine[None, None, bool]) -> bool:
+        """What is waited for, or False when the group is told to end."""
+        task = asyncio.create_task(waiting)
+        told = asyncio.create_task(self._ending.wait())
+        await asyncio.wait({task, told}, return_when=asyncio.FIRST_COMPLETED)
+        told.cancel()
+        if not task.done():
+            task.cancel()
+            return False
+        return bool(task.result())
+
+    async def _start(self) -> Child:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            ours.setblocking(False)
+            handed = (self._listener.fileno(), theirs.fileno())
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "service.cli", "serve", "--inherit", "{},{}".format(*handed),
+                pass_fds=handed, env=self._environment, stdin=asyncio.subprocess.DEVNULL,
+            )  # fmt: skip
+        return Child(process, ours, time.monotonic())
+
+    async def _keep(self, place: int) -> None:
+        """Start a process again when it has died."""
+        failures = 0
+        while True:
+            child = self._children[place]
+            if child is None:
+                child = self._children[place] = await self._start()
+            code = await child.process.wait()
+            if self._children[place] is not child:
+                continue  # it has a successor
+            child.channel.close()
+            failures = 0 if time.monotonic() - child.began > STEADY_SECONDS else min(failures + 1, len(PAUSES) - 1)
+            log.warning("process %d ended with code %d; another takes its place", child.process.pid, code)
+            await asyncio.sleep(PAUSES[failures])
+            if self._children[place] is child:
+                self._children[place] = None
+
+    async def _renew(self) -> None:
+        """On SIGHUP give each process a successor, one after the other."""
+        while True:
+            await self._renewing.wait()
+            self._renewing.clear()
+            for place, old in enumerate(list(self._children)):
+                new = await self._start()
+                if not await new.ready():
+                    log.error("a new process does not get to serve; the others stay as they are")
+                    await new.end()
+                    break
+                self._children[place] = new
+                if old is not None:
+                    await old.end()
+            else:
+                log.info("all %d processes are new", len(self._children))
+
+
+@contextmanager
+def metrics_folder() -> Iterator[str]:
+    """The folder in which processes count together: the configured one, emptied, or one of its own."""
+    given = os.environ.get(FOLDER)
+    folder = given or tempfile.mkdtemp(prefix="loci-metrics-")
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        for file in Path(folder).glob("*.db"):
+            file.unlink(missing_ok=True)
+        yield folder
+    finally:
+        if given is None:
+            shutil.rmtree(folder, ignore_errors=True)

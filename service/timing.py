@@ -1,0 +1,23 @@
+"""What a recall took, by phase as the service sees it and by arm as the database measured it."""
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from db import traces
+from service.metrics import ARM_SECONDS, PHASE_SECONDS
+
+
+@contextmanager
+def phase(name: str) -> Iterator[None]:
+    """Time a phase (embed, arms, around), and make it a span."""
+    started = time.perf_counter()
+    with traces.span(f"recall {name}"):
+        yield
+    PHASE_SECONDS.labels(name).observe(time.perf_counter() - started)
+
+
+def note(took: Mapping[str, float]) -> None:
+    """Count what each arm took, in seconds."""
+    for arm, seconds in took.items():
+        ARM_SECONDS.labels(arm).observe(seconds)

@@ -1,0 +1,21 @@
+-- Who may do what in a namespace, and until when: agents in order of their ids (that of their making, for agents of keys). Grants that are
+-- void by now are listed too, as expired. cursor: the last agent_id of the page before. Range of the primary key. Admin.
+-- Security definer: reads grants and agents. Errors: 42501, P0002, 22023 (limit).
+create or replace function loci.list_grants(p_namespace text, p_limit integer default 100, p_cursor uuid default null)
+returns table (agent_id uuid, agent text, kind text, role text, expires_at timestamptz, created_at timestamptz, expired boolean)
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+    v_ns integer := loci.authorize(p_namespace, 'admin');
+begin
+    if p_limit is null or p_limit not between 1 and 1001 then  -- a page of 1,000, and one to know whether there are more
+        raise invalid_parameter_value using message = format('limit must be 1 to 1000, not %s', p_limit), column = 'limit';
+    end if;
+    return query
+    select r.*, coalesce(r.expires_at <= clock_timestamp(), false)
+    from loci.grant_rows(v_ns, array(
+        select g.agent_id from loci_data.grants g
+        where g.namespace_id = v_ns and (p_cursor is null or g.agent_id > p_cursor) order by g.agent_id limit p_limit)) r
+    order by r.agent_id;
+end $$;
+comment on function loci.list_grants(text, integer, uuid) is 'Agents with a role in a namespace, expired ones included; cursor pages. Admin. Errors: 42501, P0002, 22023.';

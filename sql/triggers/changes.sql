@@ -1,0 +1,111 @@
+-- The change feed and the operations log follow every table of meaning in the same transaction (rows X4, X5): kind, id, key, columns.
+-- Names begin with zz: they fire last, and see what the others made of a row.
+create or replace trigger zz_memories_created after insert on loci_data.memories
+    referencing new table as added for each statement
+    execute function loci.note_rows('memory', 'id', 'lineage version', 'category', 'tags', 'layer', 'valid_from', 'valid_to', 'superseded_at', 'status', 'importance', 'confidence', 'metadata', 'source', 'session_id');
+create or replace trigger zz_memories_changed after update on loci_data.memories
+    for each row when ((old.category, old.tags, old.layer, old.valid_from, old.valid_to, old.superseded_at, old.status, old.importance, old.confidence, old.metadata)
+                       is distinct from (new.category, new.tags, new.layer, new.valid_from, new.valid_to, new.superseded_at, new.status, new.importance, new.confidence, new.metadata))
+    execute function loci.note_row('memory', 'id', 'lineage version', 'category', 'tags', 'layer', 'valid_from', 'valid_to', 'superseded_at', 'status', 'importance', 'confidence', 'metadata', 'source', 'session_id');
+create or replace trigger zz_memories_erased after delete on loci_data.memories
+    referencing old table as gone for each statement execute function loci.note_rows('memory', 'id', '');
+create or replace trigger zz_memory_placements_created after insert on loci_data.memory_placements
+    referencing new table as added for each statement
+    execute function loci.note_rows('placement', 'node_id', 'parent_id valid_from recorded_at', 'valid_to', 'superseded_at');
+create or replace trigger zz_memory_placements_changed after update on loci_data.memory_placements
+    for each row when ((old.superseded_at)
+                       is distinct from (new.superseded_at))
+    execute function loci.note_row('placement', 'node_id', 'parent_id valid_from recorded_at', 'valid_to', 'superseded_at');
+create or replace trigger zz_memory_placements_erased after delete on loci_data.memory_placements
+    referencing old table as gone for each statement execute function loci.note_rows('placement', 'node_id', 'parent_id');
+create or replace trigger zz_memory_links_created after insert on loci_data.memory_links
+    referencing new table as added for each statement
+    execute function loci.note_rows('link', 'source_id', 'target_id type recorded_at', 'strength', 'superseded_at');
+create or replace trigger zz_memory_links_changed after update on loci_data.memory_links
+    for each row when ((old.superseded_at)
+                       is distinct from (new.superseded_at))
+    execute function loci.note_row('link', 'source_id', 'target_id type recorded_at', 'strength', 'superseded_at');
+create or replace trigger zz_memory_links_erased after delete on loci_data.memory_links
+    referencing old table as gone for each statement execute function loci.note_rows('link', 'source_id', 'target_id');
+create or replace trigger zz_entities_created after insert on loci_data.entities
+    referencing new table as added for each statement
+    execute function loci.note_rows('entity', 'id', 'name', 'type', 'aliases', 'description', 'metadata', 'pinned_at', 'merged_into');
+create or replace trigger zz_entities_changed after update on loci_data.entities
+    for each row when ((old.name, old.type, old.aliases, old.description, old.metadata, old.pinned_at, old.merged_into)
+                       is distinct from (new.name, new.type, new.aliases, new.description, new.metadata, new.pinned_at, new.merged_into))
+    execute function loci.note_row('entity', 'id', 'name', 'type', 'aliases', 'description', 'metadata', 'pinned_at', 'merged_into');
+create or replace trigger zz_entities_erased after delete on loci_data.entities
+    referencing old table as gone for each statement execute function loci.note_rows('entity', 'id', '');
+create or replace trigger zz_edges_created after insert on loci_data.edges
+    referencing new table as added for each statement
+    execute function loci.note_rows('edge', 'id', 'source_id type target_id literal', 'confidence', 'strength', 'aspect_id', 'valid_from', 'valid_to', 'superseded_at', 'metadata');
+create or replace trigger zz_edges_changed after update on loci_data.edges
+    for each row when ((old.confidence, old.strength, old.aspect_id, old.valid_from, old.valid_to, old.superseded_at, old.metadata)
+                       is distinct from (new.confidence, new.strength, new.aspect_id, new.valid_from, new.valid_to, new.superseded_at, new.metadata))
+    execute function loci.note_row('edge', 'id', 'source_id type target_id literal', 'confidence', 'strength', 'aspect_id', 'valid_from', 'valid_to', 'superseded_at', 'metadata');
+create or replace trigger zz_edges_erased after delete on loci_data.edges
+    referencing old table as gone for each statement execute function loci.note_rows('edge', 'id', '');
+create or replace trigger zz_aspects_created after insert on loci_data.aspects
+    referencing new table as added for each statement
+    execute function loci.note_rows('aspect', 'id', 'entity_id name', 'weight', 'single_valued');
+create or replace trigger zz_aspects_changed after update on loci_data.aspects
+    for each row when ((old.entity_id, old.name, old.weight, old.single_valued)
+                       is distinct from (new.entity_id, new.name, new.weight, new.single_valued))
+    execute function loci.note_row('aspect', 'id', 'entity_id name', 'weight', 'single_valued');
+create or replace trigger zz_aspects_erased after delete on loci_data.aspects
+    referencing old table as gone for each statement execute function loci.note_rows('aspect', 'id', '');
+create or replace trigger zz_attributes_created after insert on loci_data.attributes
+    referencing new table as added for each statement
+    execute function loci.note_rows('attribute', 'id', 'aspect_id', 'kind', 'content', 'status', 'superseded_by', 'memory_id', 'confidence', 'importance', 'valid_from', 'valid_to', 'withdrawn_at');
+create or replace trigger zz_attributes_changed after update on loci_data.attributes
+    for each row when ((old.aspect_id, old.content, old.status, old.superseded_by, old.memory_id, old.confidence, old.importance, old.valid_from, old.valid_to, old.withdrawn_at)
+                       is distinct from (new.aspect_id, new.content, new.status, new.superseded_by, new.memory_id, new.confidence, new.importance, new.valid_from, new.valid_to, new.withdrawn_at))
+    execute function loci.note_row('attribute', 'id', 'aspect_id', 'kind', 'content', 'status', 'superseded_by', 'memory_id', 'confidence', 'importance', 'valid_from', 'valid_to', 'withdrawn_at');
+create or replace trigger zz_attributes_erased after delete on loci_data.attributes
+    referencing old table as gone for each statement execute function loci.note_rows('attribute', 'id', '');
+create or replace trigger zz_supersessions_created after insert on loci_data.supersessions
+    referencing new table as added for each statement
+    execute function loci.note_rows('supersession', 'id', 'older_id newer_id', 'signal', 'confidence', 'status');
+create or replace trigger zz_supersessions_changed after update on loci_data.supersessions
+    for each row when ((old.status)
+                       is distinct from (new.status))
+    execute function loci.note_row('supersession', 'id', 'older_id newer_id', 'signal', 'confidence', 'status');
+create or replace trigger zz_supersessions_erased after delete on loci_data.supersessions
+    referencing old table as gone for each statement execute function loci.note_rows('supersession', 'id', '');
+create or replace trigger zz_entity_merges_created after insert on loci_data.entity_merges
+    referencing new table as added for each statement
+    execute function loci.note_rows('merge', 'id', 'kind kept_id merged_id', 'reason', 'undone_at');
+create or replace trigger zz_entity_merges_changed after update on loci_data.entity_merges
+    for each row when ((old.undone_at)
+                       is distinct from (new.undone_at))
+    execute function loci.note_row('merge', 'id', 'kind kept_id merged_id', 'reason', 'undone_at');
+create or replace trigger zz_entity_merges_erased after delete on loci_data.entity_merges
+    referencing old table as gone for each statement execute function loci.note_rows('merge', 'id', '');
+create or replace trigger zz_edge_types_created after insert on loci_data.edge_types
+    referencing new table as added for each statement
+    execute function loci.note_rows('edge_type', '', 'type', 'decay_rate', 'single_valued', 'description');
+create or replace trigger zz_edge_types_changed after update on loci_data.edge_types
+    for each row when ((old.decay_rate, old.single_valued, old.description)
+                       is distinct from (new.decay_rate, new.single_valued, new.description))
+    execute function loci.note_row('edge_type', '', 'type', 'decay_rate', 'single_valued', 'description');
+create or replace trigger zz_conversation_turns_created after insert on loci_data.conversation_turns
+    referencing new table as added for each statement
+    execute function loci.note_rows('turn', '', 'session_id id role');
+create or replace trigger zz_conversation_turns_erased after delete on loci_data.conversation_turns
+    referencing old table as gone for each statement execute function loci.note_rows('turn', '', 'session_id id role');
+create or replace trigger zz_grants_created after insert on loci_data.grants
+    referencing new table as added for each statement
+    execute function loci.note_rows('grant', 'agent_id', '', 'role', 'expires_at');
+create or replace trigger zz_grants_changed after update on loci_data.grants
+    for each row when ((old.role, old.expires_at)
+                       is distinct from (new.role, new.expires_at))
+    execute function loci.note_row('grant', 'agent_id', '', 'role', 'expires_at');
+create or replace trigger zz_grants_erased after delete on loci_data.grants
+    referencing old table as gone for each statement execute function loci.note_rows('grant', 'agent_id', '');
+create or replace trigger zz_namespaces_created after insert on loci_data.namespaces
+    for each row execute function loci.note_row('namespace', '', 'name', 'description', 'settings');
+create or replace trigger zz_namespaces_changed after update on loci_data.namespaces
+    for each row when ((old.name, old.description, old.settings) is distinct from (new.name, new.description, new.settings))
+    execute function loci.note_row('namespace', '', 'name', 'description', 'settings');
+create or replace trigger zz_namespaces_erased after delete on loci_data.namespaces
+    for each row execute function loci.drop_changes();

@@ -1,0 +1,335 @@
+"""Rate limits of keys over REST and MCP: shared by all processes, told in headers, and nothing for keys without one (row X1)."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from db.keys import Lease
+from loci import RateLimited
+from service.admission import Gate
+from service.caller import key_hash_of
+from service.hosts import Hosts
+from service.limits import HELD, Guesses, Limiter
+from service.middleware import Envelope
+from service.settings import Settings
+from service.uses import Uses
+from tests.api.test_mcp import ACCEPT, INITIALIZE
+from tests.clients import client_of
+from tests.services import Api, Service, eventually, ok, problem, serve
+
+HEADERS = ["ratelimit-policy", "ratelimit", "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"]
+
+
+@pytest.fixture(scope="module")
+def services(service: Service) -> Iterator[list[Service]]:
+    """Two services with keys over the same database."""
+    with service.client() as client:
+        ok(client.post("/keys", json={"role": "reader"}), 201)
+    with (
+        serve(service.database, require_keys=True, worker=False) as first,
+        serve(service.database, require_keys=True, worker=False) as second,
+    ):
+        yield [first, second]
+
+
+def make_key(api: Api, **fields: Any) -> dict[str, Any]:
+    return ok(api.post("/keys", fields), 201)
+
+
+def holder(service: Service, key: dict[str, Any], **headers: str) -> httpx.Client:
+    return service.client(Authorization=f"Bearer {key['key']}", **headers)
+
+
+def test_two_services_share_one_limit(api: Api, services: list[Service]) -> None:
+    key = make_key(api, rate_limit=50)
+    started = time.monotonic()
+
+    def ask(service: Service) -> list[int]:
+        with holder(service, key) as client:
+            return [client.get("/categories").status_code for _ in range(50)]
+
+    with ThreadPoolExecutor(4) as pool:
+        statuses = [status for found in pool.map(ask, services * 2) for status in found]
+    refilled = int((time.monotonic() - started) * 50 / 60) + 1
+    assert set(statuses) == {200, 429}
+    assert 50 <= statuses.count(200) <= 50 + refilled
+
+
+def test_a_refusal_says_when_to_come_back(api: Api, services: list[Service]) -> None:
+    key = make_key(api, rate_limit=2)
+    with holder(services[0], key) as client:
+        assert [client.get("/categories").status_code for _ in range(2)] == [200, 200]
+        response = client.get("/categories")
+    body = problem(response, 429, "rate-limited")
+    assert "2 requests a minute" in body["detail"]
+    assert 1 <= int(response.headers["retry-after"]) <= 30
+    assert response.headers["x-request-id"] == body["request_id"]
+
+
+def test_every_reply_of_a_limited_key_tells_its_limit(api: Api, services: list[Service]) -> None:
+    key = make_key(api, rate_limit=10)
+    with holder(services[0], key) as client:
+        replies = [client.get(path) for path in ("/categories", "/no-such-path", "/keys", "/memories?limit=x")]
+    assert [reply.status_code for reply in replies] == [200, 404, 403, 422]
+    assert [reply.headers["x-ratelimit-remaining"] for reply in replies] == ["9", "8", "7", "6"]
+    said = replies[-1].headers
+    assert said["ratelimit-policy"] == '"key";q=10;w=60'
+    assert said["ratelimit"].startswith('"key";r=6;t=')
+    assert said["x-ratelimit-limit"] == "10"
+    assert 0 < int(said["x-ratelimit-reset"]) - time.time() < 62
+
+
+def test_a_key_without_a_limit_hears_of_none(api: Api, services: list[Service]) -> None:
+    with holder(services[0], make_key(api)) as client:
+        assert not set(HEADERS) & set(client.get("/categories").headers)
+
+
+def test_the_limit_of_the_service_is_that_of_keys_without_one(api: Api, start_service: Callable[..., Service]) -> None:
+    service = start_service(api.service.database, require_keys=True, worker=False, rate_limit=3)
+    with holder(service, make_key(api)) as client:
+        assert [client.get("/categories").status_code for _ in range(4)] == [200, 200, 200, 429]
+    with holder(service, make_key(api, rate_limit=5)) as client:
+        assert client.get("/categories").headers["x-ratelimit-limit"] == "5"
+
+
+def test_a_request_that_is_refused_for_its_body_counts(api: Api, services: list[Service]) -> None:
+    key = make_key(api, rate_limit=1)
+    with holder(services[0], key) as client:
+        problem(client.post("/memories", content=b"{", headers={"content-type": "application/json"}), 422, "invalid-request")
+        problem(client.post("/memories", json={"content": "x"}), 429, "rate-limited")
+
+
+def test_a_call_of_a_tool_counts_once(api: Api, services: list[Service]) -> None:
+    key = make_key(api, rate_limit=10)
+    call = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": "recall", "arguments": {"query": "x"}},
+    }
+    with holder(services[0], key, **ACCEPT) as client:
+        first = client.post("http://localhost/mcp", json=INITIALIZE)
+        second = client.post("http://localhost/mcp", json=call)
+    assert [reply.headers["x-ratelimit-remaining"] for reply in (first, second)] == ["9", "8"]
+
+
+def test_a_new_limit_holds_within_seconds(api: Api, services: list[Service]) -> None:
+    key = make_key(api)
+    with holder(services[0], key) as client:
+        ok(client.get("/categories"))
+        assert ok(api.client.patch(f"/keys/{key['id']}", json={"rate_limit": 7}))["rate_limit"] == 7
+        eventually(lambda: client.get("/categories").headers.get("x-ratelimit-limit") == "7", within=15)
+
+
+def test_the_client_waits_as_long_as_it_is_told(api: Api, services: list[Service]) -> None:
+    key = make_key(api, rate_limit=60)
+    with client_of(services[0], api.namespace, key=key["key"], retries=5) as client:
+        for _ in range(63):
+            list(client.list_categories())
+
+
+def test_the_client_says_who_is_limited_when_it_may_not_wait(api: Api, services: list[Service]) -> None:
+    key = make_key(api, rate_limit=1)
+    with client_of(services[0], api.namespace, key=key["key"], timeout=2) as client:
+        list(client.list_categories())
+        with pytest.raises(RateLimited, match="1 requests a minute"):
+            list(client.list_categories())
+
+
+def test_tokens_of_a_service_that_stops_return(api: Api, service: Service) -> None:
+    key = make_key(api, rate_limit=6000)
+    with serve(service.database, require_keys=True, worker=False) as running, holder(running, key) as client:
+        ok(client.get("/categories"))
+    with service.database.admin() as admin:
+        row = admin.execute("select tokens from loci_data.rate_buckets where bucket = %s", [key["id"]]).fetchone()
+    assert row is not None
+    assert row[0] >= 5948
+
+
+# Wrong keys, and wrong names of the host
+
+
+class Gates:
+    """A gate before nothing but a greeting, asked from any address."""
+
+    def __init__(self, settings: Settings, limit: int | None = None) -> None:
+        async def greet(scope: Any, receive: Any, send: Any) -> None:
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": b"hello"})
+
+        async def ask(key_hash: bytes, wanted: int, returned: int) -> Lease | None:
+            good = key_hash == key_hash_of("Bearer good")
+            return Lease(uuid4(), limit, wanted, 10, 0.0, 0.0, 0.0) if good else None
+
+        self.uses = Uses(None)  # type: ignore[arg-type]
+        gate = Gate(greet, Hosts(settings), Limiter(ask), Guesses(settings.wrong_keys), self.uses)
+        self._app: Any = Envelope(gate, settings.max_body_bytes)
+
+    async def ask(self, key: str | None = None, address: str = "192.0.2.1", **headers: str) -> httpx.Response:
+        """Send a request."""
+        keyed = {"Authorization": f"Bearer {key}"} if key else {}
+        transport = httpx.ASGITransport(app=self._app, client=(address, 1))
+        async with httpx.AsyncClient(transport=transport, base_url="http://loci") as client:
+            return await client.get("/api/v1/memories", headers={**keyed, **headers})
+
+
+@pytest.mark.anyio
+async def test_who_sends_many_wrong_keys_is_not_listened_to() -> None:
+    gates = Gates(Settings(_env_file=None, require_keys=True, wrong_keys=20))
+    assert (await gates.ask("good")).status_code == 200
+    assert [(await gates.ask(f"wrong {n}")).status_code for n in range(22)] == [401] * 20 + [429] * 2
+    last = await gates.ask("wrong")
+    problem(last, 429, "rate-limited")
+    assert int(last.headers["retry-after"]) >= 1
+    assert (await gates.ask("good")).status_code == 200  # a key that is known goes on
+    assert (await gates.ask("wrong", "192.0.2.2")).status_code == 401  # and so do others
+    assert (await gates.ask("wrong", "2001:db8::1")).status_code == 401
+
+
+@pytest.mark.anyio
+async def test_addresses_of_one_network_are_one_guesser() -> None:
+    gates = Gates(Settings(_env_file=None, require_keys=True, wrong_keys=1))
+    found = [(await gates.ask("wrong", address)).status_code for address in ("2001:db8::1", "2001:db8::2", "2001:db8:0:1::1")]
+    assert found == [401, 429, 401]
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Host": "localhost:8420"}, 200),
+        ({"Host": "127.0.0.1"}, 200),
+        ({"Host": "127.8.8.8:1"}, 200),
+        ({"Host": "[::1]:8420"}, 200),
+        ({"Host": "friend.example:8420"}, 200),
+        ({"Host": "LOCALHOST"}, 200),
+        ({"Host": "rebound.example"}, 421),
+        ({"Host": "127.0.0.1.rebound.example"}, 421),
+        ({"Host": "127.rebound.example.com"}, 421),
+        ({"Host": "localhost@rebound.example"}, 421),
+        ({"Host": "[rebound"}, 421),
+        ({"Host": "localhost", "Origin": "http://localhost:3000"}, 200),
+        ({"Host": "localhost", "Origin": "https://friend.example"}, 200),
+        ({"Host": "localhost", "Origin": "https://page.example"}, 403),
+        ({"Host": "localhost", "Origin": "null"}, 403),
+    ],
+    ids=str,
+)
+@pytest.mark.anyio
+async def test_a_service_without_keys_answers_to_names_of_this_machine_alone(headers: dict[str, str], status: int) -> None:
+    gates = Gates(Settings(_env_file=None, allowed_hosts="friend.example"))
+    response = await gates.ask(**headers)
+    assert response.status_code == status
+    if status != 200:
+        problem(response, status, "misdirected-request" if status == 421 else "forbidden")
+
+
+@pytest.mark.anyio
+async def test_a_service_with_keys_answers_to_every_name() -> None:
+    gates = Gates(Settings(_env_file=None, require_keys=True))
+    assert (await gates.ask("good", Host="loci.example", Origin="https://page.example")).status_code == 200
+
+
+@pytest.mark.parametrize(("origin", "status"), [(None, 200), ("https://page.example", 403), ("https://friend.example", 200)])
+@pytest.mark.anyio
+async def test_an_open_service_serves_no_pages_but_those_it_names(origin: str | None, status: int) -> None:
+    gates = Gates(Settings(_env_file=None, host="0.0.0.0", require_keys=False, allowed_hosts="friend.example"))
+    response = await gates.ask(Host="loci.example", **({"Origin": origin} if origin else {}))
+    assert response.status_code == status
+
+
+# The limiter alone
+
+
+class Database:
+    """A bucket, and who asked for it."""
+
+    def __init__(self, limit: int | None, tokens: int) -> None:
+        self.limit, self.tokens = limit, tokens
+        self.asked: list[tuple[int, int]] = []
+
+    async def ask(self, key_hash: bytes, wanted: int, returned: int) -> Lease | None:
+        await asyncio.sleep(0)
+        self.asked.append((wanted, returned))
+        if key_hash == b"wrong":
+            return None
+        granted = min(self.tokens + returned, max(wanted, 5)) if wanted else 0
+        self.tokens += returned - granted
+        return Lease(uuid4(), self.limit, granted, self.tokens, 0.0 if self.tokens else 60.0, 60.0, time.time())
+
+
+async def admitted(limiter: Limiter, times: int, key: bytes = b"key") -> int:
+    found = await asyncio.gather(*(limiter.admit(key) for _ in range(times)))
+    return sum(one is not None and one.wait is None for one in found)
+
+
+@pytest.mark.anyio
+async def test_requests_at_once_ask_once_for_all() -> None:
+    database = Database(100, 100)
+    assert await admitted(Limiter(database.ask), 40) == 40
+    assert len(database.asked) <= 2
+
+
+@pytest.mark.anyio
+async def test_never_more_requests_pass_than_were_granted() -> None:
+    database = Database(100, 37)
+    limiter = Limiter(database.ask)
+    assert [await admitted(limiter, 20), await admitted(limiter, 30)] == [20, 17]
+
+
+@pytest.mark.anyio
+async def test_a_key_without_a_limit_is_looked_up_once_for_many_requests() -> None:
+    database = Database(None, 0)
+    limiter = Limiter(database.ask)
+    assert await admitted(limiter, 1) + await admitted(limiter, 1000) == 1001
+    assert len(database.asked) == 1
+
+
+@pytest.mark.anyio
+async def test_an_empty_bucket_is_not_asked_again_before_it_can_hold_something() -> None:
+    database = Database(100, 0)
+    limiter = Limiter(database.ask)
+    assert await admitted(limiter, 1) + await admitted(limiter, 50) == 0
+    assert len(database.asked) == 1
+
+
+@pytest.mark.anyio
+async def test_a_lease_that_is_too_old_is_given_back_and_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    database = Database(600, 100)
+    limiter = Limiter(database.ask)
+    now = time.monotonic()
+    assert await admitted(limiter, 1) == 1
+    monkeypatch.setattr("service.limits.time.monotonic", lambda: now + HELD + 1)
+    assert await admitted(limiter, 1) == 1
+    assert database.asked == [(1, 0), (1, 4)]
+    monkeypatch.setattr("service.limits.time.monotonic", lambda: now + 2 * HELD + 2)
+    await limiter.give_back()
+    assert database.asked[-1] == (0, 4)
+    assert database.tokens == 98
+
+
+@pytest.mark.anyio
+async def test_a_wrong_key_is_remembered_nowhere() -> None:
+    database = Database(None, 0)
+    limiter = Limiter(database.ask)
+    assert [await limiter.admit(b"wrong"), await limiter.admit(b"wrong")] == [None, None]
+    assert not limiter.knows(b"wrong")
+    assert len(database.asked) == 2
+
+
+def test_an_address_may_guess_again_when_time_has_passed(monkeypatch: pytest.MonkeyPatch) -> None:
+    guesses = Guesses(2)
+    now = time.monotonic()
+    monkeypatch.setattr("service.limits.time.monotonic", lambda: now)
+    for _ in range(3):
+        assert guesses.wait("192.0.2.1") in {None, 30.0}
+        guesses.note("192.0.2.1")
+    assert guesses.wait("192.0.2.1") == pytest.approx(30.0)
+    assert guesses.wait(None) is None
+    monkeypatch.setattr("service.limits.time.monotonic", lambda: now + 61)
+    assert guesses.wait("192.0.2.1") is None

@@ -1,0 +1,219 @@
+"""What /metrics promises: the figures that docs/operations.md lists, right for what happened, at once, whatever the database does."""
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import prometheus_client
+import pytest
+from prometheus_client.parser import text_string_to_metric_families as parsed
+
+from db import pool
+from service import figures, metrics
+from tests.catalogue import ROOT
+from tests.databases import Database
+from tests.services import Api, Service, eventually, new_api, ok
+
+ARMS = {"lexical", "vector", "entities", "graph", "walk", "neighbours", "hierarchy", "names"}
+Samples = dict[tuple[str, tuple[str, ...]], float]
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every scrape asks the database, and waits for it."""
+    monkeypatch.setattr(figures, "FRESH", 0.0)
+    monkeypatch.setattr(figures, "PATIENCE", 10.0)
+
+
+@pytest.fixture
+def idle(start_service: Callable[..., Service]) -> Iterator[Api]:
+    """A service that does no background work."""
+    with new_api(start_service(worker=False)) as api:
+        yield api
+
+
+def samples(client: httpx.Client) -> Samples:
+    text = client.get("http://loci/metrics").text
+    return {(s.name, tuple(v for _, v in sorted(s.labels.items()))): s.value for family in parsed(text) for s in family.samples}
+
+
+def documented() -> set[str]:
+    text = (ROOT / "docs" / "operations.md").read_text()
+    return set(re.findall(r"^\| `(loci_\w+)[`{]", text, re.MULTILINE))
+
+
+def declared() -> set[str]:
+    """Metrics of the modules, by the names that a scrape shows."""
+    found = {**vars(metrics), **vars(pool)}.values()
+    kinds = (prometheus_client.Counter, prometheus_client.Gauge, prometheus_client.Histogram)
+    return {f"{m._name}_total" if isinstance(m, prometheus_client.Counter) else m._name for m in found if isinstance(m, kinds)}
+
+
+def test_the_table_in_the_documentation_has_every_metric_and_no_other() -> None:
+    assert documented() == declared()
+
+
+def test_every_metric_is_declared_where_the_documentation_test_looks() -> None:
+    elsewhere = [
+        str(path.relative_to(ROOT))
+        for folder in ("db", "service", "loci")
+        for path in (ROOT / folder).rglob("*.py")
+        if re.search(r"\b(Counter|Gauge|Histogram|Summary)\(\s*\"loci_", path.read_text())
+    ]
+    assert sorted(elsewhere) == ["db/pool.py", "service/metrics.py"]
+
+
+def test_a_recall_counts_each_arm_as_the_database_measured_it_and_each_phase(api: Api) -> None:
+    api.write("Alice knows Bob", entities=[{"name": "Alice"}])
+    before = samples(api.client)
+    api.recall("whom does Alice know?")
+    after = samples(api.client)
+
+    def grown(name: str) -> dict[str, float]:
+        return {key[1][0]: after[key] - before.get(key, 0.0) for key in after if key[0] == name}
+
+    assert {arm: n for arm, n in grown("loci_recall_arm_seconds_count").items() if n} == dict.fromkeys(ARMS, 1.0)
+    assert grown("loci_recall_phase_seconds_count") == dict.fromkeys(("embed", "arms", "around", "fetch"), 1.0)
+    assert 0 < sum(grown("loci_recall_arm_seconds_sum").values()) < sum(grown("loci_recall_phase_seconds_sum").values())
+    assert grown("loci_embed_seconds_count")["question"] == 1
+
+
+def test_an_arm_that_was_not_asked_is_not_counted(api: Api) -> None:
+    api.write("Alice knows Bob")
+    before = samples(api.client)
+    api.recall("whom does Alice know?", arms=["lexical"])
+    after = samples(api.client)
+    grown = {key[1][0] for key in after if key[0] == "loci_recall_arm_seconds_count" and after[key] > before.get(key, 0.0)}
+    assert grown == {"lexical", "entities", "neighbours"}
+
+
+def test_what_waits_is_counted_with_its_age_by_queue(idle: Api) -> None:
+    with idle.service.database.admin() as admin:
+        admin.execute("insert into loci_data.embedding_models (name, dimensions, active) values ('m', 8, true)")
+    for n in range(3):
+        idle.write(f"a memory {n}")
+    time.sleep(0.05)
+    found = samples(idle.client)
+    assert found["loci_queue_rows", ("memories",)] == 3
+    assert found["loci_queue_rows", ("names",)] == 3
+    assert found["loci_queue_rows", ("entities",)] == found["loci_queue_oldest_seconds", ("entities",)] == 0
+    assert all(0.05 < found["loci_queue_oldest_seconds", (queue,)] < 60 for queue in ("memories", "names"))
+    with idle.service.database.admin() as admin:
+        admin.execute(
+            "update loci_data.embedding_queue set error = 'refused' where memory_id = (select min(id::text)::uuid from loci_data.memories)"
+        )
+    found = samples(idle.client)
+    assert (found["loci_queue_rows", ("memories",)], found["loci_queue_refused", ("memories",)]) == (2, 1)
+
+
+def test_background_work_counts_its_runs_and_what_it_got_done(api: Api) -> None:
+    before = samples(api.client)
+    for n in range(5):
+        api.write(f"note {n}")
+    eventually(lambda: ok(api.get(f"/namespaces/{api.namespace}"))["pending_embeddings"] == 0, within=30)
+    eventually(lambda: samples(api.client)["loci_queue_rows", ("changes",)] == 0, within=30)
+    after = samples(api.client)
+    for work, least in (("vectors", 5), ("feed", 5)):
+        assert after["loci_worker_rows_total", (work,)] - before.get(("loci_worker_rows_total", (work,)), 0) >= least
+        assert after["loci_worker_seconds_count", (work,)] > before.get(("loci_worker_seconds_count", (work,)), 0)
+        assert time.time() - after["loci_worker_last_success_timestamp_seconds", (work,)] < 60
+
+
+def test_the_pool_and_the_process_are_seen(api: Api) -> None:
+    found = samples(api.client)
+    assert 1 <= found["loci_pool_connections", ("size",)] <= 5
+    assert found["loci_pool_wait_seconds_count", ()] > 0
+    assert found["loci_processes", ()] == found["loci_requests_open", ()] == 1
+    assert 0 < found["loci_database_connections", ()] <= found["loci_database_connections_max", ()]
+    assert found["loci_process_cpu_seconds", ()] > 0
+    assert [key[1] for key in found if key[0] == "loci_schema_current" and found[key] == 1] == [("0001",)]
+
+
+def test_an_invalid_index_shows(idle: Api) -> None:
+    assert samples(idle.client)["loci_invalid_indexes", ()] == 0
+    with idle.service.database.admin() as admin:
+        admin.execute("update pg_index set indisvalid = false where indexrelid = 'loci_data.embedding_queue_waiting'::regclass")
+    assert samples(idle.client)["loci_invalid_indexes", ()] == 1
+
+
+def test_a_scrape_answers_while_the_database_is_away_and_says_so(idle: Api) -> None:
+    assert samples(idle.client)["loci_database_up", ()] == 1
+    away(idle.service.database, True)
+    try:
+        found = samples(idle.client)
+        assert found["loci_database_up", ()] == 0
+        assert found["loci_processes", ()] == 1
+    finally:
+        away(idle.service.database, False)
+    assert samples(idle.client)["loci_database_up", ()] == 1
+
+
+def away(database: Database, gone: bool) -> None:
+    """Let nobody in, and end who is there; or let them in again."""
+    import psycopg
+
+    from tests.databases import url_for
+
+    with psycopg.connect(url_for(database.admin_url, "postgres"), autocommit=True) as admin:
+        admin.execute(f'alter database "{database.name}" allow_connections {not gone}')
+        if gone:
+            admin.execute("select pg_terminate_backend(pid) from pg_stat_activity where datname = %s", [database.name])
+
+
+@pytest.mark.anyio
+async def test_a_scrape_does_not_wait_for_a_database_that_hangs(monkeypatch: pytest.MonkeyPatch, api: Api) -> None:
+    import asyncio
+
+    hanging = asyncio.Event()
+
+    async def hang(url: str, *, within: int) -> Any:
+        await hanging.wait()
+
+    monkeypatch.setattr(figures, "read_figures", hang)
+    monkeypatch.setattr(figures, "PATIENCE", 0.01)
+    monitor = figures.Monitor("", api.service.app.state.loci.pool)
+    async with asyncio.timeout(5):
+        assert b"loci_requests_total" in await monitor.scrape()
+    await monitor.close()
+
+
+@pytest.mark.parametrize("given", ["deploy-7:42", "a" * 128])
+def test_a_sane_request_id_is_taken_over(api: Api, given: str) -> None:
+    assert api.client.get("/memories", headers={"X-Request-Id": given}).headers["x-request-id"] == given
+
+
+@pytest.mark.parametrize("given", ["", "two words", "a" * 129, 'a"b', "ü"])
+def test_any_other_request_id_is_replaced(api: Api, given: str) -> None:
+    answer = api.client.get("/memories", headers=[(b"X-Request-Id", given.encode())])
+    assert re.fullmatch(r"[0-9a-f]{32}", answer.headers["x-request-id"])
+
+
+def test_processes_that_share_a_folder_are_one_in_a_scrape_and_the_dead_are_left_out(tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    program = "import sys; from service import metrics as m; m.note_process(); m.REQUESTS.labels('GET', '/x', '200').inc(); m.POOL.labels('size').set(3); print(1, flush=True); sys.stdin.read()"
+    environment = {metrics.FOLDER: str(tmp_path), "PYTHONPATH": str(ROOT), "PATH": ""}
+    running = [
+        subprocess.Popen([sys.executable, "-c", program], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        for _ in range(3)
+    ]
+    for process in running:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"1\n"
+
+    def seen() -> tuple[float, float, float]:
+        read = "import sys; from service import metrics as m; sys.stdout.write(m.exposition().decode())"
+        text = subprocess.run([sys.executable, "-c", read], env=environment, capture_output=True, check=True).stdout.decode()
+        found = {s.name: s.value for family in parsed(text) for s in family.samples}
+        return found["loci_processes"], found["loci_pool_connections"], found["loci_requests_total"]
+
+    assert seen() == (3, 9, 3)
+    running[0].kill()
+    running[0].wait()
+    assert seen() == (2, 6, 3)
+    for process in running[1:]:
+        process.communicate()

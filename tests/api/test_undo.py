@@ -1,0 +1,113 @@
+"""Undoing operations over REST and the client (row X5)."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from tests.clients import client_of
+from tests.services import Api, ok, problem
+
+OPERATION = "X-Operation-Id"
+
+
+def undo(api: Api, id: str, **body: Any) -> Any:
+    return api.post(f"/operations/{id}/undo", body or None)
+
+
+def key(api: Api, role: str) -> dict[str, str]:
+    made = ok(api.post("/keys", {"role": role}), 201)
+    return {"Authorization": f"Bearer {made['key']}"}
+
+
+def test_a_written_memory_is_gone_once_its_operation_is_undone_and_back_once_that_is(api: Api) -> None:
+    written = api.post(
+        "/memories", {"content": "Alice lives in Lisbon", "edges": [{"source": "Alice", "type": "lives_in", "target": "Lisbon"}]}
+    )
+    assert written.status_code == 201
+    undone = undo(api, written.headers[OPERATION])
+    body = ok(undone)
+    assert body["undone"] == {"memory": 1, "edge": 1, "entity": 2}
+    assert body["skipped"] == []
+    assert (body["undoes"], body["operation_id"]) == (written.headers[OPERATION], undone.headers[OPERATION])
+    assert ok(api.get("/memories"))["items"] == []
+    assert ok(api.get("/edges"))["items"] == []
+    assert ok(api.get("/entities"))["items"] == []
+    assert api.found("Lisbon") == []
+    ok(undo(api, body["operation_id"]))
+    assert [memory["content"] for memory in ok(api.get("/memories"))["items"]] == ["Alice lives in Lisbon"]
+    assert [edge["type"] for edge in ok(api.get("/edges"))["items"]] == ["lives_in"]
+    assert api.found("Lisbon") == ["Alice lives in Lisbon"]
+
+
+def test_undoing_twice_is_a_conflict_that_names_the_operation_that_undid_it(api: Api) -> None:
+    written = api.post("/memories", {"content": "once"}).headers[OPERATION]
+    first = ok(undo(api, written))["operation_id"]
+    assert first in problem(undo(api, written), 409, "conflict")["detail"]
+
+
+def test_what_was_changed_since_is_a_conflict_that_names_thing_and_operation_and_changes_nothing(api: Api) -> None:
+    written = api.post("/memories/batch", {"items": [{"content": "one"}, {"content": "two"}]})
+    one = ok(written)["items"][0]["id"]
+    changed = api.client.patch(f"/memories/{one}", json={"tags": ["x"]})
+    detail = problem(undo(api, written.headers[OPERATION]), 409, "conflict")["detail"]
+    assert one in detail
+    assert changed.headers[OPERATION] in detail
+    assert len(ok(api.get("/memories"))["items"]) == 2
+    body = ok(undo(api, written.headers[OPERATION], skip_changed=True))
+    assert body["skipped"] == [{"kind": "memory", "count": 1, "reason": "changed since"}]
+    assert [memory["content"] for memory in ok(api.get("/memories"))["items"]] == ["one"]
+
+
+def test_an_operation_that_does_not_exist_is_not_found(api: Api) -> None:
+    problem(undo(api, str(uuid4())), 404, "not-found")
+    problem(undo(api, "nonsense"), 422, "invalid-request")
+
+
+def test_who_may_only_read_undoes_nothing(api: Api) -> None:
+    written = api.post("/memories", {"content": "mine"}).headers[OPERATION]
+    problem(api.post(f"/operations/{written}/undo", headers=key(api, "reader")), 403, "forbidden")
+    ok(api.post(f"/operations/{written}/undo", headers=key(api, "writer")))
+
+
+def test_settings_are_given_back_by_admins_only_and_edges_follow_the_rate(api: Api) -> None:
+    ok(
+        api.post(
+            "/edges",
+            {"source": "a", "type": "knows", "target": "b", "observed_at": (datetime.now(UTC) - timedelta(days=20)).isoformat()},
+        ),
+        201,
+    )
+    path = f"/namespaces/{api.namespace}"
+    alive = len(ok(api.get("/edges"))["items"])
+    changed = api.client.patch(path, json={"settings": {"decay_rate": 5.0, "max_hops": 3}})
+    assert len(ok(api.get("/edges"))["items"]) != alive
+    problem(api.post(f"/operations/{changed.headers[OPERATION]}/undo", headers=key(api, "writer")), 403, "forbidden")
+    ok(undo(api, changed.headers[OPERATION]))
+    assert len(ok(api.get("/edges"))["items"]) == alive
+    assert ok(api.get(path))["settings"]["max_hops"] != 3
+
+
+def test_what_was_erased_cannot_come_back(api: Api) -> None:
+    secret = api.write("a secret")["id"]
+    erased = api.client.delete(f"/memories/{secret}", params={"erase": True})
+    assert "for good" in problem(undo(api, erased.headers[OPERATION]), 409, "conflict")["detail"]
+
+
+def test_turns_are_a_log_and_stay(api: Api) -> None:
+    said = api.post("/conversations/s1/turns", {"role": "user", "content": "hello"})
+    assert "turn" in problem(undo(api, said.headers[OPERATION]), 409, "conflict")["detail"]
+
+
+def test_an_undo_that_is_sent_again_with_its_key_has_the_same_reply(api: Api) -> None:
+    written = api.post("/memories", {"content": "once"}).headers[OPERATION]
+    first, second = (api.post(f"/operations/{written}/undo", headers={"Idempotency-Key": "k"}) for _ in range(2))
+    assert ok(first) == ok(second)
+
+
+@pytest.mark.parametrize("skip_changed", [None, True])
+def test_the_client_undoes(api: Api, skip_changed: bool | None) -> None:
+    written = api.post("/memories", {"content": "once"}).headers[OPERATION]
+    with client_of(api.service, api.namespace) as client:
+        assert client.undo_operation(written, skip_changed=skip_changed).undone == {"memory": 1}

@@ -1,0 +1,253 @@
+"""What logs promise: one event a line, with the request that it belongs to, at a level worth reading, and nothing that anybody has said."""
+
+import io
+import json
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from pydantic import BaseModel, ValidationError
+
+from service.logs import LIBRARIES, Lines, Subject, about, stack, worded
+from tests.catalogue import ROOT
+from tests.databases import Database
+from tests.services import Api, Service, new_api, ok
+
+Row = dict[str, Any]
+SECRET = "xylophone"
+TRACE = "0af7651916cd43dd8448eb211c80319c"
+
+
+class Log:
+    """What was logged, as a service writes it."""
+
+    def __init__(self, *, json: bool = True) -> None:
+        self._stream = io.StringIO()
+        self.handler = logging.StreamHandler(self._stream)
+        self.handler.setFormatter(Lines(json=json))
+
+    @property
+    def text(self) -> str:
+        return self._stream.getvalue()
+
+    def rows(self, **fields: Any) -> list[Row]:
+        """Lines with these fields."""
+        found = [json.loads(line) for line in self.text.splitlines()]
+        return [row for row in found if fields.items() <= row.items()]
+
+
+@pytest.fixture
+def log() -> Iterator[Log]:
+    """All lines of this process, as JSON, from DEBUG on."""
+    made, root = Log(), logging.getLogger()
+    level = root.level
+    levels = {name: logging.getLogger(name).level for name in LIBRARIES}
+    for name in LIBRARIES:
+        logging.getLogger(name).setLevel(logging.WARNING)
+    root.addHandler(made.handler)
+    root.setLevel(logging.DEBUG)
+    yield made
+    root.removeHandler(made.handler)
+    root.setLevel(level)
+    for name, kept in levels.items():
+        logging.getLogger(name).setLevel(kept)
+
+
+def line(message: str, *arguments: object, json_lines: bool = True, error: BaseException | None = None) -> str:
+    record = logging.LogRecord("x", logging.INFO, "x.py", 1, message, arguments, (type(error), error, None) if error else None)
+    return Lines(json=json_lines).format(record)
+
+
+def test_a_request_is_one_line_with_what_it_was_and_who_asked(api: Api, log: Log) -> None:
+    made = api.client.post(
+        "/memories", json={"content": "x"}, headers={"X-Request-Id": "r-1", "traceparent": f"00-{TRACE}-b7ad6b7169203331-01"}
+    )
+    ok(made, 201)
+    (row,) = log.rows(logger="service.requests", request_id="r-1")
+    assert row.pop("time").endswith("Z")
+    assert row.pop("ms") > 0
+    assert row.pop("message").startswith("POST /api/v1/memories 201 in ")
+    assert row == {
+        "level": "DEBUG",
+        "logger": "service.requests",
+        "request_id": "r-1",
+        "trace_id": TRACE,
+        "method": "POST",
+        "route": "/api/v1/memories",
+        "status": 201,
+        "namespace": api.namespace,
+        "agent_id": "00000000-0000-0000-0000-000000000000",
+        "operation_id": made.headers["x-operation-id"],
+    }
+
+
+def test_what_is_refused_is_worth_a_line_at_info_and_the_rest_is_not(api: Api, log: Log) -> None:
+    ok(api.get("/memories"))
+    assert api.get("/memories/nothing").status_code >= 400
+    levels = {row["status"] < 400: row["level"] for row in log.rows(logger="service.requests")}
+    assert levels == {True: "DEBUG", False: "INFO"}
+
+
+@pytest.fixture
+def broken(start_service: Callable[..., Service]) -> Iterator[tuple[Api, Callable[[Exception], None]]]:
+    """A service with a route that fails with what it is told."""
+    service = start_service(worker=False)
+    errors: list[Exception] = []
+
+    @service.app.get("/api/v1/broken")
+    async def fail() -> None:
+        logging.getLogger("db.deep").info("about to fail")
+        raise errors[-1]
+
+    with new_api(service) as api:
+        yield api, errors.append
+
+
+def test_a_bug_is_logged_with_its_stack_and_every_line_has_the_id_of_the_request(
+    broken: tuple[Api, Callable[[Exception], None]], log: Log
+) -> None:
+    api, fails = broken
+    fails(RuntimeError("the wheel came off"))
+    answer = api.client.get("/broken")
+    assert answer.status_code == 500
+    mine = log.rows(request_id=answer.headers["x-request-id"])
+    assert {row["logger"] for row in mine} >= {"db.deep", "service.problems", "service.requests"}
+    (bug,) = log.rows(logger="service.problems")
+    assert "in fail" in bug["error"]
+    assert bug["error"].endswith("RuntimeError: the wheel came off")
+    assert log.rows(logger="service.requests", status=500)[0]["level"] == "WARNING"
+
+
+def test_errors_that_may_quote_what_they_were_given_are_named_and_not_quoted(
+    broken: tuple[Api, Callable[[Exception], None]], log: Log, own_database: Database
+) -> None:
+    class Model(BaseModel):
+        number: int
+
+    api, fails = broken
+    with own_database.admin() as admin, pytest.raises(psycopg.Error) as refused:
+        admin.execute("select (%s::text)::integer", [SECRET])
+    with pytest.raises(ValidationError) as invalid:
+        Model(number=SECRET)  # type: ignore[arg-type]
+    assert SECRET in str(refused.value)
+    assert SECRET in str(invalid.value)
+    for error in (refused.value, invalid.value):
+        assert SECRET not in worded(error)
+        outer = RuntimeError("outer")
+        outer.__cause__ = error
+        assert SECRET not in stack(outer)
+        assert stack(outer).endswith("RuntimeError: outer")
+    assert worded(refused.value) == "InvalidTextRepresentation: 22P02"
+    fails(invalid.value)
+    assert api.client.get("/broken").status_code == 500
+    assert SECRET not in log.text
+
+
+def test_no_key_and_no_text_of_a_memory_is_logged(api: Api, log: Log) -> None:
+    key = ok(api.post("/keys", {"name": "logger", "role": "writer"}), 201)["key"]
+    headers = {"Authorization": f"Bearer {key}"}
+    api.client.post(
+        "/memories", json={"content": f"the {SECRET} is red", "lineage": SECRET, "entities": [{"name": SECRET}]}, headers=headers
+    )
+    api.client.get(f"/memories/{SECRET}/history", headers=headers)
+    api.client.post("/recall", json={"query": f"which {SECRET}?"}, headers=headers)
+    api.client.post("/memories", json={"content": SECRET, "corrects": SECRET}, headers=headers)
+    api.client.get(f"/working-memory/{SECRET}/{SECRET}", headers=headers)
+    api.client.get("/memories", headers={"Authorization": f"Bearer {key}x"})
+    assert len(log.rows(logger="service.requests")) == 7
+    assert SECRET not in log.text
+    assert key.rpartition("_")[2] not in log.text
+
+
+def test_lines_of_background_work_say_which(log: Log) -> None:
+    with about(Subject(work="vectors")):
+        logging.getLogger("service.worker").warning("waits")
+    assert log.rows(work="vectors", message="waits")
+    logging.getLogger("service.worker").warning("outside")
+    assert "work" not in log.rows(message="outside")[0]
+
+
+@pytest.mark.parametrize("json_lines", [True, False])
+def test_one_event_is_one_line(json_lines: bool) -> None:
+    assert len(line("one\ntwo %s", "three\nfour", json_lines=json_lines).splitlines()) == 1
+
+
+def test_text_has_the_fields_behind_the_message() -> None:
+    with about(Subject(request_id="r-2")):
+        assert line("done", json_lines=False).endswith(" INFO x done request_id=r-2")
+
+
+@pytest.mark.parametrize(("form", "reads"), [("json", True), ("auto", True), ("text", False)])
+def test_away_from_a_terminal_lines_are_json_unless_text_is_asked_for(form: str, reads: bool) -> None:
+    program = (
+        f"from service.logs import set_up_logging as s; s('INFO', {form!r}); import logging; logging.getLogger('x').info('hello')"
+    )
+    written = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT).stderr
+    assert (written.startswith("{") and json.loads(written)["message"] == "hello") is reads
+    assert "hello" in written
+
+
+UNDER_UVICORN = """
+import logging, uvicorn
+from service.logs import set_up_logging
+uvicorn.Config("x")
+set_up_logging("INFO", "json")
+try:
+    int("xylophone", 0)
+except ValueError:
+    logging.getLogger("uvicorn.error").exception("Exception in ASGI application")
+logging.getLogger("uvicorn.access").info("GET /memory/search?q=xylophone")
+assert not logging.getLogger("uvicorn.access").hasHandlers()
+"""
+
+
+def test_under_uvicorn_its_own_lines_are_ours_and_none_has_a_query_string() -> None:
+    done = subprocess.run([sys.executable, "-c", UNDER_UVICORN], capture_output=True, text=True, check=True, cwd=ROOT)
+    (row,) = [json.loads(line) for line in done.stderr.splitlines()]
+    assert row["message"] == "Exception in ASGI application"
+    assert done.stdout == ""
+
+
+GUARD = """
+import asyncio, socket, sys
+said = []
+def audit(event, arguments):
+    if event in ("socket.connect", "socket.sendto", "socket.getaddrinfo", "socket.gethostbyname"):
+        said.append(arguments[1] if event in ("socket.connect", "socket.sendto") else arguments[:1])
+sys.addaudithook(audit)
+
+import httpx
+from service.app import from_environment
+
+async def use():
+    app = from_environment()
+    async with app.router.lifespan_context(app):
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://localhost/api/v1") as client:
+            for _ in range(2):
+                assert (await client.post("/memories", json={"content": "Alice knows Bob", "entities": [{"name": "Alice"}]})).status_code == 201
+            assert (await client.post("/recall", json={"query": "whom does Alice know?"})).json()["results"]
+            assert (await client.post("/context", json={"message": "Alice"})).status_code == 200
+            call = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+            accept = {"accept": "application/json, text/event-stream"}
+            assert (await client.post("http://localhost/mcp", json=call, headers=accept)).status_code == 200
+            assert (await client.get("http://localhost/metrics")).status_code == 200
+            await asyncio.sleep(1.5)  # the worker
+
+asyncio.run(use())
+with socket.socket() as probe:
+    probe.connect_ex(("127.0.0.1", 9))
+print(*sorted({repr(address) for address in said}), sep="\\n")
+"""
+
+
+def test_a_service_with_default_settings_speaks_to_nobody_but_its_database(own_database: Database) -> None:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("LOCI_", "OTEL_"))}
+    environment = {**kept, "DATABASE_URL": own_database.app_url, "PYTHONPATH": str(ROOT), "LOCI_LOG_LEVEL": "WARNING"}
+    done = subprocess.run([sys.executable, "-c", GUARD], env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["('127.0.0.1', 9)"]  # only what the program does itself, to show that the guard sees it

@@ -1,0 +1,64 @@
+"""The service does what its OpenAPI document says, whatever it is sent."""
+
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import UUID, uuid4
+
+import pytest
+
+from tests.databases import Server
+from tests.services import Service, serve
+
+ROOT = Path(__file__).parents[2]
+KEY = "held-to-the-document"
+# Routes whose replies do not end; their own tests read them.
+ENDLESS: list[str] = ["/api/v1/events"]
+PHASES = {"coverage": ("examples,coverage", 1), "fuzzing": ("fuzzing", 6), "stateful": ("stateful", 10)}
+THOROUGH = 25  # times as many examples
+
+
+@pytest.fixture(scope="module")
+def keyed(server: Server) -> Iterator[Service]:
+    """A service that asks for keys; KEY is one of the operator's, so that every route can succeed."""
+    database = server.clone("contract")
+    with database.admin() as admin:
+        admin.execute("select set_config('loci.agent', %s, false)", [str(UUID(int=0))])
+        admin.execute("set session authorization loci_app")
+        made = uuid4()
+        admin.execute(
+            "select loci.create_key('default', 'admin', 'contract', %s, %s)", [made, hashlib.sha256(KEY.encode()).digest()]
+        )
+        admin.execute("reset session authorization")
+        admin.execute("update loci_data.api_keys set agent_id = %s where id = %s", [UUID(int=0), made])
+    with serve(database, tcp=True, require_keys=True, wrong_keys=None, embedding={"provider": "static"}) as running:
+        yield running
+    server.drop(database)
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_the_service_keeps_to_its_document(keyed: Service, phase: str, tmp_path: Path) -> None:
+    phases, examples = PHASES[phase]
+    thorough = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
+    excluded = [option for path in ENDLESS for option in ("--exclude-path", path)]
+    made = subprocess.run(
+        [
+            *(
+                str(Path(sys.executable).with_name("schemathesis")),
+                "--config-file",
+                str(Path(__file__).with_name("schemathesis.toml")),
+            ),
+            *("run", f"{keyed.url}/openapi.json", "--url", keyed.url, "-H", f"Authorization: Bearer {KEY}"),
+            *("--phases", phases, "--max-examples", str(examples * (THOROUGH if thorough else 1)), *excluded),
+        ],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=3600 if thorough else 600,
+        check=False,
+    )
+    assert made.returncode == 0, made.stdout[-40_000:] + made.stderr[-2_000:]

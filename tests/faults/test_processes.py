@@ -1,0 +1,275 @@
+"""Many processes over one database: work is done once whoever dies, migrations take turns, a restart fails no request."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from prometheus_client.parser import text_string_to_metric_families as parsed
+
+from tests.catalogue import ROOT
+from tests.databases import ADMIN_URL, PASSWORD, Database, Server
+from tests.services import eventually
+
+MEMORIES, BATCH = 2000, 25
+# Every vector that is committed, and every memory that is taken off the queue of names.
+WITNESS = """
+create table public.witnessed (kind text, memory_id uuid);
+create function public.witness() returns trigger language plpgsql security definer set search_path = '' as $$
+begin
+    insert into public.witnessed values (tg_argv[0], coalesce(new.memory_id, old.memory_id));
+    return null;
+end $$;
+create trigger witness after insert or update on loci_data.memory_vectors for each row execute function public.witness('vector');
+create trigger witness after delete on loci_data.name_queue for each row execute function public.witness('names')"""
+TWICE = "select kind, memory_id, count(*) from public.witnessed group by 1, 2 having count(*) > 1"
+
+
+class Process:
+    """A command of `loci` that runs until it is told to end."""
+
+    def __init__(self, database: Database, folder: Path, *arguments: str, **environment: str) -> None:
+        self._log = folder / f"{'-'.join(arguments)[:20]}-{len(list(folder.iterdir()))}.log"
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")}
+        with self._log.open("w") as out:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "service.cli", *arguments],
+                env={**kept, "DATABASE_URL": database.app_url, "PYTHONPATH": str(ROOT), **environment},
+                stdout=out,
+                stderr=out,
+            )
+
+    def said(self) -> str:
+        """What it has written so far."""
+        return self._log.read_text()
+
+    def says(self, words: str) -> None:
+        """Wait until it has written something."""
+
+        def there() -> bool:
+            assert self.process.poll() is None, self.said()
+            return words in self.said()
+
+        eventually(there, within=90)
+
+    def end(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """Tell it to end; its exit code."""
+        self.process.send_signal(number)
+        return self.process.wait(60)
+
+
+class Group(Process):
+    """`loci serve --workers N`, listening on a port of its choice."""
+
+    def __init__(self, database: Database, folder: Path, workers: int, *arguments: str, **environment: str) -> None:
+        super().__init__(database, folder, "serve", "--port", "0", "--workers", str(workers), *arguments, **environment)
+        self.says("Loci listens on")
+        found = re.search(r"http://127.0.0.1:(\d+)", self.said())
+        assert found is not None
+        self.port = int(found[1])
+
+    def client(self, **options: Any) -> httpx.Client:
+        """A client of its REST interface."""
+        return httpx.Client(base_url=f"http://127.0.0.1:{self.port}/api/v1", timeout=60, **options)
+
+    def metrics(self) -> dict[tuple[str, tuple[str, ...]], float]:
+        """A scrape: values by name and labels."""
+        with self.client() as client:
+            text = client.get(f"http://127.0.0.1:{self.port}/metrics").text
+        return {(s.name, tuple(v for _, v in sorted(s.labels.items()))): s.value for f in parsed(text) for s in f.samples}
+
+    def children(self) -> set[int]:
+        """The processes that serve."""
+        return {int(key[1][0]) for key, value in self.metrics().items() if key[0] == "loci_process_cpu_seconds" and value > 0}
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., Any]]:
+    """Start processes, which end with the test."""
+    with ExitStack() as stack:
+
+        def begin(kind: Callable[..., Process], *arguments: Any, **environment: str) -> Process:
+            made = kind(*arguments[:1], tmp_path, *arguments[1:], **environment)
+            stack.callback(kill, made.process)
+            return made
+
+        yield begin
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        process.kill()
+        process.wait()
+
+
+def write_all(group: Group, number: int, threads: int) -> None:
+    """Write this thread's share in batches; one whose process died is sent again under its key."""
+    with group.client() as client:
+        for first in range(number * BATCH, MEMORIES, threads * BATCH):
+            items = [{"content": f"Item {n} was seen by Alice Smith in Harbour Town"} for n in range(first, first + BATCH)]
+
+            def sent(items: list[dict[str, str]] = items, first: int = first) -> bool:
+                with suppress(httpx.TransportError):
+                    answer = client.post("/memories/batch", json={"items": items}, headers={"Idempotency-Key": f"batch-{first}"})
+                    return answer.status_code == 200
+                return False
+
+            eventually(sent, within=60)
+
+
+def test_work_of_many_processes_is_done_once_also_when_some_are_killed(own_database: Database, start: Callable[..., Any]) -> None:
+    with own_database.admin() as admin:
+        admin.execute(WITNESS)
+    group: Group = start(Group, own_database, 4, LOCI_POOL_SIZE="4")
+    workers: list[Process] = [start(Process, own_database, "worker") for _ in range(2)]
+    with ThreadPoolExecutor(4) as pool:
+        writing = [pool.submit(write_all, group, n, 4) for n in range(4)]
+        with own_database.admin() as admin:
+            eventually(lambda: admin.execute("select count(*) from public.witnessed").fetchone() > (200,), within=60)
+        victims = sorted(group.children())[:2]
+        for victim in victims:
+            os.kill(victim, signal.SIGKILL)
+        workers[0].process.kill()
+        for share in writing:
+            share.result(120)
+    with own_database.admin() as admin:
+        waiting = "select (select count(*) from loci_data.embedding_queue) + (select count(*) from loci_data.name_queue) + (select count(*) from loci_data.outbox)"
+        eventually(lambda: admin.execute(waiting).fetchone() == (0,), within=90)
+        assert admin.execute("select count(*) from loci_data.memories").fetchone() == (MEMORIES,)
+        assert admin.execute(TWICE).fetchall() == []
+        done = admin.execute("select kind, count(*) from public.witnessed group by 1 order by 1").fetchall()
+        assert done == [("names", MEMORIES), ("vector", MEMORIES)]
+        seen = "select e.canonical_name, count(distinct m.memory_id), count(*) from loci_data.memory_mentions m join loci_data.entities e on e.id = m.entity_id group by 1"
+        assert {tuple(row[1:]) for row in admin.execute(seen).fetchall()} == {(MEMORIES, MEMORIES)}
+    eventually(lambda: len(group.children()) == 4 and not group.children() & set(victims), within=60)
+    eventually(lambda: group.metrics()["loci_processes", ()] == 4, within=10)
+    assert workers[1].end() == 0
+    assert group.end() == 0
+
+
+def test_a_restart_of_each_process_in_turn_fails_no_request(own_database: Database, start: Callable[..., Any]) -> None:
+    group: Group = start(
+        Group, own_database, 2, "--no-worker", LOCI_EMBEDDING__PROVIDER="none", LOCI_POOL_SIZE="3", LOCI_LOG_LEVEL="INFO"
+    )
+    before = group.children()
+    seen: Counter[int] = Counter()
+    stop = threading.Event()
+
+    def ask() -> None:
+        with group.client() as client:
+            while not stop.is_set():
+                seen[client.post("/memories", json={"content": "again and again"}).status_code] += 1
+                seen[client.post("/recall", json={"query": "again"}).status_code] += 1
+
+    with ThreadPoolExecutor(3) as pool:
+        asking = [pool.submit(ask) for _ in range(3)]
+        group.process.send_signal(signal.SIGHUP)
+        group.says("all 2 processes are new")
+        stop.set()
+        for each in asking:
+            each.result(60)
+    assert set(seen) <= {200, 201}
+    assert seen[201] > 3
+    eventually(lambda: len(group.children()) == 2, within=20)
+    assert not group.children() & before
+    assert group.end(signal.SIGINT) == 0
+
+
+def test_children_of_a_killed_parent_end_and_free_the_port(own_database: Database, start: Callable[..., Any]) -> None:
+    group: Group = start(Group, own_database, 2, "--no-worker", LOCI_EMBEDDING__PROVIDER="none", LOCI_POOL_SIZE="2")
+    children = group.children()
+    assert len(children) == 2
+    group.process.kill()
+    group.process.wait()
+    eventually(lambda: not any(Path(f"/proc/{child}/cmdline").exists() for child in children), within=30)
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"http://127.0.0.1:{group.port}/healthz")
+
+
+def test_more_connections_than_the_server_takes_are_refused_in_one_line(own_database: Database, start: Callable[..., Any]) -> None:
+    group = start(
+        Process, own_database, "serve", "--port", "0", "--workers", "50", LOCI_POOL_SIZE="20", LOCI_EMBEDDING__PROVIDER="none"
+    )
+    assert group.process.wait(60) == 1
+    assert re.fullmatch(r"error: up to 1100 connections to the database may be opened, and it allows \d+: lower .*\n", group.said())
+
+
+def migrating(database: Database) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "service.cli", "migrate"],
+        env={
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "LOCI_MIGRATION_URL": database.admin_url,
+            **({"LOCI_APP_PASSWORD": PASSWORD} if ADMIN_URL else {}),
+        },
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_migrations_of_one_empty_database_take_turns(server: Server) -> None:
+    database = server.empty(f"{server.run}_race_{os.getpid()}")
+    try:
+        racing = [migrating(database) for _ in range(6)]
+        ended = [(process.communicate(timeout=180)[1], process.returncode) for process in racing]
+        assert ended == [("", 0)] * 6
+        with database.app() as connection:
+            assert connection.execute("select version_num from public.loci_version").fetchall() == [("0001",)]
+    finally:
+        server.drop(database)
+
+
+def test_a_migration_and_the_requests_that_run_meanwhile_are_no_deadlock_of_each_other(start_service: Callable[..., Any]) -> None:
+    service = start_service(embedding={"provider": "static"})
+    stop = threading.Event()
+    seen: Counter[int] = Counter()
+
+    def ask() -> None:
+        with service.client() as client:
+            while not stop.is_set():
+                seen[
+                    client.post("/memories", json={"content": "Alice knows Bob", "entities": [{"name": "Alice"}]}).status_code
+                ] += 1
+                seen[client.post("/recall", json={"query": "whom does Alice know?"}).status_code] += 1
+
+    with ThreadPoolExecutor(3) as pool:
+        asking = [pool.submit(ask) for _ in range(3)]
+        racing = [migrating(service.database) for _ in range(2)]
+        ended = [(process.communicate(timeout=180)[1], process.returncode) for process in racing]
+        stop.set()
+        for each in asking:
+            each.result(60)
+    assert ended == [("", 0)] * 2
+    assert set(seen) == {200, 201}
+
+
+def test_a_migration_waits_for_a_table_that_is_held_and_does_not_hold_up_readers_meanwhile(server: Server) -> None:
+    database = server.clone("held")
+    try:
+        with database.admin() as holder, database.app() as reader:
+            holder.execute("begin")
+            holder.execute("select from loci_data.memories limit 1")
+            process = migrating(database)
+            time.sleep(3)
+            assert process.poll() is None
+            reader.execute("select set_config('loci.agent', '00000000-0000-0000-0000-000000000000', true)")
+            assert reader.execute("select count(*) from loci_data.memories").fetchone() == (0,)
+            reader.rollback()
+            holder.execute("rollback")
+            assert process.communicate(timeout=120)[1] == ""
+            assert process.returncode == 0
+    finally:
+        server.drop(database)

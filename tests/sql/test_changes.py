@@ -1,0 +1,376 @@
+"""The change feed in SQL: every committed change once, in an order in which nothing stands before what it rests on (row X4)."""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+from psycopg.types.json import Jsonb
+
+from tests.databases import Database
+from tests.factories import OPERATOR, World
+from tests.services import eventually
+
+Connect = Callable[..., psycopg.Connection[Any]]
+KINDS = """
+select distinct convert_from(split_part(encode(t.tgargs, 'escape'), '\\000', 1)::bytea, 'utf8') as kind from pg_trigger t
+where t.tgname like 'zz\\_%'"""
+
+
+# What is listed
+
+
+def listed(world: World, after: int = 0, kinds: list[str] | None = None, limit: int = 1000) -> list[dict[str, Any]]:
+    world.rows("select * from loci.sequence_changes(100000)")
+    return world.rows(
+        "select * from loci.list_changes(array[%(ns)s], %(after)s::bigint, %(kinds)s::text[], %(limit)s)",
+        after=after,
+        kinds=kinds,
+        limit=limit,
+    )
+
+
+def test_changes_are_listed_in_the_order_in_which_they_were_written(world: World) -> None:
+    world.remember(*({"content": f"fact {n}"} for n in range(50)))
+    world.write("city 1", lineage="city")
+    world.write("city 2", lineage="city")
+    found = [row["content"] for row in listed(world, kinds=["memory"]) if row["action"] == "created"]
+    assert found == [*(f"fact {n}" for n in range(50)), "city 1", "city 2"]
+
+
+def test_the_view_shows_what_the_function_lists(world: World) -> None:
+    world.write("one", entities=[{"name": "Alice"}])
+    world.rows("select * from loci.add_turns(%(ns)s, 's', %(t)s)", t=Jsonb([{"role": "user", "content": "hello"}]))
+    rows = listed(world)
+    columns = (
+        "position",
+        "kind",
+        "action",
+        "subject_id",
+        "operation_id",
+        "content",
+        "before",
+        "after",
+        "changed_at",
+        "agent_id",
+        "via",
+    )
+    shown = world.rows("select * from loci.changes where namespace = %(ns)s order by position")
+    assert [[row[name] for name in columns] for row in shown] == [[row[name] for name in columns] for row in rows]
+    assert {"one", "hello"} <= {row["content"] for row in rows}
+
+
+def test_every_kind_that_a_trigger_notes_can_be_asked_for(admin: psycopg.Connection[Any]) -> None:
+    noted = {row["kind"] for row in admin.execute(KINDS).fetchall()} - {""}  # type: ignore[call-overload]
+    kinds = admin.execute("select loci.change_kinds() as kinds").fetchone()
+    assert len(noted) > 10
+    assert noted <= set(kinds["kinds"])  # type: ignore[index]
+
+
+def test_a_page_ends_where_it_grows_too_large_and_says_that_there_is_more(world: World) -> None:
+    world.remember(*({"content": str(n) * 1_000_000} for n in range(8)))
+    seen: list[dict[str, Any]] = []
+    pages = 0
+    while page := listed(world, after=seen[-1]["position"] if seen else 0, kinds=["memory"]):
+        seen += page
+        pages += 1
+        assert sum(len(row["content"]) for row in page) <= 5_000_000
+        assert {row["more"] for row in page} == {len(seen) < 8}
+    assert ([row["content"][0] for row in seen], pages) == ([str(n) for n in range(8)], 2)
+
+
+def test_what_was_asked_before_the_list_bounds_what_it_has_read(world: World) -> None:
+    world.write("one")
+    rows = listed(world)
+    bounds = world.row("select * from loci.feed_bounds(array[%(ns)s])")
+    assert (bounds["kept_after"], bounds["last_position"]) == (0, rows[-1]["position"])
+    assert bounds["namespace_ids"] == [world.id]
+
+
+WRONG: list[tuple[str, str, Any]] = [
+    ("22023", "limit", {"limit": 0}),
+    ("22023", "limit", {"limit": 1001}),
+    ("22023", "kind", {"kinds": ["memory", "nothing"]}),
+    ("22023", "kind", {"kinds": []}),
+    ("22023", "after", {"after": -1}),
+    ("22023", "after", {"after": 2**62}),
+]
+
+
+@pytest.mark.parametrize(("state", "field", "asked"), WRONG, ids=str)
+def test_what_cannot_be_asked_is_an_error_that_names_the_field(world: World, state: str, field: str, asked: dict[str, Any]) -> None:
+    with pytest.raises(psycopg.Error) as raised:
+        listed(world, **asked)
+    assert (raised.value.sqlstate, raised.value.diag.column_name) == (state, field)
+
+
+# The sequencer
+
+
+class Feed:
+    """Writers and sequencers over one database, each on a connection of its own."""
+
+    def __init__(self, connect: Connect) -> None:
+        self.connect = connect
+        self.name = f"feed-{uuid4().hex[:12]}"
+        self.main = connect()
+        self.id = self.create(self.name)
+        self.sequence()
+        self.start = self.position()
+
+    def create(self, name: str) -> int:
+        return int(self.main.execute("select loci.create_namespace(%s)", [name]).fetchone()[0])  # type: ignore[index]
+
+    def write(self, connection: psycopg.Connection[Any], content: str, lineage: str | None = None, name: str | None = None) -> None:
+        item = {"content": content, "layer": 3, **({"lineage": lineage} if lineage else {})}
+        connection.execute("select id from loci.remember(%s, %s)", [name or self.name, Jsonb([item])]).fetchall()
+
+    def sequence(self, limit: int = 10_000, connection: psycopg.Connection[Any] | None = None) -> int:
+        return int((connection or self.main).execute("select moved from loci.sequence_changes(%s)", [limit]).fetchone()[0])  # type: ignore[index]
+
+    def position(self) -> int:
+        row = self.main.execute("select last_position from loci.feed_bounds(array[%s])", [self.name]).fetchone()
+        return int(row[0])  # type: ignore[index]
+
+    def created(self) -> list[str]:
+        """Contents of memories, in the order in which the feed says that they were created."""
+        rows = self.main.execute(
+            "select content from loci.changes where namespace = %s and position > %s and kind = 'memory' and action = 'created' order by position",
+            [self.name, self.start],
+        )
+        return [row[0] for row in rows.fetchall()]
+
+
+@pytest.fixture
+def connect(own_database: Database) -> Iterator[Connect]:
+    """Opens connections of the service's role; every statement is a transaction unless told otherwise."""
+    with ExitStack() as stack:
+
+        def opened(agent: UUID = OPERATOR, *, autocommit: bool = True) -> psycopg.Connection[Any]:
+            connection = psycopg.connect(own_database.app_url, autocommit=True)
+            stack.callback(connection.close)
+            connection.execute("select set_config('loci.agent', %s, false)", [str(agent)])
+            connection.set_autocommit(autocommit)
+            return connection
+
+        yield opened
+
+
+@pytest.fixture
+def feed(connect: Connect) -> Feed:
+    return Feed(connect)
+
+
+def waits(connection: psycopg.Connection[Any], watcher: psycopg.Connection[Any]) -> bool:
+    row = watcher.execute("select exists (select from pg_locks where pid = %s and not granted)", [connection.info.backend_pid])
+    return bool(row.fetchone()[0])  # type: ignore[index]
+
+
+def blocked(
+    pool: ThreadPoolExecutor, watcher: psycopg.Connection[Any], connection: psycopg.Connection[Any], work: Any
+) -> Future[Any]:
+    """Start work that must wait, and return once it does."""
+    future = pool.submit(work)
+    eventually(lambda: waits(connection, watcher), within=20)
+    return future
+
+
+def test_a_transaction_that_stays_open_holds_up_nobody_and_is_not_passed_over(feed: Feed, connect: Connect) -> None:
+    slow = connect(autocommit=False)
+    feed.write(slow, "begun first, committed last")
+    for number in range(3):
+        feed.write(feed.main, f"meanwhile {number}")
+        feed.sequence()
+        assert feed.created() == [f"meanwhile {n}" for n in range(number + 1)]
+    before = feed.position()
+    slow.commit()
+    assert feed.sequence() == 1
+    assert feed.created()[-1] == "begun first, committed last"
+    assert feed.position() > before
+
+
+def test_what_waited_for_another_change_stands_after_it(feed: Feed, connect: Connect) -> None:
+    first, second = connect(autocommit=False), connect()
+    feed.write(feed.main, "v1", "city")
+    feed.write(first, "v2", "city")
+    with ThreadPoolExecutor(1) as pool:
+        waiting = blocked(pool, feed.main, second, lambda: feed.write(second, "v3", "city"))
+        feed.sequence()
+        first.commit()
+        waiting.result(20)
+    feed.sequence()
+    assert feed.created() == ["v1", "v2", "v3"]
+
+
+def test_what_was_rolled_back_is_never_seen(feed: Feed, connect: Connect) -> None:
+    other = connect(autocommit=False)
+    feed.write(other, "never")
+    feed.sequence()
+    other.rollback()
+    feed.write(feed.main, "kept")
+    feed.sequence()
+    assert feed.created() == ["kept"]
+
+
+def test_two_sequencers_give_each_change_one_position(feed: Feed, connect: Connect) -> None:
+    one, two = connect(autocommit=False), connect()
+    for number in range(5):
+        feed.write(feed.main, f"a{number}")
+    with ThreadPoolExecutor(1) as pool:
+        assert feed.sequence(3, one) == 3
+        waiting = blocked(pool, feed.main, two, lambda: feed.sequence(connection=two))
+        feed.write(feed.main, "b")
+        assert feed.created() == []  # positions are seen from the commit on
+        one.commit()
+        assert waiting.result(20) == 3
+    assert feed.created() == ["a0", "a1", "a2", "a3", "a4", "b"]
+
+
+def test_a_sequencer_that_is_killed_leaves_everything_to_the_next(feed: Feed, connect: Connect, own_database: Database) -> None:
+    killed = connect(autocommit=False)
+    feed.write(feed.main, "one")
+    feed.write(feed.main, "two")
+    assert feed.sequence(1, killed) == 1
+    with own_database.admin() as admin:
+        admin.execute("select pg_terminate_backend(%s)", [killed.info.backend_pid])
+    eventually(lambda: feed.sequence() == 2)
+    assert feed.created() == ["one", "two"]
+
+
+def test_a_transaction_larger_than_a_batch_comes_in_parts_and_in_order(feed: Feed, connect: Connect) -> None:
+    writer = connect(autocommit=False)
+    for number in range(10):
+        feed.write(writer, f"fact {number}")
+    writer.commit()
+    assert [feed.sequence(4) for _ in range(4)] == [4, 4, 2, 0]
+    assert feed.created() == [f"fact {number}" for number in range(10)]
+    counts = feed.main.execute(
+        """select sum(c.count), count(distinct o.operation_id) from loci_data.operation_counts c
+           join (select distinct operation_id from loci_data.changes where namespace_id = %s and position > %s) o using (operation_id)
+           where c.namespace_id = %s""",
+        [feed.id, feed.start, feed.id],
+    ).fetchone()
+    assert counts == (10, 1)
+
+
+def test_an_erasure_holds_up_its_own_namespace_alone_and_nothing_of_it_slips_past(feed: Feed, connect: Connect) -> None:
+    other = f"{feed.name}-other"
+    feed.create(other)
+    feed.sequence()
+    feed.write(feed.main, "purple elephants", "secret")
+    eraser = connect(autocommit=False)
+    eraser.execute(
+        "select * from loci.erase_memories(%s, (select array_agg(id) from loci.current_memories where namespace = %s))",
+        [feed.name, feed.name],
+    ).fetchall()
+    feed.main.execute("set lock_timeout = '2s'")
+    feed.write(feed.main, "elsewhere", name=other)
+    assert feed.sequence() == 1
+    assert feed.created() == []
+    eraser.commit()
+    assert feed.sequence() > 0
+    assert feed.created() == [None]
+    left = feed.main.execute(
+        "select before, after from loci_data.changes where namespace_id = %s and position > %s", [feed.id, feed.start]
+    )
+    assert "secret" not in json.dumps(left.fetchall())
+
+
+def waiting_changes(own_database: Database) -> int:
+    """How many changes have no position yet, in any namespace."""
+    with own_database.admin() as admin:
+        return int(admin.execute("select count(*) from loci_data.outbox").fetchone()[0])  # type: ignore[index]
+
+
+def test_a_namespace_is_deleted_while_its_changes_get_their_positions(feed: Feed, connect: Connect, own_database: Database) -> None:
+    sequencer, deleter = connect(autocommit=False), connect()
+    for number in range(5):
+        feed.write(feed.main, f"fact {number}")
+    assert feed.sequence(2, sequencer) == 2
+    with ThreadPoolExecutor(1) as pool:
+        waiting = blocked(pool, feed.main, deleter, lambda: deleter.execute("select loci.delete_namespace(%s)", [feed.name]))
+        sequencer.commit()
+        waiting.result(20)
+    assert waiting_changes(own_database) == 0
+
+
+def test_the_feed_goes_on_while_a_namespace_is_being_deleted(feed: Feed, connect: Connect) -> None:
+    other = f"{feed.name}-other"
+    feed.create(other)
+    feed.write(feed.main, "doomed", name=other)
+    deleter = connect(autocommit=False)
+    deleter.execute("select loci.delete_namespace(%s)", [other])
+    feed.main.execute("set lock_timeout = '2s'")
+    feed.write(feed.main, "alive")
+    assert feed.sequence() == 1
+    assert feed.created() == ["alive"]
+    deleter.commit()
+    assert feed.sequence() == 0
+
+
+def test_writers_deletions_erasures_and_sequencers_at_once_end_in_no_deadlock(connect: Connect, own_database: Database) -> None:
+    feeds = [Feed(connect) for _ in range(3)]
+    stop = threading.Event()
+    failures: list[str] = []
+
+    def repeat(work: Callable[[psycopg.Connection[Any], int], None]) -> Callable[[], None]:
+        def loop() -> None:
+            connection = connect()
+            number = 0
+            while not stop.is_set():
+                try:
+                    work(connection, number)
+                except psycopg.Error as error:
+                    failures.append(f"{error.sqlstate} {error}")
+                number += 1
+
+        return loop
+
+    def erase(connection: psycopg.Connection[Any], number: int) -> None:
+        feed = feeds[number % 3]
+        ids = "select array_agg(id) from (select id from loci.current_memories where namespace = %s order by id limit 3) m"
+        with suppress(psycopg.errors.NoDataFound, psycopg.errors.SerializationFailure):
+            connection.execute(f"select * from loci.erase_memories(%s, coalesce(({ids}), '{{}}'))", [feed.name, feed.name]).fetchall()  # type: ignore[arg-type]  # fmt: skip
+
+    def doomed(connection: psycopg.Connection[Any], number: int) -> None:
+        name = f"doomed-{uuid4().hex[:12]}"
+        connection.execute("select loci.create_namespace(%s)", [name])
+        feeds[0].write(connection, "x", name=name)
+        connection.execute("select loci.delete_namespace(%s)", [name])
+
+    def sequence(connection: psycopg.Connection[Any], number: int) -> None:
+        feeds[0].sequence(1 + number % 20, connection)
+
+    works = [
+        *[repeat(lambda c, n: feeds[n % 3].write(c, f"fact {n} {threading.get_ident()}", f"l{n % 5}")) for _ in range(3)],
+        *[repeat(sequence) for _ in range(2)],
+        repeat(erase),
+        repeat(doomed),
+    ]
+    threads = [threading.Thread(target=work) for work in works]
+    for thread in threads:
+        thread.start()
+    time.sleep(3)
+    stop.set()
+    for thread in threads:
+        thread.join(30)
+    while feeds[0].sequence():
+        pass
+    assert failures == []
+    assert all(None in feed.created() for feed in feeds)  # something was erased everywhere
+    assert waiting_changes(own_database) == 0
+
+
+def test_readers_are_told_where_and_how_far(feed: Feed, own_database: Database) -> None:
+    with psycopg.connect(own_database.app_url, autocommit=True) as listener:
+        listener.execute("listen loci_changes")
+        feed.write(feed.main, "one")
+        feed.sequence()
+        (notice,) = listener.notifies(timeout=5, stop_after=1)
+    assert json.loads(notice.payload) == {"last": feed.position(), "namespaces": [feed.id]}

@@ -1,0 +1,489 @@
+"""Keys in SQL: what a key may do of what its agent may, who may make and replace one, and how much it may ask for (row X1)."""
+
+import hashlib
+import threading
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+from psycopg import errors
+from psycopg.rows import dict_row
+from psycopg.types.json import Jsonb
+
+from tests.databases import Database
+from tests.factories import OPERATOR, World, act_as, new_world
+
+ROLES = {"read": "reader", "write": "writer", "admin": "admin"}
+Made = dict[str, Any]
+
+
+def make(world: World, role: str | None = "writer", **fields: Any) -> Made:
+    """A key, made by whoever acts; its hash beside what the call says."""
+    id_, secret = uuid4(), uuid4().bytes
+    given = {"scope": "admin", "namespaces": None, "agent_id": None, "rate_limit": None, "expires_at": None, **fields}
+    row = world.row(
+        "select * from loci.create_key(%(ns)s, %(role)s, 'k', %(id)s, %(hash)s, %(expires_at)s,"
+        " %(scope)s, %(namespaces)s, %(agent_id)s, %(rate_limit)s)",
+        role=role,
+        id=id_,
+        hash=hashlib.sha256(secret).digest(),
+        **given,
+    )
+    return {**row, "hash": hashlib.sha256(secret).digest()}
+
+
+def enter(world: World, key: Made | None, namespace: str | None = None, role: str | None = None) -> Made:
+    """Begin as the holder of a key, or as the operator."""
+    return world.row(
+        "select * from loci.enter(%(hash)s, %(namespace)s, %(role)s)", hash=key and key["hash"], namespace=namespace, role=role
+    )
+
+
+def refused(world: World, kind: type[Exception], work: Any) -> str:
+    """The message of what is refused; the transaction goes on."""
+    with pytest.raises(kind) as caught, world.connection.transaction(force_rollback=True):
+        work()
+    return str(caught.value)
+
+
+def lease(world: World, key: Made, wanted: int = 1, default: int | None = None, returned: int = 0) -> Made:
+    """Ask for requests."""
+    rows = world.rows(
+        "select * from loci.lease_requests(%(hash)s, %(wanted)s, %(default)s, %(returned)s)",
+        hash=key["hash"],
+        wanted=wanted,
+        default=default,
+        returned=returned,
+    )
+    return rows[0] if rows else {}
+
+
+def kept(world: World, key: Made) -> Made:
+    """The stored row of a key, as the owner sees it."""
+    world.connection.execute("reset session authorization")
+    row = world.row("select * from loci_data.api_keys where id = %(id)s", id=key["id"])
+    world.connection.execute("set session authorization loci_app")
+    return row
+
+
+# Who a key is
+
+
+def test_a_key_is_looked_up_by_a_fingerprint_that_is_not_its_hash(owned: World) -> None:
+    row = kept(owned, make(owned))
+    assert row["fingerprint"] == hashlib.sha256(row["hash"]).digest()[:8]
+    assert row["fingerprint"] not in row["hash"]
+
+
+def test_a_hash_with_the_fingerprint_of_a_key_and_another_end_is_no_key(owned: World) -> None:
+    key = make(owned)
+    owned.connection.execute("reset session authorization")
+    owned.connection.execute("alter table loci_data.api_keys alter column fingerprint drop expression")
+    other = hashlib.sha256(b"another").digest()
+    owned.connection.execute(
+        "update loci_data.api_keys set fingerprint = %s where id = %s", [hashlib.sha256(other).digest()[:8], key["id"]]
+    )
+    owned.connection.execute("set session authorization loci_app")
+    refused(owned, errors.InvalidAuthorizationSpecification, lambda: enter(owned, {"hash": other}))
+
+
+@pytest.mark.parametrize("state", ["unknown", "expired", "revoked"])
+def test_unknown_expired_and_revoked_keys_get_the_same_answer(world: World, state: str) -> None:
+    key = make(world, expires_at=datetime(2021, 1, 1, tzinfo=UTC) if state == "expired" else None)
+    if state == "revoked":
+        world.rows("select loci.revoke_key(%(ns)s, %(id)s)", id=key["id"])
+    if state == "unknown":
+        key["hash"] = bytes(32)
+    assert refused(world, errors.InvalidAuthorizationSpecification, lambda: enter(world, key)).startswith(
+        "the API key is unknown, expired or revoked"
+    )
+    assert lease(world, key) == {}
+
+
+# Scopes
+
+
+@pytest.mark.parametrize("needed", ROLES.values())
+@pytest.mark.parametrize("scope", ROLES)
+@pytest.mark.parametrize("role", ROLES.values())
+def test_a_key_does_what_role_and_scope_both_allow(world: World, role: str, scope: str, needed: str) -> None:
+    key = make(world, role, scope=scope)
+    ranks = list(ROLES.values())
+    if ranks.index(needed) <= min(ranks.index(role), ranks.index(ROLES[scope])):
+        assert enter(world, key, world.name, needed)["namespace_id"] == world.id
+    else:
+        assert "is needed" in refused(world, errors.InsufficientPrivilege, lambda: enter(world, key, world.name, needed))
+
+
+def test_a_read_key_of_an_admin_writes_nothing_whatever_is_called(world: World) -> None:
+    enter(world, make(world, "admin", scope="read"))
+    refused(world, errors.InsufficientPrivilege, lambda: world.write("x"))
+    refused(world, errors.InsufficientPrivilege, lambda: make(world))
+    refused(world, errors.InsufficientPrivilege, lambda: world.rows("select * from loci.list_keys(%(ns)s)"))
+    assert world.rows("select * from loci.list_memories(%(ns)s)") == []
+
+
+def test_the_role_that_a_namespace_is_listed_with_is_that_of_the_key(world: World) -> None:
+    enter(world, make(world, "admin", scope="write"))
+    assert [row["role"] for row in world.rows("select * from loci.list_namespaces()")] == ["writer"]
+
+
+def test_a_key_kept_to_a_namespace_sees_no_other_of_its_agent(world: World) -> None:
+    other = new_world(world.connection)
+    agent = make(world, namespaces=[world.name, other.name])["agent_id"]
+    other.write("elsewhere")
+    world.write("here")
+    key = make(world, None, agent_id=agent, namespaces=[world.name])
+    enter(world, key)
+    assert [row["content"] for row in world.rows("select content from loci_data.memories")] == ["here"]
+    assert world.value("select loci.authorize(null, 'writer')") == world.id
+    assert "no access" in refused(world, errors.InsufficientPrivilege, lambda: other.write("x"))
+    assert [row["name"] for row in world.rows("select * from loci.list_namespaces()")] == [world.name]
+
+
+def test_one_key_may_work_in_several_namespaces(world: World) -> None:
+    other = new_world(world.connection)
+    enter(world, make(world, namespaces=[world.name, other.name]))
+    world.write("here")
+    other.write("there")
+    assert len(world.rows("select from loci_data.memories")) == 2
+
+
+def test_the_scope_of_a_transaction_ends_with_it(world: World) -> None:
+    enter(world, make(world, "writer", scope="read"))
+    enter(world, None)
+    assert world.write("x")["content"] == "x"
+
+
+# Who may make and replace keys
+
+
+def test_an_admin_of_one_namespace_gets_no_key_for_another_through_an_agent_of_both(world: World) -> None:
+    other = new_world(world.connection)
+    agent = make(world, namespaces=[world.name, other.name])["agent_id"]
+    admin = make(world, "admin")
+    enter(world, admin)
+    key = make(world, None, agent_id=agent)
+    refused(world, errors.InsufficientPrivilege, lambda: make(world, None, agent_id=agent, namespaces=[world.name, other.name]))
+    enter(world, key, world.name, "writer")
+    refused(world, errors.InsufficientPrivilege, lambda: enter(world, key, other.name, "reader"))
+
+
+def test_a_further_key_takes_the_role_of_its_agent(world: World) -> None:
+    agent = make(world, "reader")["agent_id"]
+    assert "role" in refused(world, errors.InvalidParameterValue, lambda: make(world, "admin", agent_id=agent))
+    refused(world, errors.InsufficientPrivilege, lambda: enter(world, make(world, None, agent_id=agent), world.name, "writer"))
+
+
+@pytest.mark.parametrize("agent", [OPERATOR, UUID(int=7)])
+def test_no_key_is_made_for_the_operator_or_for_an_agent_without_a_grant(world: World, agent: UUID) -> None:
+    refused(world, errors.NoDataFound, lambda: make(world, None, agent_id=agent))
+
+
+def test_the_namespaces_of_a_key_hold_the_one_it_is_made_in(world: World) -> None:
+    other = new_world(world.connection)
+    assert "namespaces must hold" in refused(world, errors.InvalidParameterValue, lambda: make(world, namespaces=[other.name]))
+
+
+def test_an_admin_of_one_namespace_does_not_rotate_or_change_a_key_that_reaches_another(world: World) -> None:
+    other = new_world(world.connection)
+    key = make(world, namespaces=[world.name, other.name])
+    admin = make(world, "admin")
+    enter(world, admin)
+    refused(world, errors.InsufficientPrivilege, lambda: rotate(world, key))
+    refused(world, errors.InsufficientPrivilege, lambda: change(world, key, expires_at=None))
+    world.rows("select loci.revoke_key(%(ns)s, %(id)s)", id=key["id"])  # what is a danger to one may be ended by it
+    refused(world, errors.InvalidAuthorizationSpecification, lambda: enter(world, key))
+
+
+def test_a_key_with_a_limit_gives_none_that_is_higher(world: World) -> None:
+    enter(world, make(world, "admin", rate_limit=10))
+    assert "at most 10" in refused(world, errors.InvalidParameterValue, lambda: make(world, rate_limit=11))
+    key = make(world)
+    assert lease(world, key)["rate_limit"] == 10
+    refused(world, errors.InvalidParameterValue, lambda: change(world, key, rate_limit=None))
+
+
+# Rotation
+
+
+def rotate(world: World, key: Made, grace: int = 0, expires_at: datetime | None = None) -> Made:
+    secret = uuid4().bytes
+    row = world.row(
+        "select * from loci.rotate_key(%(ns)s, %(id)s, %(new)s, %(hash)s, %(grace)s, %(expires)s)",
+        id=key["id"],
+        new=uuid4(),
+        hash=hashlib.sha256(secret).digest(),
+        grace=grace,
+        expires=expires_at,
+    )
+    return {**row, "hash": hashlib.sha256(secret).digest()}
+
+
+def change(world: World, key: Made, **changes: Any) -> None:
+    world.rows("select loci.update_key(%(ns)s, %(id)s, %(changes)s)", id=key["id"], changes=Jsonb(changes))
+
+
+def test_a_rotated_key_gives_way_to_one_with_the_same_rights(owned: World) -> None:
+    old = make(owned, "admin", scope="write", rate_limit=30, namespaces=[owned.name])
+    new = rotate(owned, old)
+    refused(owned, errors.InvalidAuthorizationSpecification, lambda: enter(owned, old))
+    before, after = kept(owned, old), kept(owned, new)
+    same = ["agent_id", "name", "scope", "namespaces", "rate_limit", "bucket", "expires_at"]
+    assert [before[name] for name in same] == [after[name] for name in same]
+    assert before["replaced_by"] == new["id"]
+    assert enter(owned, new, owned.name, "writer")["agent_id"] == before["agent_id"]
+
+
+def test_both_keys_work_until_the_grace_is_over_and_share_one_allowance(world: World) -> None:
+    old = make(world, rate_limit=5)
+    new = rotate(world, old, grace=3600)
+    assert new["old_ends_at"] - datetime.now(UTC) < timedelta(seconds=3601)
+    assert enter(world, old)["agent_id"] == enter(world, new)["agent_id"]
+    enter(world, None)
+    assert lease(world, old, 4)["granted"] + lease(world, new, 4)["granted"] == 5
+
+
+def test_a_new_key_lives_as_long_as_the_old_one_was_given(owned: World) -> None:
+    old = kept(owned, make(owned, expires_at=datetime.now(UTC) + timedelta(days=90)))
+    new = kept(owned, rotate(owned, old))
+    assert new["expires_at"] - new["created_at"] == old["expires_at"] - old["created_at"]
+    until = datetime(2100, 1, 1, tzinfo=UTC)
+    assert kept(owned, rotate(owned, new, expires_at=until))["expires_at"] == until
+
+
+def test_a_grace_lengthens_no_life(world: World) -> None:
+    ends = datetime.now(UTC) + timedelta(seconds=60)
+    assert rotate(world, make(world, expires_at=ends), grace=3600)["old_ends_at"] == ends
+
+
+@pytest.mark.parametrize("state", ["rotated", "revoked", "expired"])
+def test_a_key_that_is_rotated_revoked_or_expired_is_not_rotated(world: World, state: str) -> None:
+    key = make(world, expires_at=datetime(2021, 1, 1, tzinfo=UTC) if state == "expired" else None)
+    if state == "rotated":
+        rotate(world, key, grace=60)
+    if state == "revoked":
+        world.rows("select loci.revoke_key(%(ns)s, %(id)s)", id=key["id"])
+    refused(world, errors.UniqueViolation, lambda: rotate(world, key))
+
+
+@pytest.mark.parametrize("grace", [-1, 2_592_001])
+def test_a_grace_is_up_to_thirty_days(world: World, grace: int) -> None:
+    assert "grace_seconds" in refused(world, errors.InvalidParameterValue, lambda: rotate(world, make(world), grace))
+
+
+def test_of_two_rotations_at_once_one_wins(own_database: Database) -> None:
+    with own_database.app() as first, own_database.app() as second:
+        first.row_factory = second.row_factory = dict_row  # type: ignore[assignment]
+        world = new_world(first)  # type: ignore[arg-type]
+        key = make(world)
+        first.commit()
+        act_as(first, OPERATOR)
+        act_as(second, OPERATOR)
+        rotate(world, key, grace=60)
+        outcomes: list[str] = []
+
+        def race() -> None:
+            try:
+                rotate(World(second, world.name, world.id), key, grace=60)  # type: ignore[arg-type]
+            except errors.UniqueViolation as error:
+                outcomes.append(str(error))
+
+        racer = threading.Thread(target=race)
+        racer.start()
+        first.commit()
+        racer.join(30)
+        second.rollback()
+    assert len(outcomes) == 1
+    assert "was rotated into" in outcomes[0]
+
+
+# What is told of a key
+
+
+def noted(world: World, kind: str = "key") -> list[Made]:
+    world.connection.execute("reset session authorization")
+    rows = world.rows(
+        "select action, subject_id, before, after from loci_data.outbox where namespace_id = %(ns_id)s and kind = %(kind)s order by id",
+        kind=kind,
+    )
+    world.connection.execute("set session authorization loci_app")
+    return rows
+
+
+def test_the_operations_log_has_every_change_of_a_key_and_never_its_hash(owned: World) -> None:
+    key = make(owned, "reader", rate_limit=10)
+    change(owned, key, rate_limit=20, name="other")
+    change(owned, key, rate_limit=20)  # changes nothing
+    new = rotate(owned, key, grace=60)
+    owned.rows("select loci.revoke_key(%(ns)s, %(id)s)", id=new["id"])
+    rows = noted(owned)
+    assert [(row["action"], row["subject_id"]) for row in rows] == [
+        ("created", key["id"]),
+        ("changed", key["id"]),
+        ("created", new["id"]),
+        ("changed", key["id"]),
+        ("changed", new["id"]),
+    ]
+    assert rows[0]["after"]["rate_limit"] == 10
+    assert (rows[1]["before"], rows[1]["after"]) == ({"name": "k", "rate_limit": 10}, {"name": "other", "rate_limit": 20})
+    assert set(rows[3]["after"]) == {"expires_at", "replaced_by"}
+    assert set(rows[4]["after"]) == {"revoked_at"}
+    assert not any(secret in str(rows) for secret in (key["hash"].hex(), kept(owned, key)["fingerprint"].hex()))
+
+
+def test_a_change_is_noted_wherever_the_key_reaches(owned: World) -> None:
+    other = new_world(owned.connection)
+    key = make(owned, namespaces=[owned.name, other.name])
+    owned.rows("select loci.revoke_key(%(ns)s, %(id)s)", id=key["id"])
+    assert [row["action"] for row in noted(other)] == ["created", "changed"]
+
+
+def test_a_key_in_a_list_names_only_namespaces_that_the_reader_knows(world: World) -> None:
+    other = new_world(world.connection)
+    key = make(world, namespaces=[world.name, other.name])
+    admin = make(world, "admin")
+    enter(world, admin)
+    listed = {row["id"]: row["namespaces"] for row in world.rows("select * from loci.list_keys(%(ns)s)")}
+    assert listed == {key["id"]: [world.name], admin["id"]: None}
+
+
+# What a key was used for
+
+
+def use(world: World, *uses: tuple[Any, ...]) -> None:
+    keys, namespaces, addresses, outcomes, counts = zip(*uses, strict=True)
+    world.rows(
+        "select loci.note_key_uses(%(k)s::uuid[], %(n)s::text[], %(a)s::inet[], %(o)s, %(c)s)",
+        k=list(keys),
+        n=list(namespaces),
+        a=list(addresses),
+        o=list(outcomes),
+        c=list(counts),
+    )
+
+
+def test_uses_of_a_key_add_up_by_namespace_address_and_outcome(world: World) -> None:
+    key = make(world)["id"]
+    use(world, (key, None, "192.0.2.1", "answered", 2), (key, world.name, "192.0.2.1", "answered", 3))
+    use(world, (key, world.name, "192.0.2.1", "answered", 1), (key, world.name, None, "refused", 1))
+    rows = world.rows("select * from loci.list_key_uses(%(ns)s, %(id)s) order by requests desc", id=key)
+    assert [(r["namespace"], r["address"], r["outcome"], r["requests"]) for r in rows] == [
+        (world.name, "192.0.2.1", "answered", 6),
+        (world.name, None, "refused", 1),
+    ]
+    assert rows[0]["first_at"] <= rows[0]["last_at"]
+    assert world.value("select last_used_at is not null from loci.list_keys(%(ns)s)")
+
+
+def test_a_namespace_that_a_key_does_not_reach_is_not_named_in_its_uses(world: World) -> None:
+    other = new_world(world.connection)
+    key = make(world)["id"]
+    use(world, (key, other.name, None, "refused", 1), (key, "no-such-place", None, "refused", 1))
+    rows = world.rows("select * from loci.list_key_uses(%(ns)s, %(id)s)", id=key)
+    assert [(row["namespace"], row["requests"]) for row in rows] == [(None, 2)]
+
+
+def test_keys_that_are_not_valid_are_counted_by_address_for_the_operator(world: World) -> None:
+    use(world, (None, None, "2001:db8::", "unauthorized", 5))
+    (row,) = world.rows("select * from loci.list_refusals()")
+    assert (row["address"], row["requests"]) == ("2001:db8::", 5)
+    enter(world, make(world, "admin"))
+    refused(world, errors.InsufficientPrivilege, lambda: world.rows("select * from loci.list_refusals()"))
+    refused(world, errors.InsufficientPrivilege, lambda: use(world, (None, None, None, "unauthorized", 5)))
+
+
+def test_uses_are_kept_for_the_days_of_their_namespace(owned: World) -> None:
+    old = make(owned)["id"]
+    use(owned, (old, None, None, "answered", 1), (None, None, None, "unauthorized", 1))
+    owned.connection.execute("reset session authorization")
+    owned.connection.execute("update loci_data.key_uses set hour = hour - interval '50 days'")
+    owned.connection.execute("set session authorization loci_app")
+    assert owned.value("select loci.sweep_key_uses()") == 0
+    owned.rows("select loci.update_namespace(%(ns)s, %(c)s)", c=Jsonb({"settings": {"key_use_days": 40}}))
+    assert owned.value("select loci.sweep_key_uses()") == 1
+    assert len(owned.rows("select * from loci.list_refusals()")) == 1
+
+
+# Rate limits
+
+
+def test_a_key_without_a_limit_is_granted_all_and_writes_nothing(owned: World) -> None:
+    key = make(owned)
+    assert (lease(owned, key, 1000)["granted"], lease(owned, key)["rate_limit"]) == (1000, None)
+    owned.connection.execute("reset session authorization")
+    assert owned.rows("select from loci_data.rate_buckets where bucket = %(id)s", id=key["id"]) == []
+
+
+def empty_since(world: World, key: Made, seconds: float) -> None:
+    """The bucket was empty so many seconds ago."""
+    world.connection.execute("reset session authorization")
+    world.rows(
+        "update loci_data.rate_buckets set tokens = 0, refilled_at = clock_timestamp() - %(s)s * interval '1 second' where bucket = %(id)s returning 1",
+        s=seconds,
+        id=key["id"],
+    )
+    world.connection.execute("set session authorization loci_app")
+
+
+def test_a_burst_takes_a_minutes_requests_and_no_more(world: World) -> None:
+    key = make(world, rate_limit=10)
+    assert [lease(world, key)["granted"] for _ in range(12)] == [1] * 10 + [0, 0]
+    last = lease(world, key)
+    assert last["remaining"] == 0
+    assert 0 < last["next_in"] <= 6
+    assert 50 < last["full_in"] <= 60
+
+
+def test_a_bucket_refills_evenly_and_never_over_its_limit(owned: World) -> None:
+    key = make(owned, rate_limit=60)
+    lease(owned, key)
+    empty_since(owned, key, 10)
+    assert lease(owned, key, 60)["granted"] == 10
+    empty_since(owned, key, 3600)
+    assert lease(owned, key, 100)["granted"] == 60
+
+
+def test_a_small_limit_is_granted_one_by_one_and_a_large_one_in_leases_that_shrink(owned: World) -> None:
+    assert lease(owned, make(owned, rate_limit=100))["granted"] == 1
+    key = make(owned, rate_limit=6000)
+    assert lease(owned, key)["granted"] == 50
+    empty_since(owned, key, 1.6)
+    assert lease(owned, key)["granted"] == 10
+    assert lease(owned, key, 20)["granted"] == 20
+
+
+def test_what_a_process_can_hold_adds_nothing_to_a_burst(world: World) -> None:
+    key = make(world, rate_limit=600)
+    burst = sum(lease(world, key, 100)["granted"] for _ in range(7))
+    assert 595 <= burst <= 600
+
+
+def test_tokens_that_were_not_used_return(world: World) -> None:
+    key = make(world, rate_limit=10)
+    assert lease(world, key, 10)["granted"] == 10
+    assert lease(world, key, 0, returned=4)["granted"] == 0
+    assert lease(world, key, 10)["granted"] == 4
+
+
+def test_a_limit_that_is_not_stated_is_the_services(world: World) -> None:
+    key = make(world)
+    assert lease(world, key, 5, default=3)["granted"] == 3
+    change(world, key, rate_limit=100)
+    assert lease(world, key, 5, default=3)["rate_limit"] == 100
+
+
+@pytest.mark.parametrize("limit", [0, 1_000_001])
+def test_a_limit_is_from_one_to_a_million(world: World, limit: int) -> None:
+    refused(world, errors.CheckViolation, lambda: make(world, rate_limit=limit))
+
+
+def test_no_function_lets_the_service_see_a_hash(connection: psycopg.Connection[Any]) -> None:
+    rows = connection.execute(
+        """select p.proname from pg_proc p where p.pronamespace = 'loci'::regnamespace
+           and has_function_privilege('loci_app', p.oid, 'execute')
+           and (p.prorettype = 'loci_data.api_keys'::regtype or p.proallargtypes @> array['loci_data.api_keys'::regtype::oid])"""
+    ).fetchall()
+    assert rows == []
