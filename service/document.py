@@ -37,7 +37,7 @@ ASKING = {  # sent by POST, and only ask
 }
 HEADERS: Json = {
     "X-Request-Id": "What the log knows this request by",
-    "X-Operation-Id": "Id of the operation in the log, if the call changed something; a replayed reply has none, because it changed nothing",
+    "X-Operation-Id": "Id of the operation in the log, if the call changed something; a replayed reply has none",
     "Idempotency-Replayed": "true: this is the kept reply to a request with the same Idempotency-Key",
     "Retry-After": "Seconds to wait before the request is sent again",
     "WWW-Authenticate": "Bearer",
