@@ -10,7 +10,8 @@ from db import memories
 from db.errors import FieldError, Invalid, LociError, Unsupported, retryable, translate
 from db.pool import Transaction
 from service.problems import field_errors, problem_of
-from service.schemas import MAX_BATCH, MemoryBatch, MemoryInput
+from service.schemas import MemoryBatch, MemoryInput
+from service.schemas_fields import MAX_BATCH
 
 Outcome = dict[str, Any]
 

@@ -17,7 +17,7 @@ from db import transfer
 from db.errors import Conflict, refused_rows
 from db.pool import Transaction
 from service.problems import field_errors
-from service.schemas import Metadata, Model, Moment, NamespaceName, Text
+from service.schemas_fields import Metadata, Model, Moment, NamespaceName, Text
 
 Row = dict[str, Any]
 VERSION = 1

@@ -5,7 +5,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from service.schemas import Constraint, Content, Label, MemoryOut, Model, Moment, Text
+from service.schemas import Constraint, MemoryOut
+from service.schemas_fields import Content, Label, Model, Moment, Text
 
 SectionName = Literal["memories", "constraints", "graph", "working_memory", "patrol", "subagents", "turns"]
 Space = Annotated[

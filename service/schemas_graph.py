@@ -6,14 +6,13 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from service.schemas import (
+from service.schemas import EdgeInput, EntityInput
+from service.schemas_fields import (
     MAX_BATCH,
     Aliases,
     Content,
     Description,
-    EdgeInput,
     EdgeType,
-    EntityInput,
     EntityType,
     Flag,
     Label,

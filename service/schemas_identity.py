@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from service.schemas import Aliases, EntityType, Flag, Label, Model, Text, Vector
+from service.schemas_fields import Aliases, EntityType, Flag, Label, Model, Text, Vector
 
 Reason = Annotated[Text, Field(max_length=1000, description="Why, in words")]
 Ids = Annotated[list[UUID], Field(max_length=10_000)]

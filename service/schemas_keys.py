@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field, model_validator
 
-from service.schemas import Label, Model, Moment, NamespaceName
+from service.schemas_fields import Label, Model, Moment, NamespaceName
 from service.schemas_replies import Role
 
 Scope = Literal["read", "write", "admin"]

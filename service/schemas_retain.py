@@ -5,7 +5,7 @@ from uuid import UUID
 
 from pydantic import AliasChoices, BaseModel, Field
 
-from service.schemas import Category, Content, Flag, Label, Metadata, Model, Moment, Tags, Text
+from service.schemas_fields import Category, Content, Flag, Label, Metadata, Model, Moment, Tags, Text
 
 Action = Literal["create", "update", "link", "nothing"]
 Signal = Literal["negation", "antonym", "value_conflict", "temporal_marker", "change"]

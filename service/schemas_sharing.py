@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
-from service.schemas import Model, Moment
+from service.schemas_fields import Model, Moment
 
 Role = Literal["reader", "writer", "admin"]
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from service.schemas import Label, Model, Text
+from service.schemas_fields import Label, Model, Text
 
 Status = Literal["proposed", "applied", "dismissed", "undone"]
 Signal = Literal["negation", "antonym", "value_conflict", "temporal_marker"]

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.config import JsonDict
 
-from service.schemas import Category, Content, Json, Label, Metadata, Model, Moment, Tags, Text
+from service.schemas_fields import Category, Content, Json, Label, Metadata, Model, Moment, Tags, Text
 
 Seconds = Annotated[float, Field(gt=0, le=31_622_400, allow_inf_nan=False)]
 Prefix = Annotated[Text, Field(max_length=512)]

@@ -4,7 +4,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from service.schemas import Model
+from service.schemas_fields import Model
 
 
 class UndoInput(Model):

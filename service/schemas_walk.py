@@ -7,7 +7,8 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.config import JsonDict
 
-from service.schemas import Constraint, Content, Flag, Label, Model, Moment, Text
+from service.schemas import Constraint
+from service.schemas_fields import Content, Flag, Label, Model, Moment, Text
 
 Source = Literal["checkpoint", "project", "query", "session_key"]
 Memories = Annotated[list[UUID], Field(max_length=10_000)]

@@ -9,7 +9,7 @@ from db import aspects
 from service.api.common import problems
 from service.caller import CallerDependency
 from service.replies import reply
-from service.schemas import Moment, Text
+from service.schemas_fields import Moment, Text
 from service.schemas_graph import AspectPage, AspectWrite, AttributeChanges, AttributeWrite, AttributeWritten
 from service.schemas_replies import AspectWritten
 

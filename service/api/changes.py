@@ -16,8 +16,8 @@ from service.feed import Batch, Question, Read, read_batch
 from service.metrics import EVENT_STREAMS
 from service.problems import problem_of
 from service.replies import dumps, reply
-from service.schemas import Text
 from service.schemas_changes import ChangePage
+from service.schemas_fields import Text
 from service.sse import HEARTBEAT, MEDIA, Event, frame, heartbeat, opening
 
 router = APIRouter(tags=["changes"])

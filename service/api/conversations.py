@@ -10,7 +10,7 @@ from db.pool import Transaction
 from service.api.common import Cursor, Limit, position, problems
 from service.caller import CallerDependency
 from service.replies import page, reply
-from service.schemas import Label
+from service.schemas_fields import Label
 from service.schemas_tiers import ConversationPage, TurnPage, Turns, TurnsDeleted, TurnsInput
 
 router = APIRouter(prefix="/conversations", tags=["conversations"])

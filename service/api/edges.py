@@ -14,7 +14,7 @@ from service import decay
 from service.api.common import Cursor, Limit, problems
 from service.caller import CallerDependency
 from service.replies import page, reply
-from service.schemas import Moment, Text
+from service.schemas_fields import Moment, Text
 from service.schemas_graph import DecayInput, EdgeBatch, EdgeTypeChanges, EdgeWrite, GraphContextInput, TraverseInput
 from service.schemas_replies import (
     Decayed,

@@ -12,7 +12,8 @@ from db.pool import Transaction
 from service.api.common import VERSIONS, Cursor, Limit, position, problems
 from service.caller import CallerDependency
 from service.replies import page, reply
-from service.schemas import MemoryPage, Moment, Text
+from service.schemas import MemoryPage
+from service.schemas_fields import Moment, Text
 from service.schemas_graph import EntityChanges, EntityWrite, TextInput, Timeline, TouchInput
 from service.schemas_replies import EntityMatches, EntityOut, EntityPage, EntityWritten, Touched
 

@@ -10,7 +10,7 @@ from db.pool import Transaction
 from service.api.common import Cursor, Limit, problems
 from service.caller import CallerDependency
 from service.replies import page
-from service.schemas import Label
+from service.schemas_fields import Label
 from service.schemas_walk import FeedbackInput, FeedbackNoted, FeedbackPage, SessionEnd
 
 router = APIRouter(tags=["feedback"])

@@ -12,7 +12,7 @@ from service.api.common import Cursor, Limit, problems
 from service.caller import CallerDependency
 from service.recall import embed_question
 from service.replies import page, reply
-from service.schemas import Text
+from service.schemas_fields import Text
 from service.schemas_identity import (
     Duplicates,
     DuplicatesInput,

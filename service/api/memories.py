@@ -14,19 +14,17 @@ from service.batch import read_batch, write_each
 from service.caller import CallerDependency
 from service.replies import page, reply
 from service.schemas import (
-    EdgeType,
     Erased,
     EraseInput,
-    Layer,
     LineagesInput,
     LinkInput,
     MemoryChanges,
     MemoryInput,
     MemoryOut,
     MemoryPage,
-    Text,
     Versions,
 )
+from service.schemas_fields import EdgeType, Layer, Text
 from service.schemas_replies import BatchWritten, CategoryPage, Link, LinkEnded, LinkPage, MemoryStored, PlacedPage
 
 router = APIRouter(tags=["memories"])

@@ -11,7 +11,8 @@ from service import decay
 from service.api.common import Cursor, Limit, problems
 from service.caller import CallerDependency, again
 from service.replies import page, reply
-from service.schemas import NamespaceChanges, NamespaceInput, Text
+from service.schemas import NamespaceChanges, NamespaceInput
+from service.schemas_fields import Text
 from service.schemas_replies import NamespaceChanged, NamespaceOut, NamespacePage
 
 router = APIRouter(tags=["namespaces"])

@@ -10,7 +10,7 @@ from db import operations
 from service.api.common import Cursor, Limit, position, problems
 from service.caller import CallerDependency
 from service.replies import page, reply
-from service.schemas import Label, Moment
+from service.schemas_fields import Label, Moment
 from service.schemas_operations import OperationChangePage, OperationOut, OperationPage, Via
 
 router = APIRouter(tags=["operations"])

@@ -5,14 +5,17 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
+from psycopg.errors import InsufficientPrivilege
 
 from db import feedback, memories, recall_log, search
 from db.pool import Transaction
+from service.answers import Pending
 from service.api.common import Cursor, Limit, problems
 from service.caller import CallerDependency
 from service.recall import ARMS, Question, make_scope, recall
 from service.replies import page, reply
-from service.schemas import Category, Label, RecallInput, Tags, Text
+from service.schemas import RecallInput
+from service.schemas_fields import Category, Label, Tags, Text
 from service.schemas_recall import RecallDetail, RecallOut, RecallPage, SearchOut
 
 router = APIRouter(tags=["recall"])
@@ -44,10 +47,17 @@ async def ask(body: RecallInput, caller: CallerDependency) -> Response:
     Constraints of the entities that it names, and of pinned ones, come with the answer.
     """
     question, state = to_question(body), caller.state
-    pending = await caller.read(
-        lambda tx: recall(tx, question, state.provider, state.settings.embedding),
-        role="reader" if question.namespaces is None else None,  # else each namespace is authorized when it is asked
-    )
+    role = "reader" if question.namespaces is None else None  # else each namespace is authorized when it is asked
+
+    async def work(tx: Transaction) -> Pending:
+        return await recall(tx, question, state.provider, state.settings.embedding)
+
+    try:
+        pending = await caller.read(work, role)
+    except InsufficientPrivilege:
+        if question.namespaces != "*":
+            raise
+        pending = await caller.read(work, role)  # a grant ended between two statements: the others are asked
     answer = vars(await pending.answer())
     return reply({key: value for key, value in answer.items() if key != "recall_id" or value is not None})
 

@@ -11,7 +11,7 @@ from db.pool import Transaction
 from service.api.common import Cursor, Limit, problems
 from service.caller import CallerDependency
 from service.replies import page
-from service.schemas import Text
+from service.schemas_fields import Text
 from service.schemas_supersession import Signal, Status, Supersession, SupersessionPage, Sweep, SweepOut
 
 router = APIRouter(prefix="/supersessions", tags=["supersessions"])

@@ -14,7 +14,7 @@ from service.caller import Caller, CallerDependency
 from service.exporting import export
 from service.replies import reply
 from service.restoring import Refused, restore, split_lines
-from service.schemas import Text
+from service.schemas_fields import Text
 from service.schemas_replies import Imported
 
 router = APIRouter(tags=["namespaces"])

@@ -10,7 +10,7 @@ from db.errors import FieldError, NotFound
 from service.api.common import Cursor, Limit, Space, problems
 from service.caller import CallerDependency
 from service.replies import page, reply
-from service.schemas import Text
+from service.schemas_fields import Text
 from service.schemas_tiers import EntriesFound, Entry, EntryInput, EntryOut, EntryPage, EntrySearch, Prefix
 
 router = APIRouter(prefix="/working-memory", tags=["working memory"])

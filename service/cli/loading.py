@@ -16,7 +16,8 @@ from db.errors import refused_rows, retryable
 from db.pool import Transaction
 from service.cli.session import Session
 from service.problems import field_errors
-from service.schemas import MemoryInput, Model
+from service.schemas import MemoryInput
+from service.schemas_fields import Model
 from service.schemas_graph import EdgeWrite, EntityWrite
 
 Row = dict[str, Any]

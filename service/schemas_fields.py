@@ -1,0 +1,174 @@
+"""Types of fields that all schemas share: texts that can be stored, figures within their bounds, moments with a zone."""
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Annotated, Any, cast
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    Strict,
+)
+from pydantic.config import JsonDict
+
+MIB = 1024 * 1024
+MAX_BATCH = 10_000
+MAX_DEPTH = 64
+NUMBER = re.compile(r"\s*[-+]?[\d_]*\.?\d*\s*")
+LARGEST, SMALLEST = 65504.0, 1e-30  # what a half and a single precision vector hold
+
+
+def _in_utc(moment: datetime) -> datetime:
+    try:  # offsets go up to 24 hours in RFC 3339, to 16 in the database
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("must be in the years 1 to 9999 of UTC") from None
+
+
+def _not_a_number(moment: object) -> object:
+    """A number would be taken for seconds since 1970, and a year for one of them."""
+    if isinstance(moment, (int, float)) or (isinstance(moment, str) and NUMBER.fullmatch(moment)):
+        raise ValueError("must be a datetime such as 2026-01-31T12:00:00Z, not a number")
+    return moment
+
+
+def _no_flag(number: object) -> object:
+    if isinstance(number, bool):
+        raise ValueError("must be a number, not true or false")
+    return number
+
+
+def _storable_vector(vector: list[float]) -> list[float]:
+    return [0.0 if abs(number) < SMALLEST else number for number in vector]
+
+
+def _storable(text: str) -> str:
+    if "\x00" in text:
+        raise ValueError("must not contain NUL characters")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("must be valid Unicode: it holds a lone surrogate") from None
+    return text
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("must not be empty or blank")
+    return text
+
+
+def _mebibyte(text: str) -> str:
+    if len(text) > MIB or len(text.encode()) > MIB:
+        raise ValueError(f"must be at most 1 MiB (1,048,576 bytes) of UTF-8; it has {len(text.encode()):,}")
+    return text
+
+
+def _storable_json(value: Any, depth: int = 0) -> Any:
+    if depth > MAX_DEPTH:
+        raise ValueError(f"must not be nested deeper than {MAX_DEPTH} levels")
+    if isinstance(value, str):
+        _storable(value)
+    elif isinstance(value, float) and (value != value or value in {float("inf"), float("-inf")}):  # noqa: PLR0124 (NaN)
+        raise ValueError("must not contain NaN or infinities")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            _storable(key)
+            _storable_json(item, depth + 1)
+    elif isinstance(value, list):
+        for item in value:
+            _storable_json(item, depth + 1)
+    return value
+
+
+# What the document says of them: JSON Schema has patterns, where the code has sentences.
+NO_NUL: JsonDict = {"pattern": r"^[^\u0000]*$"}
+SOMETHING: JsonDict = {"pattern": r"^[^\u0000]*[^\s\u0000\u001c-\u001f\u0085][^\u0000]*$", "minLength": 1}
+
+Text = Annotated[str, AfterValidator(_storable), Field(json_schema_extra=NO_NUL)]
+Content = Annotated[
+    str,
+    AfterValidator(_storable),
+    AfterValidator(_not_blank),
+    AfterValidator(_mebibyte),
+    Field(json_schema_extra=SOMETHING),
+]
+Label = Annotated[
+    str, Field(min_length=1, max_length=255, json_schema_extra=SOMETHING), AfterValidator(_storable), AfterValidator(_not_blank)
+]
+Category = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=255,
+        pattern=r"^[^/]+(/[^/]+)*$",
+        json_schema_extra={"pattern": r"^[^/\u0000]+(/[^/\u0000]+)*$"},
+    ),
+    AfterValidator(_storable),
+]
+Flag = Annotated[bool, Strict()]  # true or false, not 1 or "yes"
+Unit = Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False)]
+Rate = Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False)]
+Metadata = Annotated[dict[str, JsonValue], AfterValidator(_storable_json)]
+Json = Annotated[JsonValue, AfterValidator(_storable_json)]
+Vector = Annotated[
+    list[Annotated[float, Strict(), Field(ge=-LARGEST, le=LARGEST, allow_inf_nan=False)]],
+    Field(min_length=1, max_length=4000),
+    AfterValidator(_storable_vector),
+]
+Layer = Annotated[int, Field(ge=0, le=3, description="0 domain, 1 concept, 2 fact, 3 episode"), BeforeValidator(_no_flag)]
+EntityType = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$", description="Such as person, project, tool")]
+EdgeType = Annotated[
+    str, Field(min_length=1, max_length=128, json_schema_extra=SOMETHING), AfterValidator(_storable), AfterValidator(_not_blank)
+]
+Literal1000 = Annotated[str, Field(min_length=1, max_length=1000, json_schema_extra=NO_NUL), AfterValidator(_storable)]
+Moment = Annotated[datetime, BeforeValidator(_not_a_number), AfterValidator(_in_utc)]
+Tags = Annotated[list[Label], Field(max_length=100)]
+Aliases = Annotated[list[Label], Field(max_length=100)]
+Description = Annotated[str, Field(max_length=10_000, json_schema_extra=NO_NUL), AfterValidator(_storable)]
+NamespaceName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
+
+
+def without_null(*but: str) -> Callable[[JsonDict], None]:
+    """What `json_schema_extra` of a model is whose fields may be left out but not be null, `but` these."""
+
+    def change(schema: JsonDict) -> None:
+        for name, field in cast("dict[str, JsonDict]", schema["properties"]).items():
+            options = cast("list[JsonDict]", field.get("anyOf", []))
+            if name not in but and {"type": "null"} in options:
+                field.pop("default", None)
+                left = [option for option in options if option != {"type": "null"}]
+                field.pop("anyOf")
+                field.update(left[0] if len(left) == 1 else {"anyOf": cast("list[JsonValue]", left)})
+
+    return change
+
+
+def one_of_these(*names: str) -> JsonDict:
+    """At least one of these fields is needed."""
+    return {"anyOf": [{"required": [name], "properties": {name: {"type": ["string", "array"]}}} for name in names]}
+
+
+def also(change: Callable[[JsonDict], None], **keywords: Any) -> Callable[[JsonDict], None]:
+    """The same, and more keywords of JSON Schema."""
+
+    def more(schema: JsonDict) -> None:
+        change(schema)
+        schema.update(keywords)
+
+    return more
+
+
+class Model(BaseModel):
+    """A request body: unknown fields are errors."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=False)
+
+    def stated(self) -> dict[str, Any]:
+        """What the request states, JSON-ready, without absent fields."""
+        return self.model_dump(mode="json", exclude_unset=True)
