@@ -51,9 +51,9 @@ Read = Callable[[int | None], Awaitable[Batch]]
 async def read_batch(tx: Transaction, question: Question, after: int | None, *, sequence: bool) -> Batch:
     """Changes after a position; None: the end, so that the batch is empty and says where that is.
 
-    With `sequence`, all that was committed before is among them.
+    With `sequence`, all that was committed before is among them; the end is always behind all that was.
     """
-    if sequence:
+    if sequence or after is None:
         await changes.send_sequencing(tx)
     asked = await changes.send_bounds(tx, namespaces=question.namespaces)
     items: list[Row] = []
