@@ -18,7 +18,9 @@ from bench import (
     memory,
     names,
     operations,
+    passes,
     recall_latency,
+    reembed,
     retain,
     supersession,
     traverse,
@@ -43,9 +45,10 @@ ALL = (
         walk,
         supersession,
         retain,
+        passes,
         working_memory,
     ),
-    *(edges, operations, languages, ingest),
+    *(edges, operations, languages, ingest, reembed),
 )
 
 

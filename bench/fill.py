@@ -77,16 +77,17 @@ def model(database: Database) -> None:
 
 def vectors(connection: Connection[Any], namespaces: Sequence[int], ids: Sequence[Any], embeddings: NDArray[np.float32]) -> None:
     """Write vectors of the active model by COPY; a large number with its index dropped before and built afterwards."""
-    number, index = connection.execute(
-        "select id, 'loci_data.memory_vectors_hnsw_' || id from loci_data.embedding_models where active"
-    ).fetchone() or (0, "")
+    (number,) = connection.execute("select id from loci_data.embedding_models where active").fetchone() or (0,)
     with connection.transaction():
         bulk = len(ids) > 10_000
-        definition = ""
+        indexes = connection.execute(
+            """select 'loci_data.' || i.name, replace(i.statement, ' concurrently', '') from loci.vector_indexes(%s::smallint) i
+               where i.partition like 'memory%%' and i.valid""",
+            [number],
+        ).fetchall()
         if bulk:
-            row = connection.execute("select replace(pg_get_indexdef(%s::regclass), ' ON ONLY ', ' ON ')", [index]).fetchone()
-            definition = row[0] if row else ""
-            connection.execute(b"drop index " + index.encode())
+            for name, _ in indexes:
+                connection.execute(b"drop index " + name.encode())
             connection.execute("set local maintenance_work_mem = '1GB'")
         with connection.cursor().copy(
             "copy loci_data.memory_vectors (namespace_id, memory_id, model_id, embedding) from stdin with (format binary)"
@@ -95,7 +96,8 @@ def vectors(connection: Connection[Any], namespaces: Sequence[int], ids: Sequenc
             for owner, memory, vector in zip(namespaces, ids, embeddings.astype(np.float16), strict=True):
                 copy.write_row((owner, memory, number, HalfVector(vector)))
         if bulk:
-            connection.execute(definition.encode())
+            for _, definition in indexes:
+                connection.execute(definition.encode())
 
 
 def settle(connection: Connection[Any]) -> None:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from db.health import Check
 from db.pool import Connection
@@ -49,9 +50,17 @@ async def queue(connection: Connection) -> Queue:
             await connection.execute(
                 """select count(*) filter (where error is null) as waiting, count(*) filter (where error is not null) as refused,
                    min(enqueued_at) filter (where error is null) as oldest
-                   from (select error, enqueued_at from loci_data.embedding_queue
-                         union all select error, enqueued_at from loci_data.entity_queue) q"""
+                   from (select model_id, error, enqueued_at from loci_data.embedding_queue
+                         union all select model_id, error, enqueued_at from loci_data.entity_queue) q
+                   where model_id = (select id from loci.embedding_models where state = 'active')"""
             )
         ).fetchone()
     assert row is not None  # noqa: S101 (an aggregate)
     return Queue(row["waiting"], row["refused"], row["oldest"])
+
+
+async def models(connection: Connection) -> list[dict[str, Any]]:
+    """Embedding models, with what waits for each, as the operator sees it."""
+    async with connection.transaction():
+        await connection.execute("select from loci.enter(null, null, null)")
+        return await (await connection.execute("select * from loci.embedding_models order by id")).fetchall()

@@ -12,15 +12,20 @@ from db.pool import Transaction
 Row = dict[str, Any]
 
 
-async def register_model(tx: Transaction, *, name: str, dimensions: int) -> int:
-    """Make a model the active one; returns its number."""
-    row = await tx.row("select loci.register_model(%(name)s, %(dimensions)s) as id", name=name, dimensions=dimensions)
-    return cast("int", row["id"])
+async def register_model(tx: Transaction, *, name: str, dimensions: int, asks: int | None = None) -> int | None:
+    """Make a model the active one where no other has made vectors; its number, None where another one serves."""
+    row = await tx.row(
+        "select loci.register_model(%(name)s, %(dimensions)s, %(asks)s) as id", name=name, dimensions=dimensions, asks=asks
+    )
+    return cast("int | None", row["id"])
 
 
-async def claim_embeddings(tx: Transaction, *, limit: int) -> list[Row]:
-    """Lock up to `limit` waiting memories until the transaction ends: (namespace_id, memory_id, model_id, text, speaker, said)."""
-    return await tx.rows("select * from loci.claim_embeddings(%(limit)s)", limit=limit)
+async def claim_embeddings(tx: Transaction, *, limit: int, model: int | None = None) -> list[Row]:
+    """Lock up to `limit` memories that wait for a model (None: the active one) until the transaction ends.
+
+    Rows (namespace_id, memory_id, model_id, text, speaker, said).
+    """
+    return await tx.rows("select * from loci.claim_embeddings(%(limit)s, %(model)s::smallint)", limit=limit, model=model)
 
 
 async def store_embeddings(tx: Transaction, *, claimed: list[Row], vectors: NDArray[np.float32]) -> None:
@@ -34,9 +39,9 @@ async def store_embeddings(tx: Transaction, *, claimed: list[Row], vectors: NDAr
     )
 
 
-async def claim_entities(tx: Transaction, *, limit: int) -> list[Row]:
-    """Lock up to `limit` waiting entities until the transaction ends: rows (namespace_id, entity_id, model_id, text)."""
-    return await tx.rows("select * from loci.claim_entities(%(limit)s)", limit=limit)
+async def claim_entities(tx: Transaction, *, limit: int, model: int | None = None) -> list[Row]:
+    """Lock up to `limit` entities that wait for a model, like claim_embeddings: rows (namespace_id, entity_id, model_id, text)."""
+    return await tx.rows("select * from loci.claim_entities(%(limit)s, %(model)s::smallint)", limit=limit, model=model)
 
 
 async def store_entities(tx: Transaction, *, claimed: list[Row], vectors: NDArray[np.float32]) -> None:

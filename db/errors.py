@@ -5,7 +5,8 @@ LociError
 ├── Forbidden     403  42501
 ├── NotFound      404  P0002
 ├── Conflict      409  23505, 23P01
-│   └── LimitReached   53400
+│   ├── LimitReached   53400
+│   └── NeedsModel
 ├── Gone          410  24000
 ├── Misdirected   421
 ├── Invalid       422  22xxx, 23502, 23503, 23514, 23000
@@ -74,6 +75,19 @@ class LimitReached(Conflict):
     """A limit of the namespace is reached; the hint says what makes room."""
 
     slug, title = "limit-reached", "Limit reached"
+
+
+@dataclass
+class NeedsModel(Conflict):
+    """What was asked for needs a language model, and none is configured."""
+
+    detail: str = "this needs a language model, and none is configured"
+    hint: str | None = "Set LOCI_LLM__ENDPOINT and LOCI_LLM__MODEL."
+    slug, title = "needs-a-model", "A language model is needed"
+    final = True  # a job that needs one is not tried again
+
+    def __str__(self) -> str:
+        return f"{self.detail}: {self.hint}"
 
 
 class Gone(LociError):

@@ -21,18 +21,47 @@ class Queue:
 
 
 @dataclass(frozen=True)
+class Jobs:
+    """Jobs of one kind: how many wait, run and are dead, and since when the first that waits could have run."""
+
+    kind: str
+    waiting: int
+    running: int
+    dead: int
+    oldest: datetime | None
+
+
+@dataclass(frozen=True)
+class JobFigures:
+    """How jobs stand: by kind, how many workers show signs of life, and how many jobs are in the hands of one that does not."""
+
+    kinds: list[Jobs]
+    workers: int
+    lost: int
+
+
+@dataclass(frozen=True)
 class Figures:
     """How the database stands."""
 
     now: datetime
     queues: list[Queue]
+    jobs: JobFigures
     invalid_indexes: int
     connections: int
     connections_max: int
     revision: Check
 
 
-async def read_figures(url: str, *, within: int) -> Figures:
+async def job_figures(connection: AsyncConnection[dict[str, Any]], *, alive: float) -> JobFigures:
+    """How jobs stand, as the operator sees it; a worker lives that has shown a sign of it in the last `alive` seconds."""
+    rows = await (await connection.execute("select * from loci.job_figures(%s)", [alive])).fetchall()
+    kinds = [Jobs(r["kind"], r["waiting"], r["running"], r["dead"], r["oldest"]) for r in rows if r["kind"] is not None]
+    (rest,) = (row for row in rows if row["kind"] is None)
+    return JobFigures(kinds, rest["workers"], rest["lost"])
+
+
+async def read_figures(url: str, *, within: int, alive: float) -> Figures:
     """Ask the database. Raises psycopg.Error when it does not answer within so many seconds, or is not migrated."""
     async with await AsyncConnection[dict[str, Any]].connect(
         url, autocommit=True, row_factory=dict_row, connect_timeout=within, application_name="loci metrics"
@@ -41,11 +70,13 @@ async def read_figures(url: str, *, within: int) -> Figures:
             await connection.execute("select set_config('statement_timeout', %s, true)", [f"{within}s"])
             await connection.execute("select from loci.enter(null, null, null)")
             rows = await (await connection.execute("select now(), * from loci.service_figures()")).fetchall()
+            jobs = await job_figures(connection, alive=alive)
         revision = await check_revision(connection)
     first = rows[0]
     return Figures(
         now=first["now"],
         queues=[Queue(row["queue"], row["waiting"], row["refused"], row["oldest"]) for row in rows],
+        jobs=jobs,
         invalid_indexes=first["invalid_indexes"],
         connections=first["connections"],
         connections_max=first["connections_max"],

@@ -11,11 +11,20 @@ Row = dict[str, Any]
 
 
 async def search_entities(
-    tx: Transaction, *, query: str, embedding: list[float] | None, limit: int, type: str | None, mode: str
+    tx: Transaction,
+    *,
+    query: str,
+    embedding: list[float] | None,
+    limit: int,
+    type: str | None,
+    mode: str,
+    model: int | None = None,
 ) -> list[Row]:
-    """Entities that a question means, by name, by meaning (a vector of the active model), or both; best first."""
+    """Entities that a question means, by name, by meaning (a vector of `model`, which must be active), or both; best first."""
     return await tx.rows(
-        "select * from loci.search_entities(%(namespace)s, %(query)s, %(embedding)s::real[], %(limit)s, %(type)s, %(mode)s)",
+        """select * from loci.search_entities(%(namespace)s, %(query)s, %(embedding)s::real[], %(limit)s, %(type)s, %(mode)s,
+           %(model)s::smallint)""",
+        model=model,
         query=query,
         embedding=embedding,
         limit=limit,

@@ -51,6 +51,7 @@ class Found:
     """What starts from the question: arms by name, the entities that it names, constraints of the focal ones.
 
     `late`: the walk was cut short by its deadline. `took`: seconds by arm, as the database measured.
+    `model`: number of the active one.
     """
 
     arms: dict[str, Hits]
@@ -58,6 +59,7 @@ class Found:
     constraints: list[Row]
     late: bool
     took: dict[str, float] = field(default_factory=dict)
+    model: int | None = None
 
 
 def _hits(row: Row, arm: str) -> Hits:
@@ -66,19 +68,27 @@ def _hits(row: Row, arm: str) -> Hits:
 
 
 async def recall_arms(
-    tx: Transaction, *, query: str, embedding: NDArray[np.float32] | None, arms: list[str], scope: Scope, explain: bool = False
+    tx: Transaction,
+    *,
+    query: str,
+    embedding: NDArray[np.float32] | None,
+    arms: list[str],
+    scope: Scope,
+    explain: bool = False,
+    model: int | None = None,
 ) -> Found:
     """The arms lexical, vector (where there is a vector), graph and walk; entities that the question names; constraints.
 
-    Only with `explain` do hits say what led to them.
+    Only with `explain` do hits say what led to them. `model` made the vector: it takes no part where another one is active.
     """
     row = await tx.row(
         """select * from loci.recall_arms(%(namespace)s, %(query)s, %(embedding)s::vector::real[], %(arms)s::text[],
-           %(filters)s, %(as_of)s, %(known_at)s, %(explain)s)""",
+           %(filters)s, %(as_of)s, %(known_at)s, %(explain)s, %(model)s::smallint)""",
         query=query,
         explain=explain,
         embedding=None if embedding is None else Vector(embedding),
         arms=arms,
+        model=model,
         **scope.parameters(),
     )
     return _found(row, arms, with_vector=embedding is not None)
@@ -89,7 +99,8 @@ def _found(row: Row, arms: list[str], *, with_vector: bool) -> Found:
     hits: dict[str, Hits] = {arm: _hits(row, arm) for arm in took_part}
     if row["walk_ids"]:
         hits["walk"] = _hits(row, "walk")
-    return Found(hits, row["entities"] or [], row["constraints"] or [], bool(row["walk_timed_out"]), _took(row, STEPS))
+    late, took = bool(row["walk_timed_out"]), _took(row, STEPS)
+    return Found(hits, row["entities"] or [], row["constraints"] or [], late, took, row["model_id"])
 
 
 def _took(row: Row, steps: tuple[str, ...]) -> dict[str, float]:
@@ -117,13 +128,15 @@ async def recall_each(
     arms: list[str],
     scope: Scope,
     explain: bool = False,
+    model: int | None = None,
 ) -> dict[str, Found]:
     """The arms in each of several namespaces, in order; without those that do not have what a filter names."""
     rows = await tx.rows(
         """select * from loci.recall_each(%(namespaces)s::text[], %(namespace)s, %(query)s, %(embedding)s::vector::real[],
-           %(arms)s::text[], %(filters)s, %(as_of)s, %(known_at)s, %(explain)s)""",
+           %(arms)s::text[], %(filters)s, %(as_of)s, %(known_at)s, %(explain)s, %(model)s::smallint)""",
         namespaces=namespaces,
         query=query,
+        model=model,
         explain=explain,
         embedding=None if embedding is None else Vector(embedding),
         arms=arms,

@@ -3,6 +3,8 @@
 from typing import Any
 from uuid import UUID
 
+from psycopg.types.json import Jsonb
+
 from db.pool import Transaction
 
 Row = dict[str, Any]
@@ -56,3 +58,13 @@ async def dismiss_supersession(tx: Transaction, *, id: UUID) -> Row:
 async def propagate_memory_status(tx: Transaction) -> Row:
     """Supersede attributes that rest on memories which are over; how many."""
     return await tx.row("select loci.propagate_memory_status(%(namespace)s) as attributes")
+
+
+async def pairs_to_judge(tx: Transaction) -> list[Row]:
+    """Pairs of sibling facts on which all signals are silent and that no model has judged, newest first."""
+    return await tx.rows("select * from loci.pairs_to_judge(%(namespace)s)")
+
+
+async def apply_verdicts(tx: Transaction, *, verdicts: list[Row]) -> list[Row]:
+    """Record what a model said of pairs, and supersede or propose what may be; one row a contradiction."""
+    return await tx.rows("select * from loci.apply_verdicts(%(namespace)s, %(verdicts)s)", verdicts=Jsonb(verdicts))

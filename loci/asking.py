@@ -8,7 +8,8 @@ from loci.requests import API, Id, Json, Moment, Page, Request, get, nothing, pa
 from service.schemas import ArmName, Filters, Weights
 from service.schemas_context import ContextOut, SectionName
 from service.schemas_recall import ListedRecall, RecallDetail, RecallOut, SearchOut
-from service.schemas_retain import ReflectOut, RetainOut
+from service.schemas_retain import Decide, ReflectOut, RetainOut
+from service.schemas_signals import Signal, SignalInput
 from service.schemas_walk import FeedbackEvent, FeedbackNoted, Rating, SessionEnd
 
 
@@ -126,8 +127,12 @@ class Asking:
         source: str | None = None,
         session_id: str | None = None,
         dry_run: bool | None = None,
+        decide: Decide | None = None,
     ) -> Request[RetainOut]:
-        """Take in a text: each fact becomes a memory, a new version of one, a linked one, or reinforces what is known."""
+        """Take in a text: each fact becomes a memory, a new version of one, a linked one, or reinforces what is known.
+
+        `decide`: auto (a language model if one is configured), rules or model.
+        """
         return post(
             RetainOut,
             "/retain",
@@ -139,14 +144,21 @@ class Asking:
             source=source,
             session_id=session_id,
             dry_run=dry_run,
+            decide=decide,
         )
 
     @operation
     def reflect(
-        self, *, dry_run: bool | None = None, limit: int | None = None, category: str | None = None, cursor: str | None = None
+        self,
+        *,
+        dry_run: bool | None = None,
+        limit: int | None = None,
+        category: str | None = None,
+        cursor: str | None = None,
+        decide: Decide | None = None,
     ) -> Request[ReflectOut]:
         """Give orphans a place under a concept, and link what is related; go on with `next_cursor`."""
-        return post(ReflectOut, "/reflect", dry_run=dry_run, limit=limit, category=category, cursor=cursor)
+        return post(ReflectOut, "/reflect", dry_run=dry_run, limit=limit, category=category, cursor=cursor, decide=decide)
 
     @operation
     def note_feedback(
@@ -157,8 +169,9 @@ class Asking:
         confirmed: Iterable[Id] | None = None,
         recall_id: Id | None = None,
         ratings: Iterable[Rating | Json] | None = None,
+        signals: Iterable[SignalInput | Json] | None = None,
     ) -> Request[FeedbackNoted]:
-        """Say which memories were shown to a session, which it has used since, and whether a logged recall's were of use."""
+        """Say what a session was shown and has used since, of what use a recall was, and what was said about the agent's work."""
         return post(
             FeedbackNoted,
             "/feedback",
@@ -167,6 +180,7 @@ class Asking:
             confirmed=confirmed,
             recall_id=recall_id,
             ratings=ratings,
+            signals=signals,
         )
 
     @listing
@@ -175,6 +189,13 @@ class Asking:
     ) -> Request[Page[FeedbackEvent]]:
         """List what ended sessions have changed in the weights of aspects, newest first."""
         return page(FeedbackEvent, "/feedback", limit=limit, cursor=cursor, session_id=session_id)
+
+    @listing
+    def list_signals(
+        self, *, limit: int | None = None, cursor: str | None = None, kind: str | None = None, session_id: str | None = None
+    ) -> Request[Page[Signal]]:
+        """List what was said about the agent's work, newest first."""
+        return page(Signal, "/feedback/signals", limit=limit, cursor=cursor, kind=kind, session_id=session_id)
 
     @operation
     def end_session(self, session: str) -> Request[SessionEnd]:

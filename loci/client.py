@@ -17,13 +17,17 @@ from loci.asking import Asking
 from loci.attempts import Attempts, Options
 from loci.batches import Chunk, achunks, chunks
 from loci.changes import Changes, Names, Position, Watch, watching
+from loci.dreaming import Dreaming
+from loci.embeddings import Embeddings
 from loci.entities import Entities
 from loci.errors import error_of, error_without_reply
 from loci.graph import Graph
+from loci.jobs import Jobs
 from loci.keeping import Keeping, exporting
 from loci.keys import Keys
 from loci.log import Log
 from loci.memories import Memories
+from loci.models import Models
 from loci.operations import AsyncSender, Sender
 from loci.requests import Json, Request
 from loci.sharing import Sharing
@@ -62,7 +66,24 @@ async def _ablocks(blocks: Iterable[bytes]) -> AsyncIterator[bytes]:
         yield block
 
 
-class _Base(Memories, Asking, Tiers, Entities, Graph, Changes, Keeping, Keys, Log, Sharing, Undoing, Generic[Http]):
+class _Base(
+    Memories,
+    Asking,
+    Tiers,
+    Entities,
+    Graph,
+    Changes,
+    Embeddings,
+    Keeping,
+    Keys,
+    Log,
+    Models,
+    Sharing,
+    Undoing,
+    Jobs,
+    Dreaming,
+    Generic[Http],
+):
     """What both clients have: all operations, and copies with other options that share the connections."""
 
     _http: Http

@@ -41,8 +41,12 @@ class Memories:
         edges: Iterable[EdgeInput | Json] | None = None,
         embedding: Iterable[float] | None = None,
         corrects: Id | None = None,
+        enrich: bool | None = None,
     ) -> Request[MemoryStored]:
-        """Write a memory. An existing lineage gets a new version; an exact duplicate reinforces the memory that is there."""
+        """Write a memory. An existing lineage gets a new version; an exact duplicate reinforces the memory that is there.
+
+        `enrich`: have a language model expand it later, in the background, where the service has one.
+        """
         return post(
             MemoryStored,
             "/memories",
@@ -63,6 +67,7 @@ class Memories:
             edges=edges,
             embedding=embedding,
             corrects=corrects,
+            enrich=enrich,
         )
 
     @operation

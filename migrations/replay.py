@@ -27,7 +27,8 @@ declare
     v_name text;
 begin
     for v_name in select c.oid::regclass::text from pg_class c
-                  where c.relnamespace in ('loci'::regnamespace, 'loci_data'::regnamespace) and c.relkind in ('r', 'p', 'v')
+                  where c.relnamespace in ('loci'::regnamespace, 'loci_data'::regnamespace, 'loci_jobs'::regnamespace)
+                  and c.relkind in ('r', 'p', 'v')
                   and not c.relispartition order by c.relkind desc, c.relname loop
         execute format('lock table %s in access exclusive mode', v_name);
     end loop;

@@ -2,6 +2,7 @@
 
 from importlib.resources import files
 
+from procrastinate.schema import SchemaManager
 from sqlalchemy import Connection
 
 
@@ -13,6 +14,16 @@ def execute(connection: Connection, text: str) -> None:
 def run(connection: Connection, name: str) -> None:
     """Execute migrations/schema/<name>."""
     execute(connection, files("migrations").joinpath("schema", name).read_text(encoding="utf-8"))
+
+
+def run_queue(connection: Connection) -> None:
+    """Make the tables and functions of procrastinate in the schema loci_jobs, as the installed release has them.
+
+    A later release's changes are a revision of their own: its files `sql/migrations` say which.
+    """
+    execute(connection, "set local search_path = loci_jobs")
+    execute(connection, SchemaManager.get_schema())
+    execute(connection, "set local search_path to default")
 
 
 def in_order() -> list[str]:

@@ -19,12 +19,16 @@ from db.pool import Pool, make_pool
 from service.admission import Gate
 from service.api import ROUTERS
 from service.document import document
-from service.embedding import make_provider
-from service.embedding.timed import Timed
+from service.embedding.following import make_following
 from service.feed import Feed
 from service.figures import Monitor
 from service.hosts import Hosts
+from service.jobs.kinds import HANDLERS
+from service.jobs.runner import Runner
+from service.jobs.work import Work
 from service.limits import Guesses, Limiter
+from service.llm import make_model
+from service.llm.prompts import BadPrompt, Prompts, in_order
 from service.logs import set_up_logging
 from service.mcp.http import Endpoint
 from service.middleware import Envelope
@@ -39,7 +43,7 @@ log = logging.getLogger(__name__)
 WATCH_EVERY = 0.5
 # The framework's own spans and logs carry query strings and what errors say; service/tracing.py makes ours.
 SILENT: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
-EXTRA_CONNECTIONS = 2  # of a process, beside its pool: one that listens for changes, and one for /metrics
+EXTRA_CONNECTIONS = 5  # of a process, beside its pool: one that listens for changes, one for /metrics, three of the queue of jobs
 
 
 class Refusal(Exception):
@@ -66,10 +70,15 @@ async def watch(server: EmbeddedServer) -> None:
 
 
 async def check(pool: Pool, settings: Settings) -> None:
-    """Refuse to start over a role that bypasses row-level security, an old schema, or an open port without keys.
+    """Refuse to start over a role that bypasses row-level security, an old schema, an open port without keys, or bad prompts.
 
     So too where the processes want more connections than the server takes; where others leave too few of them, that is logged.
     """
+    try:
+        for strange in in_order(Prompts(settings.llm.prompts)):
+            log.warning("%s", strange)
+    except BadPrompt as error:
+        raise Refusal(str(error)) from None
     async with pool.connection() as connection:
         for made in (await health.check_role(connection), await health.check_revision(connection)):
             if not made.ok:
@@ -120,12 +129,15 @@ def from_environment() -> FastAPI:
 
 def create_app(settings: Settings, url: str, server: EmbeddedServer | None = None) -> FastAPI:
     """Make the application over a migrated database. `server` is watched while it runs, if given."""
-    plain = make_provider(settings.embedding)
-    provider = Timed(plain) if plain is not None else None
+    provider = make_following(settings.embedding)
     pool = make_pool(url, size=settings.pool_size)
     uses = Uses(pool)
     limiter = Limiter(partial(_lease, pool, settings.rate_limit))
-    state = State(settings, url, pool, provider, Worker(pool, provider), Monitor(url, pool), Feed(url), limiter, uses)
+    asking = Work(settings, pool, provider, make_model(settings.llm), Prompts(settings.llm.prompts))
+    worker = Worker(pool, provider, Runner(url, asking, HANDLERS))
+    state = State(
+        settings, url, pool, provider, asking, worker, Monitor(url, pool, settings.jobs.lost_after), Feed(url), limiter, uses
+    )
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:  # noqa: ARG001 (the protocol's)
@@ -148,6 +160,8 @@ def create_app(settings: Settings, url: str, server: EmbeddedServer | None = Non
             await pool.close()
             if provider is not None:
                 await provider.close()
+            if asking.model is not None:
+                await asking.model.close()
 
     app = FastAPI(
         title="Loci",

@@ -110,6 +110,14 @@ class Caller:
         async with tx.connection.transaction(force_rollback=True):
             return await memories.replay_request(tx, key=self.idempotency_key, request_hash=await self._request_hash())
 
+    async def replayed(self) -> Response | None:
+        """The kept reply to this request, if its Idempotency-Key has one: asked where work before the write can be spared."""
+        if self.idempotency_key is None:
+            return None
+        async with self.transaction("writer") as tx:
+            kept = await self._kept(tx)
+        return replay(kept["response"], kept["status"], self.request.state.request_id) if kept else None
+
     async def _write_once(self, work: Work, role: str | None, status: int, namespace: str | None) -> Response:
         key = self.idempotency_key
         async with self.transaction(role, namespace) as tx:

@@ -17,7 +17,7 @@ from service.examples import EXAMPLES
 from service.middleware import API
 from service.paths import operations
 from service.problems import Problem, ProblemField, problem_types
-from service.schemas import MemoryBatch
+from service.schemas import MemoryBatch, MemoryInput
 from service.vocabulary import WORDS
 
 Json = dict[str, Any]
@@ -83,7 +83,7 @@ def _problem_lines() -> Iterator[str]:
 
 def _components(components: Json, *, keys_required: bool) -> None:
     schemas = components["schemas"]
-    for model in (ProblemField, Problem, MemoryBatch):
+    for model in (ProblemField, Problem, MemoryInput, MemoryBatch):
         schemas[model.__name__] = model.model_json_schema(ref_template="#/components/schemas/{model}")
         schemas[model.__name__].pop("$defs", None)
     schemas["MemoryBatch"]["properties"]["items"]["items"] = {"$ref": "#/components/schemas/MemoryInput"}  # checked one by one

@@ -3,7 +3,7 @@
 from typing import Any
 
 EXAMPLES: dict[str, dict[str, Any]] = {
-    "MemoryInput": {
+    "MemorySave": {
         "content": "Alice works on RockBot",
         "category": "work/projects",
         "tags": ["people"],

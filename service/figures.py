@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from contextlib import suppress
+from typing import get_args
 
 import psycopg
 
@@ -11,20 +12,23 @@ from db.figures import Figures, read_figures
 from db.migrate import head
 from db.pool import Pool
 from service import metrics
+from service.schemas_jobs import JobKind
 
 log = logging.getLogger(__name__)
 EVERY = 2.0  # seconds between looks at the pool and the process, for scrapes that another process answers
 FRESH = 5.0  # seconds for which the database's figures are good enough
 PATIENCE = 0.5  # seconds that a scrape waits for them
 TIMEOUT = 3  # seconds after which the database counts as away
+KINDS: tuple[str, ...] = get_args(JobKind)
 POOL_STATES = {"pool_size": "size", "pool_available": "available", "requests_waiting": "requests_waiting"}
 
 
 class Monitor:
     """Keeps the gauges of this process. A scrape asks the database at most every few seconds, and never waits long for it."""
 
-    def __init__(self, url: str, pool: Pool) -> None:
+    def __init__(self, url: str, pool: Pool, alive: float = 30.0) -> None:
         self._url = url
+        self._alive = alive  # seconds that a worker of jobs counts as living after a sign of life
         self._pool = pool
         self._asking: asyncio.Task[None] | None = None
         self._asked = 0.0
@@ -62,7 +66,7 @@ class Monitor:
         started = time.monotonic()
         try:
             async with asyncio.timeout(TIMEOUT + 1):
-                found = await read_figures(self._url, within=TIMEOUT)
+                found = await read_figures(self._url, within=TIMEOUT, alive=self._alive)
         except (psycopg.Error, TimeoutError, OSError) as error:
             metrics.DATABASE_UP.set(0)
             log.debug("no figures from the database: %s", type(error).__name__)
@@ -82,6 +86,13 @@ def show(found: Figures) -> None:
         metrics.REFUSED.labels(queue.name).set(queue.refused)
         age = (found.now - queue.oldest).total_seconds() if queue.oldest else 0.0
         metrics.QUEUE_SECONDS.labels(queue.name).set(max(age, 0.0))
+    kinds = {**dict.fromkeys(KINDS), **{jobs.kind: jobs for jobs in found.jobs.kinds}}
+    for kind, jobs in kinds.items():
+        for state in ("waiting", "running", "dead"):
+            metrics.JOBS.labels(kind, state).set(getattr(jobs, state) if jobs else 0)
+        age = (found.now - jobs.oldest).total_seconds() if jobs and jobs.oldest else 0.0
+        metrics.JOBS_SECONDS.labels(kind).set(max(age, 0.0))
+    metrics.JOB_WORKERS.set(found.jobs.workers)
     metrics.INVALID_INDEXES.set(found.invalid_indexes)
     metrics.CONNECTIONS.set(found.connections)
     metrics.CONNECTIONS_MAX.set(found.connections_max)

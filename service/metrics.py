@@ -16,6 +16,7 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 _FAST = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
+_SLOW = (0.01, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800)
 REQUESTS = Counter("loci_requests_total", "Requests by method, route and status.", ("method", "route", "status"))
 REQUEST_SECONDS = Histogram("loci_request_seconds", "Time to answer a request, by route.", ("route",), buckets=_FAST)
 REQUESTS_OPEN = Gauge("loci_requests_open", "Requests that are being answered.", multiprocess_mode="livesum")
@@ -23,6 +24,11 @@ EMBEDDED = Counter("loci_embedded_total", "Vectors of memories and entities writ
 EMBED_SECONDS = Histogram(
     "loci_embed_seconds", "Time of the embedding provider, for the text of a question or a batch.", ("of",), buckets=_FAST
 )
+MODEL_CALLS = Counter(
+    "loci_model_calls_total", "Calls of the language model, by what they were for and how they ended.", ("purpose", "outcome")
+)
+MODEL_TOKENS = Counter("loci_model_tokens_total", "Tokens that calls of the language model used.", ("of",))
+MODEL_SECONDS = Histogram("loci_model_seconds", "Time of a call of the language model.", ("purpose",), buckets=_SLOW)
 FAILURES = Counter("loci_worker_failures_total", "Batches of background work that failed and are tried again.", ("work",))
 EVENT_STREAMS = Gauge("loci_event_streams", "Open streams of changes.", multiprocess_mode="livesum")
 WORK_SECONDS = Histogram(
@@ -35,6 +41,8 @@ WORKED_AT = Gauge(
     ("work",),
     multiprocess_mode="max",
 )
+JOBS_ENDED = Counter("loci_job_tries_total", "Tries of jobs, by how they ended.", ("kind", "outcome"))
+JOB_SECONDS = Histogram("loci_job_seconds", "Time of a try of a job.", ("kind",), buckets=_SLOW)
 POOL = Gauge("loci_pool_connections", "Connections of the pool, by state.", ("state",), multiprocess_mode="livesum")
 CONTEXTS = Counter("loci_contexts_total", "Contexts built, by the kind of their space.", ("kind",))
 INJECTED = Counter("loci_injected_total", "Memories that contexts have injected.")
@@ -53,6 +61,13 @@ QUEUE_SECONDS = Gauge(
     "loci_queue_oldest_seconds", "How long the first of a queue has waited; 0: it is empty.", ("queue",), multiprocess_mode=_NEWEST
 )
 REFUSED = Gauge("loci_queue_refused", "Texts that the embedding provider refused for good.", ("queue",), multiprocess_mode=_NEWEST)
+JOBS = Gauge(
+    "loci_jobs", "Jobs that wait, run or are dead, by kind; counted to 100,000.", ("kind", "state"), multiprocess_mode=_NEWEST
+)
+JOBS_SECONDS = Gauge(
+    "loci_jobs_oldest_seconds", "How long the first job that waits could have run; 0: none.", ("kind",), multiprocess_mode=_NEWEST
+)
+JOB_WORKERS = Gauge("loci_job_workers", "Workers of jobs that have shown a sign of life.", multiprocess_mode=_NEWEST)
 INVALID_INDEXES = Gauge("loci_invalid_indexes", "Indexes that are invalid or half-built.", multiprocess_mode=_NEWEST)
 SCHEMA = Gauge(
     "loci_schema_current", "Whether the schema is at the revision of this version (1).", ("revision",), multiprocess_mode=_NEWEST

@@ -56,7 +56,7 @@ def find_names(text: str, *, source: str | None = None, language: str = "english
     heading, _, rest = text.partition("\n")
     if rest and len(heading.split()) <= HEADING_WORDS and not heading.rstrip().endswith((".", "!", "?", ":", ";", ",")):
         _keep(found, PARENTHESIS.sub("", heading))
-    german = _is_german(text, language)
+    german = is_german(text, language)
     plain = text.isascii()
     spaced = plain or not UNSPACED.search(text)
     for clause in (CLAUSE if plain else ANY_CLAUSE).split(text):
@@ -76,7 +76,7 @@ def _keep(found: dict[str, str], name: str) -> None:
         found.setdefault(name.lower(), name)
 
 
-def _is_german(text: str, language: str) -> bool:
+def is_german(text: str, language: str) -> bool:
     """Whether a text's small words are German; where they do not say, the language of the namespace does."""
     words = set(text[:TELLING].lower().split())
     balance = len(words & GERMAN) - len(words & ENGLISH)

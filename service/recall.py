@@ -18,6 +18,7 @@ from db.pool import Transaction
 from db.search import Around, Hits
 from service.answers import Answer, Pending
 from service.embedding import EmbeddingError, Provider
+from service.embedding.following import Following, Serving, serving
 from service.fusion import Neighbours, normalised, ranked, reciprocal_rank, relative_score, smoothed
 from service.settings import EmbeddingSettings
 from service.sources import Asked, Source, ask, by_place, is_memory, joined, moved, pack
@@ -71,17 +72,14 @@ async def rank(tx: Transaction, question: Question, provider: Provider | None, s
     """
     started = time.perf_counter()
     skipped: dict[str, str] = {}
-    with phase("embed"):
-        embedding = await _embedding(question, provider, settings, skipped)
-    with phase("arms"):
-        asked = await ask(tx, question, embedding, skipped)
+    asked, used = await _asked(tx, question, provider, settings, skipped)
     note(asked.found.took)
     arms = asked.found.arms
     if question.similarity is not None:
         admit(arms, question.similarity)
     weights = dict(asked.settings["weights"])
-    if provider is not None:
-        weights["vector"] = weights.get("vector", 1.0) * provider.weight
+    if used.provider is not None:
+        weights["vector"] = weights.get("vector", 1.0) * used.provider.weight
     plan = Plan(question, {**weights, **question.weights}, asked.settings)
     by_words = set(arms["lexical"].scores) if "lexical" in arms else set()
     with phase("around"):
@@ -156,28 +154,49 @@ def admit(arms: dict[str, Hits], similarity: float) -> None:
         arms["vector"].scores = near
 
 
-async def _embedding(
-    question: Question, provider: Provider | None, settings: EmbeddingSettings, skipped: dict[str, str]
-) -> NDArray[np.float32] | None:
-    """The question's vector, or None with the reason why the vector arm is skipped."""
-    if "vector" not in question.arms:
-        return None
-    if question.embedding is not None:
-        return np.asarray(question.embedding, dtype=np.float32)
-    vector, reason = await embed_question(question.query, provider, settings)
+async def _asked(
+    tx: Transaction, question: Question, provider: Provider | None, settings: EmbeddingSettings, skipped: dict[str, str]
+) -> tuple[Asked, Serving]:
+    """Embed the question and ask the arms; what embedded it.
+
+    The arms say which model is active. Where that is not the one that embedded, because it was changed a moment ago, the question
+    is embedded anew by that one and asked again: no answer rests on vectors of two models.
+    """
+    for last in (False, False, True):
+        used = serving(provider)
+        with phase("embed"):
+            embedding, reason = await _embedding(question, used, settings)
+        with phase("arms"):
+            model = None if question.embedding is not None else used.model
+            asked = await ask(tx, question, embedding, skipped, model)
+        active = asked.found.model
+        if not isinstance(provider, Following) or model is None or active is None or active == model:
+            break
+        await provider.follow(tx)
+        if "vector" not in question.arms:
+            break
+        if last:
+            reason = "the embedding model is being changed"
     if reason is not None:
         skipped["vector"] = reason
-    return vector
+    return asked, used
 
 
-async def embed_question(
-    query: str, provider: Provider | None, settings: EmbeddingSettings
+async def _embedding(
+    question: Question, used: Serving, settings: EmbeddingSettings
 ) -> tuple[NDArray[np.float32] | None, str | None]:
+    """The question's vector, or None; the reason, where the vector arm is skipped."""
+    if "vector" not in question.arms:
+        return None, None
+    if question.embedding is not None:
+        return np.asarray(question.embedding, dtype=np.float32), None
+    return await embed_question(question.query, used, settings)
+
+
+async def embed_question(query: str, used: Serving, settings: EmbeddingSettings) -> tuple[NDArray[np.float32] | None, str | None]:
     """The vector of a question, or None and the reason why there is none."""
-    if provider is None:
-        return None, "no embedding model is configured"
     try:
-        vectors = await provider.embed([query[: settings.max_chars]], timeout=settings.query_timeout)
+        vectors = await used.embed([query[: settings.max_chars]], timeout=settings.query_timeout)
     except EmbeddingError as error:
         return None, str(error)
     first: NDArray[np.float32] = vectors[0]

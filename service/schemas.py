@@ -108,6 +108,15 @@ class MemoryInput(Model):
         return value
 
 
+class MemorySave(MemoryInput):
+    """A memory to write by itself."""
+
+    enrich: Flag = Field(
+        False,
+        description="Have a language model expand it into well-formed memories, in the background; it is stored as it is at once",
+    )
+
+
 class MemoryBatch(Model):
     """Many memories. Items are checked one by one, so that a wrong one does not hide the others."""
 

@@ -101,6 +101,7 @@ Content = Annotated[
 Label = Annotated[
     str, Field(min_length=1, max_length=255, json_schema_extra=SOMETHING), AfterValidator(_storable), AfterValidator(_not_blank)
 ]
+CATEGORY = re.compile(r"(?=.{1,255}$)[^/\x00]+(/[^/\x00]+)*")
 Category = Annotated[
     str,
     Field(

@@ -45,8 +45,17 @@ class BatchWritten(BaseModel):
     items: list[ItemWritten]
 
 
+class Enrichment(BaseModel):
+    """What becomes of a memory that is to be enriched: a job, or why there is none."""
+
+    job_id: UUID | None = Field(None, description="The job that expands it: GET /jobs/{id}")
+    skipped: str | None = Field(None, description="Why it stays as it is")
+
+
 class MemoryStored(MemoryWritten, MemoryOut):
     """A memory as it was written, and what became of the write."""
+
+    enrichment: Enrichment | None = Field(None, description="Only where the write asked for it (enrich)")
 
 
 class PlacedMemory(MemoryOut):

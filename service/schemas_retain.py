@@ -1,6 +1,6 @@
 """What requests about retaining and reflecting may say, and what is decided (row L3)."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import AliasChoices, BaseModel, Field
@@ -8,7 +8,14 @@ from pydantic import AliasChoices, BaseModel, Field
 from service.schemas_fields import Category, Content, Flag, Label, Metadata, Model, Moment, Tags, Text
 
 Action = Literal["create", "update", "link", "nothing"]
-Signal = Literal["negation", "antonym", "value_conflict", "temporal_marker", "change"]
+Signal = Literal["negation", "antonym", "value_conflict", "temporal_marker", "change", "model"]
+Decide = Annotated[
+    Literal["auto", "rules", "model"],
+    Field(
+        description="Who decides. auto: a language model if there is one and the setting retain_model is on, and rules for what it "
+        "gives no usable answer to; rules: rules alone; model: a model, or an error if it gives no answer"
+    ),
+]
 
 
 class Retain(Model):
@@ -25,6 +32,11 @@ class Retain(Model):
     source: Label | None = Field(None, description="Who said it; what `I` says is compared with what the same one said")
     session_id: Label | None = Field(None, description="The conversation it comes from")
     dry_run: Flag = Field(False, description="Decide, and write nothing")
+    decide: Decide = "auto"
+
+    def about(self) -> dict[str, Any]:
+        """What was said of the facts."""
+        return {key: value for key, value in self.stated().items() if key not in {"dry_run", "decide"}}
 
 
 class RetainedLink(BaseModel):
@@ -49,7 +61,8 @@ class Decision(BaseModel):
     links: list[RetainedLink]
     confidence: float
     reason: str | None
-    signal: Signal | None = Field(description="How the fact contradicts its target")
+    signal: Signal | None = Field(description="How the fact contradicts its target; model: only a language model says so")
+    decided_by: Literal["model", "rules"] = Field(description="Who decided; rules too where a guard refused what a model said")
 
 
 class RetainOut(BaseModel):
@@ -71,6 +84,7 @@ class Reflect(Model):
     limit: int = Field(200, ge=1, le=1000, description="Orphans to look at in this call")
     category: Category | None = Field(None, description="Only those of this category and below it")
     cursor: Annotated[Text | None, Field(max_length=1000, description="`next_cursor` of the call before")] = None
+    decide: Decide = "auto"
 
 
 class Placed(BaseModel):
@@ -88,17 +102,35 @@ class Linked(BaseModel):
 
     source_id: UUID
     target_id: UUID
+    type: str
     strength: float
 
 
+class Summarised(BaseModel):
+    """A concept that got a summary, as a new version."""
+
+    id: UUID | None = Field(description="The new version; null: would be made")
+    lineage: str
+    content: str = Field(description="Its title, and the summary below")
+
+
+class RefusedChange(BaseModel):
+    """What a model proposed and a guard refused."""
+
+    guard: str = Field(description="Which guard refused it")
+    action: str = Field(description="What was proposed: place, concept, link or summary")
+    ids: list[str] = Field(description="The memories that it was about")
+    reason: str
+
+
 class Made(BaseModel):
-    """A domain or concept made for a category."""
+    """A domain or concept made for a category, or because a model saw that memories belong together."""
 
     id: UUID | None
     lineage: str
     content: str
     layer: int
-    path: str
+    path: str | None = Field(None, description="The category that it is made for; null: a model proposed it")
     parent_id: UUID | None = None
     parent: str | None = Field(None, description="Lineage of what it stands under")
 
@@ -109,7 +141,10 @@ class ReflectOut(BaseModel):
     placed: list[Placed]
     linked: list[Linked]
     created: list[Made]
+    summarised: list[Summarised]
     visited: int
     orphans_left: int = Field(description="Of those visited: no place was found")
     next_cursor: str | None = Field(description="For the orphans that are left; null: all were visited")
     dry_run: bool
+    refused: list[RefusedChange] = Field(description="What a model proposed and a guard refused; rules decided instead")
+    skipped: dict[str, str] = Field(description="What did not take part, and why")

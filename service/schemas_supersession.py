@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from service.schemas_fields import Label, Model, Text
 
 Status = Literal["proposed", "applied", "dismissed", "undone"]
-Signal = Literal["negation", "antonym", "value_conflict", "temporal_marker"]
+Signal = Literal["negation", "antonym", "value_conflict", "temporal_marker", "model"]
 
 
 class Sweep(Model):
@@ -31,7 +31,7 @@ class Supersession(BaseModel):
     signal: Signal
     confidence: float
     evidence: list[str] = Field(description="The words that decided; empty once one of the two was erased")
-    origin: Literal["inline", "sweep", "manual"]
+    origin: Literal["inline", "sweep", "manual", "pass"]
     entity_id: UUID
     entity: str
     aspect_id: UUID

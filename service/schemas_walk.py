@@ -9,6 +9,7 @@ from pydantic.config import JsonDict
 
 from service.schemas import Constraint
 from service.schemas_fields import Content, Flag, Label, Model, Moment, Text
+from service.schemas_signals import Signal, SignalInput
 
 Source = Literal["checkpoint", "project", "query", "session_key"]
 Memories = Annotated[list[UUID], Field(max_length=10_000)]
@@ -134,7 +135,12 @@ def _report(whose: str, field: str) -> JsonDict:
 
 
 SOME_REPORT: JsonDict = {
-    "anyOf": [_report("session_id", "injected"), _report("session_id", "confirmed"), _report("recall_id", "ratings")]
+    "anyOf": [
+        _report("session_id", "injected"),
+        _report("session_id", "confirmed"),
+        _report("recall_id", "ratings"),
+        {"required": ["signals"], "properties": {"signals": {"type": "array", "minItems": 1}}},
+    ]
 }
 
 
@@ -148,11 +154,14 @@ class FeedbackInput(Model):
     confirmed: Memories | None = Field(None, description="Found again by a search of yours; counts for those shown before")
     recall_id: UUID | None = Field(None, description="A logged recall; needed for ratings")
     ratings: Annotated[list[Rating], Field(max_length=1000)] | None = Field(None, description="Were its results of use?")
+    signals: Annotated[list[SignalInput], Field(max_length=1000)] | None = Field(
+        None, description="What was said about the agent's work"
+    )
 
     @model_validator(mode="after")
     def _something(self) -> "FeedbackInput":
-        if not (self.injected or self.confirmed or self.ratings):
-            raise ValueError("at least one of injected, confirmed and ratings must name a memory")
+        if not (self.injected or self.confirmed or self.ratings or self.signals):
+            raise ValueError("at least one of injected, confirmed, ratings and signals must hold something")
         return self
 
 
@@ -163,6 +172,7 @@ class FeedbackNoted(BaseModel):
     injected: list[UUID] = Field(description="Those that were not shown to the session before")
     confirmed: list[UUID] = Field(description="Those that had been shown to it")
     rated: list[UUID] | None = Field(None, description="Memories whose rating was noted, if there were ratings")
+    signals: list[Signal] | None = Field(None, description="Signals that were noted, in order, if there were any")
 
 
 class SessionEnd(BaseModel):

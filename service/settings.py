@@ -14,12 +14,57 @@ class EmbeddingSettings(BaseModel):
     provider: Literal["static", "openai", "minilm", "none"] = "static"
     endpoint: str = "https://api.openai.com/v1"
     model: str = "text-embedding-3-small"
-    api_key: str | None = None
-    dimensions: int | None = Field(default=None, ge=1, le=4000, description="Asked of the endpoint; None: its default")
+    api_key: str | None = Field(default=None, repr=False)
+    dimensions: int | None = Field(
+        default=None, ge=1, le=4000, description="Asked of the endpoint; None: its own. static: 64, 128 or 256"
+    )
     timeout: float = Field(default=30.0, gt=0, description="Seconds for a batch in the background")
     query_timeout: float = Field(default=2.0, gt=0, description="Seconds that a recall waits for its query's vector")
     max_chars: int = Field(default=30_000, ge=1)
     batch: int = Field(default=128, ge=1, le=2048)
+    automatic: int = Field(
+        default=1000,
+        ge=0,
+        description="Memories and entities up to which a worker that is configured with another model changes to it",
+    )
+
+
+class LLMSettings(BaseModel):
+    """Which language model the passes ask, over any OpenAI-compatible endpoint: `LOCI_LLM__ENDPOINT` and so on (rows L2 to L5)."""
+
+    endpoint: str | None = Field(default=None, description="Such as http://localhost:11434/v1; None: no model is asked")
+    model: str = "gpt-4o-mini"
+    api_key: str | None = Field(default=None, repr=False)
+    timeout: float = Field(default=60.0, gt=0, description="Seconds without a byte from the endpoint")
+    deadline: float = Field(default=600.0, gt=0, description="Seconds for a whole answer to a pass")
+    request_deadline: float = Field(default=30.0, gt=0, description="The same, while a request waits for it (retain, reflect)")
+    attempts: int = Field(default=3, ge=1, le=10, description="Tries of one call; the job that makes it has its own")
+    stream: bool = Field(default=True, description="Whether answers are asked for as streams, so that slow ones are not given up")
+    format: Literal["json_schema", "json_object", "none"] = Field(default="json_schema", description="How JSON is asked for")
+    max_tokens: int = Field(default=16_000, ge=1, description="Tokens that an answer may have")
+    temperature: float | None = Field(default=0.0, ge=0, le=2, description="None: the endpoint's own")
+    prompt_price: float = Field(default=0.0, ge=0, description="Of a million tokens that are sent, in any unit of money")
+    completion_price: float = Field(default=0.0, ge=0, description="Of a million tokens that come back, in the same unit")
+    prompts: Path | None = Field(default=None, description="Folder whose files take the place of prompts of the same name")
+
+    @field_validator("endpoint", "temperature", "prompts", mode="before")
+    @classmethod
+    def _none(cls, value: object) -> object:
+        return None if isinstance(value, str) and value.strip().lower() in {"", "none"} else value
+
+
+class JobSettings(BaseModel):
+    """How jobs are worked: `LOCI_JOBS__CONCURRENCY` and so on (row L6)."""
+
+    concurrency: int = Field(default=4, ge=1, le=100, description="Jobs at a time in a process")
+    attempts: int = Field(default=6, ge=1, le=100, description="Failures after which a job is dead")
+    backoff: float = Field(default=10.0, ge=0, description="Seconds before the second try; then three times as long each time")
+    backoff_limit: float = Field(default=3600.0, ge=0, description="Seconds, at most")
+    busy_backoff: float = Field(default=300.0, ge=0, description="Seconds that a job waits for a busy namespace; doubled each time")
+    busy_limit: float = Field(default=3600.0, ge=0, description="Seconds, at most")
+    busy_tries: int = Field(default=6, ge=0, description="How often it waits before it is skipped")
+    heartbeat: float = Field(default=10.0, gt=0, description="Seconds between signs of life of a worker")
+    lost_after: float = Field(default=30.0, gt=0, description="Seconds without one after which others take its jobs over")
 
 
 class Settings(BaseSettings):
@@ -52,6 +97,8 @@ class Settings(BaseSettings):
     log_level: str = "INFO"
     log_format: Literal["auto", "json", "text"] = Field(default="auto", description="auto: text on a terminal, else JSON")
     embedding: EmbeddingSettings = EmbeddingSettings()
+    llm: LLMSettings = LLMSettings()
+    jobs: JobSettings = JobSettings()
 
     @field_validator("allowed_hosts", mode="before")
     @classmethod

@@ -98,19 +98,36 @@ def joined(parts: list[Hits], depth: int) -> Hits:
     return Hits({key: scores[key] for key in ranked(scores)[:depth]}, paths)
 
 
-async def ask(tx: Transaction, question: "Question", embedding: NDArray[np.float32] | None, skipped: dict[str, str]) -> Asked:
-    """Ask all arms that start from the question, in the transaction's namespace or in those that the question names."""
+async def ask(
+    tx: Transaction,
+    question: "Question",
+    embedding: NDArray[np.float32] | None,
+    skipped: dict[str, str],
+    model: int | None = None,
+) -> Asked:
+    """Ask all arms that start from the question, in the transaction's namespace or in those that the question names.
+
+    `model` is the number of the model that made the vector; None: not known.
+    """
     tiers = _tiers(question, skipped)
-    asked = await (_ask_one if question.namespaces is None else _ask_each)(tx, question, embedding, tiers)
+    asked = await (_ask_one if question.namespaces is None else _ask_each)(tx, question, embedding, tiers, model)
     if asked.found.late:
         skipped["walk"] = LATE
     return asked
 
 
-async def _ask_one(tx: Transaction, question: "Question", embedding: NDArray[np.float32] | None, tiers: list[Tier]) -> Asked:
+async def _ask_one(
+    tx: Transaction, question: "Question", embedding: NDArray[np.float32] | None, tiers: list[Tier], model: int | None
+) -> Asked:
     sent = await _send_tiers(tx, question, tiers, MOST)
     found = await search.recall_arms(
-        tx, query=question.query, embedding=embedding, arms=list(question.arms), scope=question.scope, explain=question.explain
+        tx,
+        query=question.query,
+        embedding=embedding,
+        arms=list(question.arms),
+        scope=question.scope,
+        explain=question.explain,
+        model=model,
     )
     entered = await tx.entered()
     asked = Asked([Source(0, entered.namespace or "", tx, entered.settings)], entered.settings, found)
@@ -119,7 +136,9 @@ async def _ask_one(tx: Transaction, question: "Question", embedding: NDArray[np.
     return asked
 
 
-async def _ask_each(tx: Transaction, question: "Question", embedding: NDArray[np.float32] | None, tiers: list[Tier]) -> Asked:
+async def _ask_each(
+    tx: Transaction, question: "Question", embedding: NDArray[np.float32] | None, tiers: list[Tier], model: int | None
+) -> Asked:
     """Two round trips, whatever the number of namespaces; a third where other tiers are asked."""
     names = None if question.namespaces == "*" else list(question.namespaces or ())
     cursor = await search.send_scope(tx, namespaces=names)
@@ -131,6 +150,7 @@ async def _ask_each(tx: Transaction, question: "Question", embedding: NDArray[np
         arms=list(question.arms),
         scope=question.scope,
         explain=question.explain,
+        model=model,
     )
     rows = await cursor.fetchall()
     searched = [row for row in rows if row["searched"]]
@@ -153,6 +173,7 @@ def _join(answered: list[tuple[Source, Found]], depth: int) -> Found:
         together.entities += found.entities
         together.constraints += found.constraints
         together.late |= found.late
+        together.model = found.model
         for step, seconds in found.took.items():
             together.took[step] = together.took.get(step, 0.0) + seconds
     together.arms = {arm: joined(hits, depth) for arm, hits in parts.items()}

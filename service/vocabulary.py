@@ -234,11 +234,18 @@ WORDS: dict[str, str] = {
     "RecallInput.query": "The question, at most 1 MiB",
     "Reflect.links": "Links that were made",
     "ReflectOut.created": "Concepts that were made",
+    "ReflectOut.summarised": "Concepts that got a summary",
     "RetainOut.created": "Facts that became a memory",
     "Star.aspects": "Its aspects",
     "current_memories": "How many are visible now",
     "pending_embeddings": "Texts that wait for a vector",
     "pending_names": "Texts that wait to be searched for names",
+    # jobs and passes
+    "finished_at": "When it ended",
+    "passes": "Passes, in the order in which they ran",
+    "PassReport.started_at": "When it began",
+    "PassOut.started_at": "When it began",
+    "job_id": "Id of the job",
     # keys, grants, operations
     "Change.changed_at": "When it was written, by the clock of the database",
     "OperationChange.changed_at": "When it was written, by the clock of the database",

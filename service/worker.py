@@ -1,8 +1,8 @@
 """The background worker: fills vectors behind the writes (row L1), finds names (row R9), keeps the lexical index tidy.
 
-It also finishes changes of decay that others began and left (row G10), deletes what has expired in working memory (row W1), and
-keeps the change feed and the logs of recalls, operations and uses of keys to their days (rows R4, X4, X5), and stops what analysts
-let run for too long (row X3).
+It also finishes changes of decay that others began and left (row G10), deletes what has expired in working memory (row W1), keeps
+the change feed and the logs of recalls, operations, jobs, calls of models and uses of keys to their days (rows R4, X4, X5, L6), and
+stops what analysts let run for too long (row X3). Jobs are run beside all that; those of schedules are made when due (row L4).
 
 It runs inside `loci serve` and as `loci worker`; any number may run, because work is claimed with SKIP LOCKED in the
 transaction that completes it. A worker that dies gives its claims back.
@@ -17,29 +17,47 @@ from contextlib import AbstractAsyncContextManager, suppress
 import psycopg
 from psycopg_pool import PoolTimeout
 
-from db import analysts, changes, embeddings, graph, keys, operations, recall_log, traces, working_memory
+from db import (
+    analysts,
+    changes,
+    consolidation,
+    embeddings,
+    graph,
+    jobs,
+    keys,
+    model_calls,
+    operations,
+    recall_log,
+    reembedding,
+    traces,
+    working_memory,
+)
 from db.pool import OPERATOR, Origin, Pool, Transaction, transaction
 from service import decay
-from service.embedding import EmbeddingError, Provider, RejectedText
-from service.embedding.turns import embed_claimed
+from service.embedding import EmbeddingError, Provider
+from service.embedding.batches import BATCH, Claim, Store, store_claimed
+from service.embedding.following import UNKNOWN, Following, looked
+from service.jobs.runner import Runner
 from service.logs import Subject, about, worded
 from service.metrics import EMBEDDED, FAILURES, WORK_ROWS, WORK_SECONDS, WORKED_AT
 from service.names import find_names
+from service.reembedding import Reembedding, Stopped
+from service.schedule import Schedules
 
 log = logging.getLogger(__name__)
-Claim = Callable[..., Awaitable[list[embeddings.Row]]]
-Store = Callable[..., Awaitable[None]]
-BATCH = 256
 GATHER = 0.1  # seconds after a write in which further ones join its batch: writers keep the processor
 GATHER_FEED = 0.01  # the same for the change feed, whose readers wait
 IDLE = 0.25  # seconds between looks at an empty queue: a write of another process waits no longer
 TIDY_EVERY = 5.0
+FOLLOW_EVERY = 1.0
+MODEL_EVERY = 60.0
 SWEEP_EVERY = 10.0
 START = (0, "")  # before the first key
 LOG_EVERY = 60.0
 LOG_BATCH = 1000  # logged recalls, or changes and operations, that one transaction deletes
 LONGEST_PAUSE = 60.0
 STOP_EVERY = 2.0
+SCHEDULE_EVERY = 20.0
 SEQUENCED = 10_000  # changes that one transaction moves into the feed
 
 
@@ -49,12 +67,14 @@ class Worker:
     `wake` cuts idle waits short after a write of this process.
     """
 
-    def __init__(self, pool: Pool, provider: Provider | None) -> None:
+    def __init__(self, pool: Pool, provider: Provider | None, runner: Runner | None = None) -> None:
         self._pool = pool
         self._provider = provider
+        self._runner = runner
         self._registered = False
+        self._settled = False
         self._swept = START
-        self._woken = {step: asyncio.Event() for step in ("feed", "names", "vectors", "index", "decay", "sweep", "log", "analysts")}
+        self._woken = {step: asyncio.Event() for step in ("feed", "names", "vectors")}
 
     def wake(self) -> None:
         """Look at the queues now."""
@@ -72,15 +92,23 @@ class Worker:
             group.create_task(self._repeat("sweep", self.sweep, SWEEP_EVERY))
             group.create_task(self._repeat("log", self.sweep_log, LOG_EVERY))
             group.create_task(self._repeat("analysts", self.stop_analysts, STOP_EVERY))
+            if self._runner is not None:
+                group.create_task(self._runner.run())
+                group.create_task(self._repeat("schedule", Schedules(self._runner.work).look, SCHEDULE_EVERY))
             if self._provider is not None:
                 group.create_task(self._repeat("vectors", self.vector_batch, IDLE))
+                group.create_task(self._repeat("model", self.change_model, MODEL_EVERY))
 
     async def run_feed(self) -> None:
-        """Only give changes their positions, until cancelled: for a process whose other work is done elsewhere."""
-        await self._repeat("feed", self.sequence, TIDY_EVERY, gather=GATHER_FEED)
+        """Only give changes their positions, and follow the embedding model, until cancelled: other work is done elsewhere."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._repeat("feed", self.sequence, TIDY_EVERY, gather=GATHER_FEED))
+            if self._provider is not None:
+                group.create_task(self._repeat("vectors", self.follow, FOLLOW_EVERY))
 
     async def _repeat(self, name: str, step: Callable[[], Awaitable[bool]], idle: float, *, gather: float = GATHER) -> None:
         failures = 0
+        woken = self._woken.setdefault(name, asyncio.Event())
         while True:
             began = time.monotonic()
             try:
@@ -98,9 +126,9 @@ class Worker:
             if not busy:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(max(idle, 5 * took)):  # wait_for can swallow a cancellation
-                        await self._woken[name].wait()
+                        await woken.wait()
                     await asyncio.sleep(max(gather, took))
-                self._woken[name].clear()
+                woken.clear()
 
     async def _timed(self, name: str, step: Callable[[], Awaitable[bool]]) -> bool:
         """Run a step. What it logs says whose it is; looks at an empty queue leave no spans."""
@@ -152,8 +180,14 @@ class Worker:
             recalls = await recall_log.sweep_recalls(tx, limit=LOG_BATCH)
         async with self._transaction("sweep_key_uses") as tx:
             uses = await keys.sweep_key_uses(tx, limit=LOG_BATCH)
+        async with self._transaction("sweep_jobs") as tx:
+            ended = await jobs.sweep_jobs(tx, limit=LOG_BATCH)
+        async with self._transaction("sweep_model_calls") as tx:
+            calls = await model_calls.sweep_model_calls(tx, limit=LOG_BATCH)
+        async with self._transaction("sweep_signals") as tx:
+            signals = await consolidation.sweep_signals(tx, limit=LOG_BATCH)
         async with self._transaction("sweep_operations") as tx:
-            swept = [recalls, uses, await operations.sweep_operations(tx, limit=LOG_BATCH)]
+            swept = [recalls, uses, ended, calls, signals, await operations.sweep_operations(tx, limit=LOG_BATCH)]
         WORK_ROWS.labels("log").inc(sum(swept))
         return max(swept) == LOG_BATCH
 
@@ -169,11 +203,43 @@ class Worker:
         """Embed one batch of memories and one of entities; True if there may be more."""
         if self._provider is None:
             return False
-        if not self._registered:
+        if not self._registered and not isinstance(self._provider, Following):  # see change_model
             await register(self._pool, self._provider)
             self._registered = True
         found = await self._embed_batch(self._provider, embeddings.claim_embeddings, embeddings.store_embeddings)
         return await self._embed_batch(self._provider, embeddings.claim_entities, embeddings.store_entities) or found
+
+    async def change_model(self) -> bool:
+        """Make the configured model the active one where there is none, or one that nobody chose by name serves a small corpus.
+
+        Once (row L1). What waits for the active model does not wait for this: its endpoint may be another.
+        """
+        if self._settled or not isinstance(self._provider, Following):
+            return False
+        await register(self._pool, self._provider)
+        async with self._transaction("reembed") as tx:
+            rows = {row["state"]: row for row in await reembedding.models_in_use(tx)}
+            small = sum((await reembedding.corpus_size(tx)).values()) <= self._provider.automatic
+        configured, active, filling = self._provider.configured, rows["active"], rows.get("filling", {"name": None})
+        ours = configured.name in {active["name"], filling["name"]} or not (active["chosen"] or filling["name"])
+        if small and ours:
+            model = self._provider.model(await configured.dimensions())
+            try:
+                await Reembedding(self._transaction, configured, model, chosen=False, parallel=1).run()
+            except Stopped as stopped:
+                log.warning("%s", stopped)
+                self._settled = stopped.cancelled
+                return False
+        elif configured.name != active["name"]:
+            log.warning("%s is configured, and %s serves: `loci reembed` changes that", configured.name, active["name"])
+        self._settled = True
+        return False
+
+    async def follow(self) -> bool:
+        """Look which embedding model is active, in a process that embeds nothing behind the writes."""
+        async with self._transaction("follow_model") as tx:
+            await looked(self._provider, tx)
+        return False
 
     async def name_batch(self) -> bool:
         """Find the names of one batch of memories; True if there may be more."""
@@ -194,34 +260,23 @@ class Worker:
 
     async def _embed_batch(self, provider: Provider, claim: Claim, store: Store) -> bool:
         async with self._transaction("store_vectors") as tx:
-            claimed = await claim(tx, limit=BATCH)
+            used = await looked(provider, tx)
+            if used.provider is None or used.model == UNKNOWN:
+                return False
+            claimed = await claim(tx, limit=BATCH, model=used.model)
             if not claimed:
                 return False
             with traces.muted(False), traces.span("worker vectors", {"loci.rows": len(claimed)}):
-                stored = await self._store_claimed(tx, provider, store, claimed)
+                stored = await store_claimed(tx, used.provider, store, claimed)
         EMBEDDED.inc(stored)
         WORK_ROWS.labels("vectors").inc(stored)
         return True
 
-    async def _store_claimed(self, tx: Transaction, provider: Provider, store: Store, claimed: list[embeddings.Row]) -> int:
-        """Embed and store what is claimed; how many. What the provider refuses together is tried one by one."""
-        try:
-            await store(tx, claimed=claimed, vectors=await embed_claimed(provider, claimed))
-            return len(claimed)
-        except RejectedText as error:
-            log.warning("%s; trying its %d texts one by one", str(error).partition(":")[0], len(claimed))  # behind it the reply
-        stored = 0
-        for row in claimed:
-            try:
-                await store(tx, claimed=[row], vectors=await embed_claimed(provider, [row]))
-                stored += 1
-            except RejectedText as refusal:
-                await embeddings.refuse_embedding(tx, claimed=row, error=str(refusal))
-        return stored
 
-
-async def register(pool: Pool, provider: Provider) -> None:
-    """Make the provider's model the active one in the database."""
-    dimensions = await provider.dimensions()
+async def register(pool: Pool, provider: Provider) -> int | None:
+    """Say which model is configured: it becomes the active one, unless another has made vectors; its number, None if so."""
+    configured = provider.configured if isinstance(provider, Following) else provider
+    dimensions = await configured.dimensions()
+    model = provider.model(dimensions) if isinstance(provider, Following) else {"name": provider.name, "dimensions": dimensions}
     async with transaction(pool, key_hash=OPERATOR, namespace=None, role=None) as tx:
-        await embeddings.register_model(tx, name=provider.name, dimensions=dimensions)
+        return await embeddings.register_model(tx, **model)

@@ -13,5 +13,5 @@ PARTITIONS = [f"loci_data.{table}_{n:02}" for table in ("memory_texts", "memory_
 TRIGGERS = sorted(
     name
     for path in ROOT.glob("sql/triggers/*.sql")
-    for name in re.findall(r"^create or replace trigger (\w+)", path.read_text(), re.MULTILINE)
+    for name in re.findall(r"^create (?:or replace|constraint) trigger (\w+)", path.read_text(), re.MULTILINE)
 )

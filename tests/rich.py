@@ -190,6 +190,11 @@ def _tiers(world: World) -> None:
             [ns],
         )
         admin.execute(
+            """insert into loci_data.supersession_verdicts (namespace_id, older_id, newer_id, contradicts, confidence)
+               select namespace_id, older_id, newer_id, true, 0.8 from loci_data.supersessions where namespace_id = %s""",
+            [ns],
+        )
+        admin.execute(
             """update loci_data.edges set valid_to = now(), updated_at = now(),
                aspect_id = (select id from loci_data.aspects where namespace_id = %s) where namespace_id = %s and type = 'geboren'""",
             [ns, ns],
@@ -226,6 +231,12 @@ def _tiers(world: World) -> None:
 
 
 def _use(world: World) -> None:
+    memory = world.value("select min(id::text) from loci.list_memories(%(ns)s, '{}', 1)")
+    signals = [
+        {"kind": "correction", "content": NASTY[0], "memory_id": memory, "session_id": "s"},
+        {"kind": "note", "content": NASTY[4]},
+    ]
+    world.rows("select * from loci.note_signals(%(ns)s, %(signals)s)", signals=psycopg.types.json.Jsonb(signals))
     """Sessions: one that was ended and goes on, and one that was not."""
     shown = [
         row["id"] for row in world.rows("select distinct memory_id as id from loci_data.attributes where namespace_id = %(ns_id)s")

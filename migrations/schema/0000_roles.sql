@@ -2,12 +2,13 @@
 --   loci_owner    owns every object, logs in nowhere; policies let it through
 --   loci_app      the service: no superuser, no BYPASSRLS, owns nothing
 --   loci_analyst  group role of people who query in SQL
+--   loci_worker   what loci_app becomes to take jobs off the queue (schema loci_jobs); without becoming it, the service cannot touch the queue
 
 do $$
 declare
     v_role text;
 begin
-    foreach v_role in array array['loci_owner', 'loci_app', 'loci_analyst'] loop
+    foreach v_role in array array['loci_owner', 'loci_app', 'loci_analyst', 'loci_worker'] loop
         begin
             if not exists (select from pg_roles where rolname = v_role) then
                 execute format('create role %I nosuperuser nobypassrls %s', v_role,
@@ -17,6 +18,13 @@ begin
             null; -- another database's migration made it at the same moment
         end;
     end loop;
+    begin
+        if not pg_has_role('loci_app', 'loci_worker', 'set') then
+            grant loci_worker to loci_app with inherit false, set true;
+        end if;
+    exception when duplicate_object or unique_violation or serialization_failure or internal_error then
+        null; -- likewise
+    end;
     if not pg_has_role(current_user, 'loci_owner', 'set') then
         execute format('grant loci_owner to %I with set true, inherit true', current_user);
     end if;
@@ -25,9 +33,11 @@ end $$;
 create extension if not exists vector;
 create schema loci authorization loci_owner;
 create schema loci_data authorization loci_owner;
+create schema loci_jobs authorization loci_owner;
 create schema loci_migration authorization loci_owner;
 comment on schema loci is 'Memory and knowledge graph for AI agents: functions and views, the contract.';
 comment on schema loci_data is 'Tables of Loci, under row-level security. Programs and people use the schema loci.';
+comment on schema loci_jobs is 'The queue of jobs: tables and functions of procrastinate. Its rows hold numbers of jobs; what they are is in loci.jobs.';
 comment on schema loci_migration is 'Revision of the schema, and what only migrations call.';
 
 -- Plans of hot statements depend on the namespace and on these settings; hanging them on the roles
@@ -49,3 +59,4 @@ begin
 end $$;
 grant usage on schema loci, loci_data to loci_app, loci_analyst;
 grant usage on schema loci_migration to loci_app;
+grant usage on schema loci_jobs to loci_worker;

@@ -34,11 +34,18 @@ create table loci_data.embedding_models (
     id         smallint generated always as identity primary key,
     name       text not null unique,
     dimensions integer not null,
+    asks       integer,
     active     boolean not null default false,
+    filling    boolean not null default false,
+    chosen     boolean not null default false,
+    queued_at  timestamptz,
+    dropped_at timestamptz,
     created_at timestamptz not null default now(),
-    constraint embedding_models_dimensions_check check (dimensions between 1 and 4000)
+    constraint embedding_models_dimensions_check check (dimensions between 1 and 4000),
+    constraint embedding_models_state_check check (not (active and filling))
 );
 create unique index embedding_models_active on loci_data.embedding_models (active) where active;
+create unique index embedding_models_filling on loci_data.embedding_models (filling) where filling;
 
 create table loci_data.memory_vectors (
     namespace_id integer not null,
@@ -69,7 +76,8 @@ create table loci_data.embedding_queue (
     error        text,
     primary key (namespace_id, memory_id, model_id)
 );
-create index embedding_queue_waiting on loci_data.embedding_queue (namespace_id, enqueued_at) where error is null;
+create index embedding_queue_waiting on loci_data.embedding_queue (namespace_id, model_id, enqueued_at) where error is null;
+create index embedding_queue_refused on loci_data.embedding_queue (namespace_id, model_id) where error is not null;
 
 comment on table loci_data.memory_texts is 'The indexed text of each memory, cut into terms: content, tags, category, who said it and when (rows R6, R8). For phrase and websearch queries; ranking reads postings.';
 comment on column loci_data.memory_texts.namespace_id is 'The namespace.';
@@ -86,13 +94,18 @@ comment on column loci_data.corpus_counts.namespace_id is 'The namespace.';
 comment on column loci_data.corpus_counts.id is 'Number of the delta.';
 comment on column loci_data.corpus_counts.documents is 'Documents added (negative: removed).';
 comment on column loci_data.corpus_counts.terms is 'Terms added, counted with repetition (negative: removed).';
-comment on table loci_data.embedding_models is 'Models that have made vectors here. Exactly one is active: it is the one that recall asks.';
+comment on table loci_data.embedding_models is 'Models that have made vectors here. One is active: recall asks it. One may be filling: it gets vectors of all behind the active one, to take its place. Any other is retired: its vectors are being dropped, or are gone.';
 comment on column loci_data.embedding_models.id is 'Number of the model.';
 comment on column loci_data.embedding_models.name is 'Provider and model, such as static/wordllama-256.';
 comment on column loci_data.embedding_models.dimensions is 'Length of its vectors.';
+comment on column loci_data.embedding_models.asks is 'Dimensions that an endpoint is asked for; null: as many as it gives. They are the end of the name then.';
 comment on column loci_data.embedding_models.active is 'Whether recall uses it.';
+comment on column loci_data.embedding_models.filling is 'Whether it is being filled, behind the active one: all that is written waits for a vector of both.';
+comment on column loci_data.embedding_models.chosen is 'Whether somebody asked for it by name: then no service changes it for being configured with another.';
+comment on column loci_data.embedding_models.queued_at is 'When all that was there before waited for a vector of it; null: not yet.';
+comment on column loci_data.embedding_models.dropped_at is 'When the last vector of a retired model was dropped; null: it is in use, or vectors are left.';
 comment on column loci_data.embedding_models.created_at is 'When it was first used.';
-comment on table loci_data.memory_vectors is 'Embeddings of memories, beside them and not in them: a changed counter never touches the HNSW index, and two models can live side by side. One partial HNSW index a model (m = 24, ef_construction = 128, cosine).';
+comment on table loci_data.memory_vectors is 'Embeddings of memories, beside them and not in them: a changed counter never touches the HNSW index, and two models can live side by side. One partial HNSW index a model on each partition (m = 24, ef_construction = 128, cosine).';
 comment on column loci_data.memory_vectors.namespace_id is 'The namespace.';
 comment on column loci_data.memory_vectors.memory_id is 'The memory.';
 comment on column loci_data.memory_vectors.model_id is 'The model that made the vector.';

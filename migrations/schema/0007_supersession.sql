@@ -58,13 +58,40 @@ create table loci_data.supersessions (
     constraint supersessions_newer_fkey foreign key (namespace_id, newer_id)
         references loci_data.attributes (namespace_id, id) on delete cascade,
     constraint supersessions_pair_check check (older_id <> newer_id),
-    constraint supersessions_signal_check check (signal in ('negation', 'antonym', 'value_conflict', 'temporal_marker')),
+    constraint supersessions_signal_check check (signal in ('negation', 'antonym', 'value_conflict', 'temporal_marker', 'model')),
     constraint supersessions_confidence_check check (confidence between 0 and 1),
-    constraint supersessions_origin_check check (origin in ('inline', 'sweep', 'manual')),
+    constraint supersessions_origin_check check (origin in ('inline', 'sweep', 'manual', 'pass')),
     constraint supersessions_status_check check (status in ('proposed', 'applied', 'dismissed', 'undone'))
 );
 create index supersessions_newer on loci_data.supersessions (namespace_id, newer_id);
 create index supersessions_status on loci_data.supersessions (namespace_id, status, id);
+create index supersessions_model on loci_data.supersessions (namespace_id, decided_at) where signal = 'model' and status = 'applied';
+
+-- Pairs on which all signals are silent: facts whose pairs wait for a model, and what it said.
+create table loci_data.contradiction_queue (
+    namespace_id integer not null,
+    attribute_id uuid not null,
+    primary key (namespace_id, attribute_id),
+    constraint contradiction_queue_attribute_fkey foreign key (namespace_id, attribute_id)
+        references loci_data.attributes (namespace_id, id) on delete cascade
+);
+
+create table loci_data.supersession_verdicts (
+    namespace_id integer not null,
+    older_id     uuid not null,
+    newer_id     uuid not null,
+    contradicts  boolean,
+    confidence   double precision,
+    judged_at    timestamptz not null default clock_timestamp(),
+    primary key (namespace_id, older_id, newer_id),
+    constraint supersession_verdicts_older_fkey foreign key (namespace_id, older_id)
+        references loci_data.attributes (namespace_id, id) on delete cascade,
+    constraint supersession_verdicts_newer_fkey foreign key (namespace_id, newer_id)
+        references loci_data.attributes (namespace_id, id) on delete cascade,
+    constraint supersession_verdicts_pair_check check (older_id <> newer_id),
+    constraint supersession_verdicts_confidence_check check (confidence between 0 and 1)
+);
+create index supersession_verdicts_newer on loci_data.supersession_verdicts (namespace_id, newer_id);
 
 comment on table loci_data.attribute_terms is 'What active facts are found by when a sibling is written: hashes of the words of their topic and of what they state; kept by triggers.';
 comment on column loci_data.attribute_terms.namespace_id is 'The namespace.';
@@ -76,12 +103,22 @@ comment on column loci_data.supersessions.namespace_id is 'The namespace.';
 comment on column loci_data.supersessions.id is 'Identifier (UUID version 7).';
 comment on column loci_data.supersessions.older_id is 'The attribute that is superseded.';
 comment on column loci_data.supersessions.newer_id is 'The attribute that wins.';
-comment on column loci_data.supersessions.signal is 'What gave it away: negation, antonym, value_conflict or temporal_marker.';
-comment on column loci_data.supersessions.confidence is 'Confidence of the signal, 0 to 1.';
+comment on column loci_data.supersessions.signal is 'What gave it away: negation, antonym, value_conflict or temporal_marker; model: a language model said so.';
+comment on column loci_data.supersessions.confidence is 'Confidence of the signal, or of the model, 0 to 1.';
 comment on column loci_data.supersessions.evidence is 'The words that decided, of the older and of the newer; empty once one of the two was erased.';
-comment on column loci_data.supersessions.origin is 'inline (at a write), sweep or manual.';
+comment on column loci_data.supersessions.origin is 'inline (at a write), sweep, manual, or pass (a model was asked).';
 comment on column loci_data.supersessions.status is 'proposed, applied, dismissed or undone.';
 comment on column loci_data.supersessions.created_at is 'When the pair was found.';
 comment on column loci_data.supersessions.decided_at is 'When its status was last decided.';
 comment on column loci_data.supersessions.decided_by is 'The agent that decided.';
 comment on column loci_data.supersessions.undone_at is 'When it was undone, if it was.';
+comment on table loci_data.contradiction_queue is 'Active facts that were not yet compared with their siblings by a model; kept by triggers (setting supersession_model).';
+comment on column loci_data.contradiction_queue.namespace_id is 'The namespace.';
+comment on column loci_data.contradiction_queue.attribute_id is 'The attribute.';
+comment on table loci_data.supersession_verdicts is 'Pairs of siblings that a model was asked about, and what it said: none is asked about twice.';
+comment on column loci_data.supersession_verdicts.namespace_id is 'The namespace.';
+comment on column loci_data.supersession_verdicts.older_id is 'The attribute that is older in valid time.';
+comment on column loci_data.supersession_verdicts.newer_id is 'The attribute that is newer.';
+comment on column loci_data.supersession_verdicts.contradicts is 'Whether the model said that they contradict each other; null: it left the pair out, or said both.';
+comment on column loci_data.supersession_verdicts.confidence is 'How sure it was, 0 to 1.';
+comment on column loci_data.supersession_verdicts.judged_at is 'When.';

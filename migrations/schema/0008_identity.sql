@@ -69,7 +69,8 @@ create table loci_data.entity_queue (
     constraint entity_queue_entity_fkey foreign key (namespace_id, entity_id)
         references loci_data.entities (namespace_id, id) on delete cascade
 );
-create index entity_queue_waiting on loci_data.entity_queue (namespace_id, enqueued_at) where error is null;
+create index entity_queue_waiting on loci_data.entity_queue (namespace_id, model_id, enqueued_at) where error is null;
+create index entity_queue_refused on loci_data.entity_queue (namespace_id, model_id) where error is not null;
 
 comment on table loci_data.entity_merges is 'Decisions that two entities are one (merge), or that one is two (split), and when they were undone (row G12).';
 comment on column loci_data.entity_merges.namespace_id is 'The namespace.';
@@ -89,7 +90,7 @@ comment on column loci_data.edge_moves.merge_id is 'The merge or split.';
 comment on column loci_data.edge_moves.old_id is 'The edge that was closed.';
 comment on column loci_data.edge_moves.new_id is 'The edge that took its place; of a loop: none has this id.';
 comment on column loci_data.edge_moves.part is 'moved: its end changed; joined: an edge of the kept entity that a moved one met; loop: it would lead from an entity to itself, and was only closed; undone: closed again by undoing.';
-comment on table loci_data.entity_vectors is 'Embeddings of entities, beside them and not in them, like memory_vectors. One partial HNSW index a model (m = 24, ef_construction = 128, cosine).';
+comment on table loci_data.entity_vectors is 'Embeddings of entities, beside them and not in them, like memory_vectors. One partial HNSW index a model on each partition (m = 24, ef_construction = 128, cosine).';
 comment on column loci_data.entity_vectors.namespace_id is 'The namespace.';
 comment on column loci_data.entity_vectors.entity_id is 'The entity.';
 comment on column loci_data.entity_vectors.model_id is 'The model that made the vector.';

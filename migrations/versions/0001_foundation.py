@@ -6,7 +6,7 @@ Revises:
 
 from alembic import op
 
-from migrations.schema_files import in_order, run
+from migrations.schema_files import in_order, run, run_queue
 
 revision = "0001"
 down_revision = None
@@ -18,6 +18,7 @@ def upgrade() -> None:
     """Create roles and schema as the connecting role, and every table as loci_owner."""
     run(op.get_bind(), "0000_roles.sql")
     op.execute("set role loci_owner")
+    run_queue(op.get_bind())
     for name in in_order():
         run(op.get_bind(), name)
     op.execute("reset role")
@@ -28,4 +29,5 @@ def downgrade() -> None:
     """Drop the schemas; the roles may serve other databases and stay."""
     op.execute("drop schema loci cascade")
     op.execute("drop schema loci_data cascade")
+    op.execute("drop schema loci_jobs cascade")
     op.execute("drop schema loci_migration cascade")

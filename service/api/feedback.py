@@ -5,12 +5,13 @@ from typing import Any
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from db import feedback, recall_log
+from db import consolidation, feedback, recall_log
 from db.pool import Transaction
 from service.api.common import Cursor, Limit, problems
 from service.caller import CallerDependency
 from service.replies import page
 from service.schemas_fields import Label
+from service.schemas_signals import SignalKind, SignalPage
 from service.schemas_walk import FeedbackInput, FeedbackNoted, FeedbackPage, SessionEnd
 
 router = APIRouter(tags=["feedback"])
@@ -18,7 +19,7 @@ router = APIRouter(tags=["feedback"])
 
 @router.post("/feedback", response_model=FeedbackNoted, responses=problems(404))
 async def note_feedback(body: FeedbackInput, caller: CallerDependency) -> Response:
-    """Say which memories were shown to a session, which of those shown before it has used since, and of what use a recall was."""
+    """Say what a session was shown and has used since, of what use a recall was, and what was said about the agent's work."""
 
     async def work(tx: Transaction) -> dict[str, Any]:
         noted: dict[str, Any] = {"session_id": body.session_id, "injected": [], "confirmed": []}
@@ -28,6 +29,9 @@ async def note_feedback(body: FeedbackInput, caller: CallerDependency) -> Respon
         if body.ratings:
             ratings = [rating.stated() for rating in body.ratings]
             noted["rated"] = await recall_log.rate_recall(tx, recall_id=body.recall_id, ratings=ratings)
+        if body.signals:
+            signals = [{"session_id": body.session_id} | signal.stated() for signal in body.signals]
+            noted["signals"] = await consolidation.note_signals(tx, signals=signals)
         return noted
 
     return await caller.write(work)
@@ -39,6 +43,21 @@ async def list_feedback(
 ) -> Response:
     """List what ended sessions have changed in the weights of aspects, newest first."""
     rows = await caller.read(lambda tx: feedback.list_feedback(tx, session_id=session_id, limit=limit + 1, cursor=cursor))
+    return page(rows, limit)
+
+
+@router.get("/feedback/signals", response_model=SignalPage, responses=problems(404))
+async def list_signals(
+    caller: CallerDependency,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    kind: SignalKind | None = None,
+    session_id: Label | None = None,
+) -> Response:
+    """List what was said about the agent's work, newest first."""
+    rows = await caller.read(
+        lambda tx: consolidation.list_signals(tx, limit=limit + 1, cursor=cursor, kind=kind, session_id=session_id)
+    )
     return page(rows, limit)
 
 

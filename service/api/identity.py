@@ -9,7 +9,8 @@ from fastapi.responses import Response
 from db import graph, identity
 from db.pool import Transaction
 from service.api.common import Cursor, Limit, problems
-from service.caller import CallerDependency
+from service.caller import CallerDependency, again
+from service.embedding.following import looked
 from service.recall import embed_question
 from service.replies import page, reply
 from service.schemas_fields import Text
@@ -33,15 +34,18 @@ async def search_entities(body: EntitySearch, caller: CallerDependency) -> Respo
     """Find entities by name (exact, alias, beginning, words, a wrong letter), by meaning, or by both; without a model by name."""
 
     async def work(tx: Transaction) -> dict[str, Any]:
-        embedding, reason = body.embedding, None
+        embedding, reason, model = body.embedding, None, None
         if embedding is None and body.mode != "name":
-            vector, reason = await embed_question(body.query, caller.state.provider, caller.state.settings.embedding)
-            embedding = None if vector is None else vector.tolist()
+            used = await looked(caller.state.provider, tx)
+            vector, reason = await embed_question(body.query, used, caller.state.settings.embedding)
+            embedding, model = None if vector is None else vector.tolist(), used.model
         mode = "name" if reason is not None else body.mode
-        rows = await identity.search_entities(tx, query=body.query, embedding=embedding, limit=body.k, type=body.type, mode=mode)
+        rows = await identity.search_entities(
+            tx, query=body.query, embedding=embedding, limit=body.k, type=body.type, mode=mode, model=model
+        )
         return {"entities": rows, "skipped": {"semantic": reason} if reason is not None else {}}
 
-    return reply(await caller.read(work))
+    return reply(await again(lambda: caller.read(work)))  # the model may be changed between two statements
 
 
 @router.post("/entities/merge-duplicates", response_model=Duplicates, responses=problems())

@@ -13,15 +13,16 @@ from service.api.common import VERSIONS, AsOf, Cursor, KnownAt, Limit, json_obje
 from service.batch import read_batch, write_each
 from service.caller import CallerDependency
 from service.replies import page, reply
+from service.saving import save
 from service.schemas import (
     Erased,
     EraseInput,
     LineagesInput,
     LinkInput,
     MemoryChanges,
-    MemoryInput,
     MemoryOut,
     MemoryPage,
+    MemorySave,
     Versions,
 )
 from service.schemas_fields import EdgeType, Layer, Text
@@ -31,13 +32,14 @@ router = APIRouter(tags=["memories"])
 
 
 @router.post("/memories", status_code=201, response_model=MemoryStored, responses=problems(404, 409, 410))
-async def write_memory(body: MemoryInput, caller: CallerDependency) -> Response:
-    """Write a memory. An existing lineage gets a new version; an exact duplicate reinforces the memory that is there."""
+async def write_memory(body: MemorySave, caller: CallerDependency) -> Response:
+    """Write a memory. An existing lineage gets a new version; an exact duplicate reinforces the memory that is there.
 
-    async def work(tx: Transaction) -> Any:
-        return _without_cursor(await memories.remember_one(tx, item=body.stated()))
-
-    return await caller.write(work, status=201)
+    With `enrich`, a language model expands it later, in the background, into well-formed memories that say the same.
+    """
+    item = {key: value for key, value in body.stated().items() if key != "enrich"}
+    has_model = caller.state.work.model is not None
+    return await caller.write(lambda tx: save(tx, item, enrich=body.enrich, has_model=has_model), status=201)
 
 
 @router.post(

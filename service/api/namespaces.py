@@ -1,5 +1,6 @@
 """Namespaces and their settings."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 from fastapi import APIRouter
@@ -11,6 +12,7 @@ from service import decay
 from service.api.common import Cursor, Limit, problems
 from service.caller import CallerDependency, again
 from service.replies import page, reply
+from service.schedule import check_settings
 from service.schemas import NamespaceChanges, NamespaceInput
 from service.schemas_fields import Text
 from service.schemas_replies import NamespaceChanged, NamespaceOut, NamespacePage
@@ -21,6 +23,7 @@ router = APIRouter(tags=["namespaces"])
 @router.post("/namespaces", status_code=201, response_model=NamespaceOut, responses=problems(409))
 async def create_namespace(body: NamespaceInput, caller: CallerDependency) -> Response:
     """Create a namespace. Only the operator may."""
+    check_settings(body.settings, datetime.now(UTC))
 
     async def work(tx: Transaction) -> Any:
         await tenancy.create_namespace(
@@ -52,6 +55,7 @@ async def change_namespace(name: Text, body: NamespaceChanges, caller: CallerDep
 
     Where the decay of edges changes, it says how many `faded` and how many were `revived`.
     """
+    check_settings(body.settings, datetime.now(UTC))
 
     async def begin(tx: Transaction) -> bool:
         return await tenancy.update_namespace(tx, changes=body.stated())

@@ -1,5 +1,8 @@
 """Retain and reflect: decisions about facts and places (row L3)."""
 
+from collections.abc import Awaitable, Callable
+from typing import Any
+
 from fastapi import APIRouter
 from fastapi.responses import Response
 
@@ -17,26 +20,43 @@ async def retain(body: Retain, caller: CallerDependency) -> Response:
     """Take in a text: each fact becomes a memory, a new version of one, a linked one, or reinforces what is known.
 
     All or nothing. A later fact of the text sees the earlier ones. In doubt a fact becomes a memory of its own.
+    A language model decides where one is configured (`decide`); what it gives no usable answer to, rules decide.
     """
-    stated = {key: value for key, value in body.stated().items() if key != "dry_run"}
-    prepared = await retaining.prepare(stated, caller.state.provider, caller.state.settings.embedding)
-    return await _run(caller, lambda tx: retaining.retain(tx, prepared, dry_run=body.dry_run), dry_run=body.dry_run)
+    if not body.dry_run and (kept := await caller.replayed()) is not None:
+        return kept
+    prepared = await retaining.prepare(body.about(), caller.state.provider, caller.state.settings.embedding)
+    return await retaining.take_in(
+        caller.state.work,
+        prepared,
+        body.decide,
+        read=_reading(caller),
+        write=_writing(caller, dry_run=body.dry_run),
+        dry_run=body.dry_run,
+    )
 
 
 @router.post("/reflect", response_model=ReflectOut, responses=problems(409, 410))
 async def reflect(body: Reflect, caller: CallerDependency) -> Response:
     """Give facts and episodes that stand nowhere a place under a concept, and link what is related.
 
-    A category that several share gets a concept if it has none. A second run changes nothing.
+    A category that several share gets a concept if it has none. A second run changes nothing. A language model helps where one is
+    configured (`decide`): it sees up to 100 memories of a page, and rules stand behind it.
     """
-    cursor = position(body.cursor)
-    return await _run(
-        caller,
-        lambda tx: retaining.reflect(tx, limit=body.limit, category=body.category, cursor=cursor, dry_run=body.dry_run),
-        dry_run=body.dry_run,
-    )
+    if not body.dry_run and (kept := await caller.replayed()) is not None:
+        return kept
+    page = retaining.Page(body.limit, body.category, position(body.cursor))
+    planned = await retaining.plan(caller.state.work, _reading(caller), body.decide, page)
+    return await _writing(caller, dry_run=body.dry_run)(lambda tx: retaining.reflect(tx, planned, dry_run=body.dry_run))
 
 
-async def _run(caller: Caller, work: Work, *, dry_run: bool) -> Response:
+def _reading(caller: Caller) -> Callable[[Work], Awaitable[Any]]:
+    return lambda work: caller.read(work, role="writer")
+
+
+def _writing(caller: Caller, *, dry_run: bool) -> Callable[[Work], Awaitable[Response]]:
     """A dry run may be repeated as it is: no reply is kept, which would hold a text that no memory leads to."""
-    return reply(await caller.read(work, role="writer")) if dry_run else await caller.write(work)
+
+    async def run(work: Work) -> Response:
+        return reply(await caller.read(work, role="writer")) if dry_run else await caller.write(work)
+
+    return run

@@ -10,14 +10,18 @@ from service.cli import (
     database,
     decaying,
     demo,
+    dreaming,
     erasing,
     exporting,
     grants,
     importing,
+    jobs,
     keys,
     mcp,
+    modelling,
     namespaces,
     operating,
+    reembedding,
     retaining,
     serving,
     undoing,
@@ -70,6 +74,8 @@ for module in (
     asking,
     retaining,
     decaying,
+    dreaming,
+    reembedding,
     erasing,
     undoing,
     verifying,
@@ -81,6 +87,9 @@ app.add_typer(keys.app, name="key")
 app.add_typer(grants.app, name="grant")
 app.add_typer(namespaces.app, name="namespace")
 app.add_typer(operating.app, name="operations")
+app.add_typer(jobs.app, name="jobs")
+app.add_typer(modelling.app, name="model")
+app.add_typer(modelling.prompts, name="prompts")
 
 
 def main() -> None:

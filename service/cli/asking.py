@@ -48,9 +48,9 @@ def recall(
 
 async def _ask(session: Session, question: Any, namespace: str) -> dict[str, Any]:
     from service import recall as searching
-    from service.embedding import make_provider
+    from service.embedding.following import make_following
 
-    provider = make_provider(session.settings.embedding)
+    provider = make_following(session.settings.embedding)
     try:
         async with session.transaction(namespace) as tx:
             pending = await searching.recall(tx, question, provider, session.settings.embedding)
@@ -125,9 +125,9 @@ def show_context(
 
 async def _build(session: Session, occasion: Any, namespace: str) -> dict[str, Any]:
     from service import context as building
-    from service.embedding import make_provider
+    from service.embedding.following import make_following
 
-    provider = make_provider(session.settings.embedding)
+    provider = make_following(session.settings.embedding)
     try:
         async with session.transaction(namespace) as tx:
             return await building.build(tx, occasion, provider, session.settings.embedding)

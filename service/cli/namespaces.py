@@ -1,5 +1,6 @@
 """`loci namespace`: the worlds that memories live in, and their settings."""
 
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
@@ -123,6 +124,8 @@ def _settings(assignments: list[str]) -> dict[str, Any]:
     """Settings from KEY=VALUE: VALUE is JSON, else a word; empty means null, which is the default."""
     import orjson
 
+    from service.schedule import check_settings
+
     settings: dict[str, Any] = {}
     for assignment in assignments:
         key, found, value = assignment.partition("=")
@@ -132,4 +135,5 @@ def _settings(assignments: list[str]) -> dict[str, Any]:
             settings[key] = orjson.loads(value) if value else None
         except orjson.JSONDecodeError:
             settings[key] = value
+    check_settings(settings, datetime.now(UTC))
     return settings

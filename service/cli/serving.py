@@ -250,21 +250,32 @@ def worker(
 
 async def _work(settings: "Settings", url: str, metrics_port: int | None) -> None:
     from db.health import check_role
-    from service.embedding import make_provider
+    from service.embedding.following import make_following
     from service.figures import Monitor
+    from service.jobs.kinds import HANDLERS
+    from service.jobs.runner import Runner
+    from service.jobs.work import Work
+    from service.llm import make_model
+    from service.llm.prompts import BadPrompt, Prompts, in_order
     from service.worker import Worker
 
-    provider = make_provider(settings.embedding)
+    try:
+        for strange in in_order(Prompts(settings.llm.prompts)):
+            logging.getLogger(__name__).warning("%s", strange)
+    except BadPrompt as error:
+        raise Failure(str(error)) from None
+    provider = make_following(settings.embedding)
     async with open_pool(url) as pool:
         async with pool.connection() as connection:
             role = await check_role(connection)
         if not role.ok:
             raise Failure(role.detail)
         logging.getLogger(__name__).info("working with %s", provider.name if provider else "no embedding provider")
-        monitor = Monitor(url, pool)
+        monitor = Monitor(url, pool, settings.jobs.lost_after)
         noting = asyncio.ensure_future(monitor.run())
         listening = await expose(monitor, metrics_port) if metrics_port is not None else None
-        task = asyncio.ensure_future(Worker(pool, provider).run())
+        asking = Work(settings, pool, provider, make_model(settings.llm), Prompts(settings.llm.prompts))
+        task = asyncio.ensure_future(Worker(pool, provider, Runner(url, asking, HANDLERS)).run())
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, task.cancel)
         with suppress(asyncio.CancelledError):
@@ -275,6 +286,8 @@ async def _work(settings: "Settings", url: str, metrics_port: int | None) -> Non
             listening.close()
         if provider is not None:
             await provider.close()
+        if asking.model is not None:
+            await asking.model.close()
 
 
 async def expose(monitor: "Monitor", port: int) -> asyncio.Server:

@@ -12,6 +12,7 @@ from service.cli.shell import RUNNING, Failure, first_line
 if TYPE_CHECKING:
     from db.embedded import EmbeddedServer
     from db.pool import Connection, Origin, Pool, Transaction
+    from service.jobs.work import Work
     from service.settings import Settings
 
 T = TypeVar("T")
@@ -53,6 +54,26 @@ def run(work: Callable[[Session], Awaitable[T]]) -> T:
 async def _work(settings: "Settings", url: str, work: Callable[[Session], Awaitable[T]]) -> T:
     async with open_pool(url) as pool:
         return await work(Session(settings, pool, command_origin(), url))
+
+
+@asynccontextmanager
+async def asking(session: Session) -> "AsyncIterator[Work]":
+    """The models that are configured, as jobs and requests have them, closed at the end."""
+    from service.embedding.following import looked, make_following
+    from service.jobs.work import Work
+    from service.llm import make_model
+    from service.llm.prompts import Prompts
+
+    settings = session.settings
+    provider, model = make_following(settings.embedding), make_model(settings.llm)
+    try:
+        async with session.transaction(None, None) as tx:
+            await looked(provider, tx)
+        yield Work(settings, session.pool, provider, model, Prompts(settings.llm.prompts))
+    finally:
+        for made in (provider, model):
+            if made is not None:
+                await made.close()
 
 
 def command_origin() -> "Origin":
@@ -136,10 +157,10 @@ async def _is_current(url: str) -> bool:
 
 
 @asynccontextmanager
-async def open_pool(url: str) -> "AsyncIterator[Pool]":
+async def open_pool(url: str, size: int = POOL) -> "AsyncIterator[Pool]":
     """A small pool over a migrated database."""
     from db.pool import make_pool
 
-    async with make_pool(url, size=POOL, timeout=CONNECT_SECONDS) as pool:
+    async with make_pool(url, size=size, timeout=CONNECT_SECONDS) as pool:
         await pool.wait(CONNECT_SECONDS)
         yield pool

@@ -1,18 +1,14 @@
 """Any OpenAI-compatible `/v1/embeddings`: batched, retried with back-off, given up quickly when it is dead."""
 
-import asyncio
-import random
-import time
-from email.utils import parsedate_to_datetime
-
 import httpx
 import numpy as np
 
 from service.embedding.provider import EmbeddingError, RejectedText, Vectors, normalised
+from service.endpoint import Passing, Patience, bearer, retry_after
 from service.settings import EmbeddingSettings
 
 ATTEMPTS = 4
-COOL_DOWN = 10.0  # seconds during which a dead endpoint is not asked by recalls
+LONGEST = 30.0  # seconds between two of them, whatever the endpoint asks for
 REFUSALS = {400, 413, 422}  # of the texts; any other error (a wrong key, a busy server) may pass
 
 
@@ -25,11 +21,11 @@ class OpenAIProvider:
     def __init__(self, settings: EmbeddingSettings, transport: httpx.AsyncBaseTransport | None = None) -> None:
         self._settings = settings
         self.name = f"openai/{settings.model}" + (f"-{settings.dimensions}" if settings.dimensions else "")
-        headers = {"Authorization": f"Bearer {settings.api_key}"} if settings.api_key else {}
+        headers = bearer(settings.api_key, "LOCI_EMBEDDING__API_KEY")
         self._client = httpx.AsyncClient(headers=headers, timeout=settings.timeout, transport=transport)
         self._url = settings.endpoint.rstrip("/") + "/embeddings"
         self._dimensions = settings.dimensions
-        self._dead_until = 0.0
+        self._patience = Patience("the embedding endpoint", longest=LONGEST)
 
     async def dimensions(self) -> int:
         """As configured, else as long as a first vector turns out to be."""
@@ -39,33 +35,32 @@ class OpenAIProvider:
 
     async def embed(self, texts: list[str], *, timeout: float | None = None) -> Vectors:
         """Embed in requests of `batch` texts. With a `timeout` (a waiting recall): one attempt, none while it is dead."""
-        if timeout is not None and time.monotonic() < self._dead_until:
-            raise EmbeddingError("the embedding endpoint failed a moment ago")
         size = self._settings.batch
         parts = [await self._request(texts[i : i + size], timeout) for i in range(0, len(texts), size)]
         return normalised(np.concatenate(parts))
 
     async def _request(self, texts: list[str], timeout: float | None) -> Vectors:
-        attempts = 1 if timeout is not None else ATTEMPTS
+        hurried = timeout is not None
+        try:
+            return await self._patience.ask(
+                lambda: self._once(texts, timeout), attempts=1 if hurried else ATTEMPTS, hurried=hurried
+            )
+        except Passing as failure:
+            raise EmbeddingError(str(failure)) from None
+
+    async def _once(self, texts: list[str], timeout: float | None) -> Vectors:
         body: dict[str, object] = {"model": self._settings.model, "input": [t[: self._settings.max_chars] or " " for t in texts]}
         if self._settings.dimensions:
             body["dimensions"] = self._settings.dimensions
-        for attempt in range(attempts):
-            wait = 0.5 * 2**attempt * (1 + random.random())  # noqa: S311 (jitter)
-            try:
-                reply = await self._client.post(self._url, json=body, timeout=timeout or self._settings.timeout)
-                if reply.status_code in REFUSALS:
-                    raise RejectedText(f"the embedding endpoint answered {reply.status_code}: {reply.text[:200]}")
-                if reply.is_success:
-                    return _vectors(reply, len(texts), self._dimensions)
-                wait = _retry_after(reply) or wait
-                problem = f"the embedding endpoint answered {reply.status_code}"
-            except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
-                problem = f"the embedding endpoint failed: {error.__class__.__name__}: {error}"
-            if attempt + 1 < attempts:
-                await asyncio.sleep(min(wait, 30))
-        self._dead_until = time.monotonic() + COOL_DOWN
-        raise EmbeddingError(problem)
+        try:
+            reply = await self._client.post(self._url, json=body, timeout=timeout or self._settings.timeout)
+            if reply.status_code in REFUSALS:
+                raise RejectedText(f"the embedding endpoint answered {reply.status_code}: {reply.text[:200]}")
+            if reply.is_success:
+                return _vectors(reply, len(texts), self._dimensions)
+        except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
+            raise Passing(f"the embedding endpoint failed: {error.__class__.__name__}: {error}") from None
+        raise Passing(f"the embedding endpoint answered {reply.status_code}", wait=retry_after(reply))
 
     async def close(self) -> None:
         """Close the connections."""
@@ -81,14 +76,3 @@ def _vectors(reply: httpx.Response, count: int, dimensions: int | None) -> Vecto
     if dimensions is not None and vectors.shape[1] != dimensions:
         raise ValueError(f"vectors of {dimensions} dimensions were asked for, and these have {vectors.shape[1]}")
     return vectors
-
-
-def _retry_after(reply: httpx.Response) -> float | None:
-    """Seconds that a Retry-After header asks for, as a number or a date."""
-    value = reply.headers.get("retry-after", "")
-    if value.isdigit():
-        return float(value)
-    try:
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
-    except (TypeError, ValueError):
-        return None

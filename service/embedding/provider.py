@@ -25,9 +25,17 @@ class Provider(Protocol):
     sentences counts beside the turn with those before it; 0 for none. Both are measured, see docs/decisions.
     """
 
-    name: str
-    weight: float
-    focus: float
+    @property
+    def name(self) -> str:
+        """Name of the model."""
+
+    @property
+    def weight(self) -> float:
+        """How much its arm counts."""
+
+    @property
+    def focus(self) -> float:
+        """How much a turn's own sentences count."""
 
     async def dimensions(self) -> int:
         """Length of its vectors. Raises EmbeddingError when it cannot be known now."""
@@ -47,7 +55,7 @@ def make_provider(settings: EmbeddingSettings) -> Provider | None:
         case "static":
             from service.embedding.static import StaticProvider
 
-            return StaticProvider()
+            return StaticProvider(settings.dimensions)
         case "minilm":
             from service.embedding.minilm import MiniLMProvider
 

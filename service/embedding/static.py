@@ -1,4 +1,7 @@
-"""The default: static token vectors, averaged. 256 dimensions, on the CPU, shipped inside the package wordllama."""
+"""The default: static token vectors, averaged. 256 dimensions (or the first 128 or 64), on the CPU.
+
+Shipped inside the package wordllama.
+"""
 
 import asyncio
 import logging
@@ -9,17 +12,20 @@ import numpy as np
 
 from service.embedding.provider import Vectors, normalised
 
+DIMENSIONS = 256
+SHORTER = (64, 128)  # the model was trained so that the first dimensions of a vector are a vector too
 TOKENS_AT_ONCE = 16_384  # texts of a batch are padded to the longest, so long ones go in smaller batches
 
 
 class StaticProvider:
     """wordllama's l2_supercat model. A query takes about 0.1 ms, a thousand short texts 40 ms."""
 
-    name = "static/wordllama-256"
     weight = 1.0
     focus = 0.0
 
-    def __init__(self) -> None:
+    def __init__(self, dimensions: int | None = None) -> None:
+        cut = dimensions if dimensions in SHORTER else None
+        self.name = f"static/wordllama-{cut or DIMENSIONS}"
         logging.getLogger().addHandler(logging.NullHandler())  # importing wordllama would configure the root logger
         spec = find_spec("wordllama")
         if spec is None or spec.origin is None:
@@ -27,10 +33,10 @@ class StaticProvider:
         import wordllama
 
         # The wheel holds weights and tokenizer; its own look-up would miss the tokenizer and download it.
-        self._model = wordllama.WordLlama.load(cache_dir=Path(spec.origin).parent, disable_download=True)
+        self._model = wordllama.WordLlama.load(cache_dir=Path(spec.origin).parent, disable_download=True, trunc_dim=cut)
 
     async def dimensions(self) -> int:
-        """256."""
+        """Length of its vectors."""
         return int(self._model.embedding.shape[1])
 
     async def embed(self, texts: list[str], *, timeout: float | None = None) -> Vectors:  # noqa: ARG002 (the protocol's)

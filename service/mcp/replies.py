@@ -28,7 +28,8 @@ NOTHING_FOUND = "Nothing found. Other words, a wider category or fewer tags may 
 
 def saved(reply: Row) -> Shown:
     """What became of a memory."""
-    facts = kept(reply, ("id", "lineage", "version", "superseded", "duplicate", "content", "category", "tags", "valid_from"))
+    names = ("id", "lineage", "version", "superseded", "duplicate", "content", "category", "tags", "valid_from")
+    facts = kept(reply, names) | kept(reply.get("enrichment") or {}, ("job_id",))
     if reply["duplicate"]:
         return f"Known already as [{reply['id']}]; it is reinforced, nothing was added.", facts
     return f"Saved as [{reply['id']}].", facts

@@ -48,7 +48,7 @@ def segment(text: str) -> str:
 
 
 def _save_memory(given: Row, session: str | None) -> Call:
-    return Call("POST", "/memories", {**given, **_of(session)})
+    return Call("POST", "/memories", {**given, "enrich": True, **_of(session)})
 
 
 def _search(given: Row, session: str | None) -> Call:
@@ -114,8 +114,9 @@ LIST = [
         "save_memory",
         "Save a memory",
         "adds",
-        "Keep one fact, preference or decision for later conversations. An exact repetition is not stored twice. For a text with "
-        "several facts, or one that may change what is known, use retain; for notes of the next minutes, save_to_working_memory.",
+        "Keep one fact, preference or decision for later conversations. It is stored at once; a language model, if there is "
+        "one, puts it into good form later. An exact repetition is not stored twice. For a text with several facts, or one that "
+        "may change what is known, use retain; for notes of the next minutes, save_to_working_memory.",
         arguments.SaveMemory,
         _save_memory,
         replies.saved,

@@ -9,7 +9,7 @@ as $$
 #variable_conflict use_column
 declare
     v_facts    integer := cardinality(p_decisions);
-    v_dims     integer := (select m.dimensions from loci_data.embedding_models m where m.active);
+    v_model    loci_data.embedding_models;
     v_ids      uuid[] := array(select loci.uuid7() from generate_series(1, v_facts));
     v_lineages text[] := array_fill(null::text, array[v_facts]);  -- that a fact belongs to
     v_written  jsonb[] := '{}';
@@ -20,19 +20,22 @@ declare
     v_item     jsonb;
     v_link     record;
 begin
+    lock table loci_data.memories in row exclusive mode;  -- the active model stays what it is from here on: see finish_reembedding
+    select * into v_model from loci_data.embedding_models m where m.active;
     foreach d in array p_decisions loop
         v_lineages[d.ordinal + 1] := case when d.action in ('update', 'nothing') then coalesce(d.lineage, v_lineages[d.fact + 1], v_ids[d.fact + 1]::text) end;
         if d.action = 'nothing' then
             v_ids[d.ordinal + 1] := coalesce(d.target_id, v_ids[d.fact + 1]);
         else
             v_item := p_items -> d.ordinal;
-            if jsonb_array_length(coalesce(nullif(v_item -> 'embedding', 'null'), '[]')) is distinct from v_dims then
+            if jsonb_array_length(coalesce(nullif(v_item -> 'embedding', 'null'), '[]')) is distinct from v_model.dimensions
+               or coalesce((v_item ->> 'embedding_model')::integer, v_model.id) <> v_model.id then  -- a vector of another model: the worker makes one
                 v_item := v_item - 'embedding';
             end if;
             if v_lineages[d.ordinal + 1] is null and exists (select from unnest(p_decisions) o where o.action = 'update' and o.fact = d.ordinal) then
                 v_lineages[d.ordinal + 1] := v_ids[d.ordinal + 1]::text;
             end if;
-            v_written := v_written || (v_item - 'lineage' || jsonb_build_object('id', v_ids[d.ordinal + 1])
+            v_written := v_written || (v_item - array['lineage', 'embedding_model'] || jsonb_build_object('id', v_ids[d.ordinal + 1])
                 || case when v_lineages[d.ordinal + 1] is null then '{}' else jsonb_build_object('lineage', v_lineages[d.ordinal + 1]) end);
             v_places := v_places || d.ordinal;
         end if;
@@ -43,7 +46,7 @@ begin
         select p_namespace_id, m.id, e.id from unnest(v_outcomes) o
         cross join lateral (select w.* from loci_data.memories w where w.namespace_id = p_namespace_id and w.id = o.id limit 1) m
         cross join loci_data.embedding_models e
-        where e.active and not o.duplicate and loci.embed_text(m) <> m.content
+        where (e.active or e.filling) and not o.duplicate and loci.embed_text(m) <> m.content
         on conflict do nothing;
         for v_link in select o.id, v_places[o.ordinal + 1] + 1 as place from unnest(v_outcomes) o loop
             v_ids[v_link.place] := v_link.id;

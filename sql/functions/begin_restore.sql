@@ -35,6 +35,7 @@ begin
                       ('language', v_own.language is distinct from loci.text_language(p_header ->> 'language')),
                       ('settings', v_own.settings <> p_header -> 'settings')) f(name, differs) where f.differs);
     if jsonb_typeof(p_header -> 'vectors') = 'object' then
+        lock table loci_data.memories in row exclusive mode;  -- the active model stays what it is until the end: see finish_reembedding
         select * into v_model from loci_data.embedding_models m where m.active;
         if v_model.name is distinct from p_header #>> '{vectors,model}' or v_model.dimensions <> (p_header #>> '{vectors,dimensions}')::integer then
             vectors := format('the vectors of the file are of the model %s (%s dimensions); %s', p_header #>> '{vectors,model}',

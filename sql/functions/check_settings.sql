@@ -16,8 +16,10 @@ begin
             raise invalid_parameter_value using message = format('unknown setting %L', v_setting.key), column = 'settings.' || v_setting.key;
         elsif jsonb_typeof(v_setting.value) not in (jsonb_typeof(v_setting.standard), 'null')
               or (jsonb_typeof(v_setting.value) = 'number' and (v_setting.value::text)::double precision < 0)
+              or (v_setting.key = 'dream_removed_share' and (v_setting.value #>> '{}')::double precision > 1)
               or (v_setting.key = 'reinforcement' and v_setting.value #>> '{}' not in ('full', 'initial', 'running_average'))
-              or (v_setting.key = 'supersession' and v_setting.value #>> '{}' not in ('apply', 'propose', 'off')) then
+              or (v_setting.key = 'supersession' and v_setting.value #>> '{}' not in ('apply', 'propose', 'off'))
+              or (v_setting.key = 'supersession_model' and v_setting.value #>> '{}' not in ('apply', 'propose', 'off')) then
             raise invalid_parameter_value using
                 message = format('setting %s cannot be %s; its default is %s', v_setting.key, v_setting.value, v_setting.standard),
                 column = 'settings.' || v_setting.key;

@@ -1,18 +1,20 @@
 -- Which memories does the worker embed next? A fair share of each namespace that waits, oldest first, locked until the
 -- caller's transaction ends: a worker that dies gives them back. text stands for the memory (embed_text); said, of a turn of a conversation, is what it says itself.
--- Where the same content has a vector already, it is reused (row L1's cache). A namespace in which memories are being erased
+-- For one model that is active or being filled; null: the active one. A namespace in which memories are being erased
 -- waits (lock_worker). Security definer: reads all namespaces.
-create or replace function loci.claim_embeddings(p_limit integer)
+create or replace function loci.claim_embeddings(p_limit integer, p_model_id smallint default null)
 returns table (namespace_id integer, memory_id uuid, model_id smallint, text text, speaker text, said text)
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
+    v_model   smallint := (select m.id from loci_data.embedding_models m
+                           where case when p_model_id is null then m.active else m.id = p_model_id and (m.active or m.filling) end);
     v_waiting integer[];
 begin
     if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
         raise insufficient_privilege using message = 'only the operator may claim embeddings';
     end if;
-    v_waiting := array(select s.w from (select w from loci.waiting_namespaces('embedding_queue') w order by random() limit p_limit) s
+    v_waiting := array(select s.w from (select w from loci.waiting_namespaces('embedding_queue', v_model) w order by random() limit p_limit) s
                        where loci.lock_worker(s.w, false));
     return query
     select q.namespace_id, q.memory_id, q.model_id, left(loci.embed_text(m), 30000), m.source,
@@ -20,10 +22,9 @@ begin
     from unnest(v_waiting) n(id)
     cross join lateral (
         select e.namespace_id, e.memory_id, e.model_id from loci_data.embedding_queue e
-        where e.namespace_id = n.id and e.error is null
+        where e.model_id = v_model and e.namespace_id = n.id and e.error is null
         order by e.enqueued_at limit greatest(p_limit / greatest(cardinality(v_waiting), 1), 1)
         for update skip locked) q
-    join loci_data.embedding_models a on a.id = q.model_id and a.active
     join loci_data.memories m on m.namespace_id = q.namespace_id and m.id = q.memory_id;
 end $$;
-comment on function loci.claim_embeddings(integer) is 'Lock and return up to p_limit memories that wait for a vector, shared fairly between namespaces. Operator only.';
+comment on function loci.claim_embeddings(integer, smallint) is 'Lock and return up to p_limit memories that wait for a vector of a model (null: the active one), shared fairly between namespaces. Operator only.';

@@ -54,7 +54,36 @@ return jsonb_build_object(
     'log_working_memory', false,    -- whether working memory is in the change feed and the operations log
     'key_use_days', 90,             -- days that uses of API keys are kept, by hour and address
     'recall_log', false,            -- whether recalls are logged as rows (row R4)
-    'recall_log_days', 30,          -- days that they are kept
+    'recall_log_days', 30           -- days that they are kept
+) || jsonb_build_object(
+    'job_days', 30,                 -- days that jobs, reports of passes and calls of models are kept after their end
+    'dream_schedule', '',           -- when the dream passes run: cron, five fields, UTC; empty: only when asked (row L4)
+    'dream_memories', true,         -- whether a dream consolidates memories (seed B)
+    'dream_entities', true,         -- whether it extracts entities from conversations (seed A)
+    'dream_preferences', true,      -- whether it infers preferences (seed B)
+    'dream_graph', true,            -- whether it cleans up the graph (seed A)
+    'dream_limit', 1000,            -- memories, turns, entities that a pass looks at (seed B)
+    'dream_signals', 50,            -- feedback signals that it looks at (seed B)
+    'dream_signal_days', 7,         -- how old these may be (seed B)
+    'signal_days', 90,              -- days that feedback signals are kept
+    'dream_unchanged_days', 7,      -- days after which a pass asks again although nothing has changed (row L5)
+    'dream_removed_share', 0.1,     -- share of a namespace that a pass may remove (row L5)
+    'dream_entity_days', 30,        -- age in days from which an entity that nothing refers to may be removed
+    'extracted_confidence', 0.9,    -- the most that a model's word is worth for a new edge
+    'dream_busy_minutes', 5,        -- a scheduled dream waits while something was said or written so recently (row L4)
+    'protected_importance', 0.8,    -- importance from which no pass removes a memory (row L5)
+    'protected_observations', 5,    -- the same: how often it was reinforced
+    'protected_confidence', 0.7,    -- confidence from which no pass removes an edge (row L5)
+    'preference_strong', 1,         -- occurrences from which a preference is written: of strong corrections (seed B)
+    'preference_mild', 2,           -- of gentle pushback
+    'preference_minor', 3,          -- of casual suggestions
+    'retain_model', true,           -- whether retain and reflect ask a model where one is configured (row L3)
+    'enrich_model', true,           -- whether a model expands saved memories where the write asks for it (row L2)
+    'supersession_model', 'off',    -- off, propose or apply: whether a model judges pairs on which all signals are silent (row S7)
+    'supersession_model_pairs', 40, -- pairs that it is asked about at once
+    'supersession_model_siblings', 5, -- siblings that a fact is compared with: those that share most words with it
+    'model_tokens', 2000000,        -- that calls of models may use in a day, UTC; 0: any number
+    'model_cost', 0,                -- that they may cost in a day, in the unit of the service's prices; 0: any
     'rrf_k', 5,                     -- reciprocal rank fusion; measured, see docs/decisions
     'depth', 100,                   -- results an arm hands to fusion
     'weights', jsonb_build_object('lexical', 1.5, 'vector', 1.0, 'graph', 1.0, 'names', 2.0, 'hierarchy', 0.75, 'walk', 0.5,

@@ -9,6 +9,10 @@ begin
     perform loci.lock_worker(v_ns, true);  -- one after the other, in the order of erase_memories
     perform loci.lock_changes(v_ns, true);
     perform pg_advisory_xact_lock(hashtextextended('loci_data.postings', v_ns));
+    -- Whoever takes a job locks its place in the queue before the job; so does this.
+    perform from loci_jobs.procrastinate_jobs q
+    where q.id = any (array(select j.queue_id from loci_data.jobs j where j.namespace_id = v_ns and j.finished_at is null))
+    order by q.id for update;
     -- Evidence first: a foreign key of rows written in this same transaction is checked again when its edge goes.
     delete from loci_data.edge_observations where namespace_id = v_ns;
     delete from loci_data.namespaces where id = v_ns;

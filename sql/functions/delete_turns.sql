@@ -1,5 +1,5 @@
 -- Delete a conversation, its part of the log included (row W3); how many turns. Waits for a write under way in the session, so that
--- nothing of it comes after. Security definer: writes past the policies; checks the caller itself. Called by
+-- nothing of it comes after. What reports of passes say of it in words goes, too. Security definer: writes past the policies; checks the caller itself. Called by
 -- DELETE /conversations/{session}/turns. Errors: 42501, P0002 (namespace).
 create or replace function loci.delete_turns(p_namespace text, p_session_id text) returns table (deleted bigint)
 language plpgsql volatile security definer set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
@@ -12,6 +12,7 @@ begin
     v_ids := array(select t.id from loci_data.conversation_turns t
                    where t.namespace_id = v_ns and t.session_id = p_session_id order by t.id for update);
     delete from loci_data.conversation_turns t where t.namespace_id = v_ns and t.session_id = p_session_id and t.id = any (v_ids);
+    perform loci.erase_plans(v_ns, v_ids);
     return query select cardinality(v_ids)::bigint;
 end $$;
 comment on function loci.delete_turns(text, text) is 'Delete the turns of a session; how many. Errors: 42501, P0002.';

@@ -30,6 +30,7 @@ as $$
             '{"entity_id": "(select a.entity_id from loci_data.aspects a where a.namespace_id = $1 and a.id = r.aspect_id)"}', null),
         (125, 'attribute_belief', 'attribute_beliefs', null, null, null),
         (127, 'supersession', 'supersessions', null, null, null),
+        (128, 'verdict', 'supersession_verdicts', null, null, null),
         (130, 'edge', 'edges', null, '{"fades_at": "loci.fades_at(r.confidence, loci.decay_rate($1, r.type), r.last_observed_at, (loci.settings($1) ->> ''edge_threshold'')::double precision)"}', null),
         (135, 'edge_belief', 'edge_beliefs', null, null, null),
         (140, 'edge_observation', 'edge_observations', null,
@@ -45,6 +46,7 @@ as $$
         (172, 'injection', 'injections', null, null, null),
         (173, 'feedback', 'feedback_events', null, null, null),
         (174, 'context_session', 'context_sessions', null, null, null),
+        (175, 'signal', 'feedback_signals', null, null, null),
         (180, 'recall', 'recalls', null, null, null),
         (181, 'recall_result', 'recall_results', null, null, null)
     ) k(place, kind, source, ordering, computed, settled)

@@ -1,7 +1,7 @@
 -- What is known beside each of many facts (row L3)? Memories of layer 2 that are valid when the fact is: the best p_limit by words, the nearest
 -- p_limit by meaning (from half of retain_related on), and any of exactly the same content; and the p_limit earlier facts of the same text that share most words. Each is compared with the fact
--- (compare_facts), the later in valid time against the other. Items are those of loci.remember; embedding: a vector of the active model,
--- else words alone. One statement for all facts: a search by words and one by meaning each, then 0.5 ms a candidate.
+-- (compare_facts), the later in valid time against the other. Items are those of loci.remember; embedding: a vector of the active model
+-- (embedding_model says of which it is, null: not known), else words alone. One statement for all facts: a search by words and one by meaning each, then 0.5 ms a candidate.
 -- Called by decide_facts, and by what decides otherwise (a model). Security definer: reads past the policies; checks first.
 -- Errors: 42501, P0002, 22023.
 create or replace function loci.fact_candidates(p_namespace text, p_items jsonb, p_limit integer default 8)
@@ -20,9 +20,9 @@ begin
     with item as materialized (
         select (i.place - 1)::integer as ordinal, i.content, loci.content_hash(i.content) as hash, i.source,
                coalesce(i.valid_from, v_now) as at, loci.read_fact(i.content) as read,
-               case when cardinality(i.embedding) = v_model.dimensions then i.embedding end as embedding
-        from rows from (jsonb_to_recordset(p_items) as (content text, source text, valid_from timestamptz, embedding real[]))
-             with ordinality i(content, source, valid_from, embedding, place)
+               case when cardinality(i.embedding) = v_model.dimensions and coalesce(i.embedding_model, v_model.id) = v_model.id then i.embedding end as embedding
+        from rows from (jsonb_to_recordset(p_items) as (content text, source text, valid_from timestamptz, embedding real[], embedding_model integer))
+             with ordinality i(content, source, valid_from, embedding, embedding_model, place)
     ), moment as materialized (
         select i.ordinal, i.at from item i union select i.ordinal, v_now from item i
     ), found as materialized (

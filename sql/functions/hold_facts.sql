@@ -1,11 +1,13 @@
 -- Lock what decisions about facts rest on, and say whether it still stands: the lineages that get a version (in order of name, as remember locks
--- them), then the memories named (in order of id). False: someone ended or erased one since it was read, so decide again. p_at: the moment that they must be valid at (null: now).
+-- them), then the memories named, also those to be linked (in order of id). False: someone ended or erased one since it was read, so decide again. p_at: the moment that they must be valid at (null: now).
 -- A memory without a named lineage gets its row of lineages here, as remember would make it. Called by retain; internal.
 create or replace function loci.hold_facts(p_namespace_id integer, p_decisions loci.fact_decision[], p_at timestamptz) returns boolean
 language plpgsql volatile set search_path = '' set enable_seqscan = off
 as $$
 declare
-    v_targets  uuid[] := array(select distinct d.target_id from unnest(p_decisions) d where d.target_id is not null order by 1);
+    v_targets  uuid[] := array(select d.target_id from unnest(p_decisions) d where d.target_id is not null
+                            union select (l.value ->> 'target_id')::uuid from unnest(p_decisions) d cross join lateral jsonb_array_elements(d.links) l
+                            where d.action <> 'nothing' and l.value ->> 'target_id' is not null order by 1);
     v_lineages text[] := array(select distinct d.lineage from unnest(p_decisions) d where d.target_id is not null and d.action = 'update' order by 1);
     v_standing bigint;
 begin

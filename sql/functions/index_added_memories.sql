@@ -5,7 +5,7 @@ as $$
 begin
     perform loci.post_documents(a.namespace_id, array_agg(a.id)) from added a group by a.namespace_id;
     insert into loci_data.embedding_queue (namespace_id, memory_id, model_id)
-    select a.namespace_id, a.id, m.id from added a cross join loci_data.embedding_models m where m.active;
+    select a.namespace_id, a.id, m.id from added a cross join loci_data.embedding_models m where m.active or m.filling;
     insert into loci_data.name_queue (namespace_id, memory_id) select a.namespace_id, a.id from added a;
     return null;
 end $$;

@@ -6,7 +6,7 @@ begin
     perform loci.unpost_document(old);
     perform loci.post_documents(new.namespace_id, array[new.id]);
     insert into loci_data.embedding_queue (namespace_id, memory_id, model_id)
-    select new.namespace_id, new.id, m.id from loci_data.embedding_models m where m.active
+    select new.namespace_id, new.id, m.id from loci_data.embedding_models m where m.active or m.filling
     on conflict do nothing;
     return null;
 end $$;

@@ -19,13 +19,14 @@ begin
            (select count(*) from loci_data.memories m where m.namespace_id = n.id and m.status = 'active' and m.valid_from <= clock_timestamp() and (m.valid_to is null or m.valid_to > clock_timestamp())),
            (select count(*) from loci_data.entities e where e.namespace_id = n.id and e.merged_into is null),
            (select count(*) from loci_data.edges e where e.namespace_id = n.id and e.superseded_at is null),
-           (select count(*) from loci_data.embedding_queue q where q.namespace_id = n.id and q.error is null)
-               + (select count(*) from loci_data.entity_queue q where q.namespace_id = n.id and q.error is null),
+           (select count(*) from loci_data.embedding_queue q where q.model_id = a.id and q.namespace_id = n.id and q.error is null)
+               + (select count(*) from loci_data.entity_queue q where q.model_id = a.id and q.namespace_id = n.id and q.error is null),
            (select count(*) from loci_data.name_queue q where q.namespace_id = n.id),
            n.created_at, n.updated_at
     from (select * from loci_data.namespaces s where s.id = any (v_ids) and (p_cursor is null or s.name > p_cursor)
           order by s.name limit p_limit) n
     join pg_catalog.pg_ts_config c on c.oid = n.language
+    left join loci_data.embedding_models a on a.active
     order by n.name;
 end $$;
 comment on function loci.list_namespaces(text, integer, text) is 'Readable namespaces with role, settings in force and counts, by name; one if named. Errors: 42501, P0002.';

@@ -21,9 +21,9 @@ begin
         raise invalid_parameter_value using message = format('limit must be 1 to 1000, not %s', p_limit), column = 'limit';
     elsif p_status not in ('proposed', 'applied', 'dismissed', 'undone') then
         raise invalid_parameter_value using message = format('status must be proposed, applied, dismissed or undone, not %L', p_status), column = 'status';
-    elsif p_signal not in ('negation', 'antonym', 'value_conflict', 'temporal_marker') then
+    elsif p_signal not in ('negation', 'antonym', 'value_conflict', 'temporal_marker', 'model') then
         raise invalid_parameter_value using column = 'signal',
-            message = format('signal must be negation, antonym, value_conflict or temporal_marker, not %L', p_signal);
+            message = format('signal must be negation, antonym, value_conflict, temporal_marker or model, not %L', p_signal);
     elsif p_cursor !~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then
         raise invalid_parameter_value using message = 'the cursor is not one of ours', column = 'cursor';
     end if;

@@ -34,7 +34,10 @@ begin
     delete from loci_data.lineages l where l.namespace_id = p_namespace_id and l.lineage = any (v_new);
 
     v_ids := case when p_all then array(select m.id from loci_data.memories m
-                                        where m.namespace_id = p_namespace_id and m.lineage_id = any (v_nodes)) else p_ids end;
+                                        where m.namespace_id = p_namespace_id and m.lineage_id = any (v_nodes))
+                          else p_ids || array(  -- what was derived from the version cannot be told from what was derived from others
+                               select m.id from loci_data.memories m where m.namespace_id = p_namespace_id and m.lineage_id = any (v_nodes)
+                               and m.lineage_id not in (select o.lineage_id from loci_data.memories o where o.namespace_id = p_namespace_id and o.id = any (p_ids))) end;
     v_ids := array(select m.id from loci_data.memories m where m.namespace_id = p_namespace_id and m.id = any (v_ids)
                    order by m.id for update);
     perform loci.lock_hierarchy(p_namespace_id, true);

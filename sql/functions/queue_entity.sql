@@ -10,7 +10,7 @@ begin
     end if;
     delete from loci_data.entity_queue q where q.namespace_id = new.namespace_id and q.entity_id = new.id and q.error is not null;
     insert into loci_data.entity_queue (namespace_id, entity_id, model_id)
-    select new.namespace_id, new.id, m.id from loci_data.embedding_models m where m.active
+    select new.namespace_id, new.id, m.id from loci_data.embedding_models m where m.active or m.filling
     on conflict do nothing;
     return null;
 end $$;

@@ -2,14 +2,16 @@
 -- graph, and walk; the entities that the question names, and the constraints of these and the pinned ones, which no choice of arms
 -- leaves out. Arrays are parallel, best first; ids are document numbers, which are short to send and quick to fuse. Paths only where
 -- p_explain. took_ms: milliseconds for lexical, vector, names in the question, graph and walk with constraints, null for what did not take part.
--- Security invoker: the functions called check for themselves. Called by recall.
+-- p_model_id: the model that made p_embedding. Where another one is active by now the vector takes no part; model_id is the active one, so that
+-- the caller can embed anew. null: not known, it counts as the active one's. Security invoker: the functions called check for themselves. Called by recall.
 create or replace function loci.recall_arms(
     p_namespace text, p_query text, p_embedding real[], p_arms text[], p_filter jsonb default '{}',
-    p_as_of timestamptz default null, p_known_at timestamptz default null, p_explain boolean default false)
+    p_as_of timestamptz default null, p_known_at timestamptz default null, p_explain boolean default false,
+    p_model_id smallint default null)
 returns table (lexical_ids bigint[], lexical_scores double precision[], vector_ids bigint[], vector_scores double precision[],
                graph_ids bigint[], graph_scores double precision[], graph_paths jsonb,
                walk_ids bigint[], walk_scores double precision[], walk_paths jsonb, walk_timed_out boolean, entities jsonb, constraints json,
-               took_ms real[])
+               took_ms real[], model_id smallint)
 language plpgsql stable set search_path = ''
 as $$
 declare
@@ -21,7 +23,8 @@ begin
     end if;
     took_ms := took_ms || (case when 'lexical' = any (p_arms) then 1000 * extract(epoch from clock_timestamp() - v_at) end)::real;
     v_at := clock_timestamp();
-    if p_embedding is not null then
+    model_id := (select m.id from loci_data.embedding_models m where m.active);
+    if p_embedding is not null and (p_model_id is null or p_model_id = model_id) then
         select array_agg(s.doc_id), array_agg(s.score) into vector_ids, vector_scores
         from loci.similar_memories(p_namespace, p_embedding, null, p_filter, p_as_of, p_known_at) s;
     end if;
@@ -44,4 +47,4 @@ begin
     took_ms := took_ms || (case when 'walk' = any (p_arms) then 1000 * extract(epoch from clock_timestamp() - v_at) end)::real;
     return next;
 end $$;
-comment on function loci.recall_arms(text, text, real[], text[], jsonb, timestamptz, timestamptz, boolean) is 'Arms of a recall that start from the question: one row of parallel arrays, best first, null for an arm that did not take part or found nothing; entities named, and constraints; what each took.';
+comment on function loci.recall_arms(text, text, real[], text[], jsonb, timestamptz, timestamptz, boolean, smallint) is 'Arms of a recall that start from the question: one row of parallel arrays, best first, null for an arm that did not take part or found nothing; entities named, and constraints; what each took; the active embedding model.';

@@ -5,12 +5,13 @@
 -- Errors: 42501, P0002, 22023, as recall_scope and recall_arms.
 create or replace function loci.recall_each(
     p_namespaces text[], p_own text, p_query text, p_embedding real[], p_arms text[], p_filter jsonb default '{}',
-    p_as_of timestamptz default null, p_known_at timestamptz default null, p_explain boolean default false)
+    p_as_of timestamptz default null, p_known_at timestamptz default null, p_explain boolean default false,
+    p_model_id smallint default null)
 returns table (namespace text, missing text,
                lexical_ids bigint[], lexical_scores double precision[], vector_ids bigint[], vector_scores double precision[],
                graph_ids bigint[], graph_scores double precision[], graph_paths jsonb,
                walk_ids bigint[], walk_scores double precision[], walk_paths jsonb, walk_timed_out boolean, entities jsonb, constraints json,
-               took_ms real[])
+               took_ms real[], model_id smallint)
 language plpgsql stable set search_path = ''
 as $$
 declare
@@ -25,7 +26,7 @@ begin
         begin
             return query
             select v_name, null::text, a.*
-            from loci.recall_arms(v_name, p_query, p_embedding, p_arms, p_filter, p_as_of, p_known_at, p_explain) a;
+            from loci.recall_arms(v_name, p_query, p_embedding, p_arms, p_filter, p_as_of, p_known_at, p_explain, p_model_id) a;
             v_some := true;
         exception when no_data_found then
             get stacked diagnostics v_column = column_name, v_message = message_text;
@@ -38,11 +39,12 @@ begin
             end if;
             return query select v_name, v_message, null::bigint[], null::double precision[], null::bigint[], null::double precision[],
                                 null::bigint[], null::double precision[], null::jsonb, null::bigint[], null::double precision[], null::jsonb,
-                                false, null::jsonb, null::json, null::real[];
+                                false, null::jsonb, null::json, null::real[],
+                                (select m.id from loci_data.embedding_models m where m.active);
         end;
     end loop;
     if v_missing is not null and not v_some then
         raise no_data_found using message = v_missing || ' in any of these namespaces', column = v_where;
     end if;
 end $$;
-comment on function loci.recall_each(text[], text, text, real[], text[], jsonb, timestamptz, timestamptz, boolean) is 'Arms of a recall in each of several namespaces, one row of parallel arrays for each; missing: what a filter names and it does not have. Errors: 42501, P0002, 22023.';
+comment on function loci.recall_each(text[], text, text, real[], text[], jsonb, timestamptz, timestamptz, boolean, smallint) is 'Arms of a recall in each of several namespaces, one row of parallel arrays for each; missing: what a filter names and it does not have. Errors: 42501, P0002, 22023.';

@@ -1,45 +1,35 @@
--- Make this model the active one; the first time, give it its partial HNSW indexes (m = 24, ef_construction = 128, cosine)
--- on memories and on entities, and queue all of both for it. Security definer (makes an index); the operator's. Called when the service starts.
-create or replace function loci.register_model(p_name text, p_dimensions integer) returns smallint
+-- A service says which model it is configured with. Where none is active, or the active one has made no vector, it becomes active at once: it gets its indexes, and
+-- all memories and entities wait for a vector. Where another serves, nothing changes, and the answer is null: see begin_reembedding. Security
+-- definer (makes indexes); the operator's. Called when a worker starts. Errors: 42501, 22023 (other dimensions).
+create or replace function loci.register_model(p_name text, p_dimensions integer, p_asks integer default null) returns smallint
 language plpgsql volatile security definer set search_path from current
 as $$
 declare
-    v_model loci_data.embedding_models;
-    v_table text;
+    v_model  loci_data.embedding_models;
+    v_active loci_data.embedding_models;
 begin
     if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
         raise insufficient_privilege using message = 'only the operator may register an embedding model';
     end if;
-    select * into v_model from loci_data.embedding_models where name = p_name;
-    if v_model.active and v_model.dimensions = p_dimensions then
-        return v_model.id;
+    select * into v_active from loci_data.embedding_models where active;
+    if v_active.name = p_name and v_active.dimensions = p_dimensions then
+        return v_active.id;
+    elsif v_active.name <> p_name and loci.has_vectors(v_active.id) then
+        return null;
     end if;
     -- Writers wait here: one that began before the model was active would leave what it writes out of the queue for good.
     lock table loci_data.memories, loci_data.entities, loci_data.embedding_models in share row exclusive mode;
-    select * into v_model from loci_data.embedding_models where name = p_name;
-    if v_model.id is null then
-        insert into loci_data.embedding_models (name, dimensions) values (p_name, p_dimensions) returning * into v_model;
-        for v_table in select unnest(array['memory_vectors', 'entity_vectors']) loop
-            execute format('create index %3$s_hnsw_%1$s on loci_data.%3$s
-                            using hnsw ((embedding::halfvec(%2$s)) halfvec_cosine_ops)
-                            with (m = 24, ef_construction = 128) where model_id = %1$s', v_model.id, p_dimensions, v_table);
-        end loop;
-    elsif v_model.dimensions <> p_dimensions then
-        raise invalid_parameter_value using column = 'dimensions',
-            message = format('the model %s has %s dimensions here, not %s', p_name, v_model.dimensions, p_dimensions);
+    select * into v_active from loci_data.embedding_models where active;
+    v_model := loci.add_model(p_name, p_dimensions, p_asks);
+    if v_active.id = v_model.id then
+        return v_active.id;
+    elsif loci.has_vectors(v_active.id) then
+        return null;
     end if;
-    update loci_data.embedding_models set active = false where active and id <> v_model.id;
-    update loci_data.embedding_models set active = true where id = v_model.id;
-    insert into loci_data.embedding_queue (namespace_id, memory_id, model_id)
-    select m.namespace_id, m.id, v_model.id from loci_data.memories m
-    where not exists (select from loci_data.memory_vectors v
-                      where v.namespace_id = m.namespace_id and v.memory_id = m.id and v.model_id = v_model.id)
-    on conflict do nothing;
-    insert into loci_data.entity_queue (namespace_id, entity_id, model_id)
-    select e.namespace_id, e.id, v_model.id from loci_data.entities e
-    where e.merged_into is null and not exists (select from loci_data.entity_vectors v
-                      where v.namespace_id = e.namespace_id and v.entity_id = e.id and v.model_id = v_model.id)
-    on conflict do nothing;
+    perform loci.make_vector_indexes(v_model.id);
+    update loci_data.embedding_models set active = false where active;
+    update loci_data.embedding_models set active = true, filling = false, chosen = false, dropped_at = null where id = v_model.id;
+    perform loci.queue_vectors(n.id, v_model.id) from loci_data.namespaces n;
     return v_model.id;
 end $$;
-comment on function loci.register_model(text, integer) is 'Make an embedding model the active one, with its indexes; queue memories and entities that it has not embedded. Operator only.';
+comment on function loci.register_model(text, integer, integer) is 'Make an embedding model the active one where no other has made vectors, with its indexes, and queue all memories and entities for it; null where another serves. Operator only. Errors: 42501, 22023.';

@@ -41,7 +41,7 @@ begin
         return;
     end if;
     insert into loci_data.embedding_queue as q (namespace_id, memory_id, model_id)
-    select p_namespace_id, n, m.id from unnest(v_near) n cross join loci_data.embedding_models m where m.active
+    select p_namespace_id, n, m.id from unnest(v_near) n cross join loci_data.embedding_models m where m.active or m.filling
     on conflict (namespace_id, memory_id, model_id) do update set error = null where q.error is not null;
     delete from loci_data.memory_vectors v where v.namespace_id = p_namespace_id and v.memory_id = any (v_near);
 end $$;

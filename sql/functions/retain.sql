@@ -24,7 +24,7 @@ begin
         perform pg_advisory_xact_lock(hashtextextended('loci.retain', v_ns));
     end if;
     for v_try in 1 .. 5 loop
-        v_decisions := case when p_decisions is null then loci.decide_facts(v_ns, p_namespace, p_items)
+        v_decisions := case when p_decisions is null then loci.decide_facts(v_ns, v_facts, array(select k from loci.fact_candidates(p_namespace, p_items) k))
                             else loci.read_decisions(v_ns, p_decisions, v_facts) end;
         exit when p_dry_run or loci.hold_facts(v_ns, v_decisions, case when v_at < clock_timestamp() then v_at end);
         if v_try = 5 or p_decisions is not null then

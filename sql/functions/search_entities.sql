@@ -1,10 +1,12 @@
 -- Which entities does a question mean, by name or by meaning? (Row G11.) mode name: similar_names; semantic: similar_entities; both: either,
 -- with score 1 − (1 − by name) × (1 − by meaning), so that an exact name is always first and each adds to the other. Without a vector
 -- or a model, meaning finds nothing and the names serve alone. matched: the name or alias that was like the question.
--- Security definer: past the policies; checks first. Called by POST /entities/search and by analysts. Errors: 42501, P0002, 22023.
+-- p_model_id: the model that made the vector; null: not known, it counts as the active one's.
+-- Security definer: past the policies; checks first. Called by POST /entities/search and by analysts. Errors: 42501, P0002, 22023,
+-- 40001 (another model is active by now).
 create or replace function loci.search_entities(
     p_namespace text, p_query text, p_embedding real[] default null, p_limit integer default 10, p_type text default null,
-    p_mode text default 'both')
+    p_mode text default 'both', p_model_id smallint default null)
 returns table (id uuid, name text, type text, aliases text[], description text, mentions integer, pinned boolean,
                score double precision, matched text, by_name double precision, by_meaning double precision)
 language plpgsql stable security definer set search_path = ''
@@ -17,6 +19,9 @@ begin
         raise invalid_parameter_value using message = format('limit must be 1 to 1000, not %s', p_limit), column = 'limit';
     elsif p_mode is null or p_mode not in ('name', 'semantic', 'both') then
         raise invalid_parameter_value using message = format('mode must be name, semantic or both, not %s', coalesce(p_mode, 'null')), column = 'mode';
+    end if;
+    if p_embedding is not null and p_model_id <> (select m.id from loci_data.embedding_models m where m.active) then
+        raise serialization_failure using message = 'the embedding model was changed meanwhile', hint = 'Embed the question anew.';
     end if;
     return query
     select e.id, e.name, e.type, e.aliases, e.description, e.mentions, e.pinned, 1 - (1 - coalesce(f.name, 0)) * (1 - greatest(f.meaning, 0)),
@@ -31,4 +36,4 @@ begin
     cross join lateral (select o.* from loci_data.entities o where o.namespace_id = v_namespace_id and o.id = f.id limit 1) e
     order by 8 desc, e.mentions desc, e.id limit p_limit;
 end $$;
-comment on function loci.search_entities(text, text, real[], integer, text, text) is 'Entities that a question means, by name, by meaning, or both (mode), best first. Errors: 42501, P0002, 22023.';
+comment on function loci.search_entities(text, text, real[], integer, text, text, smallint) is 'Entities that a question means, by name, by meaning, or both (mode), best first. Errors: 42501, P0002, 22023, 40001.';

@@ -1,4 +1,5 @@
--- The worker's other half: vectors for what it claimed, in the same transaction. Security definer; the operator's.
+-- The worker's other half: vectors for what it claimed, in the same transaction. A model that was retired meanwhile
+-- gets none. Security definer; the operator's.
 create or replace function loci.store_embeddings(p_model_id smallint, p_namespaces integer[], p_ids uuid[], p_embeddings halfvec[])
 returns integer
 language plpgsql volatile security definer set search_path from current
@@ -6,6 +7,11 @@ as $$
 begin
     if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
         raise insufficient_privilege using message = 'only the operator may store embeddings';
+    end if;
+    -- Held to the end: whoever retires the model waits for these vectors, and there are none after that.
+    perform from loci_data.embedding_models m where m.id = p_model_id and (m.active or m.filling) for share;
+    if not found then
+        return 0;  -- it was retired after the claim: nobody asks for its vectors, and what waits for it goes with it
     end if;
     return (select sum(loci.store_vectors(c.namespace_id, c.ids, c.embeddings, p_model_id))
             from (select v.namespace_id, array_agg(v.id) as ids, array_agg(v.embedding) as embeddings

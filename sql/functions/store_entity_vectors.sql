@@ -12,6 +12,11 @@ begin
     if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
         raise insufficient_privilege using message = 'only the operator may store embeddings';
     end if;
+    -- Held to the end: whoever retires the model waits for these vectors, and there are none after that.
+    perform from loci_data.embedding_models m where m.id = p_model_id and (m.active or m.filling) for share;
+    if not found then
+        return 0;  -- it was retired after the claim: nobody asks for its vectors, and what waits for it goes with it
+    end if;
     perform loci.check_dimensions(p_embeddings, p_model_id);
     for v_ns in select distinct n from unnest(p_namespaces) n order by n loop
         with item as materialized (

@@ -1,7 +1,8 @@
 -- Find contradictions among facts that stand already (row S7): written while supersession was off or only proposed, before an aspect was
 -- declared single-valued, restored, or moved by a merge. Visits p_limit active facts after the cursor, in order of id, of one entity if asked, and does
 -- for each what its write does: same signals, same rules, and pairs decided before are left alone. So a second sweep changes
--- nothing, and pages can be run one transaction each. p_mode: apply or propose; null: the namespace's setting (off: proposes).
+-- nothing, and pages can be run one transaction each. What they leave open, a model may be asked about
+-- (supersession_model). p_mode: apply or propose; null: the namespace's setting (off: proposes).
 -- decided: the decisions of this page; next_cursor null: all were visited. Aspects are locked in order of id for the length of a page.
 -- Cost: 1 to 2 ms a fact; grows with the facts, not with their pairs. Security definer: writes past the policies; checks the
 -- caller itself. Errors: 42501, P0002 (namespace, entity), 22023 (mode, limit, cursor).
@@ -29,6 +30,9 @@ begin
     perform from loci_data.aspects s where s.namespace_id = v_namespace_id and s.id = any (array(
         select distinct a.aspect_id from loci_data.attributes a where a.namespace_id = v_namespace_id and a.id = any (v_ids)))
     order by s.id for no key update;
+    if loci.settings(v_namespace_id) ->> 'supersession_model' <> 'off' then
+        insert into loci_data.contradiction_queue (namespace_id, attribute_id) select v_namespace_id, i from unnest(v_ids) i order by i on conflict do nothing;
+    end if;
     visited := cardinality(v_ids);
     decided := '{}';
     superseded := '{}';

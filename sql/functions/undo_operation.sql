@@ -44,6 +44,9 @@ begin
     if 'entity' = any (v_kinds) and v_merges = 0 then
         v_counts := v_counts || jsonb_build_object('entity', loci.undo_entities(v_ns, p_id, v_left));
     end if;
+    if v_kinds @> '{memory,attribute}' then
+        perform loci.undo_supports(v_ns, p_id, v_left);
+    end if;
     if 'memory' = any (v_kinds) then
         v_counts := v_counts || jsonb_build_object('memory', loci.undo_memories(v_ns, p_id, v_left));
     end if;

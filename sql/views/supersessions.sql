@@ -16,11 +16,11 @@ comment on column loci.supersessions.entity is 'Name of the entity that both are
 comment on column loci.supersessions.aspect is 'Name of the aspect that both stand under.';
 comment on column loci.supersessions.older is 'What is superseded.';
 comment on column loci.supersessions.newer is 'What wins.';
-comment on column loci.supersessions.signal is 'negation, antonym, value_conflict or temporal_marker.';
-comment on column loci.supersessions.confidence is 'Confidence of the signal.';
+comment on column loci.supersessions.signal is 'negation, antonym, value_conflict or temporal_marker; model: a language model said so.';
+comment on column loci.supersessions.confidence is 'Confidence of the signal, or of the model.';
 comment on column loci.supersessions.evidence is 'The words that decided.';
 comment on column loci.supersessions.status is 'proposed, applied, dismissed or undone.';
-comment on column loci.supersessions.origin is 'inline (at a write), sweep or manual.';
+comment on column loci.supersessions.origin is 'inline (at a write), sweep, manual, or pass (a model was asked).';
 comment on column loci.supersessions.created_at is 'When the pair was found.';
 comment on column loci.supersessions.decided_at is 'When its status was last decided.';
 comment on column loci.supersessions.decided_by is 'The agent that decided.';

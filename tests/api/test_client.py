@@ -17,6 +17,7 @@ from loci.keeping import exporting
 from loci.operations import listing, operation
 from service.schemas import EntityInput, Filters, MemoryInput, MemoryOut
 from service.schemas_graph import EntityEvent
+from service.schemas_signals import SignalInput
 from service.schemas_tiers import TurnInput
 from tests.clients import async_client_of, client_of
 from tests.services import Api, Service, eventually
@@ -95,7 +96,7 @@ def test_a_memory_is_written_read_changed_forgotten_and_restored(client: LociCli
         edges=[{"source": "Alice", "type": "lives_in", "target": "Oslo"}],
     )
     assert (written.version, written.superseded, written.duplicate, written.metadata) == (1, None, False, {"a": [1, None]})
-    assert client.get_memory(written.id).model_dump() == written.model_dump(exclude={"superseded", "duplicate"})
+    assert client.get_memory(written.id).model_dump() == written.model_dump(exclude={"superseded", "duplicate", "enrichment"})
     assert client.change_memory(str(written.id), tags=[], importance=0.9).tags == []
     assert client.forget_memory(written.id).status == "forgotten"
     assert client.current_versions(["alice/city"]).items == []
@@ -300,6 +301,22 @@ def test_a_session_says_what_it_was_shown_and_ends(client: LociClient) -> None:
     assert client.note_feedback("s", confirmed=[written.id]).confirmed == [written.id]
     assert client.end_session("s").confirmed == 1
     assert [event.kind for event in client.list_feedback(session_id="s")] == ["confirmation"]
+
+
+def test_what_is_said_about_the_work_of_an_agent_is_noted_and_listed(client: LociClient) -> None:
+    written = client.write_memory("Mails go out at once")
+    signals = [
+        SignalInput(kind="correction", content="ask before you mail", memory_id=written.id),
+        {"kind": "praise", "content": "well done"},
+    ]
+    noted = client.note_feedback("s", signals=signals).signals
+    assert noted is not None
+    assert [(signal.kind, signal.session_id, signal.memory_id) for signal in noted] == [
+        ("correction", "s", written.id),
+        ("praise", "s", None),
+    ]
+    assert [signal.content for signal in client.list_signals(session_id="s")] == ["well done", "ask before you mail"]
+    assert [signal.content for signal in client.list_signals(kind="praise")] == ["well done"]
 
 
 # The graph

@@ -133,6 +133,8 @@ def test_vectors_of_an_endpoint_are_stored_and_searched(remote: Api, endpoint: E
         lambda _: (503, b"", {"retry-after": "0"}),
         lambda _: (401, {}, {}),
         lambda _: (200, b"not json", {}),
+        lambda _: (200, b'{"data": [{"index": 0, "embed', {}),
+        lambda _: (200, b'{"data": [{"index": 0, "embed', {"content-length": "900", "connection": "close"}),
         lambda _: (200, {"data": []}, {}),
         lambda _: (200, {"no": "data"}, {}),
         lambda texts: (200, {"data": [{"index": n, "embedding": [None] * 4} for n, _ in enumerate(texts)]}, {}),
@@ -151,6 +153,8 @@ def test_vectors_of_an_endpoint_are_stored_and_searched(remote: Api, endpoint: E
         "503",
         "wrong key",
         "no json",
+        "truncated",
+        "cut",
         "empty",
         "other json",
         "null",
@@ -276,7 +280,7 @@ async def test_retry_after_is_kept_to(monkeypatch: pytest.MonkeyPatch) -> None:
     async def sleep(seconds: float) -> None:
         waits.append(seconds)
 
-    monkeypatch.setattr("service.embedding.openai.asyncio.sleep", sleep)
+    monkeypatch.setattr("service.endpoint.asyncio.sleep", sleep)
     asked, requests = provider(
         lambda _: (429, {}, {"retry-after": "7"}), lambda _: (503, {}, {"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"})
     )

@@ -1,5 +1,6 @@
 """Erasing over REST: a word that was everywhere is nowhere in a dump (row M8)."""
 
+import asyncio
 import os
 import subprocess
 from collections.abc import Callable, Iterator
@@ -10,7 +11,13 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
+from db.pool import make_pool
+from service.jobs.work import Job, Work
+from service.passes.memories import MEMORIES
+from service.passes.running import Report, run_pass
+from service.settings import Settings
 from tests.databases import Database
+from tests.scripted import ScriptedModel
 from tests.services import Api, Service, eventually, new_api, ok, problem
 
 CANARY = "quuxcanar"  # what all forms of the word begin with, its stem among them
@@ -24,6 +31,8 @@ NOT_OF_MEMORIES = {
     *("attribute_beliefs", "decay_changes", "session_ends", "feedback_events", "edge_moves"),
     "recalls",  # the text of a question is the asker's
     *("operations", "operation_counts"),  # who, when, and how much
+    "model_calls",  # what for and how much: names of models, and errors that quote nothing
+    *("jobs", "schedules"),  # ids, switches and moments
     "outbox",  # empty once all is in the feed
 }  # fmt: skip
 POSTED = """
@@ -132,6 +141,45 @@ def write_canary(api: Api) -> tuple[list[str], list[str]]:
     return [memory, forgotten, turn, batch[0]["id"]], after
 
 
+def dream_of_canary(api: Api, about: str) -> list[str]:
+    """Consolidate: two memories of the word become one, another merge of it is refused, a correction about it is learned from.
+
+    Ids of those that were there before and are gone now, or stay as they were.
+    """
+    ok(api.client.patch(f"/namespaces/{api.namespace}", json={"settings": {"dream_removed_share": 1}}))
+    texts = ["a quuxcanary sings", "a quuxcanary sings well", "Quuxcanary, my bird", "Quuxcanary is my bird"]
+    ids = [api.write(text)["id"] for text in texts]
+    signal = {"kind": "correction", "content": "the quuxcanary wants no milk", "memory_id": about}
+    keyed(api, "POST", "/feedback", {"signals": [signal]})
+
+    def say(data: Any) -> Any:
+        number = {memory["content"]: memory["n"] for memory in data["memories"]}
+        merges = [
+            {"source_ids": [number[text] for text in texts[:2]], "content": "a quuxcanary sings very well"},
+            {"source_ids": [number[text] for text in texts[2:]], "content": "my bird"},
+        ]
+        lesson = {"domain": "quuxcanary", "content": "Don't give the quuxcanary milk", "signal_ids": [1], "tags": ["quuxcanary"]}
+        return {"merges": merges, "anti_patterns": [lesson]}
+
+    with psycopg.connect(api.service.database.admin_url, row_factory=psycopg.rows.dict_row, autocommit=True) as admin:
+        row = admin.execute(
+            """insert into loci_data.jobs (namespace_id, id, kind, state, tries) select id, loci.uuid7(), 'dream', 'running', 1
+               from loci_data.namespaces where name = %s returning namespace_id, id, kind, arguments, tries, failures, postponed, agent_id, created_at""",
+            [api.namespace],
+        ).fetchone()
+    assert row is not None
+
+    async def dream() -> Report | None:
+        async with make_pool(api.service.database.app_url, size=2) as pool:
+            work = Work(Settings(_env_file=None), pool, model=ScriptedModel(say))
+            return await run_pass(work, Job(namespace=api.namespace, settings={}, **row), MEMORIES)
+
+    report = asyncio.run(dream())
+    assert report is not None
+    assert ([change["action"] for change in report.changes], len(report.refused)) == (["merge", "learn"], 1)
+    return ids
+
+
 def write_past_the_service(api: Api, memory: str, neighbour: str) -> None:
     """Put the word where no route puts it yet: facts, and what a provider says against a text."""
     with api.service.database.admin() as admin:
@@ -174,6 +222,7 @@ def ask(database: Database, statement: Any, *parameters: Any) -> list[Any]:
 def test_a_word_that_was_everywhere_is_nowhere_once_its_memories_are_erased(own: Api) -> None:
     database = own.service.database
     gone, neighbours = write_canary(own)
+    gone += dream_of_canary(own, gone[2])
     write_past_the_service(own, gone[0], neighbours[1])
     textual = {row[0] for row in ask(database, TEXTUAL)}
     vectors = "select embedding::text from loci_data.memory_vectors where memory_id = %s"
@@ -183,7 +232,7 @@ def test_a_word_that_was_everywhere_is_nowhere_once_its_memories_are_erased(own:
     assert ask(database, POSTED, "quuxcanary fooquuxcanary")[0][0] > 0
 
     receipt = ok(own.post("/memories/erase", {"ids": gone}))
-    assert receipt["erased"] == 5
+    assert receipt["erased"] == 5 + 4 + 2  # with what was merged and what was learned
     assert receipt["added"]["embedding_queue"] == 1
     assert receipt["changed"]["embedding_queue"] == 1
     assert sung(database) == set()

@@ -71,6 +71,8 @@ REQUESTS: list[tuple[str, str, Any, str]] = [
     ("POST", "/context", {"message": "x", "session_id": "s"}, "writer"),
     ("GET", "/knowledge/constellation", None, "reader"),
     ("GET", "/feedback", None, "reader"),
+    ("GET", "/feedback/signals", None, "reader"),
+    ("POST", "/feedback", {"signals": [{"kind": "note", "content": "x"}]}, "writer"),
     ("GET", "/recalls", None, "reader"),
     ("POST", "/recall", {"query": "x", "log": True}, "reader"),
     ("POST", "/feedback", {"session_id": "s", "confirmed": [str(UUID(int=5))]}, "writer"),

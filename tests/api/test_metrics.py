@@ -169,7 +169,7 @@ async def test_a_scrape_does_not_wait_for_a_database_that_hangs(monkeypatch: pyt
 
     hanging = asyncio.Event()
 
-    async def hang(url: str, *, within: int) -> Any:
+    async def hang(url: str, **_: Any) -> Any:
         await hanging.wait()
 
     monkeypatch.setattr(figures, "read_figures", hang)

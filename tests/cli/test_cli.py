@@ -226,7 +226,20 @@ def test_doctor_names_what_is_wrong(loci: Loci, monkeypatch: pytest.MonkeyPatch)
 
     well = loci("doctor", "--json")
     checks = {check["name"]: check["ok"] for check in json.loads(well.stdout)}
-    assert {"database", "role", "migrations", "indexes", "pgvector", "embedding", "queue", "worker"} == set(checks)
+    made = {
+        "database",
+        "role",
+        "migrations",
+        "indexes",
+        "pgvector",
+        "embedding",
+        "active model",
+        "model",
+        "queue",
+        "worker",
+        "jobs",
+    }
+    assert made == set(checks)
     assert all(ok for name, ok in checks.items() if name != "worker")
     get_settings.cache_clear()
     monkeypatch.setenv("DATABASE_URL", loci.database.admin_url)

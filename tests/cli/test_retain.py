@@ -25,3 +25,11 @@ def test_reflect_goes_through_all_pages(loci: Loci, namespace: str) -> None:
     result = loci("reflect", "-n", namespace)
     assert result.stderr.splitlines()[-1].startswith("3 placed")
     assert json.loads(loci("reflect", "-n", namespace, "--json").stdout)["placed"] == []
+
+
+def test_a_model_that_is_asked_for_must_be_there(loci: Loci, namespace: str) -> None:
+    for command in (("retain", "Alice lives in Berlin"), ("reflect",)):
+        result = loci(*command, "-n", namespace, "--decide", "model")
+        assert result.exit_code == 1
+        assert "LOCI_LLM__ENDPOINT" in result.stderr
+    assert json.loads(loci("retain", "Alice lives in Berlin", "-n", namespace, "--json").stdout)["created"] == 1

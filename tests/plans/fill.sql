@@ -65,3 +65,17 @@ select s.ns, pg_temp.uid('operation', s.ns, n), 'memory', 'created', 1 from size
 insert into loci_data.changes (namespace_id, position, operation_id, kind, action, subject_id, after, changed_at)
 select s.ns, 3 * n + s.ns % 3, pg_temp.uid('operation', s.ns, n), 'memory', 'created', pg_temp.uid('memory', s.ns, n), '{}', timestamptz '2025-01-01' + n * interval '5 minutes'
 from size s cross join lateral generate_series(0, s.rows - 1) n;
+
+-- Jobs that are over, each with the report of a pass and a call of a model; and what was said about the agent's work.
+insert into loci_data.jobs (namespace_id, id, kind, state, tries, created_at, finished_at)
+select s.ns, pg_temp.uid('job', s.ns, n), case when n % 2 = 0 then 'dream' else 'enrich' end, case when n % 100 = 0 then 'dead' else 'succeeded' end, 1, t.at, t.at
+from size s cross join lateral generate_series(0, s.rows - 1) n cross join lateral (select timestamptz '2025-01-01' + n * interval '5 minutes' as at) t;
+insert into loci_data.pass_runs (namespace_id, id, job_id, pass, outcome, operation_id, started_at)
+select s.ns, pg_temp.uid('run', s.ns, n), pg_temp.uid('job', s.ns, n), case when n % 2 = 0 then 'memories' else 'enrichment' end, 'applied',
+       pg_temp.uid('operation', s.ns, n), timestamptz '2025-01-01' + n * interval '5 minutes' from size s cross join lateral generate_series(0, s.rows - 1) n;
+insert into loci_data.model_calls (namespace_id, id, job_id, purpose, model, state, started_at, took_ms, prompt_tokens, completion_tokens)
+select s.ns, pg_temp.uid('call', s.ns, n), pg_temp.uid('job', s.ns, n), 'memories', 'demo', 'succeeded', timestamptz '2025-01-01' + n * interval '5 minutes', 900, 100, 10
+from size s cross join lateral generate_series(0, s.rows - 1) n;
+insert into loci_data.feedback_signals (namespace_id, id, kind, content, session_id, memory_id, at)
+select s.ns, pg_temp.uid('signal', s.ns, n), 'correction', 'not so ' || n, 's' || n % 1000, pg_temp.uid('memory', s.ns, n), timestamptz '2025-01-01' + n * interval '5 minutes'
+from size s cross join lateral generate_series(0, s.rows - 1) n;

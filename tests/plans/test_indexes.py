@@ -27,6 +27,7 @@ group by 1 having sum(pg_stat_get_xact_numscans(c.oid)) > 0"""
 def fill(world: World, count: int) -> UUID:
     """Memories in sessions and under a parent, with vectors, names, links and edges; the id of one of them."""
     top = world.write("top")["id"]
+    world.rows('select loci.update_namespace(%(ns)s, \'{"settings": {"dream_entity_days": 0}}\')')
     batch = [
         item | {"content": f"apple word{n % 700} {n}", "session_id": f"s{n % 50}", "valid_from": day(n), "parent_id": top}
         for n, item in enumerate(items(random_vectors(count, 1)))
@@ -69,6 +70,18 @@ def fill_log(admin: psycopg.Connection[Any], namespace: int) -> None:
     admin.execute("delete from loci_data.outbox")
 
 
+def fill_jobs(admin: psycopg.Connection[Any], namespace: int) -> None:
+    """Jobs of the last weeks, one a minute: most have succeeded, some are dead, some wait."""
+    admin.execute(
+        """insert into loci_data.jobs (namespace_id, id, kind, state, created_at, finished_at)
+           select %s, loci.uuid_floor(now() - n * interval '1 minute'), case when n %% 500 = 0 then 'dream' else 'enrich' end,
+                  case when n <= 100 then 'waiting' when n %% 200 = 0 then 'dead' else 'succeeded' end,
+                  now() - n * interval '1 minute', case when n > 100 then now() - n * interval '1 minute' end
+           from generate_series(1, 20000) n""",
+        [namespace],
+    )
+
+
 @pytest.fixture(scope="module")
 def worlds(own_database: Database) -> Iterator[dict[str, tuple[World, UUID]]]:
     """A large and a small namespace with fresh statistics."""
@@ -82,6 +95,7 @@ def worlds(own_database: Database) -> Iterator[dict[str, tuple[World, UUID]]]:
                 made[name] = (world, fill(world, count))
         with own_database.admin() as admin:
             fill_log(admin, made["large"][0].id)
+            fill_jobs(admin, made["large"][0].id)
             admin.execute("vacuum analyze")
         yield made
 
@@ -133,6 +147,17 @@ CALLS: list[tuple[str, LiteralString, str]] = [
         "changes_operation",
     ),
     ("old operations", "select * from loci.sweep_operations()", "changes_pkey"),
+    ("jobs", "select * from loci.list_jobs(%(ns)s)", "jobs_pkey"),
+    ("jobs by state", "select * from loci.list_jobs(%(ns)s, p_state => 'dead')", "jobs_state"),
+    ("jobs by kind", "select * from loci.list_jobs(%(ns)s, p_kind => 'dream')", "jobs_kind"),
+    ("asking for a job", "select * from loci.enqueue_job(%(ns)s, 'enrich')", "jobs_open"),
+    ("figures of jobs", "select * from loci.job_figures()", "jobs_state"),
+    ("old jobs", "select loci.sweep_jobs()", "jobs_finished"),
+    ("stale entities: edges", "select * from loci.stale_entities(%(ns)s, 10)", "edges_target"),
+    ("stale entities: mentions", "select * from loci.stale_entities(%(ns)s, 10)", "memory_mentions_entity"),
+    ("weak edges", "select * from loci.weak_edges(%(ns)s, '{}', 10)", "edges_"),
+    ("types of edges", "select * from loci.edge_types_used(%(ns)s)", "edges_type"),
+    ("catalogue", "select * from loci.entity_catalogue(%(ns)s, array['Zeus'], 10)", "entity_names_head"),
     ("walk: projects", "select * from loci.walk(%(ns)s, p_project_path => '/home/rockbot')", "entities_projects"),
 ]
 SMALL_TABLES = {"namespaces", "agents", "grants", "embedding_models", "corpus_counts", "edge_types", "edges"}

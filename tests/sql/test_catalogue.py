@@ -56,7 +56,8 @@ def test_every_trigger_of_the_files_is_in_the_catalogue_and_the_reverse(connecti
     found = names(
         connection,
         """select t.tgname from pg_trigger t join pg_class c on c.oid = t.tgrelid
-                                 where c.relnamespace in ('loci'::regnamespace, 'loci_data'::regnamespace) and not t.tgisinternal and t.tgparentid = 0""",
+                                 where c.relnamespace in ('loci'::regnamespace, 'loci_data'::regnamespace, 'loci_jobs'::regnamespace)
+                                 and not t.tgisinternal and t.tgparentid = 0 and t.tgname not like 'procrastinate_%'""",
     )
     assert found == TRIGGERS
 

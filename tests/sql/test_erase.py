@@ -407,8 +407,8 @@ def test_a_turn_that_was_written_later_between_them_is_no_distance(session: tupl
 
 def test_what_a_provider_said_against_a_neighbour_is_forgotten(session: tuple[World, list[UUID]]) -> None:
     world, turns = session
-    world.rows("select loci.register_model('other', 3)")
-    model = world.value("select id from loci_data.embedding_models where active")
+    model = world.value("select loci.begin_reembedding('other', 3)")
+    world.rows("select loci.queue_reembedding(%(m)s::smallint, %(ns_id)s - 1)", m=model)
     for turn in (turns[2], turns[5]):
         world.rows("select loci.refuse_embedding(%(ns_id)s, %(t)s, %(m)s, 'turn 1 is too rude')", t=turn, m=model)
     world.erase(turns[1])
@@ -459,3 +459,12 @@ def test_who_may_write_may_erase(owned: World, role: str | None) -> None:
 def test_a_wrong_extent_is_refused(world: World, wrong: dict[str, Any]) -> None:
     with pytest.raises(errors.InvalidParameterValue):
         world.erase(world.write("x")["id"], **wrong)
+
+
+def test_what_enrichment_made_of_an_erased_memory_is_erased_with_it(world: World) -> None:
+    raw, made, other = (world.write(content)["id"] for content in ("met Bob, likes tea", "Bob likes tea", "Carol likes tea"))
+    world.rows("select * from loci.link_memories(%(ns)s, %(made)s, %(raw)s, 'expands', 1)", made=made, raw=raw)
+    world.rows("select * from loci.link_memories(%(ns)s, %(other)s, %(raw)s, 'related_to', 1)", other=other, raw=raw)
+    world.rows("select * from loci.erase_memories(%(ns)s, array[%(raw)s]::uuid[])", raw=raw)
+    left = world.rows("select id from loci_data.memories where namespace_id = %(ns_id)s")
+    assert ids(left) == [other]

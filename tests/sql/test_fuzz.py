@@ -22,7 +22,7 @@ from tests.factories import World, grant, new_world
 
 # What a function may raise: wrong data, a broken constraint, no grant, not there, a limit, too large, others at the same moment.
 # Never a bug in its body (42883, 42P01, 42703, 42804, 2F, P0003), an internal error (XX), or the five seconds of the statement (57014).
-ANSWERS = re.compile(r"22...|23...|28000|42501|P0002|53400|54...|40001")
+ANSWERS = re.compile(r"22...|23...|28000|42501|P0002|53400|54...|55000|40001")
 INTERNAL = re.compile(r"Internal\.'?;?\s*\Z")
 FIELD = re.compile(r"->>?\s*'(\w+)'|\?\s*'(\w+)'")
 LISTED = re.compile(r"\{([a-z_?, \[\]{}:]+)\}")

@@ -17,7 +17,7 @@ from tests.databases import Database
 from tests.factories import World, act_as, grant, new_world
 
 MARKER = "zanzibar"  # stands in every secret text, and in no argument of any call
-OPEN_TABLES = {"loci_data.embedding_models"}  # names of models, which are nobody's secret
+OPEN_TABLES = {"loci_data.embedding_models", "loci.embedding_models"}  # names of models, which are nobody's secret
 VISITORS = ["nobody", "agent without a grant", "agent with an expired grant", "analyst without a grant"]
 
 

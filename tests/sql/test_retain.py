@@ -377,3 +377,59 @@ def test_readers_may_not_change_what_is_known(owned: World, function: str) -> No
             if function == "retain"
             else "select * from loci.reflect(%(ns)s)"
         )
+
+
+# What a decision elsewhere needs
+
+
+def to_decide(world: World, *facts: str, **fields: Any) -> list[Row]:
+    items = Jsonb([stated({"content": fact, **fields}) for fact in facts])
+    return world.rows("select * from loci.facts_to_decide(%(ns)s, %(items)s)", items=items)
+
+
+def test_what_the_rules_say_can_be_given_back_to_them(world: World) -> None:
+    world.write("Alice lives in Berlin")
+    world.write("Bob likes tea")
+    text = ("Alice moved to Porto", "Bob likes tea.", "Carol plays the cello", "Carol no longer plays the cello")
+    rows = to_decide(world, *text)
+    assert [(row["decision"]["action"], row["is_settled"]) for row in rows] == [
+        ("update", False),
+        ("nothing", True),
+        ("create", False),
+        ("update", False),
+    ]
+    done = retain(world, *text, decisions=[row["decision"] for row in rows])
+    assert [row["action"] for row in done] == ["update", "nothing", "create", "update"]
+    assert versions(world, done[3]["memory_id"]) == [("Carol plays the cello", False), ("Carol no longer plays the cello", True)]
+
+
+def test_what_is_known_beside_a_fact_is_numbered_and_says_whether_it_is_protected(world: World) -> None:
+    world.write("Alice lives in Berlin", importance=0.9)
+    world.write("Alice lives near a park")
+    rows = to_decide(world, "Alice lives in Porto", "Alice lives in Rome")
+    assert [[one["number"] for one in row["known"]] for row in rows] == [[1, 2], [1, 2, 3]]
+    assert {one["content"]: one["is_protected"] for one in rows[1]["known"]} == {
+        "Alice lives in Berlin": True,
+        "Alice lives near a park": False,
+        "Alice lives in Porto": False,
+    }
+    assert [one["fact"] for one in rows[1]["known"] if one["memory_id"] is None] == [0]
+
+
+def test_a_given_decision_about_a_later_fact_is_refused(world: World) -> None:
+    with pytest.raises(InvalidParameterValue) as refused:
+        retain(
+            world,
+            "Alice likes tea",
+            "Alice likes milk",
+            decisions=[{"ordinal": 0, "action": "update", "fact": 1}, {"ordinal": 1, "action": "create"}],
+        )
+    assert refused.value.diag.column_name == "decisions.0.target_id"
+
+
+def test_a_link_to_what_was_erased_meanwhile_is_decided_again(world: World) -> None:
+    old, other = world.write("Alice has a cat"), world.write("Alice has a dog")
+    world.erase(other["id"])
+    links = [{"target_id": str(end), "type": "related_to", "strength": 0.5} for end in (old["id"], other["id"])]
+    with pytest.raises(SerializationFailure):
+        retain(world, "Alice has pets", decisions=[{"ordinal": 0, "action": "link", "target_id": old["id"], "links": links}])

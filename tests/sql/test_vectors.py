@@ -125,20 +125,25 @@ def test_a_refused_text_keeps_its_reason_and_is_not_claimed_again(model: World) 
     assert written["id"] not in [row["memory_id"] for row in model.rows("select * from loci.claim_embeddings(1000)")]
 
 
-def test_a_new_model_queues_every_memory_and_the_old_vectors_stay(model: World) -> None:
-    model.remember(*items(random_vectors(3, 5)))
-    model.rows("select loci.register_model('other', 4)")
-    assert model.value("select count(*) from loci_data.embedding_queue where namespace_id = %(ns_id)s") == 3
-    assert model.value("select count(*) from loci_data.memory_vectors where namespace_id = %(ns_id)s") == 3
+def test_another_model_takes_over_at_once_only_where_the_active_one_has_made_no_vector(model: World) -> None:
+    model.write("apple")
+    assert model.value("select loci.register_model('other', 4)") is not None
+    assert model.value("select name from loci.embedding_models where state = 'active'") == "other"
+    assert (
+        model.value(
+            "select count(*) from loci_data.embedding_queue q join loci_data.embedding_models m on m.id = q.model_id and m.active where namespace_id = %(ns_id)s"
+        )
+        == 1
+    )
 
 
-def test_going_back_to_a_model_finds_its_vectors_again(model: World) -> None:
+def test_a_service_that_is_configured_with_another_model_changes_nothing(model: World) -> None:
     vectors = random_vectors(3, 5)
     model.remember(*items(vectors))
     before = similar(model, vectors[0])
-    model.rows("select loci.register_model('other', 4)")
-    model.rows("select loci.register_model('test', %(n)s)", n=DIMENSIONS)
+    assert model.value("select loci.register_model('other', 4)") is None
     assert similar(model, vectors[0]) == before
+    assert model.value("select count(*) from loci_data.embedding_queue where namespace_id = %(ns_id)s") == 0
 
 
 def test_a_model_does_not_change_its_dimensions(model: World) -> None:

@@ -1,0 +1,44 @@
+"""Dreams: passes that ask a language model what to change (rows L4, L5)."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+
+from db import passes
+from db.pool import Transaction
+from service.api.common import Limit, problems
+from service.caller import CallerDependency
+from service.dreams import ask_for_dream
+from service.replies import page
+from service.schemas_dreams import DreamInput, PassPage
+from service.schemas_jobs import JobQueued, PassName
+
+router = APIRouter(tags=["dreams"])
+
+
+@router.post("/dream", status_code=202, response_model=JobQueued, responses=problems(409))
+async def dream(body: DreamInput, caller: CallerDependency) -> Response:
+    """Ask for a dream: consolidate memories, extract entities, infer preferences, clean up the graph.
+
+    A job does it; GET /jobs/{id} shows the reports of its passes. One that asks for the same and waits already is given back.
+    """
+
+    async def work(tx: Transaction) -> dict[str, Any]:
+        return await ask_for_dream(tx, caller.state.work, passes=body.passes, dry_run=body.dry_run)
+
+    return await caller.write(work, status=202)
+
+
+@router.get("/passes", response_model=PassPage, responses=problems(404))
+async def list_passes(
+    caller: CallerDependency,
+    limit: Limit = 50,
+    cursor: Annotated[UUID | None, Query(description="`next_cursor` of the page before")] = None,
+    name: Annotated[PassName | None, Query(description="Of this pass")] = None,
+    job_id: Annotated[UUID | None, Query(description="Of this job")] = None,
+) -> Response:
+    """List reports of passes, newest first: what each saw, proposed, refused and by which guard, and applied."""
+    rows = await caller.read(lambda tx: passes.list_passes(tx, limit=limit + 1, cursor=cursor, name=name, job_id=job_id))
+    return page(rows, limit, "id")

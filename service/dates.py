@@ -1,0 +1,174 @@
+"""Days that a text names from where it stands (yesterday, last Tuesday, in two weeks), worked out here and not by a model (row L5).
+
+English and German. What can be read in two ways (next Friday, said on a Wednesday) is left as it was said.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+MOST = 50
+_NUMBERS = {
+    word: number
+    for number, words in enumerate(
+        (
+            "a an one ein eine einem einer einen",
+            "two zwei couple",
+            "three drei",
+            "four vier",
+            "five fünf",
+            "six sechs",
+            "seven sieben",
+            "eight acht",
+            "nine neun",
+            "ten zehn",
+            "eleven elf",
+            "twelve zwölf",
+        ),
+        1,
+    )
+    for word in words.split()
+}
+_DAYS = {
+    name: day
+    for day, names in enumerate(
+        (
+            "monday montag",
+            "tuesday dienstag",
+            "wednesday mittwoch",
+            "thursday donnerstag",
+            "friday freitag",
+            "saturday samstag sonnabend",
+            "sunday sonntag",
+        )
+    )
+    for name in names.split()
+}
+_UNITS = {
+    **dict.fromkeys(("day", "days", "tag", "tage", "tagen"), "day"),
+    **dict.fromkeys(("week", "weeks", "woche", "wochen"), "week"),
+    **dict.fromkeys(("month", "months", "monat", "monate", "monaten"), "month"),
+    **dict.fromkeys(("year", "years", "jahr", "jahre", "jahren"), "year"),
+}
+_STEPS = {
+    **dict.fromkeys(
+        ("last", "previous", "past", "letzte", "letzten", "letztes", "letzter", "vergangene", "vergangenen", "vorige"), -1
+    ),
+    **dict.fromkeys(("voriges", "vorigen", "vergangenes"), -1),
+    **dict.fromkeys(("this", "diese", "diesen", "dieses", "dieser", "diesem"), 0),
+    **dict.fromkeys(("next", "coming", "nächste", "nächsten", "nächstes", "nächster", "kommende", "kommenden", "kommendes"), 1),
+}
+_NEAR = {
+    "the day before yesterday": -2,
+    "the day after tomorrow": 2,
+    "day before yesterday": -2,
+    "day after tomorrow": 2,
+    "yesterday": -1,
+    "last night": -1,
+    "today": 0,
+    "tonight": 0,
+    "this morning": 0,
+    "this afternoon": 0,
+    "this evening": 0,
+    "tomorrow": 1,
+    "vorgestern": -2,
+    "übermorgen": 2,
+    "gestern": -1,
+    "heute": 0,
+    "morgen": 1,
+}
+
+
+def _any(words: Iterable[str]) -> str:
+    return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
+
+
+_COUNT = rf"(?P<n>\d{{1,3}}|{_any(_NUMBERS)})(?: of)?"
+_UNIT = rf"(?P<unit>{_any(_UNITS)})"
+_STEP = rf"(?P<step>{_any(_STEPS)})"
+_PATTERNS = tuple(
+    re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE)
+    for pattern in (
+        rf"(?P<near>(?<!am )(?<!heute )(?<!gestern )(?<!morgen )(?:{_any(_NEAR)}))",
+        rf"(?:a )?{_COUNT} {_UNIT} (?P<ago>ago)",
+        rf"(?P<ago>vor) {_COUNT} {_UNIT}",
+        rf"in (?:a )?{_COUNT} {_UNIT}(?: time)?",
+        rf"{_STEP} (?P<day>{_any(_DAYS)})",
+        rf"{_STEP} {_UNIT}",
+    )
+)
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """An expression as it stands in the text, and what it means: a day, a month, a year, or the days of a week."""
+
+    said: str
+    means: str
+
+
+def resolve(text: str, base: date) -> list[Resolved]:
+    """What a text that was written on `base` says of days, in order."""
+    found = sorted(_found(text, base), key=lambda one: (one[0], -one[1]))
+    kept: list[Resolved] = []
+    end = 0
+    for start, stop, means in found:
+        if start >= end:
+            kept.append(Resolved(text[start:stop], means))
+            end = stop
+    return kept[:MOST]
+
+
+def without(text: str, resolved: list[Resolved]) -> str:
+    """The text without these expressions."""
+    for one in resolved:
+        text = text.replace(one.said, " ", 1)
+    return text
+
+
+def _found(text: str, base: date) -> Iterator[tuple[int, int, str]]:
+    for pattern in _PATTERNS:
+        for match in pattern.finditer(text):
+            try:
+                means = _meaning(match, base)
+            except (OverflowError, ValueError):  # before the year 1 or after 9999
+                continue
+            if means is not None:
+                yield match.start(), match.end(), means
+
+
+def _meaning(match: re.Match[str], base: date) -> str | None:
+    said = {name: value.lower() for name, value in match.groupdict().items() if value is not None}
+    if "near" in said:
+        return (base + timedelta(days=_NEAR[said["near"]])).isoformat()
+    if "day" in said:
+        return _weekday(base, _STEPS[said["step"]], _DAYS[said["day"]])
+    if "step" in said:
+        return _moved(base, _UNITS[said["unit"]], _STEPS[said["step"]], whole=True)
+    count = int(said["n"]) if said["n"].isdigit() else _NUMBERS[said["n"]]
+    return _moved(base, _UNITS[said["unit"]], -count if "ago" in said else count, whole=False)
+
+
+def _weekday(base: date, step: int, day: int) -> str | None:
+    ahead = (day - base.weekday()) % 7
+    if step == 0:
+        return (base + timedelta(days=day - base.weekday())).isoformat()
+    if step < 0:
+        return (base - timedelta(days=(base.weekday() - day) % 7 or 7)).isoformat()
+    # Said before that day of the week, it may be the one of this week or of the next.
+    return None if base.weekday() < day else (base + timedelta(days=ahead or 7)).isoformat()
+
+
+def _moved(base: date, unit: str, by: int, *, whole: bool) -> str | None:
+    """`by` units from a day; `whole`: the unit itself, as in last week."""
+    if unit == "day":
+        return None if whole else (base + timedelta(days=by)).isoformat()
+    if unit == "week":
+        moved = base + timedelta(weeks=by)
+        first = moved - timedelta(days=moved.weekday())
+        return f"{first.isoformat()} to {(first + timedelta(days=6)).isoformat()}" if whole else moved.isoformat()
+    if unit == "month":
+        year, month = divmod(base.year * 12 + base.month - 1 + by, 12)
+        return date(year, month + 1, 1).isoformat()[:7]
+    return f"{date(base.year + by, 1, 1).year:04}"

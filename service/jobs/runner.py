@@ -1,0 +1,276 @@
+"""Takes jobs off the queue and runs them: procrastinate's worker over connections of its own (row L6).
+
+A job is done once: its handler's effects and that it is over are one transaction, which only the worker that has it may
+make (hold_job). All else here is when to try again.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import procrastinate
+import psycopg
+from procrastinate.exceptions import JobAborted
+from procrastinate.job_context import AbortReason
+from psycopg_pool import PoolTimeout
+
+from db import jobs, traces
+from db.errors import NeedsModel
+from db.pool import OPERATOR, Origin, transaction
+from db.queue import QueueError, Said, Settling, Worker, make_queue
+from service.jobs.work import Job, Later, Work
+from service.llm.model import ModelError
+from service.logs import Subject, about, worded
+from service.metrics import JOB_SECONDS, JOBS_ENDED
+
+log = logging.getLogger(__name__)
+Handler = Callable[[Work, Job], Awaitable[None]]
+Away = (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, QueueError)
+FIRST = datetime(2020, 1, 1, tzinfo=UTC)  # places in the queue are seconds since then, negative: the earliest comes first
+GRACE = 5.0  # seconds that running jobs get when the process ends; what is not done by then is another worker's at once
+POLL = 1.0  # seconds between looks at the queue, for what no notice tells: a pause that is over, a notice that was missed
+LONGEST_PAUSE = 60.0
+SOUND = 4  # what ran for so many pauses was sound: the next pause is short again
+
+
+class Again(Exception):
+    """The try came to nothing; the next one is at `at`."""
+
+    def __init__(self, at: datetime) -> None:
+        super().__init__("to be tried again")
+        self.at = at
+
+
+class GivenUp(Exception):
+    """The job is dead."""
+
+
+class Unknown(Exception):
+    """No handler knows the job's kind."""
+
+    final = True
+
+
+class _AsSaid(procrastinate.BaseRetryStrategy):
+    """Jobs that raise Again are tried again when it says; others are dead."""
+
+    def get_retry_decision(self, *, exception: BaseException, job: Any) -> procrastinate.RetryDecision | None:  # noqa: ARG002
+        if not isinstance(exception, Again):
+            return None
+        later = exception.at > datetime.now(UTC)
+        return procrastinate.RetryDecision(retry_at=exception.at, priority=place(exception.at) if later else None)
+
+
+def place(at: datetime) -> int:
+    """Where a job stands in the queue that is due at a moment: behind all that is asked for before then (see queue_job.sql)."""
+    return -round((at - FIRST).total_seconds())
+
+
+@dataclass
+class Try:
+    """One try of a job: its place in the queue, what it turned out to be, and how it ended."""
+
+    queue_id: int
+    attempt: int
+    job: Job | None = None
+    outcome: str = "over"
+
+
+class Runner:
+    """Runs jobs until cancelled. `handlers`: what to do for each kind; each says itself that its job is finished (work.holding)."""
+
+    def __init__(self, url: str, work: Work, handlers: dict[str, Handler]) -> None:
+        self._url = url
+        self._work = work
+        self._handlers = handlers
+        self._settings = work.settings.jobs
+        self._unsaid: list[Said] = []
+        logging.getLogger("procrastinate.worker").setLevel(logging.CRITICAL)  # it says what is said here, and with stacks
+
+    @property
+    def work(self) -> Work:
+        """What its jobs are given."""
+        return self._work
+
+    async def run(self) -> None:
+        """Work until cancelled. A lost database is waited for, longer each time, a minute at most."""
+        pause = 1.0
+        while True:
+            began = time.monotonic()
+            try:
+                with about(Subject(work="jobs")):
+                    await self._run_once()
+                    log.warning("jobs wait %.0f s: the connection to the queue was lost", pause)
+            except Away as error:
+                log.warning("jobs wait %.0f s: %s", pause, worded(error.__cause__ or error))
+            except Exception:
+                log.exception("jobs wait %.0f s", pause)
+            await asyncio.sleep(pause)
+            pause = 1.0 if time.monotonic() - began > SOUND * pause else min(2 * pause, LONGEST_PAUSE)
+
+    async def _run_once(self) -> None:
+        queue = make_queue(self._url, self._run_job, _AsSaid(), self._unsaid)
+        async with queue.open_async():
+            worker = Worker(
+                app=queue,
+                queues=["loci"],
+                concurrency=self._settings.concurrency,
+                install_signal_handlers=False,
+                fetch_job_polling_interval=POLL,
+                abort_job_polling_interval=POLL,
+                shutdown_graceful_timeout=GRACE,
+                update_heartbeat_interval=self._settings.heartbeat,
+                stalled_worker_timeout=self._settings.lost_after,
+            )
+            tending = asyncio.create_task(self._tend(queue, worker))
+            try:
+                await worker.run()  # type: ignore[no-untyped-call]
+            finally:
+                tending.cancel()
+                with suppress(asyncio.CancelledError):
+                    await tending
+
+    async def _tend(self, queue: procrastinate.App, worker: Worker) -> None:
+        """Say what could not be said before, and take over jobs of workers that show no sign of life."""
+        settings = self._settings
+        assert isinstance(queue.job_manager, Settling)  # noqa: S101 (make_queue)
+        while True:
+            try:
+                if worker.worker_id is not None:  # first a sign of life of its own: it may have been held up for long
+                    await queue.job_manager.update_heartbeat(worker.worker_id)
+                await queue.job_manager.settle()
+                async with self._transaction("take_over_jobs") as tx:
+                    lost = await jobs.take_over_jobs(
+                        tx,
+                        lost_after=settings.lost_after,
+                        attempts=settings.attempts,
+                        backoff=settings.backoff,
+                        backoff_limit=settings.backoff_limit,
+                    )
+                for row in lost:
+                    JOBS_ENDED.labels(row["kind"], "dead" if row["dead"] else "lost").inc()
+                    log.warning("job %s: its worker was lost; it %s", row["id"], "is dead" if row["dead"] else "waits again")
+            except Away as error:
+                log.warning("lost jobs are not looked for: %s", worded(error.__cause__ or error))
+            except Exception:
+                log.exception("lost jobs are not looked for")
+            await asyncio.sleep(settings.heartbeat)
+
+    async def _run_job(self, context: procrastinate.JobContext, **_: Any) -> None:
+        """One try of a job."""
+        assert context.job.id is not None  # noqa: S101 (it comes from the queue)
+        trying = Try(context.job.id, context.job.attempts)
+        began = time.perf_counter()
+        try:
+            with about(Subject(work="jobs")), traces.muted():
+                await self._try(trying)
+        except (Again, GivenUp):
+            raise
+        except asyncio.CancelledError:
+            if context.abort_reason() == AbortReason.USER_REQUEST:
+                trying.outcome = "cancelled"
+                raise JobAborted from None
+            trying.outcome = "stopped"
+            raise Again(datetime.now(UTC)) from None
+        except jobs.JobOver:
+            trying.outcome = "over"  # another worker has taken it over, or it was deleted
+        except Exception as error:
+            log.exception("a job's try could not be noted")
+            raise self._later(1) from error
+        finally:
+            self._note_end(trying, time.perf_counter() - began)
+
+    async def _try(self, trying: Try) -> None:
+        try:
+            trying.job = await self._begin(trying)
+            if trying.job is not None:
+                await self._handle(trying.job)
+                trying.outcome = "succeeded"
+        except Later as reason:
+            await self._postpone(trying, reason)
+        except jobs.JobOver:
+            raise
+        except Exception as error:
+            await self._fail(trying, error)
+
+    async def _handle(self, job: Job) -> None:
+        """Do it, in a span of its own."""
+        handler = self._handlers.get(job.kind)
+        if handler is None:
+            raise Unknown(f"no worker here does jobs of the kind {job.kind}")
+        said: dict[str, str | int | float | bool] = {
+            "loci.namespace": job.namespace,
+            "loci.job": str(job.id),
+            "loci.try": job.tries,
+        }
+        with traces.muted(False), traces.span(f"job {job.kind}", said):
+            await handler(self._work, job)
+
+    async def _begin(self, trying: Try) -> Job | None:
+        async with self._transaction("begin_job") as tx:
+            row = await jobs.begin_job(tx, queue_id=trying.queue_id, attempt=trying.attempt)
+        return Job(**row) if row else None
+
+    async def _note(self, trying: Try, error: str, *, postponed: bool) -> jobs.Row:
+        """How often it has failed and was put off; empty: it is over. While the database is away, Again."""
+        try:
+            async with self._transaction("note_job") as tx:
+                return await jobs.note_job(tx, queue_id=trying.queue_id, attempt=trying.attempt, error=error, postponed=postponed)
+        except Away:
+            raise self._later(1) from None
+
+    async def _fail(self, trying: Try, error: Exception) -> None:
+        """Note a failure and raise Again or GivenUp."""
+        trying.outcome = "failed"
+        known = isinstance(error, (ModelError, NeedsModel, Unknown))
+        if not known:
+            log.error("a job failed", exc_info=error)
+        noted = await self._note(trying, str(error) if known else worded(error), postponed=False)
+        if not noted:
+            trying.outcome = "over"
+            return
+        if noted["failures"] >= self._settings.attempts or getattr(error, "final", False):
+            trying.outcome = "dead"
+            raise GivenUp from None
+        raise self._later(noted["failures"], getattr(error, "retry_after", None) or 0.0) from None
+
+    def _later(self, failures: int, least: float = 0.0) -> Again:
+        """When to try again after so many failures."""
+        wait = min(self._settings.backoff * 3.0 ** min(failures - 1, 100), self._settings.backoff_limit)
+        return Again(datetime.now(UTC) + timedelta(seconds=max(wait, least)))
+
+    async def _postpone(self, trying: Try, reason: Later) -> None:
+        """Note that it was put off and raise Again; if it was busy too often, the job is skipped."""
+        trying.outcome = "postponed"
+        noted = await self._note(trying, str(reason), postponed=True)
+        if not noted or trying.job is None:
+            trying.outcome = "over"
+        elif reason.at is not None:
+            raise Again(reason.at) from None
+        elif noted["postponed"] <= self._settings.busy_tries:
+            wait = min(self._settings.busy_backoff * 2.0 ** min(noted["postponed"] - 1, 100), self._settings.busy_limit)
+            raise Again(datetime.now(UTC) + timedelta(seconds=wait)) from None
+        else:
+            trying.outcome = "skipped"
+            async with self._work.holding(trying.job, "skip_job") as tx:
+                await jobs.finish_job(tx, id=trying.job.id, state="skipped", error=str(reason))
+
+    def _transaction(self, action: str) -> Any:
+        origin = Origin(action=action, via="worker")
+        return transaction(self._work.pool, key_hash=OPERATOR, namespace=None, role=None, origin=origin)
+
+    def _note_end(self, trying: Try, took: float) -> None:
+        """Count a try, and say in one line how it ended."""
+        job = trying.job
+        if job is None:
+            return
+        JOBS_ENDED.labels(job.kind, trying.outcome).inc()
+        JOB_SECONDS.labels(job.kind).observe(took)
+        level = logging.ERROR if trying.outcome == "dead" else logging.INFO
+        said = {"work": "jobs", "job": str(job.id), "namespace": job.namespace, "try": job.tries, "ms": round(1000 * took, 1)}
+        log.log(level, "job %s (%s) %s in %.1f s", job.kind, job.id, trying.outcome, took, extra={"fields": said})

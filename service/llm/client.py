@@ -1,0 +1,144 @@
+"""Any OpenAI-compatible `/chat/completions`, over HTTP: as a stream, with limits, asked again when it is busy."""
+
+import asyncio
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from service.endpoint import Passing, Patience, bearer
+from service.llm.model import Completion, InvalidAnswer, Message, ModelError, tokens_of
+from service.llm.replies import Heard, NewerName, listen, refusal
+from service.settings import LLMSettings
+
+CONNECT = 10.0  # seconds until somebody listens
+
+
+@dataclass
+class _Call:
+    """One question, and what its tries have cost that broke off."""
+
+    body: dict[str, Any]
+    limit: int
+    prompt_tokens: int
+    started: float
+    heard: Heard
+    lost: tuple[int, int] = (0, 0)
+
+    def lose(self) -> None:
+        """Count what the try has cost, which broke off."""
+        prompt, completion = self.heard.spent(self.prompt_tokens)
+        self.lost = (self.lost[0] + prompt, self.lost[1] + completion)
+        self.heard = Heard(self.limit)
+
+    def completion(self) -> Completion:
+        """The answer, with what broken tries have cost."""
+        made = self.heard.completion(round((time.monotonic() - self.started) * 1000))
+        if not any(self.lost):
+            return made
+        prompt, completion = self.heard.spent(self.prompt_tokens) if self.heard.length or self.heard.counted else (0, 0)
+        return Completion(made.text, prompt + self.lost[0], completion + self.lost[1], made.took_ms)
+
+
+class EndpointModel:
+    """A model behind an endpoint. After a failure, those who wait for an answer are refused at once for a while."""
+
+    def __init__(self, settings: LLMSettings, transport: httpx.AsyncBaseTransport | None = None) -> None:
+        assert settings.endpoint is not None  # noqa: S101 (make_model asks)
+        self._settings = settings
+        self.name = settings.model
+        self._url = httpx.URL(settings.endpoint.rstrip("/") + "/chat/completions")
+        self._host = self._url.netloc.decode().rpartition("@")[2] or "the endpoint"
+        timeout = httpx.Timeout(settings.timeout, connect=min(CONNECT, settings.timeout))
+        headers = bearer(settings.api_key, "LOCI_LLM__API_KEY")
+        self._client = httpx.AsyncClient(headers=headers, timeout=timeout, transport=transport)
+        self._patience = Patience(self._host)
+        self._limit_name = "max_tokens"
+
+    async def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: dict[str, Any],
+        title: str,
+        deadline: float | None = None,
+        max_tokens: int | None = None,
+    ) -> Completion:
+        """Answer with JSON that should follow `schema`. Raises ModelError."""
+        seconds = self._settings.deadline if deadline is None else deadline
+        limit = min(max_tokens or self._settings.max_tokens, self._settings.max_tokens)
+        body = self._body(messages, schema, title)
+        reckoned = tokens_of(json.dumps([body["messages"], body.get("response_format")], ensure_ascii=False))
+        call = _Call(body, limit, reckoned, time.monotonic(), Heard(limit))
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._patience.ask(
+                    lambda: self._once(call),
+                    attempts=self._settings.attempts,
+                    hurried=deadline is not None,
+                    until=call.started + seconds,
+                )
+        except TimeoutError:
+            self._patience.failed()
+            call.lose()
+            which = "LOCI_LLM__DEADLINE" if deadline is None else "LOCI_LLM__REQUEST_DEADLINE"
+            raise ModelError(f"{self._host} had not answered after {seconds:g} s ({which})", completion=call.completion()) from None
+        except Passing as failure:
+            spent = call.completion() if any(call.lost) else None
+            raise ModelError(f"{self._host} {failure}", retry_after=failure.wait, completion=spent) from None
+        except InvalidAnswer as error:
+            raise InvalidAnswer(str(error), call.completion()) from None
+
+    def _body(self, messages: Sequence[Message], schema: dict[str, Any], title: str) -> dict[str, Any]:
+        body: dict[str, Any] = {"model": self._settings.model, "messages": list(messages)}
+        if self._settings.format == "json_schema":
+            stated = {"name": title, "schema": schema, "strict": True}
+            body["response_format"] = {"type": "json_schema", "json_schema": stated}
+        else:  # then the words say it
+            told = f"\n\nThe JSON object follows this schema:\n{json.dumps(schema, ensure_ascii=False)}"
+            first = body["messages"][0]
+            body["messages"] = [{**first, "content": first["content"] + told}, *body["messages"][1:]]
+            if self._settings.format == "json_object":
+                body["response_format"] = {"type": "json_object"}
+        if self._settings.temperature is not None:
+            body["temperature"] = self._settings.temperature
+        if self._settings.stream:
+            body |= {"stream": True, "stream_options": {"include_usage": True}}
+        return body
+
+    async def _once(self, call: _Call) -> Completion:
+        """Ask once. Raises Passing, InvalidAnswer, ModelError."""
+        try:
+            async with self._client.stream("POST", self._url, json={**call.body, self._limit_name: call.limit}) as reply:
+                if not reply.is_success:
+                    raise self._noted(await refusal(reply))
+                await listen(reply, call.heard)
+        except httpx.ConnectError:
+            raise Passing("cannot be reached; look at LOCI_LLM__ENDPOINT") from None
+        except httpx.InvalidURL:
+            raise ModelError("LOCI_LLM__ENDPOINT is no address", final=True) from None
+        except httpx.TimeoutException:
+            call.lose()
+            raise Passing(f"sent nothing for {self._settings.timeout:g} s (LOCI_LLM__TIMEOUT)") from None
+        except httpx.HTTPError as error:  # its words may hold what was sent
+            call.lose()
+            raise Passing(f"broke off ({type(error).__name__})") from None
+        except Passing:
+            if call.heard.length:
+                call.lose()
+            raise
+        call.heard.check()
+        return call.completion()
+
+    def _noted(self, error: Passing | ModelError) -> Passing | ModelError:
+        """An error that a reply stands for, with the name of the endpoint; the newer name of the limit is used from now on."""
+        if isinstance(error, NewerName):
+            self._limit_name = "max_completion_tokens"
+        return error if isinstance(error, Passing) else ModelError(f"{self._host} {error}", final=error.final)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()

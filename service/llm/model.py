@@ -1,0 +1,86 @@
+"""What a language model is here: messages in, text out, with what it cost."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypedDict
+
+from service.settings import LLMSettings
+
+
+class Message(TypedDict):
+    """One message of a chat."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True)
+class Completion:
+    """An answer; tokens are None where the endpoint did not count them."""
+
+    text: str
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    took_ms: int
+
+
+class ModelError(Exception):
+    """The endpoint gave no answer. Messages hold nothing of what was sent or said.
+
+    `retry_after`: seconds that it asked to wait. `final`: trying again is of no use. `completion`: what it cost all the same, as
+    far as that is known.
+    """
+
+    def __init__(
+        self, message: str, *, retry_after: float | None = None, final: bool = False, completion: Completion | None = None
+    ) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+        self.final = final
+        self.completion = completion
+
+
+class InvalidAnswer(ModelError):
+    """The endpoint answered something else than was asked for; nothing of it is used."""
+
+    def __init__(self, message: str, completion: Completion | None = None) -> None:
+        super().__init__(message, completion=completion)
+
+
+class ChatModel(Protocol):
+    """A language model."""
+
+    name: str
+
+    async def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: dict[str, Any],
+        title: str,
+        deadline: float | None = None,
+        max_tokens: int | None = None,
+    ) -> Completion:
+        """Answer with JSON that should follow `schema`. Raises ModelError.
+
+        `deadline`: seconds, of somebody who waits; None: the configured time. `max_tokens` of the answer; None: as configured.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Close the connections."""
+        ...
+
+
+def tokens_of(text: str) -> int:
+    """About how many tokens a text has, rather too many: a token of English is about 4 bytes; of ids and other scripts, 2 or 3."""
+    return -(-len(text.encode(errors="replace")) // 3)
+
+
+def make_model(settings: LLMSettings) -> ChatModel | None:
+    """The configured model; None: there is none."""
+    if settings.endpoint is None:
+        return None
+    from service.llm.client import EndpointModel
+
+    return EndpointModel(settings)

@@ -1,0 +1,73 @@
+"""Prompts: text files, each of which an operator may replace by a file of the same name (`LOCI_LLM__PROMPTS`)."""
+
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+NAMES = (
+    "dream.md",  # consolidation of memories (seed B)
+    "pref-dream.md",  # inference of preferences (seed B)
+    "entity-dream.md",  # extraction of entities (seed A)
+    "graph-consolidation-dream.md",  # cleaning up the graph (seed A)
+    "memory-rules.md",  # enrichment of a memory as it is saved (seed B)
+    "retain.md",
+    "reflect.md",
+    "contradictions.md",
+    "data.md",  # said before every one of them: what follows is data
+)
+LARGEST = 100_000  # bytes
+
+
+class BadPrompt(Exception):
+    """A prompt of the operator's cannot be used; the message says which and why."""
+
+    final = True  # a job that needs it is not tried again
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """The prompts in force."""
+
+    folder: Path | None = None
+
+    def read(self, name: str) -> str:
+        """The text of a prompt: the operator's, else our own. Raises BadPrompt."""
+        path = self.own(name)
+        if path is None:
+            return files("service").joinpath("prompts", name).read_text(encoding="utf-8").strip()
+        try:
+            content = path.read_bytes()
+            text = content.decode().strip()
+        except (OSError, UnicodeDecodeError) as error:
+            kind = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+            raise BadPrompt(f"the prompt {path} cannot be read: {kind}") from None
+        if not text or len(content) > LARGEST:
+            raise BadPrompt(f"the prompt {path} is {'empty' if not text else f'longer than {LARGEST} bytes'}")
+        return text
+
+    def own(self, name: str) -> Path | None:
+        """The operator's file of a prompt; None: there is none."""
+        if name not in NAMES:
+            raise KeyError(name)
+        path = self.folder / name if self.folder is not None else None
+        return path if path is not None and (path.exists() or path.is_symlink()) else None
+
+    def check(self) -> list[str]:
+        """Names of files in the operator's folder that are no prompts. Raises BadPrompt for what cannot be used."""
+        if self.folder is None:
+            return []
+        try:
+            found = sorted(path.name for path in self.folder.iterdir() if not path.name.startswith("."))
+        except OSError as error:
+            raise BadPrompt(f"the folder of prompts {self.folder} (LOCI_LLM__PROMPTS) cannot be read: {error.strerror}") from None
+        for name in set(found) & set(NAMES):
+            self.read(name)
+        return [name for name in found if name not in NAMES]
+
+
+def in_order(prompts: Prompts) -> list[str]:
+    """What is strange about a folder of prompts, in sentences. Raises BadPrompt."""
+    unknown = prompts.check()
+    if not unknown:
+        return []
+    return [f"{prompts.folder} holds files that are no prompts: {', '.join(unknown[:10])}; prompts are {', '.join(NAMES)}"]

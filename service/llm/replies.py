@@ -1,0 +1,205 @@
+"""What an endpoint replies, read piece by piece as it comes: whole completions and streams of them, and refusals."""
+
+import json
+import re
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+from service.endpoint import Passing, retry_after
+from service.llm.model import Completion, InvalidAnswer, ModelError, tokens_of
+
+LARGEST_COUNT = 10**9
+ERROR_BYTES = 65_536
+PASSING = {408, 409, 425, 429}  # and those from 500 on
+CODE = re.compile(r"[\w.-]{1,64}")
+SETTINGS = {  # what an endpoint names when it refuses a request, and the setting to look at
+    "response_format": "FORMAT",
+    "json_schema": "FORMAT",
+    "stream": "STREAM",
+    "temperature": "TEMPERATURE",
+    "max_tokens": "MAX_TOKENS",
+    "context": "MAX_TOKENS, or show the model less (the namespace's setting dream_limit)",
+    "model": "MODEL",
+}
+
+
+class Broken(Passing):
+    """The reply is none, or breaks off."""
+
+
+@dataclass
+class Heard:
+    """What has come of an answer so far. `limit`: tokens that it may have."""
+
+    limit: int
+    said: list[str] = field(default_factory=list)
+    length: int = 0  # characters, with those of thoughts that are not kept
+    finish: str | None = None
+    refused: bool = False
+    counted: tuple[int, int] | None = None  # tokens of prompt and completion
+
+    @property
+    def text(self) -> str:
+        """What was said."""
+        return "".join(self.said)
+
+    def take(self, piece: Any) -> None:
+        """Add a completion, or one chunk of a stream. Raises Passing for what is none, InvalidAnswer for one that is too long."""
+        if not isinstance(piece, dict):
+            raise Broken("sent something that is no completion")
+        if piece.get("error"):
+            raise Passing(f"broke off with an error{code_of(piece)}")
+        self._count(piece.get("usage"))
+        choices = piece.get("choices")
+        if not isinstance(choices, list) or not all(isinstance(choice, dict) for choice in choices):
+            raise Broken("sent something that is no completion")
+        for choice in choices[:1]:
+            part = choice.get("delta") or choice.get("message") or {}
+            if not isinstance(part, dict):
+                raise Broken("sent something that is no completion")
+            self._add(part)
+            self.finish = choice.get("finish_reason") or self.finish
+        if self.length > 8 * self.limit + 1000:
+            raise InvalidAnswer(f"the answer is longer than {self.limit} tokens can be")
+
+    def _add(self, part: dict[str, Any]) -> None:
+        content = part.get("content")
+        if isinstance(content, list):  # some endpoints say texts in parts
+            content = "".join(str(piece.get("text") or "") for piece in content if isinstance(piece, dict))
+        if isinstance(content, str):
+            self.said.append(content)
+            self.length += len(content)
+        thoughts = part.get("reasoning_content") or part.get("reasoning")
+        if isinstance(thoughts, str):
+            self.length += len(thoughts)
+        self.refused = self.refused or bool(part.get("refusal"))
+
+    def _count(self, usage: Any) -> None:
+        if not isinstance(usage, dict):
+            return
+        counts = (usage.get("prompt_tokens"), usage.get("completion_tokens"))
+        if all(isinstance(count, int) and 0 <= count < LARGEST_COUNT for count in counts):
+            self.counted = (int(counts[0] or 0), int(counts[1] or 0))
+
+    def completion(self, took_ms: int) -> Completion:
+        """The answer. Tokens that were not counted are None."""
+        prompt, completion = self.counted or (None, None)
+        return Completion(self.text, prompt, completion, took_ms)
+
+    def spent(self, prompt_tokens: int) -> tuple[int, int]:
+        """Tokens of prompt and completion, reckoned where they were not counted."""
+        return self.counted or (prompt_tokens, max(tokens_of(self.text), self.length // 4))
+
+    def check(self) -> None:
+        """Raise InvalidAnswer for an answer that is none, or was cut off."""
+        if self.finish == "length":
+            raise InvalidAnswer(
+                f"the answer was cut off after {self.limit} tokens: raise LOCI_LLM__MAX_TOKENS, or the day's budget"
+            )
+        if self.refused or self.finish == "content_filter":
+            raise InvalidAnswer("the model refused to answer")
+        if not self.text.strip():
+            raise InvalidAnswer("the model said nothing")
+
+
+async def listen(reply: httpx.Response, heard: Heard) -> None:
+    """Read a successful reply to its end. Its content type decides how, whatever was asked for. Raises Passing, InvalidAnswer."""
+    most = 1_000_000 + 1000 * heard.limit  # bytes: a chunk of a stream says one token in some hundred
+    if "text/event-stream" in reply.headers.get("content-type", ""):
+        ended = False
+        async for event in events(reply, most):
+            if event.strip() == b"[DONE]":
+                ended = True
+                break
+            heard.take(parsed(event))
+        if not ended and heard.finish is None:
+            raise Broken("broke off in the middle of its answer")
+    else:
+        heard.take(parsed(b"".join([part async for part in bounded(reply, most)])))
+
+
+async def events(reply: httpx.Response, most: int) -> AsyncIterator[bytes]:
+    """The data of each event of a stream; comments and other fields are left out."""
+    data: list[bytes] = []
+    async for line in lines(reply, most):
+        if line.startswith(b"data:"):
+            data.append(line[5:].removeprefix(b" "))
+        elif not line and data:
+            yield b"\n".join(data)
+            data = []
+    if data:
+        yield b"\n".join(data)
+
+
+async def lines(reply: httpx.Response, most: int) -> AsyncIterator[bytes]:
+    """Lines of a reply, without their ends."""
+    rest = b""
+    async for part in bounded(reply, most):
+        *whole, rest = (rest + part).split(b"\n")
+        for line in whole:
+            yield line.removesuffix(b"\r")
+    if rest:
+        yield rest
+
+
+async def bounded(reply: httpx.Response, most: int) -> AsyncIterator[bytes]:
+    """The bytes of a reply. Raises InvalidAnswer when they are too many."""
+    size = 0
+    async for part in reply.aiter_bytes():
+        size += len(part)
+        if size > most:
+            raise InvalidAnswer(f"the reply is longer than {most} bytes")
+        yield part
+
+
+def parsed(payload: bytes) -> Any:
+    """A payload as JSON. Raises Broken."""
+    try:
+        return json.loads(payload)
+    except (ValueError, RecursionError):
+        raise Broken("sent something that is no JSON") from None
+
+
+async def refusal(reply: httpx.Response) -> Passing | ModelError:
+    """Why a reply is an error, and whether that may pass. Of what it says only a short code is told."""
+    body = b""
+    async for part in reply.aiter_bytes():
+        body += part
+        if len(body) > ERROR_BYTES:
+            break
+    try:
+        said = json.loads(body)
+    except (ValueError, RecursionError):
+        said = {}
+    text = body[:ERROR_BYTES].decode(errors="replace").lower()
+    status = reply.status_code
+    message = f"answered {status}{code_of(said)}"
+    if status in PASSING or status >= 500:  # noqa: PLR2004 (errors of the server)
+        return Passing(message, wait=retry_after(reply))
+    if status == 400 and "max_completion_tokens" in text:  # noqa: PLR2004 (a bad request)
+        return NewerName(message)
+    if status in {401, 403}:
+        look = "LOCI_LLM__API_KEY"
+    elif status in {400, 422}:
+        look = "LOCI_LLM__" + next((setting for word, setting in SETTINGS.items() if word in text), "MODEL")
+    else:
+        look = "LOCI_LLM__ENDPOINT and LOCI_LLM__MODEL"
+    return ModelError(f"{message}; look at {look}", final=True)
+
+
+class NewerName(Passing):
+    """The endpoint wants the limit of tokens under its newer name."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, wait=0)
+
+
+def code_of(said: Any) -> str:
+    """The short code or type of an error, in brackets; nothing else of it."""
+    error = said.get("error") if isinstance(said, dict) else None
+    named = [error.get(key) for key in ("code", "type")] if isinstance(error, dict) else []
+    code = next((str(name) for name in named if name and CODE.fullmatch(str(name))), None)
+    return f" ({code})" if code else ""

@@ -1,0 +1,15 @@
+-- Stop filling a model: it is retired, and its vectors are to be dropped (drop_vectors). Returns its name; null: none was being filled. Security definer;
+-- the operator's. Called by `loci reembed --cancel`. Errors: 42501.
+create or replace function loci.cancel_reembedding() returns text
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+    v_name text;
+begin
+    if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
+        raise insufficient_privilege using message = 'only the operator may change the embedding model';
+    end if;
+    update loci_data.embedding_models m set filling = false, chosen = false, queued_at = null where m.filling returning m.name into v_name;
+    return v_name;
+end $$;
+comment on function loci.cancel_reembedding() is 'Stop filling an embedding model; returns its name. Operator only.';

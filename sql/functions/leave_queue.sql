@@ -1,0 +1,10 @@
+-- Trigger: a job that is deleted (its namespace was, or its days are over) leaves the queue; if a worker is at it, that is told to stop.
+create or replace function loci.leave_queue() returns trigger
+language plpgsql volatile set search_path = loci_jobs, pg_temp
+as $$
+begin
+    delete from procrastinate_jobs q where q.id = old.queue_id and q.status <> 'doing';
+    update procrastinate_jobs q set abort_requested = true where q.id = old.queue_id and q.status = 'doing';
+    return null;
+end $$;
+comment on function loci.leave_queue() is 'Trigger: take a deleted job off the queue.';

@@ -1,0 +1,27 @@
+-- What was said about the agent's work? Newest first, of one kind or session or of all; cursor, on every row, is what to send for the page that
+-- starts after it. Primary key. Security definer: past the policies; checks the caller itself. Called by REST. Errors: 42501, P0002, 22023.
+create or replace function loci.list_signals(
+    p_namespace text, p_limit integer default 50, p_cursor text default null, p_kind text default null, p_session_id text default null)
+returns table (id uuid, kind text, content text, session_id text, memory_id uuid, agent_id uuid, at timestamptz, cursor text)
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+    v_ns     integer := loci.authorize(p_namespace, 'reader');
+    v_before uuid;
+begin
+    if p_limit is null or p_limit not between 1 and 1001 then  -- a page of 1,000, and one to know whether there are more
+        raise invalid_parameter_value using message = format('limit must be 1 to 1000, not %s', p_limit), column = 'limit';
+    end if;
+    begin
+        v_before := coalesce(p_cursor, 'ffffffff-ffff-ffff-ffff-ffffffffffff');
+    exception when data_exception then
+        raise invalid_parameter_value using message = 'the cursor is not one of ours', column = 'cursor';
+    end;
+    return query
+    select s.id, s.kind, s.content, s.session_id, s.memory_id, s.agent_id, s.at, s.id::text
+    from loci_data.feedback_signals s
+    where s.namespace_id = v_ns and s.id < v_before and (p_kind is null or s.kind = p_kind)
+      and (p_session_id is null or s.session_id = p_session_id)
+    order by s.id desc limit p_limit;
+end $$;
+comment on function loci.list_signals(text, integer, text, text, text) is 'Feedback signals, newest first; cursor pages. Errors: 42501, P0002, 22023.';

@@ -1,0 +1,27 @@
+-- Delete feedback signals that are older than their namespace keeps them (setting signal_days), oldest first, at most p_limit of them; how many.
+-- Rows that others hold are left for the next time. One probe of index feedback_signals_at a namespace. Called by the worker, again while
+-- it deletes as many as it may. Security definer; the operator's. Errors: 42501.
+create or replace function loci.sweep_signals(p_limit integer default 1000) returns bigint
+language plpgsql volatile security definer set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
+as $$
+declare
+    v_deleted bigint;
+begin
+    if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
+        raise insufficient_privilege using message = 'only the operator may sweep the log';
+    end if;
+    with old as materialized (
+        select n.id as namespace_id, s.id
+        from loci_data.namespaces n
+        cross join lateral (
+            select f.id from loci_data.feedback_signals f
+            where f.namespace_id = n.id
+              and f.at < clock_timestamp() - least((loci.settings(n.id) ->> 'signal_days')::double precision, 36500) * interval '1 day'
+            order by f.at, f.id limit p_limit for update skip locked) s
+        limit p_limit
+    )
+    delete from loci_data.feedback_signals f using old o where f.namespace_id = o.namespace_id and f.id = o.id;
+    get diagnostics v_deleted = row_count;
+    return v_deleted;
+end $$;
+comment on function loci.sweep_signals(integer) is 'Delete feedback signals past their namespace''s signal_days, a bounded batch. Operator only.';

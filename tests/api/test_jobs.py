@@ -1,0 +1,236 @@
+"""Jobs over a running service, and workers whose handlers are a test's own (row L6)."""
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from db import jobs
+from service.jobs import runner
+from service.jobs.work import Job, Later, Work
+from service.llm import ModelError
+from tests.databases import Database
+from tests.jobs import EFFECTS, Jobs, running, two_steps
+from tests.services import Api, Service, eventually, new_api, ok, problem
+
+
+@pytest.fixture
+def asked(own_database: Database) -> Iterator[Jobs]:
+    """A namespace in a database whose jobs nobody else works."""
+    made = Jobs(own_database)
+    yield made
+    made.admin.execute("select loci.delete_namespace(%s)", [made.namespace])
+    made.admin.close()
+
+
+class Held:
+    """A handler that stops where the test wants it to."""
+
+    def __init__(self) -> None:
+        self.begun, self.go, self.ended = threading.Event(), threading.Event(), threading.Event()
+        self.tries = 0
+
+    async def __call__(self, work: Work, job: Job) -> None:
+        self.tries += 1
+        try:
+            self.begun.set()
+            while not self.go.is_set():  # noqa: ASYNC110 (the event is of another thread)
+                await asyncio.sleep(0.01)
+            async with work.holding(job, "effect") as tx:
+                await jobs.finish_job(tx, id=job.id)
+        finally:
+            self.ended.set()
+
+
+def test_a_job_that_is_asked_for_is_done(start_service: Callable[..., Service]) -> None:
+    with new_api(start_service(llm={"endpoint": "http://127.0.0.1:9/v1"})) as api:
+        job = ok(api.post("/dream", {"passes": ["memories"]}), 202)["job_id"]
+        found = eventually(lambda: (shown := ok(api.get(f"/jobs/{job}")))["state"] == "succeeded" and shown, within=20)
+        assert (found["kind"], found["tries"], found["failures"]) == ("dream", 1, 0)
+        assert [(report["pass"], report["outcome"]) for report in found["passes"]] == [("memories", "unchanged")]
+        assert found["calls"] == {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0, "cost": 0, "took_ms": 0}
+        assert [shown["id"] for shown in ok(api.get("/jobs", state="succeeded"))["items"]] == [job]
+        assert 'loci_job_tries_total{kind="dream",outcome="succeeded"}' in api.client.get("http://loci/metrics").text
+        problem(api.post(f"/jobs/{job}/retry"), 409, "conflict")
+        problem(api.post(f"/jobs/{job}/cancel"), 409, "conflict")
+
+
+def test_a_job_that_does_not_exist_is_not_found(api: Api) -> None:
+    for path in ("", "/retry", "/cancel"):
+        response = api.client.request("POST" if path else "GET", f"/jobs/{uuid4()}{path}")
+        assert "does not exist" in problem(response, 404, "not-found")["detail"]
+
+
+def test_a_failure_is_tried_again_and_a_final_one_is_not(asked: Jobs) -> None:
+    async def shaky(work: Work, job: Job) -> None:
+        if job.arguments.get("final"):
+            raise ModelError("no such model", final=True)
+        if job.tries < 3:
+            raise RuntimeError("not yet")
+        async with work.holding(job, "effect") as tx:
+            await jobs.finish_job(tx, id=job.id, result={"tries": job.tries})
+
+    shaken, final, unknown = asked.ask(), asked.ask(final=True), asked.ask("sing")
+    with running(asked.database, {"enrich": shaky}):
+        eventually(lambda: not {"waiting", "running"} & set(asked.states()), within=30)
+    found = asked.get(shaken)
+    assert (found["state"], found["failures"], found["result"]) == ("succeeded", 2, {"tries": 3})
+    assert (asked.state(final), asked.get(final)["tries"], asked.get(final)["error"]) == ("dead", 1, "no such model")
+    assert (asked.state(unknown), asked.get(unknown)["error"]) == ("dead", "no worker here does jobs of the kind sing")
+    assert asked.queued() == 0
+
+
+def test_a_job_that_always_fails_is_dead_and_says_why_without_quoting_the_database(asked: Jobs) -> None:
+    async def writes(work: Work, job: Job) -> None:
+        async with work.holding(job, "effect") as tx:
+            await tx.rows("select 'a secret thought'::integer")
+
+    job = asked.ask()
+    with running(asked.database, {"enrich": writes}, attempts=2):
+        eventually(lambda: asked.state(job) == "dead", within=30)
+    found = asked.get(job)
+    assert (found["tries"], found["failures"]) == (2, 2)
+    assert found["error"].startswith("InvalidTextRepresentation: 22P02")
+    assert "secret" not in found["error"]
+
+
+def test_a_busy_job_is_put_off_and_in_the_end_skipped(asked: Jobs) -> None:
+    async def busy(work: Work, job: Job) -> None:
+        raise Later("the agent is at work")
+
+    job = asked.ask()
+    with running(asked.database, {"enrich": busy}, busy_tries=2):
+        eventually(lambda: asked.state(job) == "skipped", within=30)
+    found = asked.get(job)
+    assert (found["tries"], found["failures"], found["postponed"], found["error"]) == (3, 0, 3, "the agent is at work")
+
+
+def test_a_job_that_is_put_off_holds_up_none_of_its_turn(asked: Jobs) -> None:
+    async def scheduled_is_busy(work: Work, job: Job) -> None:
+        if job.arguments.get("scheduled"):
+            raise Later("the agent is at work")
+
+    first = asked.ask(turn="dream", scheduled=True)
+    with running(asked.database, {"enrich": scheduled_is_busy}, busy_backoff=600):
+        eventually(lambda: asked.get(first)["postponed"] == 1, within=30)
+        second = asked.ask(turn="dream")
+        eventually(lambda: asked.state(second) == "succeeded", within=30)
+    assert asked.state(first) == "waiting"
+
+
+def test_a_running_job_that_is_cancelled_stops_and_has_changed_nothing(asked: Jobs) -> None:
+    held = Held()
+    job = asked.ask()
+    with running(asked.database, {"enrich": held}):
+        assert held.begun.wait(30)
+        row = asked.admin.execute("select loci.cancel_job(%s, %s) as state", [asked.namespace, job]).fetchone()
+        assert row == {"state": "running"}
+        assert held.ended.wait(10)
+        eventually(lambda: asked.state(job) == "cancelled", within=10)
+    assert (held.tries, asked.queued()) == (1, 0)
+
+
+def test_a_job_that_is_cancelled_in_its_transaction_has_changed_nothing(asked: Jobs) -> None:
+    asked.admin.execute(EFFECTS)
+    begun = threading.Event()
+
+    async def half(work: Work, job: Job) -> None:
+        async with work.holding(job, "effect") as tx:
+            await tx.row("insert into public.effects (job, step) values (%(job)s, 'half') returning job", job=job.id)
+            await jobs.finish_job(tx, id=job.id)
+            begun.set()
+            await asyncio.sleep(60)
+
+    job = asked.ask()
+    with running(asked.database, {"enrich": half}):
+        assert begun.wait(30)
+        asked.admin.execute("select loci.cancel_job(%s, %s)", [asked.namespace, job])
+        eventually(lambda: asked.state(job) == "cancelled", within=20)
+    assert (job, "half") not in asked.effects()
+
+
+def test_a_job_that_was_finished_when_it_was_cancelled_has_succeeded(asked: Jobs) -> None:
+    committed, ended = threading.Event(), threading.Event()
+
+    async def slow_to_end(work: Work, job: Job) -> None:
+        async with work.holding(job, "effect") as tx:
+            await jobs.finish_job(tx, id=job.id)
+        committed.set()
+        try:
+            await asyncio.sleep(30)
+        finally:
+            ended.set()
+
+    job = asked.ask()
+    with running(asked.database, {"enrich": slow_to_end}):
+        assert committed.wait(30)
+        with pytest.raises(psycopg.errors.UniqueViolation, match="is over: succeeded"):
+            asked.admin.execute("select loci.cancel_job(%s, %s)", [asked.namespace, job])
+        asked.admin.execute("set search_path = loci_jobs")
+        asked.admin.execute("update procrastinate_jobs set abort_requested = true")
+        asked.admin.execute("reset search_path")
+        assert ended.wait(10)
+        eventually(lambda: asked.queued() == 0, within=10)
+    assert asked.state(job) == "succeeded"
+
+
+def test_a_worker_that_is_stopped_gives_its_jobs_back_at_once_and_they_lose_no_try(
+    asked: Jobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "GRACE", 0.1)
+    first, second = Held(), Held()
+    job = asked.ask()
+    with running(asked.database, {"enrich": first}):
+        assert first.begun.wait(30)
+    assert first.ended.is_set()
+    found = asked.get(job)
+    assert (found["state"], found["tries"], found["failures"], found["error"]) == ("waiting", 1, 0, None)
+    second.go.set()
+    with running(asked.database, {"enrich": second}):
+        eventually(lambda: asked.state(job) == "succeeded", within=30)
+    assert asked.get(job)["failures"] == 0
+
+
+def test_the_worker_of_a_job_whose_namespace_is_deleted_stops_quietly(asked: Jobs, caplog: pytest.LogCaptureFixture) -> None:
+    held = Held()
+    gone = Jobs(asked.database)
+    gone.ask()
+    with running(asked.database, {"enrich": held}), caplog.at_level(logging.INFO):
+        assert held.begun.wait(30)
+        gone.admin.execute("select loci.delete_namespace(%s)", [gone.namespace])
+        assert held.ended.wait(10)
+        eventually(lambda: asked.queued() == 0, within=10)
+    assert [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING] == []
+    gone.admin.close()
+
+
+def test_a_lost_connection_of_the_queue_is_made_again_and_what_ended_meanwhile_has_ended(asked: Jobs) -> None:
+    held = Held()
+    asked.admin.execute(EFFECTS)
+    job = asked.ask()
+    with running(asked.database, {"enrich": held, "dream": two_steps}):
+        assert held.begun.wait(30)
+        asked.admin.execute("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'loci-jobs'")
+        held.go.set()
+        eventually(lambda: asked.state(job) == "succeeded", within=30)
+        later = asked.ask("dream")
+        eventually(lambda: asked.state(later) == "succeeded", within=30)
+        eventually(lambda: asked.queued() == 0, within=30)
+    assert held.tries == 1
+
+
+def test_a_try_is_one_line_of_the_log_and_the_library_says_nothing(asked: Jobs, caplog: pytest.LogCaptureFixture) -> None:
+    held = Held()
+    held.go.set()
+    with caplog.at_level(logging.INFO), running(asked.database, {"enrich": held}):
+        job = asked.ask()
+        eventually(lambda: asked.queued() == 0 and asked.state(job) == "succeeded", within=30)
+    lines: list[Any] = [record for record in caplog.records if str(job) in record.getMessage()]
+    assert [line.name for line in lines] == ["service.jobs.runner"]
+    assert lines[0].fields["namespace"] == asked.namespace
+    assert not [record for record in caplog.records if record.name.startswith("procrastinate.worker")]

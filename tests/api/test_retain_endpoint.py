@@ -1,0 +1,92 @@
+"""Retain and reflect over a real endpoint (row L3): what it says is used, and what it costs when it fails is no more than its answer."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from service.llm import make_model
+from tests.databases import Database
+from tests.model_server import ModelServer, garbage, hang, model_server, status
+from tests.services import Api, Service, new_api, ok, problem, serve
+
+Row = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[ModelServer]:
+    with model_server() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def asking(own_database: Database, endpoint: ModelServer) -> Iterator[Service]:
+    llm = {"endpoint": endpoint.url, "model": "scripted", "request_deadline": 2.0, "attempts": 1}
+    with serve(own_database, llm=llm, worker=False) as running:
+        yield running
+
+
+@pytest.fixture
+def told(asking: Service) -> Iterator[Api]:
+    """A namespace that knows where Alice lives, in a service whose endpoint has not failed yet."""
+    state = asking.app.state.loci
+    state.work = replace(state.work, model=make_model(state.settings.llm))
+    with new_api(asking) as api:
+        api.write("Alice lives in Munich")
+        yield api
+
+
+def updates(target: int = 1) -> Row:
+    decision = {"fact": 1, "action": "update", "target": target, "confidence": 0.9, "reason": "she moved", "links": []}
+    return {"decisions": [decision]}
+
+
+def test_a_model_decides_about_what_is_known_beside_a_fact(told: Api, endpoint: ModelServer) -> None:
+    endpoint.script = [updates()]
+    (decision,) = ok(told.post("/retain", {"content": "Alice's home is Berlin now, in the old town"}))["decisions"]
+    assert (decision["action"], decision["decided_by"], decision["reason"]) == ("update", "model", "she moved")
+    (fact,) = endpoint.chats[-1].data["facts"]
+    assert [one["text"] for one in fact["known"]] == ["Alice lives in Munich"]
+
+
+@pytest.mark.parametrize(
+    "script", [hang(30), status(500), status(401), garbage(), "I think it is an update.", {"decisions": "none"}]
+)
+def test_an_endpoint_that_fails_costs_its_decision_and_not_the_text(told: Api, endpoint: ModelServer, script: Any) -> None:
+    endpoint.script = [script]
+    answer = ok(told.post("/retain", {"content": "Alice moved to Berlin"}))
+    assert [(row["action"], row["decided_by"]) for row in answer["decisions"]] == [("update", "rules")]
+    assert "Berlin" not in answer["skipped"]["model"]
+
+
+def test_a_spent_budget_leaves_the_decision_to_rules(told: Api, endpoint: ModelServer) -> None:
+    endpoint.script = [updates()]
+    asked = len(endpoint.chats)
+    ok(told.client.patch(f"/namespaces/{told.namespace}", json={"settings": {"model_tokens": 1}}))
+    answer = ok(told.post("/retain", {"content": "Alice moved to Berlin"}))
+    assert answer["decisions"][0]["decided_by"] == "rules"
+    assert answer["skipped"]["model"]
+    problem(told.post("/retain", {"content": "Alice is in Rome", "decide": "model"}), 409, "limit-reached")
+    ok(told.post("/reflect", {}))
+    assert len(endpoint.chats) == asked
+
+
+def test_where_a_model_is_asked_for_and_none_is_there_nothing_is_written(api: Api) -> None:
+    for path, body in (("/retain", {"content": "Alice moved to Berlin"}), ("/reflect", {})):
+        problem(api.post(path, {**body, "decide": "model"}), 409, "needs-a-model")
+    assert ok(api.get("/memories"))["items"] == []
+
+
+def test_what_a_request_has_asked_is_in_the_log_of_calls(told: Api, endpoint: ModelServer) -> None:
+    endpoint.script = [updates()]
+    ok(told.post("/retain", {"content": "Alice's home is Berlin"}))
+    endpoint.script = [{"places": [], "concepts": [], "links": [], "summaries": []}]
+    ok(told.post("/reflect", {}))
+    with told.service.database.admin() as connection:
+        rows = connection.execute(
+            "select c.purpose, c.state, c.job_id from loci_data.model_calls c join loci_data.namespaces n on n.id = c.namespace_id "
+            "where n.name = %s order by c.id",
+            [told.namespace],
+        ).fetchall()
+    assert rows == [("retain", "succeeded", None), ("reflect", "succeeded", None)]

@@ -1,0 +1,107 @@
+"""`loci dream`: asking for a dream, doing it here, and the report (row L4)."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from service.settings import get_settings
+from tests.cli.conftest import Loci
+from tests.model_server import ModelServer, model_server
+
+TABS = "User prefers tabs for indentation"
+ANSWER = {
+    "preferences": [
+        {"content": TABS, "strength": "strong", "turns": [1], "existing": None, "sensitive": False},
+        {"content": "User likes tabs", "strength": "minor", "turns": [1], "existing": None, "sensitive": False},
+    ]
+}
+
+
+@pytest.fixture
+def endpoint(loci: Loci, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+    """A configured model."""
+    with model_server(lambda _: ANSWER) as made:
+        monkeypatch.setenv("LOCI_LLM__ENDPOINT", made.url)
+        monkeypatch.setenv("LOCI_LLM__MODEL", "scripted")
+        monkeypatch.setenv("LOCI_LLM__ATTEMPTS", "1")
+        monkeypatch.setenv("LOCI_JOBS__ATTEMPTS", "1")
+        get_settings.cache_clear()
+        yield made
+
+
+@pytest.fixture
+def said(loci: Loci, namespace: str) -> str:
+    """A namespace in whose log the user has said something."""
+    loci.rows(
+        "select * from loci.add_turns(%s, 's1', %s::jsonb)", namespace, json.dumps([{"role": "user", "content": "Use tabs!"}])
+    )
+    return namespace
+
+
+def dream(loci: Loci, namespace: str, *options: str) -> Any:
+    result = loci("dream", "-n", namespace, "--pass", "preferences", "--json", *options)
+    assert result.exit_code == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def test_a_dry_run_that_is_waited_for_prints_what_would_be_done(loci: Loci, said: str, endpoint: ModelServer) -> None:
+    before = loci.count("memories")
+    result = loci("dream", "-n", said, "--pass", "preferences", "--dry-run", "--wait")
+    assert result.exit_code == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert lines[0] == "preferences: planned (1 seen, 2 proposed, 1 applied, 1 refused)"
+    assert lines[1].startswith("  created ")
+    assert lines[1].endswith(f": {TABS}")
+    assert lines[2] == "  refused by too_few: infer: 1 of 3 occurrences that a minor preference needs"
+    assert loci.count("memories") == before
+
+
+def test_a_dream_that_is_waited_for_is_done_here_and_says_how_to_undo_it(loci: Loci, said: str, endpoint: ModelServer) -> None:
+    before = loci.count("memories")
+    result = loci("dream", "-n", said, "--pass", "preferences", "--wait")
+    assert result.exit_code == 0, result.stderr
+    undo = result.stdout.splitlines()[-1].strip().removeprefix("undo with: loci ").split()
+    assert loci.count("memories") == before + 1
+    assert loci(*undo, "-n", said).exit_code == 0
+    (known,) = loci.rows("select status from loci_data.memories where content = %s", TABS)
+    assert known["status"] == "forgotten"
+
+
+def test_without_waiting_the_job_is_left_to_a_worker(loci: Loci, said: str, endpoint: ModelServer) -> None:
+    first, second = dream(loci, said), dream(loci, said)
+    assert (first["created"], second["created"]) == (True, False)
+    assert first["job_id"] == second["job_id"]
+    result = loci("dream", "-n", said, "--pass", "preferences")
+    assert result.stderr == f"job {first['job_id']} waited already: a worker takes it\n"
+    assert loci.rows("select state from loci.jobs where id = %s", first["job_id"]) == [{"state": "waiting"}]
+
+
+def test_a_dream_that_dies_is_a_failure_that_says_why(loci: Loci, said: str, endpoint: ModelServer) -> None:
+    endpoint.script = lambda _: "no JSON"
+    result = loci("dream", "-n", said, "--pass", "preferences", "--wait")
+    assert result.exit_code == 1
+    assert result.stdout.startswith("preferences: failed (")
+    assert result.stderr.startswith("error: the dream is dead: preferences: ")
+
+
+def test_without_a_model_a_dream_says_what_to_set(loci: Loci, namespace: str) -> None:
+    result = loci("dream", "-n", namespace)
+    assert result.exit_code == 1
+    assert result.stderr == (
+        "error: this needs a language model, and none is configured\nhint: Set LOCI_LLM__ENDPOINT and LOCI_LLM__MODEL.\n"
+    )
+
+
+def test_an_unknown_pass_is_refused(loci: Loci, namespace: str, endpoint: ModelServer) -> None:
+    result = loci("dream", "-n", namespace, "--pass", "nightmare")
+    assert result.exit_code == 1
+    assert "'memories', 'entities', 'preferences'" in result.stderr
+
+
+def test_a_schedule_that_is_no_rule_is_refused(loci: Loci, namespace: str) -> None:
+    result = loci("namespace", "set", namespace, "dream_schedule=every night")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: settings.dream_schedule must be a rule of cron in five fields")
+    assert loci("namespace", "set", namespace, "dream_schedule=0 3 * * *").exit_code == 0

@@ -1,0 +1,68 @@
+"""`loci jobs`: what was left for later, on the command line (row L6)."""
+
+import json
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.cli.conftest import Loci
+from tests.factories import OPERATOR
+
+
+@pytest.fixture
+def asked(loci: Loci, namespace: str) -> str:
+    """A job that waits; nobody works here."""
+    assert loci("namespace", "list").exit_code == 0
+    with psycopg.connect(loci.database.app_url) as connection:
+        connection.execute("select set_config('loci.agent', %s, true)", [str(OPERATOR)])
+        (job,) = connection.execute("select id from loci.enqueue_job(%s, 'dream')", [namespace]).fetchone() or [None]
+    return str(job)
+
+
+def state(loci: Loci, namespace: str, job: str) -> Any:
+    return json.loads(loci("jobs", "show", job, "-n", namespace, "--json").stdout)["state"]
+
+
+def test_alone_it_lists_jobs_and_takes_the_options_of_the_list(loci: Loci, namespace: str, asked: str) -> None:
+    lines = loci("jobs", "-n", namespace).stdout.splitlines()
+    assert lines[0].split() == ["id", "created_at", "kind", "state", "tries", "due_at", "error"]
+    assert lines[1].split()[0] == asked
+    assert [row["id"] for row in json.loads(loci("jobs", "list", "-n", namespace, "--json").stdout)] == [asked]
+    assert json.loads(loci("jobs", "--state", "dead", "-n", namespace, "--json").stdout) == []
+
+
+def test_a_job_is_cancelled_and_tried_again(loci: Loci, namespace: str, asked: str) -> None:
+    assert json.loads(loci("jobs", "cancel", asked, "-n", namespace, "--json").stdout)["state"] == "cancelled"
+    again = loci("jobs", "cancel", asked, "-n", namespace)
+    assert (again.exit_code, state(loci, namespace, asked)) == (0, "cancelled")
+    assert json.loads(loci("jobs", "retry", asked, "-n", namespace, "--json").stdout)["state"] == "waiting"
+    refused = loci("jobs", "retry", asked, "-n", namespace)
+    assert refused.exit_code == 1
+    assert refused.stderr.startswith(f"error: job {asked} cannot be tried again: it is waiting\nhint: ")
+    loci("jobs", "cancel", asked, "-n", namespace)
+
+
+def test_show_prints_the_whole_error_of_a_dead_job(loci: Loci, namespace: str, asked: str) -> None:
+    error = "the endpoint does not answer: " + "no route to host; " * 40
+    with psycopg.connect(loci.database.admin_url) as admin:
+        admin.execute("update loci_data.jobs set error = %s where id = %s", [error, asked])
+        admin.execute("update loci_jobs.procrastinate_jobs set queue_name = 'none' where args ->> 'job_id' = %s", [asked])
+    shown = " ".join(loci("jobs", "show", asked, "-n", namespace).stdout.split())
+    assert error.strip() in shown
+    assert json.loads(loci("jobs", "show", asked, "-n", namespace, "--json").stdout)["calls"]["calls"] == 0
+
+
+def test_what_is_no_job_or_kind_is_one_line(loci: Loci, namespace: str) -> None:
+    missing = loci("jobs", "show", "0192f0c4-0000-7000-8000-000000000000", "-n", namespace)
+    assert missing.exit_code == 1
+    assert missing.stderr.startswith("error: job 0192f0c4-0000-7000-8000-000000000000 does not exist\nhint: ")
+    assert "dream, enrich, contradictions" in loci("jobs", "--kind", "sing", "-n", namespace).stderr
+    assert "state must be waiting" in loci("jobs", "--state", "tired", "-n", namespace).stderr
+
+
+def test_doctor_says_how_jobs_stand(loci: Loci, asked: str) -> None:
+    checks = {check["name"]: check for check in json.loads(loci("doctor", "--json").stdout)}
+    assert checks["jobs"]["ok"] is False
+    assert "0 workers" in checks["jobs"]["detail"]
+    assert "nobody works" in checks["jobs"]["detail"]

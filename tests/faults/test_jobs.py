@@ -1,0 +1,165 @@
+"""Jobs are done once (row L6), whoever is killed at whatever moment; a job that kills its worker is given up."""
+
+import os
+import random
+import signal
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from db.embedded import DATABASE, EmbeddedServer
+from db.migrate import upgrade
+from tests.databases import ADMIN_URL, VERSION, Database, Server
+from tests.jobs import EFFECTS, Jobs, running, two_steps, worker
+from tests.services import eventually
+
+JOBS = 50
+
+
+@pytest.fixture(scope="module")
+def witnessed(server: Server) -> Iterator[Database]:
+    """A database in which every effect of a job is a row."""
+    made = server.clone("jobs")
+    with made.admin() as connection:
+        connection.execute(EFFECTS)
+    yield made
+    server.drop(made)
+
+
+@pytest.fixture
+def workers(witnessed: Database) -> Iterator[list[BaseProcess]]:
+    """Processes that end with the test."""
+    started: list[BaseProcess] = []
+    yield started
+    for process in started:
+        with suppress(ValueError):
+            process.kill()
+            process.join(30)
+
+
+@pytest.fixture
+def asked(witnessed: Database) -> Iterator[Jobs]:
+    """A namespace with no jobs, and none elsewhere."""
+    jobs = Jobs(witnessed)
+    jobs.admin.execute("truncate public.effects")
+    yield jobs
+    jobs.admin.execute("select loci.delete_namespace(%s)", [jobs.namespace])
+    jobs.admin.close()
+
+
+def done(asked: Jobs) -> bool:
+    """Whether no job waits or runs, and the queue is empty."""
+    return not {"waiting", "running"} & set(asked.states()) and asked.queued() == 0
+
+
+def test_workers_that_are_killed_at_any_moment_lose_no_job_and_do_none_twice(
+    witnessed: Database, asked: Jobs, workers: list[BaseProcess]
+) -> None:
+    ids = [asked.ask(turn=f"turn {n % 30}") for n in range(JOBS)]
+    chance = random.Random(6)
+    killed = 0
+    workers += [worker(witnessed), worker(witnessed)]
+    until = time.monotonic() + 90
+    while not done(asked) or killed < 3:
+        assert time.monotonic() < until, asked.states()
+        time.sleep(chance.uniform(0.1, 0.5))
+        if killed < 6:
+            victim = workers.pop(0)
+            victim.kill()
+            victim.join()
+            killed += 1
+            workers.append(worker(witnessed))
+    assert asked.states() == {"succeeded": JOBS}
+    assert asked.effects() == {(job, step): 1 for job in ids for step in ("memories", "last")}
+
+
+def test_a_worker_killed_between_its_commit_and_the_queue_hearing_of_it_has_done_the_job(
+    witnessed: Database, asked: Jobs, workers: list[BaseProcess]
+) -> None:
+    job = asked.ask(dies="after")
+    workers.append(worker(witnessed))
+    workers[0].join(30)
+    assert workers[0].exitcode == -9
+    assert (asked.state(job), asked.queued()) == ("succeeded", 1)
+    workers.append(worker(witnessed))
+    eventually(lambda: asked.queued() == 0, within=30)
+    assert (asked.state(job), asked.get(job)["tries"]) == ("succeeded", 1)
+    assert asked.effects() == {(job, "memories"): 1, (job, "last"): 1}
+
+
+def test_a_job_that_kills_every_worker_is_dead_after_its_tries_and_others_go_on(
+    witnessed: Database, asked: Jobs, workers: list[BaseProcess]
+) -> None:
+    poison = asked.ask("poison")
+    other = asked.ask()
+
+    def settled() -> bool:
+        if not workers or workers[-1].exitcode is not None:
+            workers.append(worker(witnessed, attempts=3, heartbeat=0.2, lost_after=0.8, backoff=0.5, backoff_limit=5.0))
+        return asked.state(poison) == "dead" and asked.state(other) == "succeeded"
+
+    eventually(settled, within=60)
+    found = asked.get(poison)
+    assert (found["tries"], found["failures"], found["error"]) == (3, 3, "its worker was lost")
+    assert asked.effects()[other, "last"] == 1
+    eventually(lambda: asked.queued() == 0, within=30)
+
+
+def test_a_worker_that_wakes_up_after_its_job_was_taken_over_leaves_it_alone(
+    witnessed: Database, asked: Jobs, workers: list[BaseProcess]
+) -> None:
+    job = asked.ask(thinks=3)
+    workers.append(worker(witnessed))
+    eventually(lambda: (job, "memories") in asked.effects(), within=30)
+    sleeper = workers[0].pid
+    assert sleeper is not None
+    os.kill(sleeper, signal.SIGSTOP)
+    workers.append(worker(witnessed))
+    eventually(lambda: (asked.get(job)["tries"], asked.state(job)) == (2, "running"), within=30)
+    os.kill(sleeper, signal.SIGCONT)
+    eventually(lambda: asked.state(job) == "succeeded" and asked.queued() == 0, within=30)
+    found = asked.admin.execute("select step, process from public.effects order by at").fetchall()
+    assert [(row["step"], row["process"]) for row in found] == [("memories", sleeper), ("last", workers[1].pid)]
+    workers[1].kill()
+    later = asked.ask()
+    eventually(lambda: asked.state(later) == "succeeded", within=30)
+
+
+@pytest.mark.skipif(ADMIN_URL is not None, reason="kills the server, so it needs one of its own: the embedded one")
+def test_a_database_that_crashes_loses_no_job_and_the_worker_comes_back_by_itself() -> None:
+    with tempfile.TemporaryDirectory(prefix="loci-jobs-", ignore_cleanup_errors=True) as folder:
+        server = EmbeddedServer(Path(folder), VERSION)
+        with psycopg.connect(server.url("postgres"), autocommit=True) as admin:
+            admin.execute("alter system set fsync = off")  # survives a crash of processes, not a cut of power
+            admin.execute("select pg_reload_conf()")
+        upgrade(server.url("postgres"))
+        asked = Jobs(Database(DATABASE, server.url("postgres"), server.url("loci_app")))
+        asked.admin.execute(EFFECTS)
+        ids = [asked.ask() for _ in range(30)]
+        with running(asked.database, {"enrich": two_steps}):
+            eventually(lambda: asked.states().get("succeeded", 0) > 3, within=30)
+            os.kill(asked.admin.info.backend_pid, signal.SIGKILL)  # the server ends all sessions, and starts anew
+            with pytest.raises(psycopg.OperationalError):
+                asked.states()
+            eventually(lambda: alive(server), within=30)
+            asked.connect()
+            eventually(lambda: done(asked), within=60)
+        assert asked.states() == {"succeeded": len(ids)}
+        assert asked.effects() == {(job, step): 1 for job in ids for step in ("memories", "last")}
+        asked.admin.close()
+        server.stop()
+
+
+def alive(server: EmbeddedServer) -> bool:
+    """Whether the database answers."""
+    try:
+        psycopg.connect(server.url("postgres"), connect_timeout=1).close()
+    except psycopg.OperationalError:
+        return False
+    return True

@@ -1,0 +1,242 @@
+"""Another embedding model while everything goes on: 256, 384, then 1536 dimensions; nobody sees it, whoever is killed (row L1)."""
+
+import hashlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.catalogue import ROOT
+from tests.databases import Database
+from tests.services import Api, Service, eventually, new_api, ok
+
+STABLE, BUSY = 40, 300
+LIMIT = 90  # seconds; alone a step takes one or two
+QUESTIONS = ("Where does Alice live?", "harbour", "what was written last", "fish soup")
+LEFT = """
+select (select count(*) from loci_data.memories) - (select count(*) from loci_data.memory_vectors where model_id = a.id) as memories_without,
+       (select count(*) from loci_data.entities where merged_into is null)
+           - (select count(*) from loci_data.entity_vectors where model_id = a.id) as entities_without,
+       (select count(*) from loci_data.memory_vectors where model_id <> a.id)
+           + (select count(*) from loci_data.entity_vectors where model_id <> a.id) as of_others,
+       (select count(*) from loci_data.memory_vectors where vector_dims(embedding) <> a.dimensions) as of_wrong_size,
+       (select count(*) from loci_data.embedding_queue) + (select count(*) from loci_data.entity_queue) as waiting,
+       (select count(*) from loci.vector_indexes(a.id) i where i.valid is distinct from true) as indexes_missing,
+       (select count(*) from pg_indexes where schemaname = 'loci_data' and indexname ~ '_hnsw_'
+            and indexname !~ ('_hnsw_' || a.id || '$')) as old_indexes
+from loci_data.embedding_models a where a.active"""
+CLEAN = {
+    "memories_without": 0,
+    "entities_without": 0,
+    "of_others": 0,
+    "of_wrong_size": 0,
+    "waiting": 0,
+    "indexes_missing": 0,
+    "old_indexes": 0,
+}
+FILLED = (
+    "select count(*) > 60 from loci_data.memory_vectors v join loci_data.embedding_models m on m.id = v.model_id where m.filling"
+)
+BUILDING = """
+select count(*) between 3 and 28 from pg_indexes i join loci_data.embedding_models m on m.filling and i.indexname ~ ('_hnsw_' || m.id || '$')"""
+SWITCHED = """
+select exists (select from loci_data.embedding_models where active and dimensions = %s)
+   and exists (select from loci_data.embedding_models where not active and not filling and dropped_at is null)"""
+
+
+class Endpoint(ThreadingHTTPServer):
+    """An OpenAI-compatible endpoint for any number of dimensions; the same text has the same vector."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.pause = 0.0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Endpoint
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        if len(body["input"]) > 1:
+            time.sleep(self.server.pause)
+        found = []
+        for place, text in enumerate(body["input"]):
+            seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
+            vector = np.random.default_rng(seed).normal(size=body.get("dimensions", 384))
+            found.append({"index": place, "embedding": vector.round(5).tolist()})
+        payload = json.dumps({"data": found}).encode()
+        self.send_response(200)
+        self.send_header("content-length", str(len(payload)))
+        self.end_headers()
+        with suppress(BrokenPipeError):  # who asked was killed
+            self.wfile.write(payload)
+
+    def log_message(self, *_: object) -> None: ...
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    server = Endpoint()
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+class Command:
+    """`loci reembed` as a process of its own."""
+
+    def __init__(self, database: Database, endpoint: Endpoint, *arguments: str) -> None:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "LOCI_"))}
+        addresses = {"DATABASE_URL": database.app_url, "LOCI_MIGRATION_URL": database.admin_url}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "service.cli", "reembed", "--json", *arguments],
+            env={**kept, **addresses, "PYTHONPATH": str(ROOT), "LOCI_EMBEDDING__ENDPOINT": endpoint.url},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def report(self) -> dict[str, Any]:
+        out, err = self.process.communicate(timeout=LIMIT)
+        assert self.process.returncode == 0, err
+        return json.loads(out)
+
+    def killed(self, when: Callable[[], bool]) -> None:
+        """Kill it once something has come true."""
+        deadline = time.monotonic() + LIMIT
+        while not when():
+            assert self.process.poll() is None, self.process.communicate()
+            assert time.monotonic() < deadline, "it did not get so far"
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def end(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+
+
+class Watch:
+    """Readers that ask by meaning alone, and a writer, until told to stop; what they saw that must not be."""
+
+    def __init__(self, stable: Api, busy: Api, others: list[Service]) -> None:
+        self.wrong: list[str] = []
+        self.asked = self.written = 0
+        self._stop = threading.Event()
+        asked = [(service, api.namespace) for service in (stable.service, *others) for api in (stable, busy)]
+        self._threads = [
+            *(threading.Thread(target=self._read, args=(*pair, STABLE if pair[1] == stable.namespace else 10)) for pair in asked),
+            threading.Thread(target=self._write, args=(busy.service, busy.namespace)),
+        ]
+
+    def __enter__(self) -> "Watch":
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            thread.join(LIMIT)
+
+    def _read(self, service: Service, namespace: str, least: int) -> None:
+        with service.client(**{"X-Namespace": namespace}) as client:
+            while not self._stop.wait(0.05):
+                body = {"query": random.choice(QUESTIONS), "arms": ["vector"], "k": max(least, 10), "log": False}
+                reply = client.post("/recall", json=body)
+                self.asked += 1
+                if reply.status_code != 200:
+                    self.wrong.append(reply.text)
+                elif len(reply.json()["results"]) != least or reply.json()["skipped"]:
+                    self.wrong.append(f"{len(reply.json()['results'])} of {least}: {reply.json()['skipped']}")
+                found = client.post("/entities/search", json={"query": "harbour town", "mode": "semantic", "k": 3})
+                if found.status_code != 200 or not found.json()["entities"]:
+                    self.wrong.append(found.text)
+
+    def _write(self, service: Service, namespace: str) -> None:
+        ids: list[str] = []
+        with service.client(**{"X-Namespace": namespace}) as client:
+            while not self._stop.wait(0.05):
+                number = self.written = self.written + 1
+                item = {
+                    "content": f"Written meanwhile: {number} boats in the harbour",
+                    "entities": [{"name": f"Boat {number % 7}"}],
+                }
+                replies = [client.post("/memories", json=item)]
+                ids.append(replies[0].json()["id"])
+                if number % 3 == 0:
+                    replies.append(client.patch(f"/memories/{ids[-2]}", json={"tags": [f"tag{number}"]}))
+                if number % 5 == 0:
+                    replies.append(client.delete(f"/memories/{ids.pop(0)}?mode=erase"))
+                if number % 7 == 0:
+                    replies.append(
+                        client.post("/retain", json={"content": f"Bob has moved to pier {number}. He sails boat {number}."})
+                    )
+                self.wrong += [reply.text for reply in replies if reply.status_code >= 300]
+
+
+def settled(api: Api) -> bool:
+    row = ok(api.get(f"/namespaces/{api.namespace}"))
+    return row["pending_embeddings"] == 0 and row["pending_names"] == 0
+
+
+def test_nobody_sees_the_model_change_and_a_killed_process_is_gone_on_with(
+    start_service: Callable[..., Service], server: Any, endpoint: Endpoint
+) -> None:
+    database = server.clone("reembed")
+    with ExitStack() as stack:
+        services = [start_service(database, embedding={"provider": "static", "endpoint": endpoint.url}) for _ in range(2)]
+        stable, busy = (stack.enter_context(new_api(services[0])) for _ in range(2))
+        items = [{"content": f"Alice {n} lives in Harbour Town, house {n}"} for n in range(BUSY)]
+        ok(stable.post("/memories/batch", {"items": [{**item, "entities": [{"name": "Harbour Town"}]} for item in items[:STABLE]]}))
+        ok(busy.post("/memories/batch", {"items": [{**item, "entities": [{"name": "Harbour Town"}]} for item in items]}))
+        eventually(lambda: settled(stable) and settled(busy), within=LIMIT)
+        admin = stack.enter_context(database.admin())
+
+        def asked(statement: Any, *values: Any) -> Callable[[], bool]:
+            return lambda: bool(admin.execute(statement, values).fetchone()[0])
+
+        def command(dimensions: int) -> Command:
+            made = Command(database, endpoint, "--model", "openai/any", "--dimensions", str(dimensions))
+            stack.callback(made.end)
+            return made
+
+        watch = stack.enter_context(Watch(stable, busy, services[1:]))
+        endpoint.pause = 0.3
+        command(384).killed(asked(FILLED))
+        endpoint.pause = 0.0
+        command(384).killed(asked(BUILDING))
+        command(384).killed(asked(SWITCHED, 384))
+        assert command(384).report()["changed"] is False  # what was left to do was to drop the old one
+        two = [command(1536), command(1536)]
+        reports = [made.report() for made in two]
+        assert sum(report["vectors"] for report in reports) >= BUSY + STABLE
+        seen = (watch.asked, watch.written)
+        eventually(lambda: watch.asked > seen[0] + 20 and watch.written > seen[1] + 5, within=LIMIT)
+        watch.__exit__()
+        assert watch.wrong[:3] == []
+        eventually(lambda: settled(stable) and settled(busy), within=LIMIT)
+        with admin.cursor() as cursor:
+            row = cursor.execute(LEFT).fetchone()
+            assert row is not None
+            assert cursor.description is not None
+            assert dict(zip([column.name for column in cursor.description], row, strict=True)) == CLEAN
+        assert admin.execute("select name from loci.embedding_models where state = 'active'").fetchone() == ("openai/any-1536",)

@@ -1,0 +1,382 @@
+"""The model's endpoint, asked over loopback by a server that speaks the protocol for real and misbehaves as endpoints do."""
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import AsyncIterator, Iterator
+from email.utils import formatdate
+from typing import Any
+
+import pytest
+
+from service.llm import Completion, InvalidAnswer, Message, ModelError
+from service.llm.client import EndpointModel
+from service.llm.output import Answer, schema_of
+from service.settings import LLMSettings
+from tests.model_server import ModelServer, Reply, cut, fence, garbage, hang, model_server, prose, say, slow, status, truncated
+
+pytestmark = pytest.mark.anyio
+SAID = {"kept": [1, 2], "why": "naïve café – 東京"}
+KEY = "sk-canary-7781"
+CLOSED = "http://127.0.0.1:9/v1"  # the discard port: nobody listens
+
+
+class Kept(Answer):
+    kept: list[int]
+    why: str
+
+
+@pytest.fixture
+def endpoint() -> Iterator[ModelServer]:
+    with model_server([SAID]) as server:
+        yield server
+
+
+@pytest.fixture
+async def models() -> AsyncIterator[list[EndpointModel]]:
+    made: list[EndpointModel] = []
+    yield made
+    for model in made:
+        await model.close()
+
+
+def model_of(url: str, models: list[EndpointModel], **options: Any) -> EndpointModel:
+    given = {"endpoint": url, "model": "scripted", "api_key": KEY, "timeout": 5.0, "attempts": 1, **options}
+    models.append(EndpointModel(LLMSettings(**given)))
+    return models[-1]
+
+
+MESSAGES: list[Message] = [
+    {"role": "system", "content": "Answer with JSON."},
+    {"role": "user", "content": "the canary sang"},
+]
+
+
+async def ask(model: EndpointModel, **options: Any) -> Completion:
+    return await model.complete(MESSAGES, schema=schema_of(Kept), title="memories", **options)
+
+
+# Answers
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("as_stream", [None, True, False])
+async def test_an_answer_is_read_as_a_stream_or_whole_whatever_was_asked_for(
+    endpoint: ModelServer, models: list[EndpointModel], stream: bool, as_stream: bool | None
+) -> None:
+    endpoint.script = [say(SAID, stream=as_stream, pieces=7)]
+    answer = await ask(model_of(endpoint.url, models, stream=stream))
+    assert json.loads(answer.text) == SAID
+    counted = stream or as_stream is not True  # usage of a stream comes when it is asked for, and that is done with a stream
+    assert (answer.prompt_tokens, answer.completion_tokens) == ((100, 50) if counted else (None, None))
+    assert endpoint.refused == []
+
+
+async def test_the_request_holds_what_was_configured_and_nothing_more(endpoint: ModelServer, models: list[EndpointModel]) -> None:
+    await ask(model_of(endpoint.url, models, max_tokens=123, temperature=0.5))
+    (request,) = endpoint.chats
+    assert request.headers["authorization"] == f"Bearer {KEY}"
+    assert {key: value for key, value in request.body.items() if key not in {"messages", "response_format"}} == {
+        "model": "scripted",
+        "max_tokens": 123,
+        "temperature": 0.5,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+    assert request.purpose == "memories"
+
+
+async def test_what_is_configured_as_none_is_left_out(endpoint: ModelServer, models: list[EndpointModel]) -> None:
+    await ask(model_of(endpoint.url, models, stream=False, temperature=None, api_key=None))
+    (request,) = endpoint.chats
+    assert set(request.body) == {"model", "messages", "max_tokens", "response_format"}
+    assert "authorization" not in request.headers
+
+
+@pytest.mark.parametrize(("form", "sent"), [("json_object", {"type": "json_object"}), ("none", None)])
+async def test_without_strict_schemas_the_words_say_what_is_asked_for(
+    endpoint: ModelServer, models: list[EndpointModel], form: str, sent: Any
+) -> None:
+    await ask(model_of(endpoint.url, models, format=form))
+    (request,) = endpoint.chats
+    assert request.body.get("response_format") == sent
+    assert json.dumps(schema_of(Kept)) in request.prompt
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        say(SAID, comments=True, pieces=30),
+        say(SAID, usage=None),
+        slow(SAID, 0.02),
+        Reply(raw=b'data: {"choices":[{"delta":{"content":"{}"},"finish_reason":"stop"}]}', raw_type="text/event-stream"),
+        Reply(raw=b'data:{"choices":[{"delta":{"content":"{}"}}]}\r\n\r\ndata:[DONE]\r\n\r\n', raw_type="text/event-stream"),
+        Reply(raw=json.dumps({"choices": [{"message": {"content": [{"type": "text", "text": "{}"}]}}]}).encode()),
+    ],
+    ids=["comments", "no usage", "slow", "no end", "other line ends", "parts"],
+)
+async def test_dialects_of_the_protocol_are_understood(endpoint: ModelServer, models: list[EndpointModel], reply: Reply) -> None:
+    endpoint.script = [reply]
+    answer = await ask(model_of(endpoint.url, models))
+    assert json.loads(answer.text) in (SAID, {})
+
+
+@pytest.mark.parametrize("reply", [prose("Of course: ", SAID, " Done."), fence(SAID)], ids=["prose", "fence"])
+async def test_talk_around_the_answer_comes_as_it_is(endpoint: ModelServer, models: list[EndpointModel], reply: Reply) -> None:
+    endpoint.script = [reply]
+    assert (await ask(model_of(endpoint.url, models))).text == reply.text
+
+
+# Answers that are none
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        (truncated(SAID), "cut off after 16000 tokens: raise LOCI_LLM__MAX_TOKENS"),
+        (say(""), "said nothing"),
+        (say(None), "said nothing"),
+        (say(None, finish="tool_calls"), "said nothing"),
+        (say(None, refusal="the canary sang"), "refused"),
+        (say("the canary", finish="content_filter"), "refused"),
+    ],
+    ids=["length", "empty", "null", "tools", "refusal", "filter"],
+)
+async def test_an_answer_that_is_none_is_invalid_and_says_what_it_cost(
+    endpoint: ModelServer, models: list[EndpointModel], stream: bool, reply: Reply, why: str
+) -> None:
+    endpoint.script = [reply]
+    with pytest.raises(InvalidAnswer, match=why) as raised:
+        await ask(model_of(endpoint.url, models, stream=stream, attempts=3))
+    assert len(endpoint.chats) == 1
+    assert raised.value.completion is not None
+    assert (raised.value.completion.prompt_tokens, raised.value.completion.completion_tokens) == (100, 50)
+    assert "canary" not in str(raised.value)
+
+
+async def test_an_endless_answer_is_not_read_to_its_end(endpoint: ModelServer, models: list[EndpointModel]) -> None:
+    endpoint.script = [say("x" * 50_000, pieces=500)]
+    with pytest.raises(InvalidAnswer, match="longer than 10 tokens"):
+        await ask(model_of(endpoint.url, models, max_tokens=10))
+
+
+async def test_a_reply_without_lines_is_not_read_for_ever(endpoint: ModelServer, models: list[EndpointModel]) -> None:
+    endpoint.script = [Reply(raw=b"x" * 1_200_000, raw_type="text/event-stream")]
+    with pytest.raises(InvalidAnswer, match="bytes"):
+        await ask(model_of(endpoint.url, models, max_tokens=10))
+
+
+# Failures that may pass
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        status(429, retry_after=0),
+        status(500, retry_after=0),
+        status(503, b"<html>", retry_after=0),
+        status(408, retry_after=0),
+        cut(SAID, 300),
+        cut(SAID, 0),
+        say(SAID, stream=False, cut=30),
+        garbage(),
+        garbage(b"", "application/json"),
+        garbage(b"[1]", "application/json"),
+        garbage(b'{"choices": [1]}', "application/json"),
+        garbage(b'{"choices": "no"}', "application/json"),
+        garbage(b'{"id": 1}', "application/json"),
+        garbage(b'data: {"choices":[{"delta":{"content":"{', "text/event-stream"),
+        garbage(b'data: {"choices":[{"delta":{"content":"{"}}]}\n\n', "text/event-stream"),
+        garbage(b"data: nonsense\n\n", "text/event-stream"),
+        garbage(b'data: {"error":{"message":"the canary sang","code":"overloaded"}}\n\n', "text/event-stream"),
+        garbage(b"data: \xff\xfe\n\n", "text/event-stream"),
+    ],
+    ids=[
+        "429", "500", "503", "408", "cut", "cut at once", "cut whole", "html", "empty", "list", "choices of numbers", "choices of text",
+        "no choices", "cut event", "no end", "nonsense", "error in stream", "no text",
+    ],
+)  # fmt: skip
+async def test_a_failure_that_may_pass_is_asked_again(endpoint: ModelServer, models: list[EndpointModel], failure: Reply) -> None:
+    endpoint.script = [failure, SAID]
+    answer = await ask(model_of(endpoint.url, models, attempts=2))
+    assert json.loads(answer.text) == SAID
+    assert len(endpoint.chats) == 2
+
+
+async def test_what_broken_tries_have_cost_is_counted(endpoint: ModelServer, models: list[EndpointModel]) -> None:
+    endpoint.script = [say({"kept": [1], "why": "x" * 900}, cut=2000, pieces=10), SAID]
+    answer = await ask(model_of(endpoint.url, models, attempts=2))
+    assert answer.prompt_tokens is not None
+    assert answer.completion_tokens is not None
+    assert answer.prompt_tokens > 120
+    assert 50 < answer.completion_tokens < 50 + 900
+
+
+async def test_an_endpoint_that_is_refused_costs_nothing(endpoint: ModelServer, models: list[EndpointModel]) -> None:
+    endpoint.script = [status(500, retry_after=0), SAID]
+    answer = await ask(model_of(endpoint.url, models, attempts=2))
+    assert (answer.prompt_tokens, answer.completion_tokens) == (100, 50)
+
+
+@pytest.mark.parametrize("failure", [status(429, retry_after=7), cut(SAID, 100)], ids=["429", "cut"])
+async def test_tries_are_limited(endpoint: ModelServer, models: list[EndpointModel], failure: Reply) -> None:
+    endpoint.script = [failure]
+    with pytest.raises(ModelError) as raised:
+        await ask(model_of(endpoint.url, models, attempts=1))
+    assert not raised.value.final
+    assert len(endpoint.chats) == 1
+    assert raised.value.retry_after == (7.0 if failure.status == 429 else None)
+
+
+@pytest.mark.parametrize("as_date", [False, True])
+async def test_retry_after_is_kept_to(endpoint: ModelServer, models: list[EndpointModel], as_date: bool) -> None:
+    endpoint.script = [status(429, retry_after=formatdate(time.time() + 2, usegmt=True) if as_date else 1), SAID]
+    await ask(model_of(endpoint.url, models, attempts=2))
+    first, second = endpoint.chats
+    assert second.at - first.at >= 0.9
+
+
+async def test_a_pause_beyond_the_deadline_is_left_to_the_job(endpoint: ModelServer, models: list[EndpointModel]) -> None:
+    endpoint.script = [status(429, {"error": {"code": "rate_limit_exceeded"}}, retry_after=3600)]
+    began = time.monotonic()
+    with pytest.raises(ModelError, match=r"answered 429 \(rate_limit_exceeded\)") as raised:
+        await ask(model_of(endpoint.url, models, attempts=3))
+    assert raised.value.retry_after == 3600
+    assert len(endpoint.chats) == 1
+    assert time.monotonic() - began < 60
+
+
+async def test_an_endpoint_that_sends_nothing_is_given_up(endpoint: ModelServer, models: list[EndpointModel]) -> None:
+    endpoint.script = [hang()]
+    with pytest.raises(ModelError, match=r"sent nothing for 0.2 s \(LOCI_LLM__TIMEOUT\)"):
+        await ask(model_of(endpoint.url, models, timeout=0.2))
+
+
+async def test_a_slow_stream_is_waited_for_as_long_as_something_comes(endpoint: ModelServer, models: list[EndpointModel]) -> None:
+    endpoint.script = [slow(SAID, 0.3, pieces=5)]
+    assert json.loads((await ask(model_of(endpoint.url, models, timeout=1.2))).text) == SAID
+
+
+async def test_an_answer_has_a_deadline_however_lively_its_stream(endpoint: ModelServer, models: list[EndpointModel]) -> None:
+    endpoint.script = [slow(SAID, 0.2, pieces=60)]
+    with pytest.raises(ModelError, match=r"after 0.5 s \(LOCI_LLM__DEADLINE\)") as raised:
+        await ask(model_of(endpoint.url, models, deadline=0.5, attempts=3))
+    assert raised.value.completion is not None
+    assert (raised.value.completion.prompt_tokens or 0) > 0
+    assert len(endpoint.chats) == 1
+
+
+async def test_nobody_who_waits_asks_an_endpoint_that_just_failed(models: list[EndpointModel]) -> None:
+    model = model_of(CLOSED, models)
+    with pytest.raises(ModelError, match="cannot be reached; look at LOCI_LLM__ENDPOINT"):
+        await ask(model, deadline=5)
+    with pytest.raises(ModelError, match="failed a moment ago"):
+        await ask(model, deadline=5)
+    with pytest.raises(ModelError, match="cannot be reached"):
+        await ask(model)  # a job asks all the same
+
+
+async def test_an_endpoint_that_wants_the_newer_name_of_a_limit_gets_it(endpoint: ModelServer, models: list[EndpointModel]) -> None:
+    def newer(request: Any) -> Any:
+        message = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
+        return status(400, {"error": {"message": message, "param": "max_tokens"}}) if "max_tokens" in request.body else SAID
+
+    endpoint.script = newer
+    model = model_of(endpoint.url, models, attempts=2)
+    await ask(model)
+    await ask(model)
+    assert ["max_tokens" in request.body for request in endpoint.chats] == [True, False, False]
+
+
+# Failures for good
+
+
+@pytest.mark.parametrize(
+    ("code", "said", "setting"),
+    [
+        (401, "no such key", "LOCI_LLM__API_KEY"),
+        (403, "not allowed", "LOCI_LLM__API_KEY"),
+        (404, "no such path", "LOCI_LLM__ENDPOINT and LOCI_LLM__MODEL"),
+        (400, "response_format is not supported", "LOCI_LLM__FORMAT"),
+        (400, "'temperature' does not support 0", "LOCI_LLM__TEMPERATURE"),
+        (422, "max_tokens is too large", "LOCI_LLM__MAX_TOKENS"),
+        (400, "the context length is 4096 tokens", "dream_limit"),
+        (400, "no such model", "LOCI_LLM__MODEL"),
+        (302, "", "LOCI_LLM__ENDPOINT"),
+    ],
+)
+async def test_a_refusal_is_final_and_names_the_setting_to_look_at(
+    endpoint: ModelServer, models: list[EndpointModel], code: int, said: str, setting: str
+) -> None:
+    endpoint.script = [status(code, {"error": {"message": f"{said}: the canary sang", "code": "bad_thing"}})]
+    with pytest.raises(ModelError) as raised:
+        await ask(model_of(endpoint.url, models, attempts=3))
+    assert raised.value.final
+    assert len(endpoint.chats) == 1
+    host = endpoint.url.removeprefix("http://").removesuffix("/v1")
+    assert str(raised.value).startswith(f"{host} answered {code} (bad_thing); look at ")
+    assert setting in str(raised.value)
+    assert "canary" not in str(raised.value)
+
+
+@pytest.mark.parametrize("code", ["the canary sang, and sang", "x" * 100, ["canary"], {"canary": 1}, 3.5])
+async def test_a_code_that_is_none_is_not_repeated(endpoint: ModelServer, models: list[EndpointModel], code: Any) -> None:
+    endpoint.script = [status(401, {"error": {"message": "m", "code": code}})]
+    with pytest.raises(ModelError) as raised:
+        await ask(model_of(endpoint.url, models))
+    assert "canary" not in str(raised.value)
+    assert "xxx" not in str(raised.value)
+
+
+@pytest.mark.parametrize("body", [b"x" * 300_000, b'["error"]', b'{"error": "the canary"}', b"\xff", b"[" * 60_000], ids=range(5))
+async def test_any_body_of_an_error_is_survived(endpoint: ModelServer, models: list[EndpointModel], body: bytes) -> None:
+    endpoint.script = [status(400, body)]
+    with pytest.raises(ModelError, match="answered 400; look at LOCI_LLM__MODEL"):
+        await ask(model_of(endpoint.url, models))
+
+
+# Keys
+
+
+async def test_the_key_is_in_no_line_of_the_log_and_in_no_error(
+    endpoint: ModelServer, models: list[EndpointModel], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    endpoint.script = [status(401), SAID]
+    model = model_of(endpoint.url, models)
+    with pytest.raises(ModelError) as raised:
+        await ask(model)
+    await ask(model)
+    assert KEY not in caplog.text + repr(raised.value) + repr(model._settings) + repr(vars(raised.value))
+
+
+async def test_a_key_read_from_a_file_with_its_line_end_works(endpoint: ModelServer, models: list[EndpointModel]) -> None:
+    await ask(model_of(endpoint.url, models, api_key=f"{KEY}\n"))
+    assert endpoint.chats[0].headers["authorization"] == f"Bearer {KEY}"
+
+
+@pytest.mark.parametrize("key", [f"{KEY}\nx", f"{KEY}…", f"{KEY}\0"])
+async def test_a_key_that_no_header_can_carry_is_named_but_not_shown(key: str) -> None:
+    with pytest.raises(RuntimeError, match="LOCI_LLM__API_KEY") as raised:
+        EndpointModel(LLMSettings(endpoint=CLOSED, api_key=key))
+    assert KEY not in str(raised.value)
+
+
+async def test_a_name_and_password_in_the_address_are_in_no_error(models: list[EndpointModel]) -> None:
+    with pytest.raises(ModelError, match=r"^127\.0\.0\.1:9 cannot be reached") as raised:
+        await ask(model_of("http://user:hunter2@127.0.0.1:9/v1", models))
+    assert "hunter2" not in str(raised.value)
+
+
+async def test_a_call_that_is_cancelled_lets_go_of_the_connection(endpoint: ModelServer, models: list[EndpointModel]) -> None:
+    endpoint.script = [slow(SAID, 0.2, pieces=50), SAID]
+    model = model_of(endpoint.url, models)
+    asking = asyncio.create_task(ask(model))
+    while not endpoint.chats:  # noqa: ASYNC110 (it comes in another thread)
+        await asyncio.sleep(0.01)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert json.loads((await ask(model)).text) == SAID

@@ -1,0 +1,117 @@
+"""Dreams in a namespace that commits: what was said, jobs that are done without a queue, and a scripted model."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from psycopg.rows import dict_row
+from psycopg.types.json import Jsonb
+
+from db.pool import make_pool
+from service.jobs.work import Job, Work
+from service.passes.dream import dream
+from service.settings import Settings
+from tests.databases import Database
+from tests.factories import OPERATOR, Row, World, new_world, stated
+from tests.scripted import ScriptedModel
+
+
+@dataclass
+class Sleeper:
+    """A namespace whose dreams are run in this process."""
+
+    world: World
+    database: Database
+
+    def say(self, *contents: str, role: str = "user", session: str = "s1", said_at: datetime | None = None) -> list[int]:
+        """Append turns of one speaker; their numbers."""
+        turns = [stated({"role": role, "content": content, **({"said_at": said_at} if said_at else {})}) for content in contents]
+        rows = self.world.rows("select id from loci.add_turns(%(ns)s, %(s)s, %(t)s) order by id", s=session, t=Jsonb(turns))
+        return [row["id"] for row in rows]
+
+    def logged(self) -> list[str]:
+        """What the log of conversations still holds."""
+        return [row["content"] for row in self.world.rows("select content from loci.conversation_log(%(ns)s) order by id")]
+
+    def job(self, **arguments: Any) -> Job:
+        """A dream that was asked for and begun."""
+        made = self.world.row("select * from loci.enqueue_job(%(ns)s, 'dream', %(a)s)", a=Jsonb(arguments))
+        return self.begun(made["id"])
+
+    def begun(self, id: UUID) -> Job:
+        """A job that a worker has taken off the queue."""
+        with psycopg.connect(self.database.app_url, options="-c role=loci_worker -c search_path=loci_jobs") as queue:
+            (taken,) = queue.execute(
+                """update procrastinate_jobs set status = 'doing' where args ->> 'job_id' = %s returning id, attempts""", [str(id)]
+            ).fetchall()
+        return Job(**self.world.row("select * from loci.begin_job(%(queue_id)s, %(attempt)s)", queue_id=taken[0], attempt=taken[1]))
+
+    def ended(self, job: Job, status: str) -> None:
+        """The queue says what became of a job, as its worker does: in a connection of the worker's role."""
+        with psycopg.connect(self.database.app_url, options="-c role=loci_worker -c search_path=loci_jobs") as queue:
+            queue.execute(
+                "update procrastinate_jobs set status = %s::procrastinate_job_status where args ->> 'job_id' = %s",
+                [status, str(job.id)],
+            )
+
+    def dream(self, script: Any, job: Job | None = None, *, attempts: int = 6, **arguments: Any) -> ScriptedModel:
+        """Do a job, once; the model that it asked. Raises what the dream raises."""
+        job = job or self.job(**arguments)
+        model = ScriptedModel(script)
+        self.run(lambda work: dream(work, job), model, attempts)
+        return model
+
+    def run(self, what: Callable[[Work], Awaitable[Any]], model: ScriptedModel | None, attempts: int = 6) -> Any:
+        """Do something with what a job is given."""
+
+        async def working() -> Any:
+            async with make_pool(self.database.app_url, size=2) as pool:
+                return await what(Work(Settings(_env_file=None, jobs={"attempts": attempts}), pool, model=model))
+
+        return asyncio.run(working())
+
+    def reports(self, name: str | None = None) -> list[Row]:
+        """Reports, newest first."""
+        return self.world.rows("select * from loci.list_passes(%(ns)s, 1000, null, %(name)s)", name=name)
+
+    def state(self, id: UUID) -> Row:
+        """A job."""
+        return self.world.row("select * from loci_data.jobs where namespace_id = %(ns_id)s and id = %(id)s", id=id)
+
+    def setting(self, **settings: Any) -> None:
+        """Change settings."""
+        self.world.rows("select loci.update_namespace(%(ns)s, %(s)s)", s=Jsonb({"settings": settings}))
+
+    def preferences(self) -> list[Row]:
+        """Inferred preferences that hold, oldest first."""
+        found = self.world.rows("""select * from loci.list_memories(%(ns)s, '{"category": "user-preferences"}', 1000)""")
+        return found[::-1]
+
+    def undo(self, operation: str | UUID) -> Row:
+        """Undo an operation."""
+        return self.world.row("select * from loci.undo_operation(%(ns)s, %(id)s)", id=operation)
+
+
+@contextmanager
+def new_sleeper(database: Database) -> Iterator[Sleeper]:
+    """A new namespace to dream in, acted in as the operator; each statement commits."""
+    with psycopg.connect(database.app_url, row_factory=dict_row, autocommit=True) as connection:
+        connection.execute("select set_config('loci.agent', %s, false)", [str(OPERATOR)])
+        world = new_world(connection)
+        connection.execute("select set_config('loci.agent', %s, false)", [str(OPERATOR)])
+        yield Sleeper(world, database)
+
+
+def preference(content: str, *turns: int, strength: str = "minor", **more: Any) -> Row:
+    """A preference as a model says it."""
+    return {"content": content, "strength": strength, "turns": list(turns), "existing": None, "sensitive": False, **more}
+
+
+def preferences(*given: Row) -> Row:
+    """An answer of a model."""
+    return {"preferences": list(given)}

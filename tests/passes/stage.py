@@ -1,0 +1,98 @@
+"""A stage for passes: a namespace that commits, jobs that are begun without a queue, and a scripted model to ask."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from psycopg.rows import dict_row
+from psycopg.types.json import Jsonb
+
+from db.pool import Pool, make_pool
+from service.jobs.work import Job, Work
+from service.passes.running import Pass, Report, run_pass
+from service.settings import Settings
+from tests.databases import Database
+from tests.factories import OPERATOR, Row, World, new_world
+from tests.scripted import ScriptedModel
+
+LOOP = asyncio.new_event_loop()  # one for the process: pools live on it
+
+
+@dataclass
+class Stage:
+    """A namespace, and what runs passes in it. `heard`: what the model was sent so far, by its namespace's name."""
+
+    world: World
+    database: Database
+    pool: Pool
+    heard: list[str] = field(default_factory=list)
+
+    def job(self, kind: str = "dream", **arguments: Any) -> Job:
+        """A job that was made and begun."""
+        made = self.world.row("select * from loci.enqueue_job(%(ns)s, %(kind)s, %(a)s)", kind=kind, a=Jsonb(arguments))
+        with psycopg.connect(self.database.app_url, options="-c role=loci_worker -c search_path=loci_jobs") as queue:
+            (taken,) = queue.execute(
+                "update procrastinate_jobs set status = 'doing' where args ->> 'job_id' = %s returning id, attempts",
+                [str(made["id"])],
+            ).fetchall()
+        return Job(**self.world.row("select * from loci.begin_job(%(q)s, %(n)s)", q=taken[0], n=taken[1]))
+
+    def work(self, script: Any) -> Work:
+        """What a job is given, with a model that says `script`."""
+        return Work(Settings(_env_file=None), self.pool, model=ScriptedModel(script))
+
+    def perform(self, made: Pass[Any], script: Any, *, job: Job | None = None, dry_run: bool = False) -> Report:
+        """Run a pass once, as a job of its own; its report."""
+        work = self.work(script)
+        job = job or self.job(dry_run=dry_run)
+        try:
+            report = LOOP.run_until_complete(run_pass(work, job, made, dry_run=dry_run))
+        finally:
+            self.heard += [message["content"] for messages in work.model.heard for message in messages]  # type: ignore[union-attr]
+        assert report is not None
+        return report
+
+    def handle(self, handler: Any, script: Any, job: Job) -> ScriptedModel:
+        """Let the handler of a kind do a job; the model that it asked."""
+        work = self.work(script)
+        LOOP.run_until_complete(handler(work, job))
+        assert isinstance(work.model, ScriptedModel)
+        return work.model
+
+    def setting(self, **settings: Any) -> None:
+        """Change settings of the namespace."""
+        self.world.rows("select * from loci.update_namespace(%(ns)s, %(s)s)", s=Jsonb({"settings": settings}))
+
+    def undo(self, operation: str | UUID | None) -> Row:
+        """Undo an operation."""
+        assert operation is not None
+        return self.world.row("select * from loci.undo_operation(%(ns)s, %(id)s)", id=operation)
+
+    def jobs(self, kind: str) -> list[Row]:
+        """Jobs of a kind, oldest first."""
+        return self.world.rows(
+            "select * from loci_data.jobs where namespace_id = %(ns_id)s and kind = %(kind)s order by id", kind=kind
+        )
+
+
+def shown(heard: str) -> Any:
+    """The data of a message to the model."""
+    return json.loads(heard)
+
+
+@contextmanager
+def staged(database: Database) -> Iterator[Stage]:
+    """A stage in a new namespace."""
+    pool = make_pool(database.app_url, size=2)
+    LOOP.run_until_complete(pool.open())
+    try:
+        with psycopg.connect(database.app_url, row_factory=dict_row, autocommit=True) as connection:
+            connection.execute("select set_config('loci.agent', %s, false)", [str(OPERATOR)])
+            yield Stage(new_world(connection), database, pool)
+    finally:
+        LOOP.run_until_complete(pool.close())

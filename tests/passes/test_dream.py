@@ -1,0 +1,295 @@
+"""A dream: which passes run, what their failures do, and what becomes of the log of conversations (row L4)."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from service.jobs.work import Later
+from service.llm.calls import NeedsModel
+from service.llm.model import InvalidAnswer, ModelError
+from service.passes import dream as dreaming
+from service.passes.dream import PassesFailed, dream, wanted
+from service.passes.running import Applied, Pass, Plan, Seen
+from tests.databases import Database
+from tests.factories import Row
+from tests.passes.dreaming import Sleeper, new_sleeper, preference, preferences
+
+NAMES = ("memories", "entities", "preferences", "graph")
+
+
+@pytest.fixture
+def sleeper(own_database: Database) -> Iterator[Sleeper]:
+    with new_sleeper(own_database) as made:
+        yield made
+
+
+def plain(name: str) -> Pass[Any]:
+    """A pass that always asks, and changes nothing."""
+
+    async def look(*_: Any) -> Seen:
+        return Seen(data={"pass": name}, count=1)
+
+    async def apply(*_: Any) -> Applied:
+        return Applied()
+
+    def check(*_: Any) -> Plan:
+        return Plan(steps=[], proposed=0)
+
+    real = dreaming.PASSES["preferences"]
+    return Pass(name, real.prompt, real.answer, look, check, apply)
+
+
+@pytest.fixture
+def four(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four passes that only ask, so that the test sees which."""
+    monkeypatch.setattr(dreaming, "PASSES", {name: plain(name) for name in NAMES})
+
+
+def asking(failing: dict[str, Exception] | None = None) -> tuple[list[str], Any]:
+    """Which passes have asked, in order, and a script that fails for some."""
+    asked: list[str] = []
+
+    def script(data: Row) -> Any:
+        asked.append(data["pass"])
+        return (failing or {}).get(data["pass"]) or preferences()
+
+    return asked, script
+
+
+# Which passes run
+
+
+def test_the_passes_run_in_their_order(sleeper: Sleeper, four: None) -> None:
+    asked, script = asking()
+    sleeper.dream(script)
+    assert asked == list(NAMES)
+
+
+def test_what_the_namespace_has_switched_off_is_left_out(sleeper: Sleeper, four: None) -> None:
+    sleeper.setting(dream_memories=False, dream_graph=False)
+    asked, script = asking()
+    sleeper.dream(script)
+    assert asked == ["entities", "preferences"]
+
+
+def test_a_pass_that_is_asked_for_by_name_runs_even_if_it_is_switched_off(sleeper: Sleeper, four: None) -> None:
+    sleeper.setting(dream_graph=False)
+    asked, script = asking()
+    sleeper.dream(script, passes=["graph", "memories"])
+    assert asked == ["memories", "graph"]
+
+
+def test_a_finished_dream_says_what_each_pass_did(sleeper: Sleeper, four: None) -> None:
+    job = sleeper.job(passes=["entities", "graph"])
+    sleeper.dream(asking()[1], job)
+    state = sleeper.state(job.id)
+    told = {"outcome": "applied", "seen": 1, "proposed": 0, "applied": 0, "refused": 0}
+    assert (state["state"], state["result"]) == ("succeeded", {"entities": told, "graph": told})
+
+
+# Failures
+
+
+def test_a_pass_that_fails_keeps_no_other_from_running(sleeper: Sleeper, four: None) -> None:
+    asked, script = asking({"entities": ModelError("the endpoint is down")})
+    job = sleeper.job()
+    with pytest.raises(PassesFailed, match="entities: ModelError: the endpoint is down"):
+        sleeper.dream(script, job)
+    assert asked == list(NAMES)
+    assert [row["pass"] for row in sleeper.reports()] == ["graph", "preferences", "memories"]
+    assert sleeper.state(job.id)["finished_at"] is None
+
+
+def test_only_what_failed_is_tried_again(sleeper: Sleeper, four: None) -> None:
+    job = sleeper.job()
+    with pytest.raises(PassesFailed):
+        sleeper.dream(asking({"entities": InvalidAnswer("no JSON")})[1], job)
+    asked, script = asking()
+    sleeper.dream(script, job)
+    assert asked == ["entities"]
+    assert set(sleeper.state(job.id)["result"]) == set(NAMES)
+
+
+def test_the_longest_wait_that_an_endpoint_asked_for_is_kept(sleeper: Sleeper, four: None) -> None:
+    failing = {"memories": ModelError("slow", retry_after=3.0), "graph": ModelError("slower", retry_after=9.0)}
+    with pytest.raises(PassesFailed) as caught:
+        sleeper.dream(asking(failing)[1])
+    assert (caught.value.retry_after, caught.value.final) == (9.0, False)
+
+
+def test_a_dream_is_given_up_at_once_only_if_no_failure_could_heal(sleeper: Sleeper, four: None) -> None:
+    with pytest.raises(PassesFailed) as caught:
+        sleeper.dream(asking({"memories": ModelError("no such model", final=True), "graph": ModelError("down")})[1])
+    assert not caught.value.final
+    with pytest.raises(PassesFailed) as caught:
+        sleeper.dream(asking({"memories": ModelError("no such model", final=True)})[1])
+    assert caught.value.final
+
+
+def test_the_last_failure_leaves_a_report_of_each_pass_that_failed(sleeper: Sleeper, four: None) -> None:
+    job = sleeper.job()
+    with pytest.raises(PassesFailed):
+        sleeper.dream(asking({"entities": ModelError("the endpoint is down")})[1], job, attempts=1)
+    (report,) = sleeper.reports("entities")
+    assert (report["outcome"], report["error"], report["operation_id"]) == ("failed", "ModelError: the endpoint is down", None)
+
+
+def test_a_pass_that_failed_for_good_runs_when_the_job_is_tried_again_by_hand(sleeper: Sleeper, four: None) -> None:
+    job = sleeper.job()
+    with pytest.raises(PassesFailed):
+        sleeper.dream(asking({"entities": ModelError("the endpoint is down")})[1], job, attempts=1)
+    asked, script = asking()
+    sleeper.dream(script, job)
+    assert asked == ["entities"]
+    assert [row["outcome"] for row in sleeper.reports("entities")] == ["applied"]
+
+
+def test_an_error_of_the_database_in_a_report_quotes_no_row(sleeper: Sleeper, four: None) -> None:
+    class Broken(Exception):
+        pass
+
+    Broken.__module__ = "psycopg.errors"
+    with pytest.raises(PassesFailed):
+        sleeper.dream(asking({"graph": Broken("Failing row contains (my password)")})[1], attempts=1)
+    assert "password" not in str(sleeper.reports("graph")[0]["error"])
+
+
+def test_without_a_model_a_dream_is_given_up_and_the_log_stays(sleeper: Sleeper) -> None:
+    sleeper.say("Hello")
+    job = sleeper.job()
+    with pytest.raises(NeedsModel) as caught:
+        sleeper.run(lambda work: dream(work, job), None)
+    assert caught.value.final
+    assert (sleeper.state(job.id)["turns_read"], sleeper.logged()) == (None, ["Hello"])
+
+
+def test_what_puts_a_dream_off_stops_it_and_is_no_failure(sleeper: Sleeper, four: None) -> None:
+    asked, script = asking({"entities": Later("the budget of the day is spent", datetime(2030, 1, 1, tzinfo=UTC))})
+    job = sleeper.job()
+    with pytest.raises(Later):
+        sleeper.dream(script, job)
+    assert asked == ["memories", "entities"]
+    asked, script = asking()
+    sleeper.dream(script, job)
+    assert asked == ["entities", "preferences", "graph"]
+
+
+# The log of conversations
+
+
+def test_a_dream_that_succeeds_clears_exactly_the_turns_that_it_has_read(sleeper: Sleeper) -> None:
+    sleeper.say("Use tabs!")
+
+    def thinking(_: Row) -> Row:
+        sleeper.say("said meanwhile")
+        return preferences()
+
+    sleeper.dream(thinking, passes=["preferences"])
+    assert sleeper.logged() == ["said meanwhile"]
+
+
+def test_clearing_the_log_is_part_of_the_dreams_operations(sleeper: Sleeper) -> None:
+    sleeper.setting(replayed_turns=0)
+    sleeper.say("Use tabs!")
+    sleeper.dream(preferences(), passes=["preferences"])
+    (operation,) = sleeper.world.rows("select * from loci.list_operations(%(ns)s, p_action => 'dream')")
+    assert (operation["via"], operation["changes"]) == ("worker", {"turn.erased": 1})
+
+
+def test_a_dream_that_dies_clears_the_log_too_as_the_workers_operation(sleeper: Sleeper) -> None:
+    sleeper.setting(replayed_turns=0)
+    sleeper.say("Use tabs!")
+    job = sleeper.job(passes=["preferences"])
+    with pytest.raises(PassesFailed):
+        sleeper.dream("no JSON", job, attempts=1)
+    assert sleeper.logged() == ["Use tabs!"]
+    sleeper.ended(job, "failed")
+    assert (sleeper.state(job.id)["state"], sleeper.logged()) == ("dead", [])
+    (operation,) = sleeper.world.rows("select * from loci.list_operations(%(ns)s, p_action => 'dream')")
+    assert (operation["via"], operation["agent"], operation["changes"]) == ("worker", "operator", {"turn.erased": 1})
+
+
+def test_a_dream_that_is_cancelled_leaves_the_log(sleeper: Sleeper) -> None:
+    sleeper.say("Use tabs!")
+    job = sleeper.job(passes=["preferences"])
+    with pytest.raises(PassesFailed):
+        sleeper.dream("no JSON", job)
+    sleeper.world.rows("select loci.cancel_job(%(ns)s, %(id)s)", id=job.id)
+    sleeper.ended(job, "aborted")
+    assert (sleeper.state(job.id)["state"], sleeper.logged()) == ("cancelled", ["Use tabs!"])
+
+
+def test_a_dream_that_is_skipped_leaves_the_log(sleeper: Sleeper) -> None:
+    sleeper.say("Use tabs!")
+    job = sleeper.job(passes=["preferences"])
+    with pytest.raises(PassesFailed):
+        sleeper.dream("no JSON", job)
+    sleeper.world.rows("select loci.finish_job(%(ns)s, %(id)s, null, 'skipped', 'busy')", id=job.id)
+    assert (sleeper.state(job.id)["state"], sleeper.logged()) == ("skipped", ["Use tabs!"])
+
+
+def test_a_dry_run_leaves_the_log_also_when_it_dies(sleeper: Sleeper) -> None:
+    sleeper.say("Use tabs!")
+    job = sleeper.job(passes=["preferences"], dry_run=True)
+    with pytest.raises(PassesFailed):
+        sleeper.dream("no JSON", job, attempts=1)
+    sleeper.ended(job, "failed")
+    assert (sleeper.state(job.id)["state"], sleeper.logged()) == ("dead", ["Use tabs!"])
+
+
+def test_passes_that_do_not_read_the_log_leave_it(sleeper: Sleeper, four: None) -> None:
+    sleeper.say("Use tabs!")
+    job = sleeper.job(passes=["memories", "graph"])
+    sleeper.dream(asking()[1], job)
+    assert (sleeper.state(job.id)["turns_read"], sleeper.logged()) == (None, ["Use tabs!"])
+
+
+def test_where_no_pass_wants_the_log_a_whole_dream_clears_it_nonetheless(sleeper: Sleeper, four: None) -> None:
+    sleeper.setting(dream_entities=False, dream_preferences=False)
+    sleeper.say("Use tabs!")
+    sleeper.dream(asking()[1], passes=["memories"])
+    assert sleeper.logged() == ["Use tabs!"]
+    sleeper.dream(asking()[1])
+    assert sleeper.logged() == []
+
+
+def test_a_dream_reads_the_oldest_turns_up_to_its_limit(sleeper: Sleeper) -> None:
+    sleeper.setting(dream_limit=2)
+    sleeper.say("one tab", "two tabs", "three tabs")
+    model = sleeper.dream(preferences(preference("User likes tabs", 1, 2, 3)), passes=["preferences"])
+    assert "three" not in model.heard[0][1]["content"]
+    assert sleeper.logged() == ["three tabs"]
+
+
+def waiting(sleeper: Sleeper) -> list[Row]:
+    return sleeper.world.rows(
+        "select arguments, key, turn from loci_data.jobs where namespace_id = %(ns_id)s and finished_at is null order by id"
+    )
+
+
+def test_where_the_log_holds_more_than_a_dream_reads_another_one_follows(sleeper: Sleeper) -> None:
+    sleeper.setting(dream_limit=2, dream_entities=False)
+    sleeper.say("one", "two", "three")
+    sleeper.dream(preferences(), passes=["preferences"], scheduled=False)
+    (following,) = waiting(sleeper)
+    assert following == {"arguments": {"passes": ["preferences"], "scheduled": False}, "key": "log", "turn": "dream"}
+    sleeper.dream(preferences(), passes=["preferences"])
+    assert (sleeper.logged(), waiting(sleeper)) == ([], [following])
+
+
+@pytest.mark.parametrize("arguments", [{"passes": ["preferences"], "dry_run": True}, {"passes": ["preferences"]}])
+def test_no_other_dream_follows_a_dry_run_or_one_that_has_read_all(sleeper: Sleeper, arguments: Row) -> None:
+    sleeper.setting(dream_limit=2)
+    sleeper.say("one", *(["two"] if arguments.get("dry_run") else []))
+    sleeper.dream(preferences(), **arguments)
+    assert waiting(sleeper) == []
+
+
+# Order and names
+
+
+@pytest.mark.parametrize("asked", [None, []])
+def test_naming_no_pass_asks_for_all_that_are_wanted(sleeper: Sleeper, four: None, asked: list[str] | None) -> None:
+    assert wanted(sleeper.job(passes=asked)) == list(NAMES)

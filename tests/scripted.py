@@ -1,0 +1,47 @@
+"""A language model that says what a test wrote down, in this process; tests/model_server.py speaks the protocol over loopback."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from service.llm import Completion, Message
+
+Say = Callable[[dict[str, Any]], Any]
+
+
+@dataclass
+class ScriptedModel:
+    """Answers with what `script` gives: a value for every call, or a function of the data that the prompt holds.
+
+    `heard` are the messages of each call. What is no string is said as JSON. An exception is raised.
+    """
+
+    script: Any
+    name: str = "scripted"
+    heard: list[list[Message]] = field(default_factory=list)
+
+    async def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: dict[str, Any],
+        title: str,
+        deadline: float | None = None,
+        max_tokens: int | None = None,
+    ) -> Completion:
+        """Say the next thing."""
+        del schema, title, deadline, max_tokens
+        self.heard.append(list(messages))
+        said = self.script(json.loads(messages[-1]["content"])) if callable(self.script) else self.script
+        if isinstance(said, Exception):
+            raise said
+        return Completion(said if isinstance(said, str) else json.dumps(said), 100, 50, 1)
+
+    async def close(self) -> None:
+        """Nothing to close."""
+
+    @property
+    def calls(self) -> int:
+        """How often it was asked."""
+        return len(self.heard)
