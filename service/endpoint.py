@@ -24,10 +24,11 @@ class Passing(Exception):
 class Patience:
     """How often an endpoint is asked, with growing pauses that keep to Retry-After, and whether it failed a moment ago.
 
-    `longest`: seconds of a pause at most, whatever the endpoint asks for; None: as it asks.
+    `name`: what a refusal begins with, where nobody else says who it was. `longest`: seconds of a pause at most, whatever the
+    endpoint asks for; None: as it asks.
     """
 
-    def __init__(self, name: str, *, longest: float | None = None) -> None:
+    def __init__(self, name: str = "", *, longest: float | None = None) -> None:
         self._name = name
         self._longest = longest
         self._dead_until = 0.0
@@ -38,7 +39,7 @@ class Patience:
         Who is `hurried` does not ask an endpoint that has just failed.
         """
         if hurried and time.monotonic() < self._dead_until:
-            raise Passing(f"{self._name} failed a moment ago")
+            raise Passing(f"{self._name} failed a moment ago".lstrip())
         for attempt in range(1, attempts + 1):
             try:
                 return await once()

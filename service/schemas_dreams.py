@@ -16,6 +16,7 @@ class DreamInput(Model):
 
     passes: list[DreamPass] | None = Field(
         None,
+        min_length=1,
         max_length=5,
         description="These, also if the namespace has switched them off; default: those that it has not",
     )

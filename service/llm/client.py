@@ -55,7 +55,7 @@ class EndpointModel:
         timeout = httpx.Timeout(settings.timeout, connect=min(CONNECT, settings.timeout))
         headers = bearer(settings.api_key, "LOCI_LLM__API_KEY")
         self._client = httpx.AsyncClient(headers=headers, timeout=timeout, transport=transport)
-        self._patience = Patience(self._host)
+        self._patience = Patience()
         self._limit_name = "max_tokens"
 
     async def complete(
