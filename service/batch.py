@@ -9,9 +9,9 @@ from pydantic import ValidationError
 from db import memories
 from db.errors import FieldError, Invalid, LociError, Unsupported, retryable, translate
 from db.pool import Transaction
+from loci.models.fields import MAX_BATCH
+from loci.models.memories import MemoryBatch, MemoryInput
 from service.problems import field_errors, problem_of
-from service.schemas import MemoryBatch, MemoryInput
-from service.schemas_fields import MAX_BATCH
 
 Outcome = dict[str, Any]
 

@@ -12,12 +12,12 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from db.errors import LociError
+from loci.models.memories import MemoryBatch, MemoryInput
 from service.api.common import problem_response
 from service.examples import EXAMPLES
 from service.middleware import API
 from service.paths import operations
 from service.problems import Problem, ProblemField, problem_types
-from service.schemas import MemoryBatch, MemoryInput
 from service.vocabulary import WORDS
 
 Json = dict[str, Any]

@@ -11,8 +11,8 @@ import psycopg
 from db.figures import Figures, read_figures
 from db.migrate import head
 from db.pool import Pool
+from loci.models.jobs import JobKind
 from service import metrics
-from service.schemas_jobs import JobKind
 
 log = logging.getLogger(__name__)
 EVERY = 2.0  # seconds between looks at the pool and the process, for scrapes that another process answers

@@ -16,8 +16,8 @@ from pydantic import Field, ValidationError
 from db import transfer
 from db.errors import Conflict, refused_rows
 from db.pool import Transaction
+from loci.models.fields import Metadata, Model, Moment, NamespaceName, Text
 from service.problems import field_errors
-from service.schemas_fields import Metadata, Model, Moment, NamespaceName, Text
 
 Row = dict[str, Any]
 VERSION = 1

@@ -6,12 +6,11 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 
 from db import aspects
+from loci.models.facts import AspectPage, AspectWrite, AspectWritten, AttributeChanges, AttributeWrite, AttributeWritten
+from loci.models.fields import Moment, Text
 from service.api.common import problems
 from service.caller import CallerDependency
 from service.replies import reply
-from service.schemas_fields import Moment, Text
-from service.schemas_graph import AspectPage, AspectWrite, AttributeChanges, AttributeWrite, AttributeWritten
-from service.schemas_replies import AspectWritten
 
 router = APIRouter(tags=["aspects"])
 

@@ -10,15 +10,16 @@ from fastapi.responses import Response, StreamingResponse
 from pydantic import Field
 
 from db.errors import FieldError, Invalid, LociError, Unavailable, translate
+from loci.models.fields import Text
+from loci.models.operations import ChangePage
+from loci.sse import HEARTBEAT, Event
 from service.api.common import problems
 from service.caller import Caller, CallerDependency
 from service.feed import Batch, Question, Read, read_batch
 from service.metrics import EVENT_STREAMS
 from service.problems import problem_of
 from service.replies import dumps, reply
-from service.schemas_changes import ChangePage
-from service.schemas_fields import Text
-from service.sse import HEARTBEAT, MEDIA, Event, frame, heartbeat, opening
+from service.sse import MEDIA, frame, heartbeat, opening
 
 router = APIRouter(tags=["changes"])
 LATEST = "latest"

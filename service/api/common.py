@@ -7,8 +7,8 @@ from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 from starlette.convertors import PathConvertor, register_url_convertor
 
 from db.errors import FieldError, Invalid
-from service.schemas_context import Space as OwnSpace
-from service.schemas_fields import Metadata, Moment, Text
+from loci.models.fields import Metadata, Moment, Text
+from loci.models.sessions import Space as OwnSpace
 
 VERSIONS = 2**31 - 1  # of one lineage, at most
 Limit = Annotated[int, Query(ge=1, le=1000, description="Items of a page")]

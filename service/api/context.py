@@ -6,12 +6,12 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 
 from db.pool import Transaction
+from loci.models.sessions import ContextInput, ContextOut
 from service import context
 from service.api.common import Space, problems
 from service.caller import CallerDependency
 from service.recall import make_scope
 from service.replies import reply
-from service.schemas_context import ContextInput, ContextOut
 
 router = APIRouter(tags=["context"])
 

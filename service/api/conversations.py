@@ -7,11 +7,11 @@ from fastapi.responses import Response
 
 from db import conversation
 from db.pool import Transaction
+from loci.models.fields import Label
+from loci.models.sessions import ConversationPage, TurnPage, Turns, TurnsDeleted, TurnsInput
 from service.api.common import Cursor, Limit, position, problems
 from service.caller import CallerDependency
 from service.replies import page, reply
-from service.schemas_fields import Label
-from service.schemas_tiers import ConversationPage, TurnPage, Turns, TurnsDeleted, TurnsInput
 
 router = APIRouter(prefix="/conversations", tags=["conversations"])
 

@@ -8,12 +8,12 @@ from fastapi.responses import Response
 
 from db import passes
 from db.pool import Transaction
+from loci.models.dreams import DreamInput, PassName, PassPage
+from loci.models.jobs import JobQueued
 from service.api.common import Limit, problems
 from service.caller import CallerDependency
 from service.dreams import ask_for_dream
 from service.replies import page
-from service.schemas_dreams import DreamInput, PassPage
-from service.schemas_jobs import JobQueued, PassName
 
 router = APIRouter(tags=["dreams"])
 

@@ -10,23 +10,28 @@ from fastapi.responses import Response
 
 from db import graph
 from db.pool import Transaction
-from service import decay
-from service.api.common import Cursor, Limit, problems
-from service.caller import CallerDependency
-from service.replies import page, reply
-from service.schemas_fields import Moment, Text
-from service.schemas_graph import DecayInput, EdgeBatch, EdgeTypeChanges, EdgeWrite, GraphContextInput, TraverseInput
-from service.schemas_replies import (
+from loci.models.fields import Moment, Text
+from loci.models.graph import (
     Decayed,
+    DecayInput,
+    EdgeBatch,
     EdgeObserved,
     EdgeOut,
     EdgePage,
     EdgesObserved,
     EdgeTypeChanged,
+    EdgeTypeChanges,
     EdgeTypeOut,
+    EdgeWrite,
     GraphContext,
+    GraphContextInput,
     Traversal,
+    TraverseInput,
 )
+from service import decay
+from service.api.common import Cursor, Limit, problems
+from service.caller import CallerDependency
+from service.replies import page, reply
 
 router = APIRouter(tags=["graph"])
 

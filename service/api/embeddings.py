@@ -7,10 +7,10 @@ from fastapi.responses import Response
 
 from db import reembedding
 from db.pool import Transaction
+from loci.models.models import EmbeddingModels
 from service.api.common import problems
 from service.caller import CallerDependency
 from service.replies import reply
-from service.schemas_embeddings import EmbeddingModels
 
 router = APIRouter(tags=["embeddings"])
 

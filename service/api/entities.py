@@ -9,13 +9,23 @@ from fastapi.responses import Response
 from db import graph, memories
 from db.errors import NotFound
 from db.pool import Transaction
+from loci.models.fields import Moment, Text
+from loci.models.graph import (
+    EntityChanges,
+    EntityMatches,
+    EntityOut,
+    EntityPage,
+    EntityWrite,
+    EntityWritten,
+    TextInput,
+    Timeline,
+    Touched,
+    TouchInput,
+)
+from loci.models.memories import MemoryPage
 from service.api.common import VERSIONS, Cursor, Limit, position, problems
 from service.caller import CallerDependency
 from service.replies import page, reply
-from service.schemas import MemoryPage
-from service.schemas_fields import Moment, Text
-from service.schemas_graph import EntityChanges, EntityWrite, TextInput, Timeline, TouchInput
-from service.schemas_replies import EntityMatches, EntityOut, EntityPage, EntityWritten, Touched
 
 router = APIRouter(prefix="/entities", tags=["entities"])
 Id = Annotated[UUID, Path(description="Id of the entity")]

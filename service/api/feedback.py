@@ -7,12 +7,12 @@ from fastapi.responses import Response
 
 from db import consolidation, feedback, recall_log
 from db.pool import Transaction
+from loci.models.dreams import SignalKind, SignalPage
+from loci.models.fields import Label
+from loci.models.sessions import FeedbackInput, FeedbackNoted, FeedbackPage, SessionEnd
 from service.api.common import Cursor, Limit, problems
 from service.caller import CallerDependency
 from service.replies import page
-from service.schemas_fields import Label
-from service.schemas_signals import SignalKind, SignalPage
-from service.schemas_walk import FeedbackInput, FeedbackNoted, FeedbackPage, SessionEnd
 
 router = APIRouter(tags=["feedback"])
 

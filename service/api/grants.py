@@ -6,10 +6,10 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 
 from db import grants
+from loci.models.access import GrantBase, GrantInput, GrantPage, GrantSet, Me
 from service.api.common import Limit, problems
 from service.caller import CallerDependency
 from service.replies import page, reply
-from service.schemas_sharing import GrantBase, GrantInput, GrantPage, GrantSet, Me
 
 router = APIRouter(tags=["grants"])
 

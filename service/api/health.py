@@ -7,8 +7,8 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from psycopg_pool import PoolTimeout
 
 from db import health
+from loci.models.server import Health, Readiness
 from service.replies import reply
-from service.schemas_replies import Health, Readiness
 from service.state import State
 
 router = APIRouter(tags=["health"])

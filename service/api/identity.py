@@ -8,23 +8,23 @@ from fastapi.responses import Response
 
 from db import graph, identity
 from db.pool import Transaction
-from service.api.common import Cursor, Limit, problems
-from service.caller import CallerDependency, again
-from service.embedding.following import looked
-from service.recall import embed_question
-from service.replies import page, reply
-from service.schemas_fields import Text
-from service.schemas_identity import (
+from loci.models.fields import Text
+from loci.models.graph import (
     Duplicates,
     DuplicatesInput,
     EntitiesFound,
+    EntityMerged,
     EntitySearch,
     MergeInput,
     MergePage,
     SplitInput,
     Undone,
 )
-from service.schemas_replies import EntityMerged
+from service.api.common import Cursor, Limit, problems
+from service.caller import CallerDependency, again
+from service.embedding.following import looked
+from service.recall import embed_question
+from service.replies import page, reply
 
 router = APIRouter(tags=["entities"])
 

@@ -8,10 +8,10 @@ from fastapi.responses import Response
 
 from db import jobs
 from db.pool import Transaction
+from loci.models.jobs import JobKind, JobOut, JobPage, JobState
 from service.api.common import Limit, problems
 from service.caller import CallerDependency
 from service.replies import page, reply
-from service.schemas_jobs import JobKind, JobOut, JobPage, JobState
 
 router = APIRouter(tags=["jobs"])
 

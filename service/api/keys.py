@@ -6,21 +6,11 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 
 from db import keys
+from loci.models.access import KeyChanges, KeyInput, KeyMade, KeyOut, KeyPage, KeyRotated, KeyUsePage, RefusalPage, RotationInput
 from service.api.common import Cursor, Limit, position, problems
 from service.caller import OPERATION, CallerDependency
 from service.keys import new_key
 from service.replies import page, reply
-from service.schemas_keys import (
-    KeyChanges,
-    KeyInput,
-    KeyMade,
-    KeyOut,
-    KeyPage,
-    KeyRotated,
-    KeyUsePage,
-    RefusalPage,
-    RotationInput,
-)
 
 router = APIRouter(tags=["keys"])
 AT_ONCE = RotationInput()

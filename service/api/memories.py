@@ -9,24 +9,30 @@ from fastapi.responses import Response
 from db import memories
 from db.errors import FieldError, Invalid, NotFound
 from db.pool import Transaction
+from loci.models.fields import EdgeType, Layer, Text
+from loci.models.hierarchy import PlacedPage
+from loci.models.memories import (
+    BatchWritten,
+    CategoryPage,
+    Erased,
+    EraseInput,
+    LineagesInput,
+    Link,
+    LinkEnded,
+    LinkInput,
+    LinkPage,
+    MemoryChanges,
+    MemoryOut,
+    MemoryPage,
+    MemorySave,
+    MemoryStored,
+    Versions,
+)
 from service.api.common import VERSIONS, AsOf, Cursor, KnownAt, Limit, json_object, position, problems
 from service.batch import read_batch, write_each
 from service.caller import CallerDependency
 from service.replies import page, reply
 from service.saving import save
-from service.schemas import (
-    Erased,
-    EraseInput,
-    LineagesInput,
-    LinkInput,
-    MemoryChanges,
-    MemoryOut,
-    MemoryPage,
-    MemorySave,
-    Versions,
-)
-from service.schemas_fields import EdgeType, Layer, Text
-from service.schemas_replies import BatchWritten, CategoryPage, Link, LinkEnded, LinkPage, MemoryStored, PlacedPage
 
 router = APIRouter(tags=["memories"])
 

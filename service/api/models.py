@@ -8,11 +8,11 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
 from db import model_calls
+from loci.models.fields import Label
+from loci.models.models import ModelCallPage, ModelUsage
 from service.api.common import Limit, problems
 from service.caller import CallerDependency
 from service.replies import page, reply
-from service.schemas_fields import Label
-from service.schemas_models import ModelCallPage, ModelUsage
 
 router = APIRouter(tags=["models"])
 

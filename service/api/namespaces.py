@@ -8,14 +8,13 @@ from fastapi.responses import Response
 
 from db import tenancy
 from db.pool import Transaction
+from loci.models.fields import Text
+from loci.models.namespaces import NamespaceChanged, NamespaceChanges, NamespaceInput, NamespaceOut, NamespacePage
 from service import decay
 from service.api.common import Cursor, Limit, problems
 from service.caller import CallerDependency, again
 from service.replies import page, reply
 from service.schedule import check_settings
-from service.schemas import NamespaceChanges, NamespaceInput
-from service.schemas_fields import Text
-from service.schemas_replies import NamespaceChanged, NamespaceOut, NamespacePage
 
 router = APIRouter(tags=["namespaces"])
 

@@ -7,11 +7,11 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
 from db import operations
+from loci.models.fields import Label, Moment
+from loci.models.operations import OperationChangePage, OperationOut, OperationPage, Via
 from service.api.common import Cursor, Limit, position, problems
 from service.caller import CallerDependency
 from service.replies import page, reply
-from service.schemas_fields import Label, Moment
-from service.schemas_operations import OperationChangePage, OperationOut, OperationPage, Via
 
 router = APIRouter(tags=["operations"])
 

@@ -9,14 +9,13 @@ from psycopg.errors import InsufficientPrivilege
 
 from db import feedback, memories, recall_log, search
 from db.pool import Transaction
+from loci.models.fields import Category, Label, Tags, Text
+from loci.models.recall import RecallDetail, RecallInput, RecallOut, RecallPage, SearchOut
 from service.answers import Pending
 from service.api.common import Cursor, Limit, problems
 from service.caller import CallerDependency
 from service.recall import ARMS, Question, make_scope, recall
 from service.replies import page, reply
-from service.schemas import RecallInput
-from service.schemas_fields import Category, Label, Tags, Text
-from service.schemas_recall import RecallDetail, RecallOut, RecallPage, SearchOut
 
 router = APIRouter(tags=["recall"])
 

@@ -6,11 +6,11 @@ from typing import Any
 from fastapi import APIRouter
 from fastapi.responses import Response
 
+from loci.models.retain import Reflect, ReflectOut, Retain, RetainOut
 from service import retain as retaining
 from service.api.common import position, problems
 from service.caller import Caller, CallerDependency, Work
 from service.replies import reply
-from service.schemas_retain import Reflect, ReflectOut, Retain, RetainOut
 
 router = APIRouter(tags=["retain"])
 

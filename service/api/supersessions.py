@@ -8,11 +8,11 @@ from fastapi.responses import Response
 
 from db import supersessions
 from db.pool import Transaction
+from loci.models.facts import Supersession, SupersessionPage, SupersessionSignal, SupersessionStatus, Sweep, SweepOut
+from loci.models.fields import Text
 from service.api.common import Cursor, Limit, problems
 from service.caller import CallerDependency
 from service.replies import page
-from service.schemas_fields import Text
-from service.schemas_supersession import Signal, Status, Supersession, SupersessionPage, Sweep, SweepOut
 
 router = APIRouter(prefix="/supersessions", tags=["supersessions"])
 
@@ -22,8 +22,8 @@ async def list_supersessions(
     caller: CallerDependency,
     limit: Limit = 50,
     cursor: Cursor = None,
-    status: Status | None = None,
-    signal: Signal | None = None,
+    status: SupersessionStatus | None = None,
+    signal: SupersessionSignal | None = None,
     entity: Text | None = None,
 ) -> Response:
     """List decisions, newest first, with both contents, the signal and the words that gave it."""

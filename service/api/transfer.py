@@ -9,13 +9,13 @@ from fastapi.responses import Response, StreamingResponse
 
 from db.errors import Conflict, FieldError, Invalid
 from db.pool import Transaction
+from loci.models.fields import Text
+from loci.models.transfer import Imported
 from service.api.common import problems
 from service.caller import Caller, CallerDependency
 from service.exporting import export
 from service.replies import reply
 from service.restoring import Refused, restore, split_lines
-from service.schemas_fields import Text
-from service.schemas_replies import Imported
 
 router = APIRouter(tags=["namespaces"])
 NDJSON = "application/x-ndjson"

@@ -8,9 +8,9 @@ from fastapi.responses import Response
 
 from db import undoing
 from db.pool import Transaction
+from loci.models.operations import OperationUndone, UndoInput
 from service.api.common import problems
 from service.caller import CallerDependency
-from service.schemas_undo import OperationUndone, UndoInput
 from service.undoing import finish_decay
 
 router = APIRouter(tags=["operations"])

@@ -6,10 +6,11 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
 from db import walk as db
+from loci.models.facts import WalkInput, WalkOut
+from loci.models.graph import Constellation
 from service.api.common import AsOf, KnownAt, problems
 from service.caller import CallerDependency
 from service.replies import reply
-from service.schemas_walk import Constellation, WalkInput, WalkOut
 
 router = APIRouter(tags=["graph"])
 

@@ -7,11 +7,11 @@ from fastapi.responses import Response
 
 from db import working_memory
 from db.errors import FieldError, NotFound
+from loci.models.fields import Text
+from loci.models.sessions import EntriesFound, Entry, EntryInput, EntryOut, EntryPage, EntrySearch, Prefix
 from service.api.common import Cursor, Limit, Space, problems
 from service.caller import CallerDependency
 from service.replies import page, reply
-from service.schemas_fields import Text
-from service.schemas_tiers import EntriesFound, Entry, EntryInput, EntryOut, EntryPage, EntrySearch, Prefix
 
 router = APIRouter(prefix="/working-memory", tags=["working memory"])
 PLAIN_PATH = r"^[^/\u0000-\u001f\u007f-\u009f]+(/[^/\u0000-\u001f\u007f-\u009f]+)*$"

@@ -29,8 +29,8 @@ def recall(
     as_json: Json = False,
 ) -> None:
     """Find the memories that answer a question."""
+    from loci.models.recall import RecallInput
     from service.recall import Question, make_scope
-    from service.schemas import RecallInput
 
     body = RecallInput.model_validate({"query": query, "k": k, "as_of": as_of, "known_at": known_at})
     question = Question(query=body.query, k=body.k, scope=make_scope({}, body.as_of, body.known_at), explain=explain)
@@ -97,9 +97,9 @@ def show_context(
     as_json: Json = False,
 ) -> None:
     """Build what an agent injects before an inference. With --session, what it shows counts as shown."""
+    from loci.models.sessions import ContextInput
     from service.context import Occasion
     from service.recall import make_scope
-    from service.schemas_context import ContextInput
 
     stated = {
         "message": message,

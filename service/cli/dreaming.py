@@ -42,7 +42,7 @@ def dream(
 
     A worker does it (`loci serve` and `loci worker` have one). With --wait this command is a worker too, until the dream is over.
     """
-    from service.schemas_dreams import DreamInput
+    from loci.models.dreams import DreamInput
 
     wanted = DreamInput.model_validate({"passes": named or None, "dry_run": dry_run})
     job = run(lambda session: _dream(session, wanted.passes, namespace, dry_run=dry_run, wait=wait))

@@ -36,7 +36,7 @@ def list_(
 ) -> None:
     """List jobs, newest first."""
     from db import jobs
-    from service.schemas_jobs import JobKind
+    from loci.models.jobs import JobKind
 
     if kind is not None and kind not in get_args(JobKind):
         raise typer.BadParameter(f"{kind} is no kind of job: {', '.join(get_args(JobKind))}", param_hint="--kind")

@@ -49,8 +49,8 @@ def create(
 ) -> None:
     """Make a key and print it, this once: only its hash is stored."""
     from db import keys
+    from loci.models.access import KeyInput
     from service.keys import new_key
-    from service.schemas_keys import KeyInput
 
     limits = {"expires_at": expires, "scope": scope.value, "rate_limit": rate_limit}
     wanted = KeyInput.model_validate(
@@ -103,7 +103,7 @@ def change(
 ) -> None:
     """Change the name, the end or the rate limit of a key."""
     from db import keys
-    from service.schemas_keys import KeyChanges
+    from loci.models.access import KeyChanges
 
     stated = {"name": name, "expires_at": expires, "rate_limit": rate_limit}
     changes = {field: value for field, value in stated.items() if value is not None}
@@ -131,8 +131,8 @@ def rotate(
 ) -> None:
     """Put a new key in the place of one, and print it, this once."""
     from db import keys
+    from loci.models.access import RotationInput
     from service.keys import new_key
-    from service.schemas_keys import RotationInput
 
     wanted = RotationInput(grace_seconds=grace, expires_at=expires)
     made = new_key()

@@ -14,11 +14,11 @@ from pydantic import ValidationError
 from db import embeddings, graph, memories
 from db.errors import refused_rows, retryable
 from db.pool import Transaction
+from loci.models.fields import Model
+from loci.models.graph import EdgeWrite, EntityWrite
+from loci.models.memories import MemoryInput
 from service.cli.session import Session
 from service.problems import field_errors
-from service.schemas import MemoryInput
-from service.schemas_fields import Model
-from service.schemas_graph import EdgeWrite, EntityWrite
 
 Row = dict[str, Any]
 Write = Callable[[Transaction, list[Row]], Awaitable[list[Row]]]

@@ -35,7 +35,7 @@ def create(
 ) -> None:
     """Create a namespace."""
     from db import tenancy
-    from service.schemas import NamespaceInput
+    from loci.models.namespaces import NamespaceInput
 
     wanted = NamespaceInput(name=name, description=description, language=language, settings=_settings(assignments or []))
 

@@ -38,7 +38,7 @@ def retain(
     """Take in a text: each fact is new, changes or repeats what is known. A language model decides if there is one, else rules."""
     import sys
 
-    from service.schemas_retain import Retain
+    from loci.models.retain import Retain
 
     stated = {"category": category, "source": source, "session_id": session_id}
     content = sys.stdin.read() if text == "-" else text

@@ -19,8 +19,8 @@ from service.cli.shell import Failure, Json, wants_json
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from loci.sse import Parser
     from service.feed import Batch
-    from service.sse import Parser
 
 Row = dict[str, Any]
 API = "/api/v1"
@@ -133,7 +133,7 @@ def _from_service(url: str, key: str | None, query: Row, after: int | None, tell
     """Follow the stream of a running service; one that goes away is waited for, once it has answered."""
     import httpx
 
-    from service.sse import HEARTBEAT, Parser
+    from loci.sse import HEARTBEAT, Parser
 
     base = url.rstrip("/").removesuffix(API)
     headers = {"authorization": f"Bearer {key}"} if key else {}

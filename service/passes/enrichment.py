@@ -10,12 +10,12 @@ from pydantic import Field
 
 from db import enrichment, jobs
 from db.pool import Transaction
+from loci.models.fields import CATEGORY
 from service.dates import Resolved, resolve, without
 from service.guards import invented, kept_share, missing
 from service.jobs.work import Job, Work
 from service.llm.output import Answer
 from service.passes.running import Applied, Pass, Plan, Refusal, Seen, ids, run_pass
-from service.schemas_fields import CATEGORY
 
 Row = dict[str, Any]
 MOST = 10  # memories that one becomes

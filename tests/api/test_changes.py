@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from service.sse import Event, Parser
+from loci.sse import Event, Parser
 from tests.services import Api, eventually, new_api, ok, problem
 
 Row = dict[str, Any]

@@ -12,13 +12,14 @@ from uuid import uuid4
 import pytest
 
 from loci import OMITTED, AsyncLociClient, Conflict, Forbidden, Invalid, LociClient, NotFound
-from loci.changes import watching
-from loci.keeping import exporting
-from loci.operations import listing, operation
-from service.schemas import EntityInput, Filters, MemoryInput, MemoryOut
-from service.schemas_graph import EntityEvent
-from service.schemas_signals import SignalInput
-from service.schemas_tiers import TurnInput
+from loci._methods.transfer import exporting
+from loci.descriptors import listing, operation
+from loci.models.dreams import SignalInput
+from loci.models.graph import EntityEvent, EntityInput
+from loci.models.memories import MemoryInput, MemoryOut
+from loci.models.recall import Filters
+from loci.models.sessions import TurnInput
+from loci.watch import watching
 from tests.clients import async_client_of, client_of
 from tests.services import Api, Service, eventually
 

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from service.sse import Parser
+from loci.sse import Parser
 from tests.factories import OPERATOR
 from tests.services import Api, eventually, new_api, ok
 

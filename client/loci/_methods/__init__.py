@@ -1,0 +1,1 @@
+"""Methods of both clients, by subject."""

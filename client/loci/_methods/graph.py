@@ -1,0 +1,362 @@
+"""The graph: entities, edges, merges, traversal."""
+
+from collections.abc import Iterable
+from typing import Literal, cast
+
+from loci.descriptors import listing, operation
+from loci.models.graph import (
+    Constellation,
+    Decayed,
+    Duplicates,
+    EdgeObserved,
+    EdgeOut,
+    EdgesObserved,
+    EdgeTypeChanged,
+    EdgeTypeOut,
+    EdgeWrite,
+    EntitiesFound,
+    EntityEvent,
+    EntityMatches,
+    EntityMerged,
+    EntityOut,
+    EntityWritten,
+    GraphContext,
+    Merge,
+    Touched,
+    Traversal,
+    Undone,
+)
+from loci.models.memories import MemoryOut
+from loci.requests import OMITTED, Id, Json, Moment, Omitted, Page, Request, change, delete, get, page, post
+
+
+class Graph:
+    """Operations on entities and edges. `ref` is an id, a name or an alias."""
+
+    @operation
+    def write_entity(
+        self,
+        name: str,
+        *,
+        type: str | None = None,
+        aliases: Iterable[str] | None = None,
+        description: str | None = None,
+        confidence: float | None = None,
+        metadata: Json | None = None,
+        session_id: str | None = None,
+    ) -> Request[EntityWritten]:
+        """Create an entity, or add to the one that has this name or alias."""
+        return post(
+            EntityWritten,
+            "/entities",
+            name=name,
+            type=type,
+            aliases=aliases,
+            description=description,
+            confidence=confidence,
+            metadata=metadata,
+            session_id=session_id,
+        )
+
+    @listing
+    def list_entities(
+        self,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+        type: str | None = None,
+        query: str | None = None,
+        pinned: bool | None = None,
+        as_of: Moment | None = None,
+        known_at: Moment | None = None,
+    ) -> Request[Page[EntityOut]]:
+        """List entities: pinned first, then the most mentioned. `query` is the start of a name."""
+        return page(
+            EntityOut,
+            "/entities",
+            limit=limit,
+            cursor=cursor,
+            type=type,
+            query=query,
+            pinned=pinned,
+            as_of=as_of,
+            known_at=known_at,
+        )
+
+    @operation
+    def match_entities(self, text: str) -> Request[EntityMatches]:
+        """Find known entities in a text: whole words and phrases, names and aliases."""
+        return post(EntityMatches, "/entities/match", text=text)
+
+    @operation
+    def touch_entities(self, ids: Iterable[Id]) -> Request[Touched]:
+        """Note that entities were referenced now."""
+        return post(Touched, "/entities/touch", ids=ids)
+
+    @operation
+    def search_entities(
+        self,
+        query: str,
+        *,
+        k: int | None = None,
+        type: str | None = None,
+        mode: Literal["name", "semantic", "both"] | None = None,
+        embedding: Iterable[float] | None = None,
+    ) -> Request[EntitiesFound]:
+        """Find entities by name, by meaning, or by both; best first."""
+        return post(EntitiesFound, "/entities/search", query=query, k=k, type=type, mode=mode, embedding=embedding)
+
+    @operation
+    def get_entity(self, ref: Id, *, as_of: Moment | None = None, known_at: Moment | None = None) -> Request[EntityOut]:
+        """An entity as of a moment, as known at another; its counters are present figures."""
+        return get(EntityOut, "/entities/{ref}", {"ref": ref}, as_of=as_of, known_at=known_at)
+
+    @operation
+    def change_entity(
+        self,
+        ref: Id,
+        *,
+        name: str | Omitted = OMITTED,
+        type: str | Omitted = OMITTED,
+        aliases: Iterable[str] | Omitted = OMITTED,
+        description: str | Omitted | None = OMITTED,
+        confidence: float | Omitted = OMITTED,
+        metadata: Json | Omitted = OMITTED,
+    ) -> Request[EntityOut]:
+        """Change name, type, aliases, description, metadata or confidence."""
+        return change(
+            "PATCH",
+            EntityOut,
+            "/entities/{ref}",
+            {"ref": ref},
+            name=name,
+            type=type,
+            aliases=aliases,
+            description=description,
+            confidence=confidence,
+            metadata=metadata,
+        )
+
+    @operation
+    def delete_entity(self, ref: Id) -> Request[EntityOut]:
+        """Take an entity out of the graph, with its edges and attributes; history keeps it. Returns it as it was."""
+        return delete(EntityOut, "/entities/{ref}", {"ref": ref})
+
+    @operation
+    def pin_entity(self, id: Id) -> Request[EntityOut]:
+        """Pin an entity: always focal, sorted first, never removed by a sweep."""
+        return post(EntityOut, "/entities/{id}/pin", {"id": id})
+
+    @operation
+    def unpin_entity(self, id: Id) -> Request[EntityOut]:
+        """Unpin an entity."""
+        return post(EntityOut, "/entities/{id}/unpin", {"id": id})
+
+    @listing
+    def entity_history(
+        self, ref: Id, *, limit: int | None = None, cursor: str | None = None
+    ) -> Request[Page[MemoryOut | EntityEvent]]:
+        """All versions of a lineage, oldest first; where `ref` is an entity instead, what happened around it."""
+        shape = cast("type[MemoryOut | EntityEvent]", MemoryOut | EntityEvent)  # there is no type of unions yet
+        return page(shape, "/entities/{ref}/history", {"ref": ref}, limit=limit, cursor=cursor)
+
+    @operation
+    def merge_duplicates(self, *, dry_run: bool | None = None, limit: int | None = None) -> Request[Duplicates]:
+        """Merge entities whose names differ in spelling only. With `dry_run`, the default, say which would be."""
+        return post(Duplicates, "/entities/merge-duplicates", dry_run=dry_run, limit=limit)
+
+    @operation
+    def merge_entities(self, ref: Id, other: str, *, reason: str | None = None) -> Request[EntityMerged]:
+        """Make one entity of two: the other's names, edges, mentions and aspects go to this one. `merge_id` undoes it."""
+        return post(EntityMerged, "/entities/{ref}/merge", {"ref": ref}, other=other, reason=reason)
+
+    @operation
+    def split_entity(
+        self,
+        ref: Id,
+        name: str,
+        *,
+        type: str | None = None,
+        aliases: Iterable[str] | None = None,
+        edge_ids: Iterable[Id] | None = None,
+        memory_ids: Iterable[Id] | None = None,
+        aspect_ids: Iterable[Id] | None = None,
+        reason: str | None = None,
+    ) -> Request[EntityMerged]:
+        """Make a new entity of a part of one: edges, mentions, aspects and aliases that are its own. `merge_id` undoes it."""
+        return post(
+            EntityMerged,
+            "/entities/{ref}/split",
+            {"ref": ref},
+            name=name,
+            type=type,
+            aliases=aliases,
+            edge_ids=edge_ids,
+            memory_ids=memory_ids,
+            aspect_ids=aspect_ids,
+            reason=reason,
+        )
+
+    @listing
+    def list_merges(
+        self, *, limit: int | None = None, cursor: str | None = None, entity: str | None = None
+    ) -> Request[Page[Merge]]:
+        """Merges and splits of the namespace, or of an entity, newest first; undone ones too."""
+        return page(Merge, "/merges", limit=limit, cursor=cursor, entity=entity)
+
+    @operation
+    def undo_merge(self, id: Id) -> Request[Undone]:
+        """Undo a merge, or a split. What was written to the kept entity since stays with it."""
+        return post(Undone, "/merges/{id}/undo", {"id": id})
+
+    @operation
+    def observe_edge(
+        self,
+        source: str,
+        type: str,
+        target: str | None = None,
+        *,
+        literal: str | None = None,
+        aspect: str | None = None,
+        confidence: float | None = None,
+        strength: float | None = None,
+        session_id: str | None = None,
+        memory_id: Id | None = None,
+        observed_at: Moment | None = None,
+        valid_from: Moment | None = None,
+        valid_to: Moment | None = None,
+        metadata: Json | None = None,
+    ) -> Request[EdgeObserved]:
+        """Observe an edge. Names are resolved or created; seen in a new conversation, it has full confidence again."""
+        return post(
+            EdgeObserved,
+            "/edges",
+            source=source,
+            type=type,
+            target=target,
+            literal=literal,
+            aspect=aspect,
+            confidence=confidence,
+            strength=strength,
+            session_id=session_id,
+            memory_id=memory_id,
+            observed_at=observed_at,
+            valid_from=valid_from,
+            valid_to=valid_to,
+            metadata=metadata,
+        )
+
+    @operation
+    def observe_edges(self, items: Iterable[EdgeWrite | Json]) -> Request[EdgesObserved]:
+        """Observe up to 10,000 edges, all or nothing."""
+        return post(EdgesObserved, "/edges/batch", items=items)
+
+    @listing
+    def list_edges(
+        self,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+        entity: str | None = None,
+        type: str | None = None,
+        faded: bool | None = None,
+        as_of: Moment | None = None,
+        known_at: Moment | None = None,
+    ) -> Request[Page[EdgeOut]]:
+        """List edges with their effective confidence at `as_of`, as known at `known_at`; `faded`: faded ones too."""
+        return page(
+            EdgeOut, "/edges", limit=limit, cursor=cursor, entity=entity, type=type, faded=faded, as_of=as_of, known_at=known_at
+        )
+
+    @operation
+    def delete_edge(self, id: Id) -> Request[EdgeOut]:
+        """Take an edge back: no longer believed, kept as history."""
+        return delete(EdgeOut, "/edges/{id}", {"id": id})
+
+    @operation
+    def get_edge_type(self, type: str) -> Request[EdgeTypeOut]:
+        """Settings of an edge type."""
+        return get(EdgeTypeOut, "/edge-types/{type}", {"type": type})
+
+    @operation
+    def set_edge_type(
+        self,
+        type: str,
+        *,
+        decay_rate: float | Omitted | None = OMITTED,
+        single_valued: bool | Omitted = OMITTED,
+        description: str | Omitted | None = OMITTED,
+    ) -> Request[EdgeTypeChanged]:
+        """Change settings of an edge type; says how many edges faded and how many came back. `decay_rate=None`: the namespace's."""
+        return change(
+            "PUT",
+            EdgeTypeChanged,
+            "/edge-types/{type}",
+            {"type": type},
+            decay_rate=decay_rate,
+            single_valued=single_valued,
+            description=description,
+        )
+
+    @operation
+    def decay_edges(self, *, type: str | None = None) -> Request[Decayed]:
+        """Recalculate when edges of a type, or of all, fade; says how many faded and how many came back. Reading never needs it."""
+        return post(Decayed, "/edges/decay", type=type)
+
+    @operation
+    def traverse(
+        self,
+        start: Iterable[str] | None = None,
+        *,
+        text: str | None = None,
+        edge_types: Iterable[str] | None = None,
+        direction: Literal["out", "in", "both"] | None = None,
+        max_hops: int | None = None,
+        limit: int | None = None,
+        min_confidence: float | None = None,
+        min_strength: float | None = None,
+        as_of: Moment | None = None,
+        known_at: Moment | None = None,
+        paths: bool | None = None,
+        scores: bool | None = None,
+    ) -> Request[Traversal]:
+        """Walk the graph breadth first from entities, or from those that a text names; every bound that cut it short is named."""
+        return post(
+            Traversal,
+            "/graph/traverse",
+            start=start,
+            text=text,
+            edge_types=edge_types,
+            direction=direction,
+            max_hops=max_hops,
+            limit=limit,
+            min_confidence=min_confidence,
+            min_strength=min_strength,
+            as_of=as_of,
+            known_at=known_at,
+            paths=paths,
+            scores=scores,
+        )
+
+    @operation
+    def graph_context(
+        self,
+        text: str,
+        *,
+        max_hops: int | None = None,
+        limit: int | None = None,
+        as_of: Moment | None = None,
+        known_at: Moment | None = None,
+        touch: bool | None = None,
+    ) -> Request[GraphContext]:
+        """Show the graph around the entities that a message names, as data and as lines that go before an inference."""
+        return post(
+            GraphContext, "/graph/context", text=text, max_hops=max_hops, limit=limit, as_of=as_of, known_at=known_at, touch=touch
+        )
+
+    @operation
+    def constellation(
+        self, *, limit: int | None = None, as_of: Moment | None = None, known_at: Moment | None = None
+    ) -> Request[Constellation]:
+        """Show the entities that stand out, with their aspects, and the living edges between them."""
+        return get(Constellation, "/knowledge/constellation", limit=limit, as_of=as_of, known_at=known_at)

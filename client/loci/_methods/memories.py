@@ -1,0 +1,221 @@
+"""Memories: written, read, changed, forgotten, erased; history, links, categories."""
+
+from collections.abc import Iterable
+
+from loci.descriptors import listing, operation
+from loci.models.graph import EdgeInput, EntityInput
+from loci.models.memories import (
+    BatchWritten,
+    CategoryPage,
+    Erased,
+    Link,
+    LinkEnded,
+    LinkPage,
+    MemoryInput,
+    MemoryOut,
+    MemoryPage,
+    MemoryStored,
+    Versions,
+)
+from loci.requests import OMITTED, Id, Json, Moment, Omitted, Page, Request, change, delete, get, page, post
+
+
+class Memories:
+    """Operations on memories."""
+
+    @operation
+    def write_memory(
+        self,
+        content: str,
+        *,
+        lineage: str | None = None,
+        category: str | None = None,
+        tags: Iterable[str] | None = None,
+        layer: int | None = None,
+        parent_id: Id | None = None,
+        valid_from: Moment | None = None,
+        valid_to: Moment | None = None,
+        importance: float | None = None,
+        confidence: float | None = None,
+        metadata: Json | None = None,
+        source: str | None = None,
+        session_id: str | None = None,
+        entities: Iterable[EntityInput | Json] | None = None,
+        edges: Iterable[EdgeInput | Json] | None = None,
+        embedding: Iterable[float] | None = None,
+        corrects: Id | None = None,
+        enrich: bool | None = None,
+    ) -> Request[MemoryStored]:
+        """Write a memory. An existing lineage gets a new version; an exact duplicate reinforces the memory that is there.
+
+        `enrich`: have a language model expand it later, in the background, where the service has one.
+        """
+        return post(
+            MemoryStored,
+            "/memories",
+            content=content,
+            lineage=lineage,
+            category=category,
+            tags=tags,
+            layer=layer,
+            parent_id=parent_id,
+            valid_from=valid_from,
+            valid_to=valid_to,
+            importance=importance,
+            confidence=confidence,
+            metadata=metadata,
+            source=source,
+            session_id=session_id,
+            entities=entities,
+            edges=edges,
+            embedding=embedding,
+            corrects=corrects,
+            enrich=enrich,
+        )
+
+    @operation
+    def write_batch(self, items: Iterable[MemoryInput | Json], *, atomic: bool | None = None) -> Request[BatchWritten]:
+        """Write up to 10,000 memories in one request. Atomic: all or nothing; otherwise each item has its own result.
+
+        `write_memories` takes any number.
+        """
+        return post(BatchWritten, "/memories/batch", items=items, atomic=atomic)
+
+    @listing
+    def list_memories(
+        self,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+        category: str | None = None,
+        tag: Iterable[str] | None = None,
+        layer: Iterable[int] | None = None,
+        session_id: str | None = None,
+        source: str | None = None,
+        entity: str | None = None,
+        under: Id | None = None,
+        metadata: Json | None = None,
+        as_of: Moment | None = None,
+        known_at: Moment | None = None,
+        all_versions: bool | None = None,
+    ) -> Request[Page[MemoryOut]]:
+        """List memories, newest first: those that are current, or were at `as_of` as believed at `known_at`."""
+        return page(
+            MemoryOut,
+            "/memories",
+            limit=limit,
+            cursor=cursor,
+            category=category,
+            tag=tag,
+            layer=layer,
+            session_id=session_id,
+            source=source,
+            entity=entity,
+            under=under,
+            metadata=metadata,
+            as_of=as_of,
+            known_at=known_at,
+            all_versions=all_versions,
+        )
+
+    @operation
+    def current_versions(
+        self, lineages: Iterable[str], *, as_of: Moment | None = None, known_at: Moment | None = None
+    ) -> Request[MemoryPage]:
+        """Read up to 1,000 lineages by name: of each the visible version, in the order asked; those without one are left out."""
+        return post(MemoryPage, "/memories/current", lineages=lineages, as_of=as_of, known_at=known_at)
+
+    @operation
+    def get_memory(self, id: Id, *, as_of: Moment | None = None, known_at: Moment | None = None) -> Request[MemoryOut]:
+        """One version of a memory, whatever its status. With `as_of`: the version of its lineage that was valid then."""
+        return get(MemoryOut, "/memories/{id}", {"id": id}, as_of=as_of, known_at=known_at)
+
+    @operation
+    def change_memory(
+        self,
+        id: Id,
+        *,
+        category: str | Omitted = OMITTED,
+        tags: Iterable[str] | Omitted = OMITTED,
+        layer: int | Omitted = OMITTED,
+        parent_id: Id | Omitted | None = OMITTED,
+        parent_since: Moment | Omitted = OMITTED,
+        valid_from: Moment | Omitted = OMITTED,
+        valid_to: Moment | Omitted | None = OMITTED,
+        importance: float | Omitted = OMITTED,
+        confidence: float | Omitted = OMITTED,
+        metadata: Json | Omitted = OMITTED,
+    ) -> Request[MemoryOut]:
+        """Change what is said about a memory; `parent_id=None` detaches it, `valid_to=None` says that it still holds.
+
+        Content changes by a new version: write it with the lineage ("it changed") or with `corrects` ("we were wrong").
+        """
+        return change(
+            "PATCH",
+            MemoryOut,
+            "/memories/{id}",
+            {"id": id},
+            category=category,
+            tags=tags,
+            layer=layer,
+            parent_id=parent_id,
+            parent_since=parent_since,
+            valid_from=valid_from,
+            valid_to=valid_to,
+            importance=importance,
+            confidence=confidence,
+            metadata=metadata,
+        )
+
+    @operation
+    def forget_memory(self, id: Id) -> Request[MemoryOut]:
+        """Forget a memory: recall no longer finds it. `restore_memory` takes it back."""
+        return delete(MemoryOut, "/memories/{id}", {"id": id})
+
+    @operation
+    def restore_memory(self, id: Id) -> Request[MemoryOut]:
+        """Take a forgetting back."""
+        return post(MemoryOut, "/memories/{id}/restore", {"id": id})
+
+    @operation
+    def erase_memories(
+        self, ids: Iterable[Id], *, versions: Versions | None = None, subtree: bool | None = None
+    ) -> Request[Erased]:
+        """Erase memories for good, all or none, with what rests on them; the reply is the receipt."""
+        return post(Erased, "/memories/erase", ids=ids, versions=versions, subtree=subtree)
+
+    @listing
+    def memory_history(
+        self,
+        id: Id,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+        as_of: Moment | None = None,
+        known_at: Moment | None = None,
+    ) -> Request[Page[MemoryOut]]:
+        """Every version of a memory's lineage, oldest first. `id` is that of any version, or the lineage's name."""
+        parts = {"id": id}
+        return page(MemoryOut, "/memories/{id}/history", parts, limit=limit, cursor=cursor, as_of=as_of, known_at=known_at)
+
+    @operation
+    def link_memory(self, id: Id, target_id: Id, *, type: str | None = None, strength: float | None = None) -> Request[Link]:
+        """Link a memory to another, or change the strength of the link."""
+        return post(Link, "/memories/{id}/links", {"id": id}, target_id=target_id, type=type, strength=strength)
+
+    @operation
+    def list_links(self, id: Id, *, limit: int | None = None, known_at: Moment | None = None) -> Request[LinkPage]:
+        """Links of a memory in both directions, strongest first."""
+        return get(LinkPage, "/memories/{id}/links", {"id": id}, limit=limit, known_at=known_at)
+
+    @operation
+    def unlink_memory(self, id: Id, target_id: Id, *, type: str | None = None) -> Request[LinkEnded]:
+        """Take the link of this type to another memory back."""
+        return delete(LinkEnded, "/memories/{id}/links/{target_id}", {"id": id, "target_id": target_id}, type=type)
+
+    @operation
+    def list_categories(
+        self, *, under: str | None = None, as_of: Moment | None = None, known_at: Moment | None = None
+    ) -> Request[CategoryPage]:
+        """Categories in path order, with the number of memories in each, and in it and below."""
+        return get(CategoryPage, "/categories", under=under, as_of=as_of, known_at=known_at)

@@ -1,0 +1,57 @@
+"""Operations: the log, undo, and the change feed."""
+
+from typing import Literal
+
+from loci.descriptors import listing, operation
+from loci.models.operations import ChangePage, OperationChange, OperationOut, OperationUndone
+from loci.requests import Id, Moment, Page, Request, get, page, post
+from loci.watch import Names, Position
+
+
+class Operations:
+    """Operations on the log of operations and the change feed."""
+
+    @listing
+    def list_operations(
+        self,
+        *,
+        action: str | None = None,
+        agent: Id | None = None,
+        via: Literal["rest", "mcp", "cli", "worker", "sql"] | None = None,
+        subject: Id | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Request[Page[OperationOut]]:
+        """List what changed the namespace, newest first. `subject`: what changed this memory, entity or edge."""
+        asked = {"action": action, "agent": agent, "via": via, "subject": subject, "since": since, "until": until}
+        return page(OperationOut, "/operations", **asked, limit=limit, cursor=cursor)
+
+    @operation
+    def get_operation(self, id: Id) -> Request[OperationOut]:
+        """An operation, with counts of its changes."""
+        return get(OperationOut, "/operations/{id}", {"id": id})
+
+    @listing
+    def operation_changes(self, id: Id, *, limit: int | None = None, cursor: str | None = None) -> Request[Page[OperationChange]]:
+        """What an operation changed, before and after, in order."""
+        return page(OperationChange, "/operations/{id}/changes", {"id": id}, limit=limit, cursor=cursor)
+
+    @operation
+    def undo_operation(self, id: Id, *, skip_changed: bool | None = None) -> Request[OperationUndone]:
+        """Undo an operation: all that it changed is as before. `skip_changed` leaves alone what was changed again since."""
+        return post(OperationUndone, "/operations/{id}/undo", {"id": id}, skip_changed=skip_changed)
+
+    @operation
+    def list_changes(
+        self,
+        *,
+        after: Position | None = None,
+        kind: Names | None = None,
+        namespace: Names | None = None,
+        limit: int | None = None,
+        wait: float | None = None,
+    ) -> Request[ChangePage]:
+        """List changes after a position, oldest first; go on after `next_cursor`, which is always said. `wait` seconds for one."""
+        return get(ChangePage, "/changes", after=after, kind=kind, namespace=namespace, limit=limit, wait=wait)

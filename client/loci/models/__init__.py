@@ -1,0 +1,1 @@
+"""Models of requests and replies, by subject."""

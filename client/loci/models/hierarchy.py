@@ -1,0 +1,18 @@
+"""The hierarchy: memories above and under others."""
+
+from pydantic import BaseModel, Field
+
+from loci.models.memories import MemoryOut
+
+
+class PlacedMemory(MemoryOut):
+    """A memory above or under another."""
+
+    depth: int = Field(description="Steps to the memory that was asked about")
+
+
+class PlacedPage(BaseModel):
+    """A page of memories above or under another, nearest first."""
+
+    items: list[PlacedMemory]
+    next_cursor: str | None

@@ -1,0 +1,105 @@
+"""Operations: the log, undo, and the change feed."""
+
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, Field
+
+from loci.models.fields import Model
+
+
+class Change(BaseModel):
+    """A change: of what, by whom, and the fields before and after."""
+
+    position: int = Field(description="Place in the feed; grows over all namespaces, with gaps")
+    namespace: str
+    kind: str = Field(description="memory, entity, edge, turn, …", examples=["memory"])
+    action: str = Field(description="created, changed or erased (deleted for good)", examples=["created"])
+    subject_id: UUID | None = Field(description="Id of the thing; null where before and after hold its key")
+    operation_id: UUID = Field(description="The operation that made the change, as in GET /operations")
+    content: str | None = Field(description="Text of the memory or turn; null for other kinds, and once it was erased")
+    before: dict[str, Any] | None = Field(description="Changed fields as they were; null for what is new, and once it was erased")
+    after: dict[str, Any] | None = Field(description="Changed fields as they are since; null once it was erased")
+    changed_at: datetime
+    agent_id: UUID | None = Field(description="Who did it; null: somebody with rights of the owner")
+    agent: str | None = Field(description="Name of that agent")
+    via: str = Field(description="rest, mcp, cli, worker or sql")
+
+
+class ChangePage(BaseModel):
+    """Changes, oldest first, and where the next page begins. It is always said: a reader that comes back later goes on there."""
+
+    items: list[Change]
+    next_cursor: str = Field(description="What to send as `after` next; past changes that the filter left out, too")
+
+
+Via = Literal["rest", "mcp", "cli", "worker", "sql"]
+
+
+class OperationOut(BaseModel):
+    """A call that changed something: who, through what, when, and how much."""
+
+    id: UUID
+    action: str = Field(description="The name of a REST operation, the words of a command, or a step of the worker")
+    via: Via
+    agent_id: UUID | None
+    agent: str | None = Field(description="Its name")
+    key_id: UUID | None = Field(description="The API key that was used; null: none")
+    request_id: str | None = Field(description="X-Request-Id of the reply")
+    started_at: datetime
+    undoes: UUID | None = Field(description="The operation that this one took back")
+    undone_by: UUID | None = Field(description="The operation that took this one back")
+    changes: dict[str, int] = Field(description="How many changes, by kind and action", examples=[{"memory.created": 2}])
+
+
+class OperationPage(BaseModel):
+    """A page of the operations log, newest first."""
+
+    items: list[OperationOut]
+    next_cursor: str | None
+
+
+class OperationChange(BaseModel):
+    """One thing that an operation changed."""
+
+    position: int = Field(description="Place in the change feed")
+    kind: str = Field(description="memory, placement, link, entity, edge, aspect, attribute, …")
+    action: Literal["created", "changed", "erased"]
+    subject_id: UUID | None = Field(description="Id of the thing; of a place the lineage's, of a link its source")
+    content: str | None = Field(description="Of a memory: its content now, unless it was erased")
+    before: dict[str, Any] | None = Field(description="Changed fields as they were; null for what is new, or was erased since")
+    after: dict[str, Any] | None = Field(description="Changed fields as they became; null once it was erased")
+    changed_at: datetime
+
+
+class OperationChangePage(BaseModel):
+    """A page of what an operation changed, in order."""
+
+    items: list[OperationChange]
+    next_cursor: str | None
+
+
+class UndoInput(Model):
+    """How to undo an operation."""
+
+    skip_changed: bool = Field(
+        False, description="Leave alone what was changed again since, and undo the rest; else that is a conflict"
+    )
+
+
+class Left(BaseModel):
+    """Things that undoing left as they are."""
+
+    kind: str = Field(description="What they are, as in changes", examples=["entity"])
+    count: int
+    reason: str
+
+
+class OperationUndone(BaseModel):
+    """What undoing an operation did."""
+
+    operation_id: UUID = Field(description="The operation that undoes; undo it to have the first one in force again")
+    undoes: UUID = Field(description="The operation that is undone")
+    undone: dict[str, int] = Field(description="How many things of each kind are as before", examples=[{"memory": 2, "edge": 1}])
+    skipped: list[Left] = Field(description="What stays as it is, and why")

@@ -1,0 +1,154 @@
+"""Retain (what becomes of the facts of a text) and reflect (orphans placed)."""
+
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import AliasChoices, BaseModel, Field
+
+from loci.models.fields import Category, Content, Flag, Label, Metadata, Model, Moment, Tags, Text
+
+RetainAction = Literal["create", "update", "link", "nothing"]
+
+ContradictionSignal = Literal["negation", "antonym", "value_conflict", "temporal_marker", "change", "model"]
+
+Decide = Annotated[
+    Literal["auto", "rules", "model"],
+    Field(
+        description="Who decides. auto: a language model if there is one and the setting retain_model is on, and rules for what it "
+        "gives no usable answer to; rules: rules alone; model: a model, or an error if it gives no answer"
+    ),
+]
+
+
+class Retain(Model):
+    """A text to take in. Only `content` is needed; the rest is said of each of its facts."""
+
+    content: Content = Field(
+        validation_alias=AliasChoices("content", "text"),
+        description="Sentences, lines or bullets: each is a fact; at most 200 (setting retain_facts). `text` means the same",
+    )
+    category: Category | None = None
+    tags: Tags | None = None
+    valid_from: Moment | None = Field(None, description="From when the facts are true; default now")
+    metadata: Metadata | None = None
+    source: Label | None = Field(None, description="Who said it; what `I` says is compared with what the same one said")
+    session_id: Label | None = Field(None, description="The conversation it comes from")
+    dry_run: Flag = Field(False, description="Decide, and write nothing")
+    decide: Decide = "auto"
+
+    def about(self) -> dict[str, Any]:
+        """What was said of the facts."""
+        return {key: value for key, value in self.stated().items() if key not in {"dry_run", "decide"}}
+
+
+class RetainedLink(BaseModel):
+    """A link that a new memory got."""
+
+    target_id: UUID | None = Field(description="null: a fact of this text, in a dry run")
+    type: str
+    strength: float
+
+
+class Decision(BaseModel):
+    """What became of a fact."""
+
+    fact: str
+    action: RetainAction = Field(
+        description="create: a memory; update: a new version of one; link: a memory linked to others; nothing: it is known"
+    )
+    memory_id: UUID | None = Field(description="The memory made or reinforced; null: would be made")
+    lineage: str | None
+    superseded: UUID | None = Field(description="The version that it ended")
+    target_id: UUID | None = Field(description="The memory that the decision is about")
+    links: list[RetainedLink]
+    confidence: float
+    reason: str | None
+    signal: ContradictionSignal | None = Field(
+        description="How the fact contradicts its target; model: only a language model says so"
+    )
+    decided_by: Literal["model", "rules"] = Field(description="Who decided; rules too where a guard refused what a model said")
+
+
+class RetainOut(BaseModel):
+    """Decisions in the order of the text, and how many of each kind."""
+
+    decisions: list[Decision]
+    created: int
+    updated: int
+    linked: int
+    unchanged: int
+    dry_run: bool
+    skipped: dict[str, str] = Field(description="What did not take part in deciding, and why")
+
+
+class Reflect(Model):
+    """Which orphans to look at."""
+
+    dry_run: Flag = Field(False, description="Plan, and write nothing")
+    limit: int = Field(200, ge=1, le=1000, description="Orphans to look at in this call")
+    category: Category | None = Field(None, description="Only those of this category and below it")
+    cursor: Annotated[Text | None, Field(max_length=1000, description="`next_cursor` of the call before")] = None
+    decide: Decide = "auto"
+
+
+class Placed(BaseModel):
+    """A memory that got a place."""
+
+    memory_id: UUID
+    parent_id: UUID | None = Field(description="null: would be made")
+    parent: str = Field(description="Lineage of the parent")
+    similarity: float | None
+    reason: str
+
+
+class Linked(BaseModel):
+    """A link between related memories."""
+
+    source_id: UUID
+    target_id: UUID
+    type: str
+    strength: float
+
+
+class Summarised(BaseModel):
+    """A concept that got a summary, as a new version."""
+
+    id: UUID | None = Field(description="The new version; null: would be made")
+    lineage: str
+    content: str = Field(description="Its title, and the summary below")
+
+
+class RefusedChange(BaseModel):
+    """What a model proposed and a guard refused."""
+
+    guard: str = Field(description="Which guard refused it")
+    action: str = Field(description="What was proposed: place, concept, link or summary")
+    ids: list[str] = Field(description="The memories that it was about")
+    reason: str
+
+
+class Made(BaseModel):
+    """A domain or concept made for a category, or because a model saw that memories belong together."""
+
+    id: UUID | None
+    lineage: str
+    content: str
+    layer: int
+    path: str | None = Field(None, description="The category that it is made for; null: a model proposed it")
+    parent_id: UUID | None = None
+    parent: str | None = Field(None, description="Lineage of what it stands under")
+
+
+class ReflectOut(BaseModel):
+    """What was placed, linked and made, or in a dry run would be."""
+
+    placed: list[Placed]
+    linked: list[Linked]
+    created: list[Made]
+    summarised: list[Summarised]
+    visited: int
+    orphans_left: int = Field(description="Of those visited: no place was found")
+    next_cursor: str | None = Field(description="For the orphans that are left; null: all were visited")
+    dry_run: bool
+    refused: list[RefusedChange] = Field(description="What a model proposed and a guard refused; rules decided instead")
+    skipped: dict[str, str] = Field(description="What did not take part, and why")

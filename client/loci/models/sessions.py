@@ -1,0 +1,346 @@
+"""Sessions: working memory, conversations, contexts, and feedback at their end."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal, Self
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic.config import JsonDict
+
+from loci.models.dreams import Signal, SignalInput
+from loci.models.facts import Constraint
+from loci.models.fields import Category, Content, Json, Label, Metadata, Model, Moment, Tags, Text
+from loci.models.memories import MemoryOut
+from loci.models.recall import Rating
+
+SectionName = Literal["memories", "constraints", "graph", "working_memory", "patrol", "subagents", "turns"]
+
+Space = Annotated[
+    Text,
+    Field(
+        pattern=r"^[^/]+/[^/]+$",
+        max_length=255,
+        examples=["session/abc", "patrol/heartbeat"],
+        json_schema_extra={"pattern": r"^[^/\u0000-\u001f\u007f-\u009f]+/[^/\u0000-\u001f\u007f-\u009f]+$"},
+    ),
+]
+
+
+class ContextInput(Model):
+    """What a context is for, and how large it may be."""
+
+    message: Content | None = Field(None, description="What is about to be answered; without it nothing is searched for")
+    session_id: Label | None = Field(
+        None, description="The conversation: a memory is shown to it once. Without it nothing is stored and nothing is held back"
+    )
+    space: Space | None = Field(
+        None,
+        description="Own space of working memory; default: X-Space, else session/ and the session. "
+        "Under patrol/ and subagent/ the working memory of others is left out",
+    )
+    k: int | None = Field(None, ge=1, le=100, description="Memories to recall; default: the namespace's setting `context_memories`")
+    max_chars: int | None = Field(None, ge=0, le=2**31 - 1, description="The text is never longer; default: no limit")
+    sections: list[SectionName] | None = Field(None, min_length=1, description="Default: all")
+    as_of: Moment | None = Field(None, description="Memories and edges that held at this moment; default now")
+    known_at: Moment | None = Field(None, description="As believed at this moment; default now")
+
+
+class ContextMemory(MemoryOut):
+    """A memory in a context."""
+
+    score: float | None = Field(description="Of the recall; null: shown because nothing was found in the first context")
+
+
+class ContextGraph(BaseModel):
+    """What the message names, and the edges around that."""
+
+    entities: list[dict[str, Any]]
+    edges: list[dict[str, Any]]
+
+
+class ContextKey(BaseModel):
+    """An entry of working memory, without its value."""
+
+    key: str
+    space: str
+    category: str | None
+    tags: list[str]
+    stored_at: datetime
+    expires_at: datetime
+    expires_in: float = Field(description="Seconds")
+
+
+class ContextTurn(BaseModel):
+    """A turn of the conversation."""
+
+    id: int
+    session_id: str
+    role: str
+    content: str
+    metadata: dict[str, Any]
+    said_at: datetime
+
+
+class LeftOut(BaseModel):
+    """What a section lacks."""
+
+    section: SectionName
+    left_out: int | None = Field(description="Items; null: not counted")
+    reason: str = Field(description="max_chars, context_keys (setting), or what ended the walk through the graph")
+
+
+class ContextOut(BaseModel):
+    """What to inject: as text, and as the data of what is in the text."""
+
+    session_id: str | None
+    space: str
+    text: str
+    memories: list[ContextMemory]
+    constraints: list[Constraint]
+    graph: ContextGraph
+    working_memory: list[ContextKey] = Field(description="Of the own space")
+    patrol: list[ContextKey]
+    subagents: list[ContextKey] = Field(description="Keys that end in -index")
+    turns: list[ContextTurn]
+    first: bool = Field(description="The first context of the session, or since its end")
+    held_back: int = Field(description="Memories that were found and had been shown to the session before")
+    truncated: list[LeftOut]
+    skipped: dict[str, str] = Field(description="Arms of the recall that did not take part, and why")
+    took_ms: float
+
+
+Seconds = Annotated[float, Field(gt=0, le=31_622_400, allow_inf_nan=False)]
+
+Prefix = Annotated[Text, Field(max_length=512)]
+
+TurnRole = Annotated[Label, Field(max_length=64)]
+
+
+class EntryInput(Model):
+    """An entry of working memory."""
+
+    value: Json = Field(description="Any JSON, at most 1 MiB")
+    ttl_seconds: Seconds | None = Field(None, description="How long it lives; default: the setting working_memory_ttl")
+    category: Category | None = None
+    tags: Tags | None = None
+
+
+class Entry(BaseModel):
+    """An entry, without its value."""
+
+    key: str = Field(description="Full path")
+    space: str = Field(description="Its first two segments")
+    category: str | None
+    tags: list[str]
+    stored_at: datetime
+    expires_at: datetime = Field(description="From when it is unseen")
+
+
+class EntryOut(Entry):
+    """An entry."""
+
+    value: Any
+
+
+class EntryPage(BaseModel):
+    """A page of entries, in order of their keys."""
+
+    items: list[Entry]
+    next_cursor: str | None
+
+
+class EntrySearch(Model):
+    """Which entries to look for."""
+
+    query: Content | None = Field(None, description="Words; without them the newest come first")
+    category: Category | None = Field(None, description="This category and all below it")
+    tags: Tags | None = Field(None, description="Any of these")
+    prefix: Prefix | None = Field(None, description="Under these segments; default: the space of X-Space, else everywhere")
+    limit: int = Field(10, ge=1, le=1000)
+
+
+class EntryFound(EntryOut):
+    """An entry that was found."""
+
+    score: float | None = Field(description="BM25; null without a query")
+
+
+class EntriesFound(BaseModel):
+    """Entries, best first."""
+
+    items: list[EntryFound]
+
+
+class TurnInput(Model):
+    """What somebody said."""
+
+    role: TurnRole = Field(examples=["user", "assistant"])
+    content: Content
+    metadata: Metadata | None = None
+    said_at: Moment | None = Field(None, description="Default: now")
+
+
+ONE_OR_MANY: JsonDict = {
+    "oneOf": [
+        {
+            "required": ["role", "content"],
+            "properties": {"role": {"type": "string"}, "content": {"type": "string"}, "turns": {"type": "null"}},
+        },
+        {"required": ["turns"], "properties": {"turns": {"type": "array"}}, "maxProperties": 1},
+    ]
+}
+
+
+class TurnsInput(Model):
+    """One turn, or several in order: either `role` and `content`, or `turns`."""
+
+    model_config = ConfigDict(json_schema_extra=ONE_OR_MANY)
+
+    role: TurnRole | None = None
+    content: Content | None = None
+    metadata: Metadata | None = None
+    said_at: Moment | None = None
+    turns: Annotated[list[TurnInput], Field(min_length=1, max_length=1000)] | None = None
+
+    @model_validator(mode="after")
+    def _one_or_many(self) -> Self:
+        single = self.model_fields_set - {"turns"}
+        if self.turns is not None:
+            if single:
+                raise ValueError(f"either turns, or one turn by itself: {', '.join(sorted(single))} must not stand beside turns")
+        elif self.role is None or self.content is None:
+            raise ValueError("role and content are needed, or turns")
+        return self
+
+    def listed(self) -> list[dict[str, Any]]:
+        """The turns, JSON-ready."""
+        return [turn.stated() for turn in self.turns] if self.turns is not None else [self.stated()]
+
+
+class Turn(BaseModel):
+    """A turn of a conversation."""
+
+    id: int = Field(description="Grows within a session")
+    session_id: str
+    role: str
+    content: str
+    metadata: dict[str, Any]
+    said_at: datetime
+
+
+class Turns(BaseModel):
+    """Turns, oldest first."""
+
+    items: list[Turn]
+
+
+class TurnPage(Turns):
+    """Turns, oldest first; `next_cursor` leads to those before them."""
+
+    next_cursor: str | None
+
+
+class TurnsDeleted(BaseModel):
+    """How many turns were deleted."""
+
+    session_id: str
+    deleted: int
+
+
+class Conversation(BaseModel):
+    """A session that has turns."""
+
+    session_id: str
+    turns: int
+    first_said_at: datetime
+    last_said_at: datetime
+    logged: int = Field(description="Turns that no pass has learned from yet")
+
+
+class ConversationPage(BaseModel):
+    """A page of conversations, in order of their sessions."""
+
+    items: list[Conversation]
+    next_cursor: str | None
+
+
+MemoryIds = Annotated[list[UUID], Field(max_length=10_000)]
+
+
+def _report(whose: str, field: str) -> JsonDict:
+    given: JsonDict = {whose: {"type": "string"}, field: {"type": "array", "minItems": 1}}
+    return {"required": [whose, field], "properties": given}
+
+
+SOME_REPORT: JsonDict = {
+    "anyOf": [
+        _report("session_id", "injected"),
+        _report("session_id", "confirmed"),
+        _report("recall_id", "ratings"),
+        {"required": ["signals"], "properties": {"signals": {"type": "array", "minItems": 1}}},
+    ]
+}
+
+
+class FeedbackInput(Model):
+    """What became of memories in a session, or in the answer of a recall. Hits are counted before injections."""
+
+    model_config = ConfigDict(json_schema_extra=SOME_REPORT)
+
+    session_id: Label | None = Field(None, description="Needed for injected and confirmed")
+    injected: MemoryIds | None = Field(None, description="Shown to the session now")
+    confirmed: MemoryIds | None = Field(None, description="Found again by a search of yours; counts for those shown before")
+    recall_id: UUID | None = Field(None, description="A logged recall; needed for ratings")
+    ratings: Annotated[list[Rating], Field(max_length=1000)] | None = Field(None, description="Were its results of use?")
+    signals: Annotated[list[SignalInput], Field(max_length=1000)] | None = Field(
+        None, description="What was said about the agent's work"
+    )
+
+    @model_validator(mode="after")
+    def _something(self) -> "FeedbackInput":
+        if not (self.injected or self.confirmed or self.ratings or self.signals):
+            raise ValueError("at least one of injected, confirmed, ratings and signals must hold something")
+        return self
+
+
+class FeedbackNoted(BaseModel):
+    """What was new in a report."""
+
+    session_id: str | None
+    injected: list[UUID] = Field(description="Those that were not shown to the session before")
+    confirmed: list[UUID] = Field(description="Those that had been shown to it")
+    rated: list[UUID] | None = Field(None, description="Memories whose rating was noted, if there were ratings")
+    signals: list[Signal] | None = Field(None, description="Signals that were noted, in order, if there were any")
+
+
+class SessionEnd(BaseModel):
+    """What the end of a session has changed."""
+
+    session_id: str
+    ended: bool = Field(description="False: it had ended before, and nothing was injected since; nothing has changed")
+    ended_at: datetime
+    injected: int = Field(description="Memories shown since the last end")
+    hit: int = Field(description="Those of them that were found again")
+    confirmed: int = Field(description="Aspects that gained weight")
+    decayed: int = Field(description="Aspects that lost weight")
+    sessions: int = Field(description="Sessions that this agent has ended")
+
+
+class FeedbackEvent(BaseModel):
+    """A change of weights that use has made."""
+
+    id: UUID
+    at: datetime
+    agent_id: UUID
+    session_id: str
+    kind: Literal["confirmation", "decay"]
+    aspects: int
+    confirmations: int
+    change: float
+
+
+class FeedbackPage(BaseModel):
+    """A page of changes, newest first."""
+
+    items: list[FeedbackEvent]
+    next_cursor: str | None
