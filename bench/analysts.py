@@ -21,7 +21,7 @@ from bench.database import Database, database
 from bench.measure import Figure, Options, milliseconds, options, percentile, report
 from bench.recall_latency import MAIN, Client, load
 from bench.server import running
-from db import analysts
+from db.access import analysts
 from db.pool import Origin
 
 HEAVY: tuple[LiteralString, ...] = (

@@ -12,7 +12,7 @@ from psycopg import Connection
 from bench.corpus import provider
 from bench.database import Database
 from db.pool import make_pool
-from service.worker import Worker, register
+from service.worker.worker import Worker, register
 
 STATEMENT = 1000  # memories a statement, as an import writes them
 

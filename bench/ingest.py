@@ -27,7 +27,7 @@ from bench.measure import Figure, Options, against, milliseconds, options, repor
 from bench.recall_latency import Client
 from bench.server import running
 from db.pool import make_pool
-from service.worker import BATCH, Worker
+from service.worker.worker import BATCH, Worker
 
 MEMORY = """
 insert into loci_data.memories (namespace_id, id, lineage, lineage_id, content, content_hash, fold_scope,

@@ -15,11 +15,12 @@ import procrastinate
 
 from bench.database import Database, database
 from bench.measure import Figure, Options, milliseconds, options, percentile, report
-from db import jobs
+from db.jobs import jobs
+from db.jobs.queue import make_queue
 from db.pool import make_pool
-from db.queue import make_queue
+from service.jobs.job import Job
 from service.jobs.runner import Runner
-from service.jobs.work import Job, Work
+from service.resources import Resources
 from service.settings import Settings
 
 NAME = "jobs"
@@ -33,10 +34,10 @@ class Done:
     def __init__(self) -> None:
         self.began: list[float] = []
 
-    async def handle(self, work: Work, job: Job) -> None:
+    async def handle(self, work: Resources, job: Job) -> None:
         """A job that only ends."""
         self.began.append(time.perf_counter())
-        async with work.holding(job, "bench") as tx:
+        async with job.holding(work, "bench") as tx:
             await jobs.finish_job(tx, id=job.id)
 
     async def task(self, context: procrastinate.JobContext, **_: Any) -> None:  # noqa: ARG002 (the library's)
@@ -79,7 +80,7 @@ async def of_loci(base: Database, settings: Settings, many: int) -> tuple[list[f
     url = base.server.url("loci_app")
     with base.app() as app:
         async with make_pool(url, size=5) as pool:
-            runner = Runner(url, Work(settings, pool), {"enrich": done.handle})
+            runner = Runner(url, Resources(settings, pool), {"enrich": done.handle})
 
             def ask(count: int) -> None:
                 app.execute(

@@ -14,8 +14,8 @@ from uuid import UUID
 
 from bench.database import Database, database
 from bench.measure import Figure, Options, options, report
-from service.passes.memories import Consolidation, Known, check
-from service.passes.running import Seen
+from service.dreams.consolidation import Consolidation, Known, check
+from service.dreams.passes import Seen
 
 NAME = "passes"
 PAIRS, DELETES, REFINEMENTS = 200, 100, 100

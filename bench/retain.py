@@ -17,7 +17,7 @@ from typing import Any
 
 from bench.database import Database, database
 from bench.measure import Figure, Options, options, report
-from service.embedding import make_provider
+from service.embedding.factory import make_provider
 from service.settings import EmbeddingSettings
 
 PAIRS = Path(__file__).parent / "data" / "retain.jsonl"

@@ -1,11 +1,15 @@
-"""The operations log (row X5): wrappers of the SQL functions."""
+"""Operations: the log, undoing, and the change feed with the notices that wake its readers."""
 
+import json
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from db.changes import sequence_changes
+import psycopg
+
 from db.pool import Transaction
 
 Row = dict[str, Any]
@@ -13,7 +17,7 @@ SEQUENCED = 10_000
 
 
 @dataclass(frozen=True)
-class Wanted:
+class OperationFilter:
     """Which operations a list is about; None restricts nothing."""
 
     action: str | None = None
@@ -24,7 +28,7 @@ class Wanted:
     until: datetime | None = None
 
 
-async def list_operations(tx: Transaction, wanted: Wanted, *, limit: int, cursor: UUID | None = None) -> list[Row]:
+async def list_operations(tx: Transaction, wanted: OperationFilter, *, limit: int, cursor: UUID | None = None) -> list[Row]:
     """Operations, newest first, with counts of their changes."""
     return await tx.rows(
         """select * from loci.list_operations(%(namespace)s, %(limit)s, %(cursor)s, %(action)s, %(agent)s, %(via)s, %(subject)s,
@@ -53,3 +57,73 @@ async def sweep_operations(tx: Transaction, *, limit: int) -> int:
     """Delete changes and operations that are past their time; how many of what there was more of. The operator's."""
     row = await tx.row("select greatest(changes, operations) as swept from loci.sweep_operations(%(limit)s)", limit=limit)
     return int(row["swept"])
+
+
+async def undo_operation(tx: Transaction, *, id: UUID, skip_changed: bool = False) -> Row:
+    """Undo an operation: which one does it, what is as before, what was skipped, and whether edges are `decaying`."""
+    return await tx.row(
+        "select * from loci.undo_operation(%(namespace)s, %(id)s, %(skip_changed)s)", id=id, skip_changed=skip_changed
+    )
+
+
+async def sequence_changes(tx: Transaction, *, limit: int = 10_000) -> int:
+    """Give committed changes their positions in the feed, and wake its readers; how many."""
+    row = await tx.row("select moved from loci.sequence_changes(%(limit)s)", limit=limit)
+    moved: int = row["moved"]
+    return moved
+
+
+async def send_sequence_changes(tx: Transaction) -> None:
+    """Have positions given to what is committed, without waiting: the statements after it see them."""
+    await tx.send("select moved from loci.sequence_changes()")
+
+
+async def send_feed_bounds(tx: Transaction, *, namespaces: list[str] | None) -> Any:
+    """Ask from where to where the feed reaches: {kept_after, last_position, namespace_ids}, to be fetched."""
+    return await tx.send("select * from loci.feed_bounds(%(namespaces)s::text[])", namespaces=namespaces)
+
+
+async def list_changes(
+    tx: Transaction, *, namespaces: list[str] | None, after: int, kinds: list[str] | None, limit: int
+) -> list[Row]:
+    """Changes after a position, oldest first; `more` of each says whether the page ended early."""
+    return await tx.rows(
+        "select * from loci.list_changes(%(namespaces)s::text[], %(after)s::bigint, %(kinds)s::text[], %(limit)s)",
+        namespaces=namespaces,
+        after=after,
+        kinds=kinds,
+        limit=limit,
+    )
+
+
+async def listen_for_changes(url: str, *, every: float) -> AsyncGenerator[frozenset[int] | None]:
+    """Ids of namespaces whose feed has grown, as it happens, on a connection of its own; None: it may be any.
+
+    None comes first, once nothing is missed any more; an empty set comes every so many seconds. Raises psycopg.Error when the
+    connection is lost.
+    """
+    connection = await psycopg.AsyncConnection.connect(
+        url,
+        autocommit=True,
+        application_name="loci feed",
+        connect_timeout=5,
+        keepalives_idle=30,  # a dead peer is noticed within a minute
+        keepalives_interval=10,
+        keepalives_count=3,
+    )
+    async with connection:
+        await connection.execute("listen loci_changes")
+        yield None
+        while True:
+            async with aclosing(connection.notifies(timeout=every)) as notices:
+                async for notice in notices:
+                    yield _named(notice.payload)
+            yield frozenset()
+
+
+def _named(payload: str) -> frozenset[int] | None:
+    """Ids in a notice; None for one that says something else, which any login can send."""
+    try:
+        return frozenset(map(int, json.loads(payload)["namespaces"]))
+    except (ValueError, TypeError, KeyError):
+        return None

@@ -12,36 +12,36 @@ from fastapi import FastAPI
 from psycopg_pool import PoolClosed, PoolTimeout
 
 from db import health
+from db.access.keys import Lease, lease_requests
 from db.embedded import EmbeddedServer
-from db.keys import Lease, lease_requests
 from db.migrate import upgrade
 from db.pool import Pool, make_pool
-from service.admission import Gate
-from service.api import ROUTERS
-from service.document import document
-from service.embedding.following import make_following
-from service.feed import Feed
-from service.figures import Monitor
-from service.hosts import Hosts
-from service.jobs.kinds import HANDLERS
+from service.access.admission import Gate
+from service.access.key_usage import EVERY, KeyUsageCounts
+from service.access.limits import Limiter, WrongKeyLimiter
+from service.embedding.active import make_active_provider
+from service.http.hosts import Hosts
+from service.http.middleware import RequestMiddleware
+from service.http.openapi import openapi_document
+from service.http.problems import install
 from service.jobs.runner import Runner
-from service.jobs.work import Work
-from service.limits import Guesses, Limiter
-from service.llm import make_model
-from service.llm.prompts import BadPrompt, Prompts, in_order
-from service.logs import set_up_logging
+from service.llm.factory import make_model
+from service.llm.prompts import BadPrompt, Prompts, check_folder
 from service.mcp.http import Endpoint
-from service.middleware import Envelope
-from service.problems import install
+from service.observability.logs import set_up_logging
+from service.observability.monitor import Monitor
+from service.observability.tracing import set_up_tracing
+from service.operations.feed import Feed
+from service.resources import Resources
+from service.routers import ROUTERS
 from service.settings import Settings, get_settings
 from service.state import State
-from service.tracing import set_up_tracing
-from service.uses import EVERY, Uses
-from service.worker import Worker
+from service.worker.handlers import HANDLERS
+from service.worker.worker import Worker
 
 log = logging.getLogger(__name__)
 WATCH_EVERY = 0.5
-# The framework's own spans and logs carry query strings and what errors say; service/tracing.py makes ours.
+# The framework's own spans and logs carry query strings and what errors say; service/observability/tracing.py makes ours.
 SILENT: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 EXTRA_CONNECTIONS = 5  # of a process, beside its pool: one that listens for changes, one for /metrics, three of the queue of jobs
 
@@ -75,7 +75,7 @@ async def check(pool: Pool, settings: Settings) -> None:
     So too where the processes want more connections than the server takes; where others leave too few of them, that is logged.
     """
     try:
-        for strange in in_order(Prompts(settings.llm.prompts)):
+        for strange in check_folder(Prompts(settings.llm.prompts)):
             log.warning("%s", strange)
     except BadPrompt as error:
         raise Refusal(str(error)) from None
@@ -129,11 +129,11 @@ def from_environment() -> FastAPI:
 
 def create_app(settings: Settings, url: str, server: EmbeddedServer | None = None) -> FastAPI:
     """Make the application over a migrated database. `server` is watched while it runs, if given."""
-    provider = make_following(settings.embedding)
+    provider = make_active_provider(settings.embedding)
     pool = make_pool(url, size=settings.pool_size)
-    uses = Uses(pool)
+    uses = KeyUsageCounts(pool)
     limiter = Limiter(partial(_lease, pool, settings.rate_limit))
-    asking = Work(settings, pool, provider, make_model(settings.llm), Prompts(settings.llm.prompts))
+    asking = Resources(settings, pool, provider, make_model(settings.llm), Prompts(settings.llm.prompts))
     worker = Worker(pool, provider, Runner(url, asking, HANDLERS))
     state = State(
         settings, url, pool, provider, asking, worker, Monitor(url, pool, settings.jobs.lost_after), Feed(url), limiter, uses
@@ -172,13 +172,13 @@ def create_app(settings: Settings, url: str, server: EmbeddedServer | None = Non
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
         generate_unique_id_function=lambda route: route.name,  # the operations log calls them so too
     )
-    app.openapi = lambda: document(app, keys_required=settings.keys_required)  # type: ignore[method-assign]
+    app.openapi = lambda: openapi_document(app, keys_required=settings.keys_required)  # type: ignore[method-assign]
     app.state.loci = state
     mcp = Endpoint(app, settings)
     app.router.routes.append(mcp.route)
     install(app)
     for router, prefix in ROUTERS:
         app.include_router(router, prefix=prefix)
-    app.add_middleware(Gate, hosts=Hosts(settings), limiter=limiter, guesses=Guesses(settings.wrong_keys), uses=uses)
-    app.add_middleware(Envelope, max_body_bytes=settings.max_body_bytes)
+    app.add_middleware(Gate, hosts=Hosts(settings), limiter=limiter, guesses=WrongKeyLimiter(settings.wrong_keys), uses=uses)
+    app.add_middleware(RequestMiddleware, max_body_bytes=settings.max_body_bytes)
     return app

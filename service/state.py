@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 
 from db.pool import Pool
-from service.embedding import Provider
-from service.feed import Feed
-from service.figures import Monitor
-from service.jobs.work import Work
-from service.limits import Limiter
+from service.access.key_usage import KeyUsageCounts
+from service.access.limits import Limiter
+from service.embedding.provider import Provider
+from service.observability.monitor import Monitor
+from service.operations.feed import Feed
+from service.resources import Resources
 from service.settings import Settings
-from service.uses import Uses
-from service.worker import Worker
+from service.worker.worker import Worker
 
 
 @dataclass
@@ -24,9 +24,9 @@ class State:
     url: str
     pool: Pool
     provider: Provider | None
-    work: Work
+    work: Resources
     worker: Worker
     monitor: Monitor
     feed: Feed
     limiter: Limiter
-    uses: Uses
+    uses: KeyUsageCounts

@@ -16,10 +16,12 @@ import psycopg
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
-from db import jobs, passes
+from db import dreams
+from db.jobs import jobs
 from db.pool import make_pool
+from service.jobs.job import Job
 from service.jobs.runner import Handler, Runner
-from service.jobs.work import Job, Work
+from service.resources import Resources
 from service.settings import Settings
 from tests.databases import Database
 from tests.factories import OPERATOR, new_world
@@ -92,7 +94,7 @@ def running(database: Database, handlers: dict[str, Handler], **settings: Any) -
     async def work() -> None:
         async with make_pool(database.app_url, size=6) as pool:
             asked = Settings(_env_file=None, jobs={**QUICK, **settings})
-            task.append(asyncio.create_task(Runner(database.app_url, Work(asked, pool), handlers).run()))
+            task.append(asyncio.create_task(Runner(database.app_url, Resources(asked, pool), handlers).run()))
             started.set()
             await asyncio.wait(task)
 
@@ -108,23 +110,23 @@ def running(database: Database, handlers: dict[str, Handler], **settings: Any) -
         loop.close()
 
 
-async def effect(work: Work, job: Job, step: str) -> None:
+async def effect(work: Resources, job: Job, step: str) -> None:
     """Do a step of a job once, and remember with it that it is done."""
     async with work.transaction("look", job.namespace, "admin") as tx:
-        if (await passes.last_pass(tx, name=step, job_id=job.id))["done"]:
+        if (await dreams.last_pass(tx, name=step, job_id=job.id))["done"]:
             return
     await asyncio.sleep(random.uniform(0, 0.1))  # a model thinks
-    async with work.holding(job, "effect") as tx:
+    async with job.holding(work, "effect") as tx:
         await tx.send("insert into public.effects (job, step, process) values (%(job)s, %(step)s, %(process)s)",
                       job=job.id, step=step, process=os.getpid())  # fmt: skip
-        await passes.record_pass(tx, job_id=job.id, name=step, report={"outcome": "applied"})
+        await dreams.record_pass(tx, job_id=job.id, name=step, report={"outcome": "applied"})
 
 
-async def two_steps(work: Work, job: Job) -> None:
+async def two_steps(work: Resources, job: Job) -> None:
     """Two effects, each in a transaction of its own; the second one ends the job."""
     await effect(work, job, "memories")
     await asyncio.sleep(job.arguments.get("thinks", 0))
-    async with work.holding(job, "effect") as tx:
+    async with job.holding(work, "effect") as tx:
         await tx.send("insert into public.effects (job, step, process) values (%(job)s, 'last', %(process)s)",
                       job=job.id, process=os.getpid())  # fmt: skip
         await asyncio.sleep(random.uniform(0, 0.05))
@@ -133,7 +135,7 @@ async def two_steps(work: Work, job: Job) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-async def poison(work: Work, job: Job) -> None:
+async def poison(work: Resources, job: Job) -> None:
     """Kill the worker."""
     del work, job
     os.kill(os.getpid(), signal.SIGKILL)
@@ -145,7 +147,7 @@ def work_alone(url: str, settings: dict[str, Any]) -> None:
     async def work() -> None:
         async with make_pool(url, size=6) as pool:
             asked = Settings(_env_file=None, jobs={**QUICK, **settings})
-            await Runner(url, Work(asked, pool), {"enrich": two_steps, "poison": poison}).run()
+            await Runner(url, Resources(asked, pool), {"enrich": two_steps, "poison": poison}).run()
 
     asyncio.run(work())
 

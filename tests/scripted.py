@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from service.llm import Completion, Message
+from service.llm.model import Completion, Message
 
 Say = Callable[[dict[str, Any]], Any]
 

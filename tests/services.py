@@ -16,8 +16,8 @@ from fastapi import FastAPI
 
 from db.embedded import EmbeddedServer
 from service.app import create_app
-from service.listening import Listener
-from service.protocol import LimitedProtocol
+from service.http.protocol import LimitedProtocol
+from service.http.server import GracefulServer
 from service.settings import Settings
 from tests.databases import Database
 
@@ -52,7 +52,7 @@ def serve(database: Database, server: EmbeddedServer | None = None, *, tcp: bool
         socket = Path(folder) / "http"
         place: dict[str, Any] = {"host": "127.0.0.1", "port": 0} if tcp else {"uds": str(socket)}
         config = uvicorn.Config(app, http=LimitedProtocol, **place, log_level="error", lifespan="on")
-        listener = Listener(config, app.state.loci.feed.close)
+        listener = GracefulServer(config, app.state.loci.feed.close)
         thread = threading.Thread(target=listener.run, daemon=True)
         thread.start()
         deadline = time.monotonic() + STARTS_WITHIN

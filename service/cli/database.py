@@ -20,13 +20,6 @@ if TYPE_CHECKING:
 OPERATOR_AGENT = "00000000-0000-0000-0000-000000000000"
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command()(migrate)
-    app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(psql)
-    app.command()(doctor)
-
-
 def migrate(
     app_password: Annotated[
         str | None,
@@ -94,7 +87,7 @@ def psql(
     login: Annotated[str | None, typer.Option("--as", metavar="NAME", help="Connect as this analyst instead.")] = None,
 ) -> None:
     """Open psql as loci_app, acting as the operator, or as an analyst; further arguments go to psql."""
-    from service.cli.analysts import uri_of
+    from service.access.commands.analysts import uri_of
     from service.settings import get_settings
 
     settings = get_settings()
@@ -132,7 +125,7 @@ def find_psql(version: int) -> str | None:
 
 def doctor(context: typer.Context, as_json: Json = False) -> None:
     """Check database, role, schema, indexes, embeddings and worker; exit code 1 if anything is wrong."""
-    from service.cli.checks import examine
+    from service.cli.doctor import examine
     from service.settings import get_settings
 
     settings = get_settings()

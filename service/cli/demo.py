@@ -17,11 +17,6 @@ NAMESPACE = "default"
 MARKER = "alice-location"  # a lineage of the demo; where it is, the demo is
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(demo)
-
-
 def demo() -> None:
     """Load the demo into the namespace `default`; loading it again changes nothing."""
     loaded = run(load_demo)
@@ -35,7 +30,7 @@ def demo() -> None:
 
 def read_demo() -> tuple[bytes, dict[str, list[Row]]]:
     """The content of the demo, and its lines by kind: memory, entity, edge, turn, entry (of working memory)."""
-    content = files("service").joinpath("demo.jsonl").read_bytes()
+    content = files("service.cli").joinpath("demo.jsonl").read_bytes()
     kinds: dict[str, list[Row]] = {"memory": [], "entity": [], "edge": [], "turn": [], "entry": []}
     for line in content.splitlines():
         item = orjson.loads(line)
@@ -45,20 +40,21 @@ def read_demo() -> tuple[bytes, dict[str, list[Row]]]:
 
 async def load_demo(session: Session) -> dict[str, int] | None:
     """Write the demo in one transaction; None when it is there already."""
-    from db import graph, memories
+    from db import idempotency, memories
+    from db.graph import edges, entities
 
     content, kinds = read_demo()
     async with session.transaction(NAMESPACE, "writer") as tx:
         # Two loaders at once take turns here: the second one waits for this key and finds it used.
-        if await memories.replay_request(tx, key="loci demo", request_hash=hashlib.sha256(content).digest()):
+        if await idempotency.claim_idempotency_key(tx, key="loci demo", request_hash=hashlib.sha256(content).digest()):
             return None
         if await memories.list_memories(tx, filters={"lineage": MARKER}, limit=1, all_versions=True):
             return None
         await _write_memories(tx, kinds["memory"])  # first: tables are locked in this order when a model is registered
-        await graph.upsert_entities(tx, entities=kinds["entity"])
-        await graph.observe_edges(tx, edges=kinds["edge"])
+        await entities.upsert_entities(tx, entities=kinds["entity"])
+        await edges.observe_edges(tx, edges=kinds["edge"])
         await _write_tiers(tx, kinds)
-        await memories.keep_reply(tx, key="loci demo", status=201, response=b"{}")
+        await idempotency.store_idempotent_reply(tx, key="loci demo", status=201, response=b"{}")
     return {"memories": len(kinds["memory"]), "entities": len(kinds["entity"]), "edges": len(kinds["edge"])}
 
 
@@ -83,9 +79,9 @@ async def _write_memories(tx: "Transaction", items: list[Row]) -> None:
 
 async def _write_tiers(tx: "Transaction", kinds: dict[str, list[Row]]) -> None:
     """Write the conversation and the entries of working memory, which live for a day."""
-    from db import conversation, working_memory
+    from db.sessions import conversations, working_memory
 
     for turn in kinds["turn"]:
-        await conversation.add_turns(tx, session_id=turn["session_id"], turns=[{"role": turn["role"], "content": turn["content"]}])
+        await conversations.add_turns(tx, session_id=turn["session_id"], turns=[{"role": turn["role"], "content": turn["content"]}])
     for entry in kinds["entry"]:
         await working_memory.save_working_memory(tx, **entry)

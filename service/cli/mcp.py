@@ -27,11 +27,6 @@ ENDED = 0
 API = "/api/v1"
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(mcp)
-
-
 def mcp(
     namespace: Annotated[
         str | None,
@@ -49,7 +44,7 @@ def mcp(
 
     Without --url it opens the database itself, and without --key it acts as the operator.
     """
-    from service.cli.serving import set_up
+    from service.cli.serve import set_up
     from service.settings import get_settings
 
     settings = get_settings()
@@ -130,7 +125,7 @@ class Backend:
 async def _remote(url: str) -> "AsyncIterator[httpx.AsyncClient]":
     import httpx
 
-    from service.caller import MCP_AGENT
+    from service.http.caller import MCP_AGENT
 
     base = url.rstrip("/").removesuffix("/mcp").removesuffix(API)
     agent = {"User-Agent": MCP_AGENT}

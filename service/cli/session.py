@@ -12,7 +12,7 @@ from service.cli.shell import RUNNING, Failure, first_line
 if TYPE_CHECKING:
     from db.embedded import EmbeddedServer
     from db.pool import Connection, Origin, Pool, Transaction
-    from service.jobs.work import Work
+    from service.resources import Resources
     from service.settings import Settings
 
 T = TypeVar("T")
@@ -57,19 +57,19 @@ async def _work(settings: "Settings", url: str, work: Callable[[Session], Awaita
 
 
 @asynccontextmanager
-async def asking(session: Session) -> "AsyncIterator[Work]":
+async def open_resources(session: Session) -> "AsyncIterator[Resources]":
     """The models that are configured, as jobs and requests have them, closed at the end."""
-    from service.embedding.following import looked, make_following
-    from service.jobs.work import Work
-    from service.llm import make_model
+    from service.embedding.active import find_active_model, make_active_provider
+    from service.llm.factory import make_model
     from service.llm.prompts import Prompts
+    from service.resources import Resources
 
     settings = session.settings
-    provider, model = make_following(settings.embedding), make_model(settings.llm)
+    provider, model = make_active_provider(settings.embedding), make_model(settings.llm)
     try:
         async with session.transaction(None, None) as tx:
-            await looked(provider, tx)
-        yield Work(settings, session.pool, provider, model, Prompts(settings.llm.prompts))
+            await find_active_model(provider, tx)
+        yield Resources(settings, session.pool, provider, model, Prompts(settings.llm.prompts))
     finally:
         for made in (provider, model):
             if made is not None:
@@ -79,7 +79,7 @@ async def asking(session: Session) -> "AsyncIterator[Work]":
 def command_origin() -> "Origin":
     """The running command, as the operations log names it: all its transactions are one operation."""
     from db.pool import Origin
-    from service.caller import new_operation_id
+    from service.http.caller import new_operation_id
 
     return Origin(action=RUNNING.get(), via="cli", operation_id=str(new_operation_id()))
 

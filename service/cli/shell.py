@@ -113,7 +113,7 @@ def _explain_service(error: Exception) -> tuple[str, str | None] | None:
     application = sys.modules.get("service.app")
     if application is not None and isinstance(error, application.Refusal):
         return str(error), None
-    embedding = sys.modules.get("service.embedding")
+    embedding = sys.modules.get("service.embedding.provider")
     if embedding is not None and isinstance(error, embedding.EmbeddingError):
         return str(error), None
     return None

@@ -4,7 +4,7 @@ import httpx
 import numpy as np
 
 from service.embedding.provider import EmbeddingError, RejectedText, Vectors, normalised
-from service.endpoint import Passing, Patience, bearer, retry_after
+from service.http.outgoing import RetryPolicy, TemporaryFailure, bearer, retry_after
 from service.settings import EmbeddingSettings
 
 ATTEMPTS = 4
@@ -25,7 +25,7 @@ class OpenAIProvider:
         self._client = httpx.AsyncClient(headers=headers, timeout=settings.timeout, transport=transport)
         self._url = settings.endpoint.rstrip("/") + "/embeddings"
         self._dimensions = settings.dimensions
-        self._patience = Patience("the embedding endpoint", longest=LONGEST)
+        self._patience = RetryPolicy("the embedding endpoint", longest=LONGEST)
 
     async def dimensions(self) -> int:
         """As configured, else as long as a first vector turns out to be."""
@@ -45,7 +45,7 @@ class OpenAIProvider:
             return await self._patience.ask(
                 lambda: self._once(texts, timeout), attempts=1 if hurried else ATTEMPTS, hurried=hurried
             )
-        except Passing as failure:
+        except TemporaryFailure as failure:
             raise EmbeddingError(str(failure)) from None
 
     async def _once(self, texts: list[str], timeout: float | None) -> Vectors:
@@ -59,8 +59,8 @@ class OpenAIProvider:
             if reply.is_success:
                 return _vectors(reply, len(texts), self._dimensions)
         except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
-            raise Passing(f"the embedding endpoint failed: {error.__class__.__name__}: {error}") from None
-        raise Passing(f"the embedding endpoint answered {reply.status_code}", wait=retry_after(reply))
+            raise TemporaryFailure(f"the embedding endpoint failed: {error.__class__.__name__}: {error}") from None
+        raise TemporaryFailure(f"the embedding endpoint answered {reply.status_code}", wait=retry_after(reply))
 
     async def close(self) -> None:
         """Close the connections."""

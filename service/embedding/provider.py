@@ -5,8 +5,6 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from service.settings import EmbeddingSettings
-
 Vectors = NDArray[np.float32]
 
 
@@ -45,25 +43,6 @@ class Provider(Protocol):
 
     async def close(self) -> None:
         """Release what it holds."""
-
-
-def make_provider(settings: EmbeddingSettings) -> Provider | None:
-    """Make the configured provider; None for `none`. Imports its library only then."""
-    match settings.provider:
-        case "none":
-            return None
-        case "static":
-            from service.embedding.static import StaticProvider
-
-            return StaticProvider(settings.dimensions)
-        case "minilm":
-            from service.embedding.minilm import MiniLMProvider
-
-            return MiniLMProvider()
-        case "openai":
-            from service.embedding.openai import OpenAIProvider
-
-            return OpenAIProvider(settings)
 
 
 def normalised(vectors: Vectors) -> Vectors:

@@ -4,7 +4,7 @@ import time
 
 from db import traces
 from service.embedding.provider import Provider, Vectors
-from service.metrics import EMBED_SECONDS
+from service.observability.metrics import EMBED_SECONDS
 
 
 class Timed:

@@ -19,17 +19,19 @@ from procrastinate.exceptions import JobAborted
 from procrastinate.job_context import AbortReason
 from psycopg_pool import PoolTimeout
 
-from db import jobs, traces
+from db import traces
 from db.errors import NeedsModel
+from db.jobs import jobs
+from db.jobs.queue import Outcome, OutcomeWriter, QueueError, Worker, make_queue
 from db.pool import OPERATOR, Origin, transaction
-from db.queue import QueueError, Said, Settling, Worker, make_queue
-from service.jobs.work import Job, Later, Work
+from service.jobs.job import Job, Postponed
 from service.llm.model import ModelError
-from service.logs import Subject, about, worded
-from service.metrics import JOB_SECONDS, JOBS_ENDED
+from service.observability.logs import LogContext, described_error, log_context
+from service.observability.metrics import JOB_SECONDS, JOBS_ENDED
+from service.resources import Resources
 
 log = logging.getLogger(__name__)
-Handler = Callable[[Work, Job], Awaitable[None]]
+Handler = Callable[[Resources, Job], Awaitable[None]]
 Away = (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, QueueError)
 FIRST = datetime(2020, 1, 1, tzinfo=UTC)  # places in the queue are seconds since then, negative: the earliest comes first
 GRACE = 5.0  # seconds that running jobs get when the process ends; what is not done by then is another worker's at once
@@ -84,16 +86,16 @@ class Try:
 class Runner:
     """Runs jobs until cancelled. `handlers`: what to do for each kind; each says itself that its job is finished (work.holding)."""
 
-    def __init__(self, url: str, work: Work, handlers: dict[str, Handler]) -> None:
+    def __init__(self, url: str, work: Resources, handlers: dict[str, Handler]) -> None:
         self._url = url
         self._work = work
         self._handlers = handlers
         self._settings = work.settings.jobs
-        self._unsaid: list[Said] = []
+        self._unsaid: list[Outcome] = []
         logging.getLogger("procrastinate.worker").setLevel(logging.CRITICAL)  # it says what is said here, and with stacks
 
     @property
-    def work(self) -> Work:
+    def work(self) -> Resources:
         """What its jobs are given."""
         return self._work
 
@@ -103,11 +105,11 @@ class Runner:
         while True:
             began = time.monotonic()
             try:
-                with about(Subject(work="jobs")):
+                with log_context(LogContext(work="jobs")):
                     await self._run_once()
                     log.warning("jobs wait %.0f s: the connection to the queue was lost", pause)
             except Away as error:
-                log.warning("jobs wait %.0f s: %s", pause, worded(error.__cause__ or error))
+                log.warning("jobs wait %.0f s: %s", pause, described_error(error.__cause__ or error))
             except Exception:
                 log.exception("jobs wait %.0f s", pause)
             await asyncio.sleep(pause)
@@ -138,7 +140,7 @@ class Runner:
     async def _tend(self, queue: procrastinate.App, worker: Worker) -> None:
         """Say what could not be said before, and take over jobs of workers that show no sign of life."""
         settings = self._settings
-        assert isinstance(queue.job_manager, Settling)  # noqa: S101 (make_queue)
+        assert isinstance(queue.job_manager, OutcomeWriter)  # noqa: S101 (make_queue)
         while True:
             try:
                 if worker.worker_id is not None:  # first a sign of life of its own: it may have been held up for long
@@ -156,7 +158,7 @@ class Runner:
                     JOBS_ENDED.labels(row["kind"], "dead" if row["dead"] else "lost").inc()
                     log.warning("job %s: its worker was lost; it %s", row["id"], "is dead" if row["dead"] else "waits again")
             except Away as error:
-                log.warning("lost jobs are not looked for: %s", worded(error.__cause__ or error))
+                log.warning("lost jobs are not looked for: %s", described_error(error.__cause__ or error))
             except Exception:
                 log.exception("lost jobs are not looked for")
             await asyncio.sleep(settings.heartbeat)
@@ -167,7 +169,7 @@ class Runner:
         trying = Try(context.job.id, context.job.attempts)
         began = time.perf_counter()
         try:
-            with about(Subject(work="jobs")), traces.muted():
+            with log_context(LogContext(work="jobs")), traces.muted():
                 await self._try(trying)
         except (Again, GivenUp):
             raise
@@ -191,7 +193,7 @@ class Runner:
             if trying.job is not None:
                 await self._handle(trying.job)
                 trying.outcome = "succeeded"
-        except Later as reason:
+        except Postponed as reason:
             await self._postpone(trying, reason)
         except jobs.JobOver:
             raise
@@ -213,14 +215,16 @@ class Runner:
 
     async def _begin(self, trying: Try) -> Job | None:
         async with self._transaction("begin_job") as tx:
-            row = await jobs.begin_job(tx, queue_id=trying.queue_id, attempt=trying.attempt)
+            row = await jobs.start_job(tx, queue_id=trying.queue_id, attempt=trying.attempt)
         return Job(**row) if row else None
 
     async def _note(self, trying: Try, error: str, *, postponed: bool) -> jobs.Row:
         """How often it has failed and was put off; empty: it is over. While the database is away, Again."""
         try:
             async with self._transaction("note_job") as tx:
-                return await jobs.note_job(tx, queue_id=trying.queue_id, attempt=trying.attempt, error=error, postponed=postponed)
+                return await jobs.record_job_failure(
+                    tx, queue_id=trying.queue_id, attempt=trying.attempt, error=error, postponed=postponed
+                )
         except Away:
             raise self._later(1) from None
 
@@ -230,7 +234,7 @@ class Runner:
         known = isinstance(error, (ModelError, NeedsModel, Unknown))
         if not known:
             log.error("a job failed", exc_info=error)
-        noted = await self._note(trying, str(error) if known else worded(error), postponed=False)
+        noted = await self._note(trying, str(error) if known else described_error(error), postponed=False)
         if not noted:
             trying.outcome = "over"
             return
@@ -244,7 +248,7 @@ class Runner:
         wait = min(self._settings.backoff * 3.0 ** min(failures - 1, 100), self._settings.backoff_limit)
         return Again(datetime.now(UTC) + timedelta(seconds=max(wait, least)))
 
-    async def _postpone(self, trying: Try, reason: Later) -> None:
+    async def _postpone(self, trying: Try, reason: Postponed) -> None:
         """Note that it was put off and raise Again; if it was busy too often, the job is skipped."""
         trying.outcome = "postponed"
         noted = await self._note(trying, str(reason), postponed=True)
@@ -257,7 +261,7 @@ class Runner:
             raise Again(datetime.now(UTC) + timedelta(seconds=wait)) from None
         else:
             trying.outcome = "skipped"
-            async with self._work.holding(trying.job, "skip_job") as tx:
+            async with trying.job.holding(self._work, "skip_job") as tx:
                 await jobs.finish_job(tx, id=trying.job.id, state="skipped", error=str(reason))
 
     def _transaction(self, action: str) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 
-from service.endpoint import Passing, Patience, bearer
+from service.http.outgoing import RetryPolicy, TemporaryFailure, bearer
 from service.llm.model import Completion, InvalidAnswer, Message, ModelError, tokens_of
 from service.llm.replies import Heard, NewerName, listen, refusal
 from service.settings import LLMSettings
@@ -55,7 +55,7 @@ class EndpointModel:
         timeout = httpx.Timeout(settings.timeout, connect=min(CONNECT, settings.timeout))
         headers = bearer(settings.api_key, "LOCI_LLM__API_KEY")
         self._client = httpx.AsyncClient(headers=headers, timeout=timeout, transport=transport)
-        self._patience = Patience()
+        self._patience = RetryPolicy()
         self._limit_name = "max_tokens"
 
     async def complete(
@@ -86,7 +86,7 @@ class EndpointModel:
             call.lose()
             which = "LOCI_LLM__DEADLINE" if deadline is None else "LOCI_LLM__REQUEST_DEADLINE"
             raise ModelError(f"{self._host} had not answered after {seconds:g} s ({which})", completion=call.completion()) from None
-        except Passing as failure:
+        except TemporaryFailure as failure:
             spent = call.completion() if any(call.lost) else None
             raise ModelError(f"{self._host} {failure}", retry_after=failure.wait, completion=spent) from None
         except InvalidAnswer as error:
@@ -117,27 +117,27 @@ class EndpointModel:
                     raise self._noted(await refusal(reply))
                 await listen(reply, call.heard)
         except httpx.ConnectError:
-            raise Passing("cannot be reached; look at LOCI_LLM__ENDPOINT") from None
+            raise TemporaryFailure("cannot be reached; look at LOCI_LLM__ENDPOINT") from None
         except httpx.InvalidURL:
             raise ModelError("LOCI_LLM__ENDPOINT is no address", final=True) from None
         except httpx.TimeoutException:
             call.lose()
-            raise Passing(f"sent nothing for {self._settings.timeout:g} s (LOCI_LLM__TIMEOUT)") from None
+            raise TemporaryFailure(f"sent nothing for {self._settings.timeout:g} s (LOCI_LLM__TIMEOUT)") from None
         except httpx.HTTPError as error:  # its words may hold what was sent
             call.lose()
-            raise Passing(f"broke off ({type(error).__name__})") from None
-        except Passing:
+            raise TemporaryFailure(f"broke off ({type(error).__name__})") from None
+        except TemporaryFailure:
             if call.heard.length:
                 call.lose()
             raise
         call.heard.check()
         return call.completion()
 
-    def _noted(self, error: Passing | ModelError) -> Passing | ModelError:
+    def _noted(self, error: TemporaryFailure | ModelError) -> TemporaryFailure | ModelError:
         """An error that a reply stands for, with the name of the endpoint; the newer name of the limit is used from now on."""
         if isinstance(error, NewerName):
             self._limit_name = "max_completion_tokens"
-        return error if isinstance(error, Passing) else ModelError(f"{self._host} {error}", final=error.final)
+        return error if isinstance(error, TemporaryFailure) else ModelError(f"{self._host} {error}", final=error.final)
 
     async def close(self) -> None:
         """Close the connections."""

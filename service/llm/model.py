@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypedDict
 
-from service.settings import LLMSettings
-
 
 class Message(TypedDict):
     """One message of a chat."""
@@ -75,12 +73,3 @@ class ChatModel(Protocol):
 def tokens_of(text: str) -> int:
     """About how many tokens a text has, rather too many: a token of English is about 4 bytes; of ids and other scripts, 2 or 3."""
     return -(-len(text.encode(errors="replace")) // 3)
-
-
-def make_model(settings: LLMSettings) -> ChatModel | None:
-    """The configured model; None: there is none."""
-    if settings.endpoint is None:
-        return None
-    from service.llm.client import EndpointModel
-
-    return EndpointModel(settings)

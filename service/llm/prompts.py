@@ -4,17 +4,18 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-NAMES = (
-    "dream.md",  # consolidation of memories (seed B)
-    "pref-dream.md",  # inference of preferences (seed B)
-    "entity-dream.md",  # extraction of entities (seed A)
-    "graph-consolidation-dream.md",  # cleaning up the graph (seed A)
-    "memory-rules.md",  # enrichment of a memory as it is saved (seed B)
-    "retain.md",
-    "reflect.md",
-    "contradictions.md",
-    "data.md",  # said before every one of them: what follows is data
-)
+# The package in which each of them stands.
+NAMES = {
+    "dream.md": "service.dreams",  # consolidation of memories (seed B)
+    "pref-dream.md": "service.dreams",  # inference of preferences (seed B)
+    "entity-dream.md": "service.dreams",  # extraction of entities (seed A)
+    "graph-consolidation-dream.md": "service.dreams",  # cleaning up the graph (seed A)
+    "memory-rules.md": "service.dreams",  # enrichment of a memory as it is saved (seed B)
+    "retain.md": "service.retain",
+    "reflect.md": "service.retain",
+    "contradictions.md": "service.dreams",
+    "data.md": "service.llm",  # said before every one of them: what follows is data
+}
 LARGEST = 100_000  # bytes
 
 
@@ -34,7 +35,7 @@ class Prompts:
         """The text of a prompt: the operator's, else our own. Raises BadPrompt."""
         path = self.own(name)
         if path is None:
-            return files("service").joinpath("prompts", name).read_text(encoding="utf-8").strip()
+            return files(NAMES[name]).joinpath("prompts", name).read_text(encoding="utf-8").strip()
         try:
             content = path.read_bytes()
             text = content.decode().strip()
@@ -65,7 +66,7 @@ class Prompts:
         return [name for name in found if name not in NAMES]
 
 
-def in_order(prompts: Prompts) -> list[str]:
+def check_folder(prompts: Prompts) -> list[str]:
     """What is strange about a folder of prompts, in sentences. Raises BadPrompt."""
     unknown = prompts.check()
     if not unknown:

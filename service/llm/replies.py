@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from service.endpoint import Passing, retry_after
+from service.http.outgoing import TemporaryFailure, retry_after
 from service.llm.model import Completion, InvalidAnswer, ModelError, tokens_of
 
 LARGEST_COUNT = 10**9
@@ -26,7 +26,7 @@ SETTINGS = {  # what an endpoint names when it refuses a request, and the settin
 }
 
 
-class Broken(Passing):
+class Broken(TemporaryFailure):
     """The reply is none, or breaks off."""
 
 
@@ -51,7 +51,7 @@ class Heard:
         if not isinstance(piece, dict):
             raise Broken("sent something that is no completion")
         if piece.get("error"):
-            raise Passing(f"broke off with an error{code_of(piece)}")
+            raise TemporaryFailure(f"broke off with an error{code_of(piece)}")
         self._count(piece.get("usage"))
         choices = piece.get("choices")
         if not isinstance(choices, list) or not all(isinstance(choice, dict) for choice in choices):
@@ -163,7 +163,7 @@ def parsed(payload: bytes) -> Any:
         raise Broken("sent something that is no JSON") from None
 
 
-async def refusal(reply: httpx.Response) -> Passing | ModelError:
+async def refusal(reply: httpx.Response) -> TemporaryFailure | ModelError:
     """Why a reply is an error, and whether that may pass. Of what it says only a short code is told."""
     body = b""
     async for part in reply.aiter_bytes():
@@ -178,7 +178,7 @@ async def refusal(reply: httpx.Response) -> Passing | ModelError:
     status = reply.status_code
     message = f"answered {status}{code_of(said)}"
     if status in PASSING or status >= 500:  # noqa: PLR2004 (errors of the server)
-        return Passing(message, wait=retry_after(reply))
+        return TemporaryFailure(message, wait=retry_after(reply))
     if status == 400 and "max_completion_tokens" in text:  # noqa: PLR2004 (a bad request)
         return NewerName(message)
     if status in {401, 403}:
@@ -190,7 +190,7 @@ async def refusal(reply: httpx.Response) -> Passing | ModelError:
     return ModelError(f"{message}; look at {look}", final=True)
 
 
-class NewerName(Passing):
+class NewerName(TemporaryFailure):
     """The endpoint wants the limit of tokens under its newer name."""
 
     def __init__(self, message: str) -> None:

@@ -14,10 +14,10 @@ from fastapi import FastAPI, Request
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
-from service.caller import get_caller
-from service.logs import subject
+from service.http.caller import get_caller
+from service.observability.logs import current_log_context
+from service.observability.tracing import carried
 from service.settings import Settings
-from service.tracing import carried
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -94,7 +94,7 @@ class Endpoint:
 
 def marked(scope: "Scope") -> "Scope":
     """A request whose headers carry its id and trace on to the calls that tools make: those run in other tasks."""
-    known = subject()
+    known = current_log_context()
     said = {**carried(), **({"x-request-id": known.request_id} if known is not None and known.request_id else {})}
     names = {name.encode() for name in said}
     kept = [(name, value) for name, value in scope["headers"] if name not in names]
@@ -124,5 +124,5 @@ def _make_manager(client: httpx.AsyncClient, settings: Settings) -> "StreamableH
         app=make_server(reach),
         stateless=True,
         max_request_body_size=settings.max_body_bytes,
-        security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # service/hosts.py, as for REST
+        security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # service/http/hosts.py, as for REST
     )

@@ -26,7 +26,7 @@ from service.mcp.arguments import Kind, schema_of
 from service.mcp.problems import explain, wrong_arguments
 from service.mcp.text import Row
 from service.mcp.tools import INSTRUCTIONS, TOOLS, Tool
-from service.tracing import carried, context_of
+from service.observability.tracing import carried, context_of
 
 FORWARDED = ("authorization", "x-namespace", "x-space", "x-request-id")
 AN_HOUR = 3_600_000

@@ -1,5 +1,5 @@
 -- A login of the server becomes an analyst: an agent with the role reader in some namespaces. One row and one grant a namespace.
--- The login itself is made in the same transaction, by who may make roles (db/analysts.py). Internal.
+-- The login itself is made in the same transaction, by who may make roles (db/access/analysts.py). Internal.
 -- Security definer: analysts are made by a member of the owner that need not inherit its rights.
 create or replace function loci.add_analyst(p_login name, p_namespaces text[], p_expires_at timestamptz, p_limit interval) returns uuid
 language plpgsql volatile security definer set search_path = ''

@@ -1,5 +1,5 @@
 -- Delete the next vectors of a retired model: those of the next p_limit keys after (p_namespace, p_id), of memories, then of entities (p_table). Returns where to go on; no row: that
--- table is done. Ranges of the primary key, so what was deleted before is not read again. Security definer; the operator's. Called by service/reembedding.py.
+-- table is done. Ranges of the primary key, so what was deleted before is not read again. Security definer; the operator's. Called by service/models/reembedding.py.
 -- Errors: 42501, 22023 (the model is in use).
 create or replace function loci.drop_vectors(
     p_model_id smallint, p_table text, p_namespace integer default 0, p_id uuid default '00000000-0000-0000-0000-000000000000', p_limit integer default 5000)

@@ -1,5 +1,5 @@
 -- End of restoring a namespace: what could not be done line by line. Attributes may name a successor that stands after them; restored
--- memories that no line of name_queue spoke of were read for names before. Reads the attributes of the namespace. Admin. Security definer, like the rest of restoring. Called by service/restoring.py.
+-- memories that no line of name_queue spoke of were read for names before. Reads the attributes of the namespace. Admin. Security definer, like the rest of restoring. Called by service/transfer/restore.py.
 -- Errors: 42501, P0002, 23503.
 create or replace function loci.finish_restore(p_namespace text) returns void
 language plpgsql volatile security definer set search_path = ''

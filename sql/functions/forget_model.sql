@@ -1,6 +1,6 @@
 -- The last steps of dropping a retired model, one a call: the next of its indexes; when none is left, a note that it is gone. True: it is; false: call again.
 -- Readers of a partition wait while its index is dropped, and it waits for them, so set lock_timeout; `loci reembed` drops them concurrently before, as the owner.
--- Security definer (drops indexes); the operator's. Called by service/reembedding.py. Errors: 42501, 22023 (in use), 55P03.
+-- Security definer (drops indexes); the operator's. Called by service/models/reembedding.py. Errors: 42501, 22023 (in use), 55P03.
 create or replace function loci.forget_model(p_model_id smallint) returns boolean
 language plpgsql volatile security definer set search_path from current
 as $$

@@ -1,6 +1,6 @@
 -- Add to what keys were used for, a batch of counts from one process of the service: by key (null: not a valid one), namespace named (null: none,
 -- which is the key's only one, if it has one), address and outcome. A namespace that the key does not reach is not named. Sets last_used_at.
--- Rows are locked in one order. The operator's; called every second or so by service/uses.py. Security definer: writes key_uses and keys. Errors: 42501.
+-- Rows are locked in one order. The operator's; called every second or so by service/access/key_usage.py. Security definer: writes key_uses and keys. Errors: 42501.
 create or replace function loci.note_key_uses(p_key_ids uuid[], p_namespaces text[], p_addresses inet[], p_outcomes text[], p_requests bigint[]) returns void
 language plpgsql volatile security definer set search_path = ''
 as $$

@@ -1,5 +1,5 @@
 -- An analyst is none any more: the agent and its grants are deleted; what it sees is nothing from the next statement on. The login is
--- dropped in the same transaction, by who may (db/analysts.py). Internal.
+-- dropped in the same transaction, by who may (db/access/analysts.py). Internal.
 -- Security definer: as add_analyst.
 create or replace function loci.remove_analyst(p_login name) returns void
 language plpgsql volatile security definer set search_path = ''

@@ -1,5 +1,5 @@
 -- Take what waits for a retired model off the queues, at most p_limit rows of each; how many were there. What a worker holds stays: it takes it off itself, and
--- such a row does no harm. Security definer; the operator's. Called by service/reembedding.py. Errors: 42501, 22023 (in use).
+-- such a row does no harm. Security definer; the operator's. Called by service/models/reembedding.py. Errors: 42501, 22023 (in use).
 create or replace function loci.unqueue_model(p_model_id smallint, p_limit integer default 10000) returns bigint
 language plpgsql volatile security definer set search_path = ''
 as $$

@@ -252,7 +252,7 @@ def test_a_stream_from_the_end_names_its_place_before_anything_comes(api: Api) -
 
 
 def test_a_silent_stream_gives_signs_of_life_that_move_its_place_on(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("service.api.changes.HEARTBEAT", 0.1)
+    monkeypatch.setattr("service.operations.routes.feed.HEARTBEAT", 0.1)
     with stream(api, kind="edge") as events:
         events.until_opened()
         api.write("of another kind")

@@ -11,7 +11,7 @@ import pytest
 from loci import Forbidden, Gone, Invalid, LociClient, Unauthorized, Unavailable
 from loci.sse import Event, Parser
 from loci.watch import Watch, watching
-from service.sse import frame, heartbeat, opening
+from service.http.sse import frame, heartbeat, opening
 from tests.clients import async_client_of, client_of
 from tests.databases import Database, Server
 from tests.services import Api, Service, eventually, new_api, ok, serve

@@ -9,8 +9,8 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from db.search import Hits
-from service.recall import admit
+from db.recall.search import Hits
+from service.recall.ranking import require_similarity
 from tests.factories import OPERATOR, act_as
 from tests.services import Api, Service, eventually, new_api, ok, problem, serve
 
@@ -309,7 +309,7 @@ def test_what_only_meaning_found_counts_from_a_cosine_on(api: Api) -> None:
 
 def test_hits_of_other_arms_stay_whatever_their_cosine_and_keep_their_rank_by_meaning() -> None:
     arms = {"vector": Hits({1: 0.9, 2: 0.4, 3: 0.3, 4: 0.5}, {}), "lexical": Hits({3: 7.0, 5: 1.0}, {})}
-    admit(arms, 0.5)
+    require_similarity(arms, 0.5)
     assert arms["vector"].scores == {1: 0.9, 3: 0.3, 4: 0.5}
     assert arms["lexical"].scores == {3: 7.0, 5: 1.0}
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from service.passes.dream import PASSES
+from service.dreams.dream import PASSES
 from tests.clients import client_of
 from tests.model_server import ModelServer, Request, model_server
 from tests.services import Api, Row, Service, eventually, new_api, ok, problem

@@ -11,8 +11,8 @@ import httpx
 import numpy as np
 import pytest
 
-from service.embedding import EmbeddingError, RejectedText
 from service.embedding.openai import OpenAIProvider
+from service.embedding.provider import EmbeddingError, RejectedText
 from service.embedding.static import StaticProvider
 from service.settings import EmbeddingSettings
 from tests.services import Api, eventually, new_api, ok
@@ -280,7 +280,7 @@ async def test_retry_after_is_kept_to(monkeypatch: pytest.MonkeyPatch) -> None:
     async def sleep(seconds: float) -> None:
         waits.append(seconds)
 
-    monkeypatch.setattr("service.endpoint.asyncio.sleep", sleep)
+    monkeypatch.setattr("service.http.outgoing.asyncio.sleep", sleep)
     asked, requests = provider(
         lambda _: (429, {}, {"retry-after": "7"}), lambda _: (503, {}, {"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"})
     )

@@ -12,9 +12,10 @@ import psycopg
 import pytest
 
 from db.pool import make_pool
-from service.jobs.work import Job, Work
-from service.passes.memories import MEMORIES
-from service.passes.running import Report, run_pass
+from service.dreams.consolidation import MEMORIES
+from service.dreams.passes import Report, run_pass
+from service.jobs.job import Job
+from service.resources import Resources
 from service.settings import Settings
 from tests.databases import Database
 from tests.scripted import ScriptedModel
@@ -171,7 +172,7 @@ def dream_of_canary(api: Api, about: str) -> list[str]:
 
     async def dream() -> Report | None:
         async with make_pool(api.service.database.app_url, size=2) as pool:
-            work = Work(Settings(_env_file=None), pool, model=ScriptedModel(say))
+            work = Resources(Settings(_env_file=None), pool, model=ScriptedModel(say))
             return await run_pass(work, Job(namespace=api.namespace, settings={}, **row), MEMORIES)
 
     report = asyncio.run(dream())

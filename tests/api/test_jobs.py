@@ -10,10 +10,11 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from db import jobs
+from db.jobs import jobs
 from service.jobs import runner
-from service.jobs.work import Job, Later, Work
-from service.llm import ModelError
+from service.jobs.job import Job, Postponed
+from service.llm.model import ModelError
+from service.resources import Resources
 from tests.databases import Database
 from tests.jobs import EFFECTS, Jobs, running, two_steps
 from tests.services import Api, Service, eventually, new_api, ok, problem
@@ -35,13 +36,13 @@ class Held:
         self.begun, self.go, self.ended = threading.Event(), threading.Event(), threading.Event()
         self.tries = 0
 
-    async def __call__(self, work: Work, job: Job) -> None:
+    async def __call__(self, work: Resources, job: Job) -> None:
         self.tries += 1
         try:
             self.begun.set()
             while not self.go.is_set():  # noqa: ASYNC110 (the event is of another thread)
                 await asyncio.sleep(0.01)
-            async with work.holding(job, "effect") as tx:
+            async with job.holding(work, "effect") as tx:
                 await jobs.finish_job(tx, id=job.id)
         finally:
             self.ended.set()
@@ -67,12 +68,12 @@ def test_a_job_that_does_not_exist_is_not_found(api: Api) -> None:
 
 
 def test_a_failure_is_tried_again_and_a_final_one_is_not(asked: Jobs) -> None:
-    async def shaky(work: Work, job: Job) -> None:
+    async def shaky(work: Resources, job: Job) -> None:
         if job.arguments.get("final"):
             raise ModelError("no such model", final=True)
         if job.tries < 3:
             raise RuntimeError("not yet")
-        async with work.holding(job, "effect") as tx:
+        async with job.holding(work, "effect") as tx:
             await jobs.finish_job(tx, id=job.id, result={"tries": job.tries})
 
     shaken, final, unknown = asked.ask(), asked.ask(final=True), asked.ask("sing")
@@ -86,8 +87,8 @@ def test_a_failure_is_tried_again_and_a_final_one_is_not(asked: Jobs) -> None:
 
 
 def test_a_job_that_always_fails_is_dead_and_says_why_without_quoting_the_database(asked: Jobs) -> None:
-    async def writes(work: Work, job: Job) -> None:
-        async with work.holding(job, "effect") as tx:
+    async def writes(work: Resources, job: Job) -> None:
+        async with job.holding(work, "effect") as tx:
             await tx.rows("select 'a secret thought'::integer")
 
     job = asked.ask()
@@ -100,8 +101,8 @@ def test_a_job_that_always_fails_is_dead_and_says_why_without_quoting_the_databa
 
 
 def test_a_busy_job_is_put_off_and_in_the_end_skipped(asked: Jobs) -> None:
-    async def busy(work: Work, job: Job) -> None:
-        raise Later("the agent is at work")
+    async def busy(work: Resources, job: Job) -> None:
+        raise Postponed("the agent is at work")
 
     job = asked.ask()
     with running(asked.database, {"enrich": busy}, busy_tries=2):
@@ -111,9 +112,9 @@ def test_a_busy_job_is_put_off_and_in_the_end_skipped(asked: Jobs) -> None:
 
 
 def test_a_job_that_is_put_off_holds_up_none_of_its_turn(asked: Jobs) -> None:
-    async def scheduled_is_busy(work: Work, job: Job) -> None:
+    async def scheduled_is_busy(work: Resources, job: Job) -> None:
         if job.arguments.get("scheduled"):
-            raise Later("the agent is at work")
+            raise Postponed("the agent is at work")
 
     first = asked.ask(turn="dream", scheduled=True)
     with running(asked.database, {"enrich": scheduled_is_busy}, busy_backoff=600):
@@ -139,8 +140,8 @@ def test_a_job_that_is_cancelled_in_its_transaction_has_changed_nothing(asked: J
     asked.admin.execute(EFFECTS)
     begun = threading.Event()
 
-    async def half(work: Work, job: Job) -> None:
-        async with work.holding(job, "effect") as tx:
+    async def half(work: Resources, job: Job) -> None:
+        async with job.holding(work, "effect") as tx:
             await tx.row("insert into public.effects (job, step) values (%(job)s, 'half') returning job", job=job.id)
             await jobs.finish_job(tx, id=job.id)
             begun.set()
@@ -157,8 +158,8 @@ def test_a_job_that_is_cancelled_in_its_transaction_has_changed_nothing(asked: J
 def test_a_job_that_was_finished_when_it_was_cancelled_has_succeeded(asked: Jobs) -> None:
     committed, ended = threading.Event(), threading.Event()
 
-    async def slow_to_end(work: Work, job: Job) -> None:
-        async with work.holding(job, "effect") as tx:
+    async def slow_to_end(work: Resources, job: Job) -> None:
+        async with job.holding(work, "effect") as tx:
             await jobs.finish_job(tx, id=job.id)
         committed.set()
         try:

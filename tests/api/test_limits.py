@@ -10,15 +10,15 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from db.keys import Lease
+from db.access.keys import Lease
 from loci import RateLimited
-from service.admission import Gate
-from service.caller import key_hash_of
-from service.hosts import Hosts
-from service.limits import HELD, Guesses, Limiter
-from service.middleware import Envelope
+from service.access.admission import Gate
+from service.access.key_usage import KeyUsageCounts
+from service.access.limits import HELD, Limiter, WrongKeyLimiter
+from service.http.caller import key_hash_of
+from service.http.hosts import Hosts
+from service.http.middleware import RequestMiddleware
 from service.settings import Settings
-from service.uses import Uses
 from tests.api.test_mcp import ACCEPT, INITIALIZE
 from tests.clients import client_of
 from tests.services import Api, Service, eventually, ok, problem, serve
@@ -167,9 +167,9 @@ class Gates:
             good = key_hash == key_hash_of("Bearer good")
             return Lease(uuid4(), limit, wanted, 10, 0.0, 0.0, 0.0) if good else None
 
-        self.uses = Uses(None)  # type: ignore[arg-type]
-        gate = Gate(greet, Hosts(settings), Limiter(ask), Guesses(settings.wrong_keys), self.uses)
-        self._app: Any = Envelope(gate, settings.max_body_bytes)
+        self.uses = KeyUsageCounts(None)  # type: ignore[arg-type]
+        gate = Gate(greet, Hosts(settings), Limiter(ask), WrongKeyLimiter(settings.wrong_keys), self.uses)
+        self._app: Any = RequestMiddleware(gate, settings.max_body_bytes)
 
     async def ask(self, key: str | None = None, address: str = "192.0.2.1", **headers: str) -> httpx.Response:
         """Send a request."""
@@ -304,10 +304,10 @@ async def test_a_lease_that_is_too_old_is_given_back_and_not_used(monkeypatch: p
     limiter = Limiter(database.ask)
     now = time.monotonic()
     assert await admitted(limiter, 1) == 1
-    monkeypatch.setattr("service.limits.time.monotonic", lambda: now + HELD + 1)
+    monkeypatch.setattr("service.access.limits.time.monotonic", lambda: now + HELD + 1)
     assert await admitted(limiter, 1) == 1
     assert database.asked == [(1, 0), (1, 4)]
-    monkeypatch.setattr("service.limits.time.monotonic", lambda: now + 2 * HELD + 2)
+    monkeypatch.setattr("service.access.limits.time.monotonic", lambda: now + 2 * HELD + 2)
     await limiter.give_back()
     assert database.asked[-1] == (0, 4)
     assert database.tokens == 98
@@ -323,13 +323,13 @@ async def test_a_wrong_key_is_remembered_nowhere() -> None:
 
 
 def test_an_address_may_guess_again_when_time_has_passed(monkeypatch: pytest.MonkeyPatch) -> None:
-    guesses = Guesses(2)
+    guesses = WrongKeyLimiter(2)
     now = time.monotonic()
-    monkeypatch.setattr("service.limits.time.monotonic", lambda: now)
+    monkeypatch.setattr("service.access.limits.time.monotonic", lambda: now)
     for _ in range(3):
         assert guesses.wait("192.0.2.1") in {None, 30.0}
         guesses.note("192.0.2.1")
     assert guesses.wait("192.0.2.1") == pytest.approx(30.0)
     assert guesses.wait(None) is None
-    monkeypatch.setattr("service.limits.time.monotonic", lambda: now + 61)
+    monkeypatch.setattr("service.access.limits.time.monotonic", lambda: now + 61)
     assert guesses.wait("192.0.2.1") is None

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from service.mcp.tools import ARMS, TOOLS
-from service.recall import ARMS as RECALL_ARMS
+from service.recall.question import ARMS as RECALL_ARMS
 from tests.services import Api, Service, eventually, new_api, ok, problem, serve
 from tests.tools import ERAS, Tools, over_http, said
 

@@ -12,7 +12,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families as parsed
 
 from db import pool
-from service import figures, metrics
+from service.observability import metrics
+from service.observability import monitor as observability_monitor
 from tests.catalogue import ROOT
 from tests.databases import Database
 from tests.services import Api, Service, eventually, new_api, ok
@@ -24,8 +25,8 @@ Samples = dict[tuple[str, tuple[str, ...]], float]
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every scrape asks the database, and waits for it."""
-    monkeypatch.setattr(figures, "FRESH", 0.0)
-    monkeypatch.setattr(figures, "PATIENCE", 10.0)
+    monkeypatch.setattr(observability_monitor, "FRESH", 0.0)
+    monkeypatch.setattr(observability_monitor, "PATIENCE", 10.0)
 
 
 @pytest.fixture
@@ -63,7 +64,7 @@ def test_every_metric_is_declared_where_the_documentation_test_looks() -> None:
         for path in (ROOT / folder).rglob("*.py")
         if re.search(r"\b(Counter|Gauge|Histogram|Summary)\(\s*\"loci_", path.read_text())
     ]
-    assert sorted(elsewhere) == ["db/pool.py", "service/metrics.py"]
+    assert sorted(elsewhere) == ["db/pool.py", "service/observability/metrics.py"]
 
 
 def test_a_recall_counts_each_arm_as_the_database_measured_it_and_each_phase(api: Api) -> None:
@@ -172,9 +173,9 @@ async def test_a_scrape_does_not_wait_for_a_database_that_hangs(monkeypatch: pyt
     async def hang(url: str, **_: Any) -> Any:
         await hanging.wait()
 
-    monkeypatch.setattr(figures, "read_figures", hang)
-    monkeypatch.setattr(figures, "PATIENCE", 0.01)
-    monitor = figures.Monitor("", api.service.app.state.loci.pool)
+    monkeypatch.setattr(observability_monitor, "read_metrics", hang)
+    monkeypatch.setattr(observability_monitor, "PATIENCE", 0.01)
+    monitor = observability_monitor.Monitor("", api.service.app.state.loci.pool)
     async with asyncio.timeout(5):
         assert b"loci_requests_total" in await monitor.scrape()
     await monitor.close()
@@ -195,7 +196,7 @@ def test_processes_that_share_a_folder_are_one_in_a_scrape_and_the_dead_are_left
     import subprocess
     import sys
 
-    program = "import sys; from service import metrics as m; m.note_process(); m.REQUESTS.labels('GET', '/x', '200').inc(); m.POOL.labels('size').set(3); print(1, flush=True); sys.stdin.read()"
+    program = "import sys; from service.observability import metrics as m; m.note_process(); m.REQUESTS.labels('GET', '/x', '200').inc(); m.POOL.labels('size').set(3); print(1, flush=True); sys.stdin.read()"
     environment = {metrics.FOLDER: str(tmp_path), "PYTHONPATH": str(ROOT), "PATH": ""}
     running = [
         subprocess.Popen([sys.executable, "-c", program], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -206,7 +207,7 @@ def test_processes_that_share_a_folder_are_one_in_a_scrape_and_the_dead_are_left
         assert process.stdout.readline() == b"1\n"
 
     def seen() -> tuple[float, float, float]:
-        read = "import sys; from service import metrics as m; sys.stdout.write(m.exposition().decode())"
+        read = "import sys; from service.observability import metrics as m; sys.stdout.write(m.exposition().decode())"
         text = subprocess.run([sys.executable, "-c", read], env=environment, capture_output=True, check=True).stdout.decode()
         found = {s.name: s.value for family in parsed(text) for s in family.samples}
         return found["loci_processes"], found["loci_pool_connections"], found["loci_requests_total"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from service.names import find_names
+from service.text.names import find_names
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from service.embedding.following import make_for
+from service.embedding.active import make_provider_for
 from service.settings import EmbeddingSettings
 from tests.clients import client_of
 from tests.databases import Database
@@ -87,7 +87,7 @@ def test_a_service_that_cannot_ask_the_active_model_answers_by_words_and_says_wh
 @pytest.mark.anyio
 async def test_a_provider_is_made_from_the_name_of_a_model(name: str, asks: int | None, dimensions: int) -> None:
     settings = EmbeddingSettings(provider="static", endpoint=CLOSED)
-    made = make_for(settings, {"name": name, "asks": asks, "dimensions": dimensions})
+    made = make_provider_for(settings, {"name": name, "asks": asks, "dimensions": dimensions})
     assert made.name == name
     await made.close()
 
@@ -95,4 +95,4 @@ async def test_a_provider_is_made_from_the_name_of_a_model(name: str, asks: int 
 @pytest.mark.parametrize("name", ["openai/any", "other/any", "static/any", "minilm/other"])
 def test_a_model_that_cannot_be_asked_from_here_is_said_to_be_one(name: str) -> None:
     with pytest.raises(RuntimeError):
-        make_for(EmbeddingSettings(provider="static"), {"name": name, "asks": None, "dimensions": 3})
+        make_provider_for(EmbeddingSettings(provider="static"), {"name": name, "asks": None, "dimensions": 3})

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from service.llm import ModelError
+from service.llm.model import ModelError
 from tests.api.test_retain_model import model
 from tests.services import Api, ok
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from service.llm import make_model
+from service.llm.factory import make_model
 from tests.databases import Database
 from tests.model_server import ModelServer, garbage, hang, model_server, status
 from tests.services import Api, Service, new_api, ok, problem, serve

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from psycopg.types.json import Jsonb
 
-from service.llm import InvalidAnswer, ModelError
+from service.llm.model import InvalidAnswer, ModelError
 from tests.scripted import ScriptedModel
 from tests.services import Api, ok, problem
 

@@ -38,7 +38,7 @@ def test_a_connection_with_a_large_body_serves_on(api: Api) -> None:
 
 
 def test_a_line_of_an_import_is_refused_when_it_is_too_long(api: Api, monkeypatch: Any) -> None:
-    monkeypatch.setattr("service.restoring.LONGEST_LINE", 100_000)
+    monkeypatch.setattr("service.transfer.restore.LONGEST_LINE", 100_000)
     lines = (b"x" * 10_000 for _ in range(20))
     body = problem(api.client.post(f"/namespaces/{api.namespace}/import", content=lines), 422, "invalid-request")
     assert "longer than 100,000 bytes" in body["detail"]

@@ -9,7 +9,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind
 
 from db import traces
-from service import tracing
+from service.observability import tracing
 from tests.services import Api, eventually, ok
 
 SECRET = "xylophone"

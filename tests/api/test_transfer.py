@@ -113,7 +113,7 @@ def test_a_reader_that_goes_away_gives_its_connection_back(service: Service, ric
 
 
 def test_a_body_that_stands_still_is_given_up_and_nothing_is_written(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("service.api.transfer.STALLS_AFTER", 0.2)
+    monkeypatch.setattr("service.transfer.routes.STALLS_AFTER", 0.2)
     for n in range(5):
         api.write(f"fact {n}")
     data = exported(api.client, api.namespace)

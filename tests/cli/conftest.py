@@ -11,7 +11,7 @@ import pytest
 from psycopg.rows import dict_row
 from typer.testing import CliRunner, Result
 
-from service.cli import app
+from service.cli.main import app
 from service.settings import get_settings
 from tests.databases import Database
 

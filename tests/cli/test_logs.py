@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from service.logs import LIBRARIES, Lines, Subject, about, stack, worded
+from service.observability.logs import LIBRARIES, Lines, LogContext, described_error, log_context, stack
 from tests.catalogue import ROOT
 from tests.databases import Database
 from tests.services import Api, Service, new_api, ok
@@ -116,8 +116,8 @@ def test_a_bug_is_logged_with_its_stack_and_every_line_has_the_id_of_the_request
     answer = api.client.get("/broken")
     assert answer.status_code == 500
     mine = log.rows(request_id=answer.headers["x-request-id"])
-    assert {row["logger"] for row in mine} >= {"db.deep", "service.problems", "service.requests"}
-    (bug,) = log.rows(logger="service.problems")
+    assert {row["logger"] for row in mine} >= {"db.deep", "service.http.problems", "service.requests"}
+    (bug,) = log.rows(logger="service.http.problems")
     assert "in fail" in bug["error"]
     assert bug["error"].endswith("RuntimeError: the wheel came off")
     assert log.rows(logger="service.requests", status=500)[0]["level"] == "WARNING"
@@ -137,12 +137,12 @@ def test_errors_that_may_quote_what_they_were_given_are_named_and_not_quoted(
     assert SECRET in str(refused.value)
     assert SECRET in str(invalid.value)
     for error in (refused.value, invalid.value):
-        assert SECRET not in worded(error)
+        assert SECRET not in described_error(error)
         outer = RuntimeError("outer")
         outer.__cause__ = error
         assert SECRET not in stack(outer)
         assert stack(outer).endswith("RuntimeError: outer")
-    assert worded(refused.value) == "InvalidTextRepresentation: 22P02"
+    assert described_error(refused.value) == "InvalidTextRepresentation: 22P02"
     fails(invalid.value)
     assert api.client.get("/broken").status_code == 500
     assert SECRET not in log.text
@@ -165,7 +165,7 @@ def test_no_key_and_no_text_of_a_memory_is_logged(api: Api, log: Log) -> None:
 
 
 def test_lines_of_background_work_say_which(log: Log) -> None:
-    with about(Subject(work="vectors")):
+    with log_context(LogContext(work="vectors")):
         logging.getLogger("service.worker").warning("waits")
     assert log.rows(work="vectors", message="waits")
     logging.getLogger("service.worker").warning("outside")
@@ -178,15 +178,13 @@ def test_one_event_is_one_line(json_lines: bool) -> None:
 
 
 def test_text_has_the_fields_behind_the_message() -> None:
-    with about(Subject(request_id="r-2")):
+    with log_context(LogContext(request_id="r-2")):
         assert line("done", json_lines=False).endswith(" INFO x done request_id=r-2")
 
 
 @pytest.mark.parametrize(("form", "reads"), [("json", True), ("auto", True), ("text", False)])
 def test_away_from_a_terminal_lines_are_json_unless_text_is_asked_for(form: str, reads: bool) -> None:
-    program = (
-        f"from service.logs import set_up_logging as s; s('INFO', {form!r}); import logging; logging.getLogger('x').info('hello')"
-    )
+    program = f"from service.observability.logs import set_up_logging as s; s('INFO', {form!r}); import logging; logging.getLogger('x').info('hello')"
     written = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT).stderr
     assert (written.startswith("{") and json.loads(written)["message"] == "hello") is reads
     assert "hello" in written
@@ -194,7 +192,7 @@ def test_away_from_a_terminal_lines_are_json_unless_text_is_asked_for(form: str,
 
 UNDER_UVICORN = """
 import logging, uvicorn
-from service.logs import set_up_logging
+from service.observability.logs import set_up_logging
 uvicorn.Config("x")
 set_up_logging("INFO", "json")
 try:

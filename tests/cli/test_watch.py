@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from service.cli.watching import line
+from service.operations.commands.watch import line
 from tests.cli.conftest import Loci
 from tests.cli.test_serve import free_port, wait_until_ready
 

@@ -9,9 +9,9 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from db.errors import LociError
 from service.app import create_app
-from service.examples import EXAMPLES
-from service.paths import operations
-from service.problems import problem_types
+from service.http.examples import EXAMPLES
+from service.http.paths import operations
+from service.http.problems import problem_types
 from service.settings import Settings
 from tests.catalogue import ROOT
 from tests.services import Api, problem

@@ -11,7 +11,7 @@ from psycopg.errors import LockNotAvailable
 from psycopg.rows import dict_row
 
 from db.pool import make_pool
-from service.worker import Worker
+from service.worker.worker import Worker
 from tests.databases import Database
 from tests.factories import OPERATOR, World, act_as, new_world
 from tests.sql.test_decay import WAYS, age, alive, batch, finish, in_step, set_rate

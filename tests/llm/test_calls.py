@@ -20,12 +20,14 @@ import pytest
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
+from db.errors import NeedsModel
 from db.pool import make_pool
-from service.jobs.work import Work
-from service.llm import Completion, InvalidAnswer, ModelError, make_model
-from service.llm.calls import BudgetSpent, NeedsModel, ask
+from service.llm.factory import make_model
+from service.llm.model import Completion, InvalidAnswer, ModelError
 from service.llm.output import Answer
 from service.llm.prompts import NAMES, BadPrompt, Prompts
+from service.models.calls import BudgetSpent, ask
+from service.resources import Resources
 from service.settings import LLMSettings, Settings
 from tests.databases import Database
 from tests.model_server import ModelServer, cut, fence, hang, model_server, say, slow, status, truncated
@@ -47,7 +49,7 @@ SAID = {"names": [CANARY]}
 class Asked:
     """A namespace, how it asks, and what is written down."""
 
-    work: Work
+    work: Resources
     namespace: str
     database: Database
 
@@ -103,7 +105,7 @@ async def make(own_database: Database, folder: Path) -> AsyncIterator[Callable[.
         with own_database.admin() as connection:
             connection.execute("select set_config('loci.agent', '00000000-0000-0000-0000-000000000000', false)")
             connection.execute("select loci.create_namespace(%s)", [name])
-        return Asked(Work(settings, pool, None, asked, Prompts(folder)), name, own_database)
+        return Asked(Resources(settings, pool, None, asked, Prompts(folder)), name, own_database)
 
     yield made
     for model in models:
@@ -200,7 +202,7 @@ async def test_no_word_of_a_prompt_or_an_answer_is_logged_or_stored(
 async def test_the_log_says_what_a_call_was_for_and_what_it_cost(
     make: Any, endpoint: ModelServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO, "service.llm.calls")
+    caplog.set_level(logging.INFO, "service.models.calls")
     asked = make(endpoint=endpoint.url, completion_price=1_000_000)
     await asked.ask()
     fields = caplog.records[-1].fields  # type: ignore[attr-defined]
@@ -281,9 +283,9 @@ async def test_a_call_whose_process_is_killed_counts_with_what_it_reserved(
     program = f"""
         import asyncio
         from db.pool import make_pool
-        from service.jobs.work import Work
-        from service.llm import make_model
-        from service.llm.calls import ask
+        from service.resources import Resources as Work
+        from service.llm.factory import make_model
+        from service.models.calls import ask
         from service.llm.output import Answer
         from service.llm.prompts import Prompts
         from service.settings import Settings

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from service.llm import Completion, InvalidAnswer, Message, ModelError
 from service.llm.client import EndpointModel
+from service.llm.model import Completion, InvalidAnswer, Message, ModelError
 from service.llm.output import Answer, schema_of
 from service.settings import LLMSettings
 from tests.model_server import ModelServer, Reply, cut, fence, garbage, hang, model_server, prose, say, slow, status, truncated

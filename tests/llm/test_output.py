@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import Field, field_validator
 
-from service.llm import Completion, InvalidAnswer
+from service.llm.model import Completion, InvalidAnswer
 from service.llm.output import Answer, read_answer, schema_of
 from tests.strict_schema import schema_refusal
 

@@ -13,8 +13,9 @@ from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 from db.pool import make_pool
-from service.jobs.work import Job, Work
-from service.passes.dream import dream
+from service.dreams.dream import run_dream
+from service.jobs.job import Job
+from service.resources import Resources
 from service.settings import Settings
 from tests.databases import Database
 from tests.factories import OPERATOR, Row, World, new_world, stated
@@ -63,15 +64,15 @@ class Sleeper:
         """Do a job, once; the model that it asked. Raises what the dream raises."""
         job = job or self.job(**arguments)
         model = ScriptedModel(script)
-        self.run(lambda work: dream(work, job), model, attempts)
+        self.run(lambda work: run_dream(work, job), model, attempts)
         return model
 
-    def run(self, what: Callable[[Work], Awaitable[Any]], model: ScriptedModel | None, attempts: int = 6) -> Any:
+    def run(self, what: Callable[[Resources], Awaitable[Any]], model: ScriptedModel | None, attempts: int = 6) -> Any:
         """Do something with what a job is given."""
 
         async def working() -> Any:
             async with make_pool(self.database.app_url, size=2) as pool:
-                return await what(Work(Settings(_env_file=None, jobs={"attempts": attempts}), pool, model=model))
+                return await what(Resources(Settings(_env_file=None, jobs={"attempts": attempts}), pool, model=model))
 
         return asyncio.run(working())
 

@@ -13,8 +13,9 @@ from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 from db.pool import Pool, make_pool
-from service.jobs.work import Job, Work
-from service.passes.running import Pass, Report, run_pass
+from service.dreams.passes import Pass, Report, run_pass
+from service.jobs.job import Job
+from service.resources import Resources
 from service.settings import Settings
 from tests.databases import Database
 from tests.factories import OPERATOR, Row, World, new_world
@@ -42,9 +43,9 @@ class Stage:
             ).fetchall()
         return Job(**self.world.row("select * from loci.begin_job(%(q)s, %(n)s)", q=taken[0], n=taken[1]))
 
-    def work(self, script: Any) -> Work:
+    def work(self, script: Any) -> Resources:
         """What a job is given, with a model that says `script`."""
-        return Work(Settings(_env_file=None), self.pool, model=ScriptedModel(script))
+        return Resources(Settings(_env_file=None), self.pool, model=ScriptedModel(script))
 
     def perform(self, made: Pass[Any], script: Any, *, job: Job | None = None, dry_run: bool = False) -> Report:
         """Run a pass once, as a job of its own; its report."""

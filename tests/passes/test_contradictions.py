@@ -12,9 +12,9 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from service.jobs.work import Later
-from service.llm import InvalidAnswer
-from service.passes.contradictions import CONTRADICTIONS, contradictions
+from service.dreams.contradictions import CONTRADICTIONS, judge_contradictions
+from service.jobs.job import Postponed
+from service.llm.model import InvalidAnswer
 from tests.catalogue import ROOT
 from tests.databases import Database
 from tests.factories import OPERATOR, Row, day, stated
@@ -384,7 +384,7 @@ def test_the_job_asks_about_what_was_written_before_it_was_switched_on_too(stage
     older, _ = add_pair(stage)
     stage.setting(supersession_model="apply")
     add(stage, "Something else happened")
-    stage.handle(contradictions, says(), stage.job("contradictions"))
+    stage.handle(judge_contradictions, says(), stage.job("contradictions"))
     assert status(stage, older) == "superseded"
 
 
@@ -396,7 +396,7 @@ def test_what_does_not_fit_into_one_question_is_left_to_the_next_job(stage: Stag
         job = stage.job("contradictions")
         for row in waiting:
             stage.world.rows("select loci.cancel_job(%(ns)s, %(id)s)", id=row["id"])
-        model = stage.handle(contradictions, says(), job)
+        model = stage.handle(judge_contradictions, says(), job)
         assert all(len(shown(messages[1]["content"])["pairs"]) <= 2 for messages in model.heard)
         asked += model.calls
     assert asked == 3
@@ -407,8 +407,8 @@ def test_without_a_model_the_job_waits_until_there_is_one(stage: Stage) -> None:
     add_pair(stage)
     work = stage.work(None)
     object.__setattr__(work, "model", None)
-    with pytest.raises(Later) as later:
-        LOOP.run_until_complete(contradictions(work, stage.job("contradictions")))
+    with pytest.raises(Postponed) as later:
+        LOOP.run_until_complete(judge_contradictions(work, stage.job("contradictions")))
     assert later.value.at is not None
 
 

@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from service.dates import resolve, without
+from service.text.dates import resolve, without
 
 WEDNESDAY = date(2026, 11, 18)
 

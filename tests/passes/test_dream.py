@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from service.jobs.work import Later
-from service.llm.calls import NeedsModel
+from db.errors import NeedsModel
+from service.dreams import dream as dreaming
+from service.dreams.dream import PassesFailed, run_dream, wanted_passes
+from service.dreams.passes import Applied, Pass, Plan, Seen
+from service.jobs.job import Postponed
 from service.llm.model import InvalidAnswer, ModelError
-from service.passes import dream as dreaming
-from service.passes.dream import PassesFailed, dream, wanted
-from service.passes.running import Applied, Pass, Plan, Seen
 from tests.databases import Database
 from tests.factories import Row
 from tests.passes.dreaming import Sleeper, new_sleeper, preference, preferences
@@ -160,15 +160,15 @@ def test_without_a_model_a_dream_is_given_up_and_the_log_stays(sleeper: Sleeper)
     sleeper.say("Hello")
     job = sleeper.job()
     with pytest.raises(NeedsModel) as caught:
-        sleeper.run(lambda work: dream(work, job), None)
+        sleeper.run(lambda work: run_dream(work, job), None)
     assert caught.value.final
     assert (sleeper.state(job.id)["turns_read"], sleeper.logged()) == (None, ["Hello"])
 
 
 def test_what_puts_a_dream_off_stops_it_and_is_no_failure(sleeper: Sleeper, four: None) -> None:
-    asked, script = asking({"entities": Later("the budget of the day is spent", datetime(2030, 1, 1, tzinfo=UTC))})
+    asked, script = asking({"entities": Postponed("the budget of the day is spent", datetime(2030, 1, 1, tzinfo=UTC))})
     job = sleeper.job()
-    with pytest.raises(Later):
+    with pytest.raises(Postponed):
         sleeper.dream(script, job)
     assert asked == ["memories", "entities"]
     asked, script = asking()
@@ -292,4 +292,4 @@ def test_no_other_dream_follows_a_dry_run_or_one_that_has_read_all(sleeper: Slee
 
 @pytest.mark.parametrize("asked", [None, []])
 def test_naming_no_pass_asks_for_all_that_are_wanted(sleeper: Sleeper, four: None, asked: list[str] | None) -> None:
-    assert wanted(sleeper.job(passes=asked)) == list(NAMES)
+    assert wanted_passes(sleeper.job(passes=asked)) == list(NAMES)

@@ -14,11 +14,12 @@ from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 from db.pool import make_pool
-from service.jobs.work import Job, Work
-from service.llm import InvalidAnswer
-from service.passes.entities import ENTITIES
-from service.passes.graph import GRAPH
-from service.passes.running import Pass, Report, run_pass
+from service.dreams.extraction import ENTITIES
+from service.dreams.graph_cleanup import GRAPH
+from service.dreams.passes import Pass, Report, run_pass
+from service.jobs.job import Job
+from service.llm.model import InvalidAnswer
+from service.resources import Resources
 from service.settings import Settings
 from tests.databases import Database
 from tests.factories import OPERATOR, Row, World, day, new_world, stated
@@ -65,7 +66,7 @@ def asked_and_run(
 
     async def working() -> Report | None:
         async with make_pool(database.app_url, size=2) as pool:
-            return await run_pass(Work(Settings(_env_file=None), pool, model=model), asked, made, dry_run=dry_run)
+            return await run_pass(Resources(Settings(_env_file=None), pool, model=model), asked, made, dry_run=dry_run)
 
     return asyncio.run(working()), model
 

@@ -9,10 +9,10 @@ from uuid import UUID, uuid4
 import pytest
 from psycopg.types.json import Jsonb
 
-from service.jobs.work import Job
-from service.llm import InvalidAnswer
-from service.passes.memories import MEMORIES, Consolidation, Known, check
-from service.passes.running import Plan, Report, Seen, run_pass
+from service.dreams.consolidation import MEMORIES, Consolidation, Known, check
+from service.dreams.passes import Plan, Report, Seen, run_pass
+from service.jobs.job import Job
+from service.llm.model import InvalidAnswer
 from tests.databases import Database
 from tests.factories import Row, day
 from tests.passes.dreaming import Sleeper, new_sleeper
@@ -654,7 +654,7 @@ def test_a_death_before_the_report_leaves_nothing_half_done(night: Night, monkey
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("service.passes.running.passes.record_pass", die)
+        patched.setattr("service.dreams.passes.dreams.record_pass", die)
         with pytest.raises(KeyboardInterrupt):
             night.consolidate(merge, job=job)
     assert night.contents() == ["Alice likes tea", "Alice likes the tea"]

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from service.dreams.passes import run_pass
+from service.dreams.preferences import PREFERENCES
 from service.llm.model import ModelError
-from service.passes.preferences import PREFERENCES
-from service.passes.running import run_pass
-from service.sensitive import is_sensitive
+from service.text.sensitive import is_sensitive
 from tests.databases import Database
 from tests.factories import Row
 from tests.passes.dreaming import Sleeper, new_sleeper, preference, preferences

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from service.llm import InvalidAnswer
+from service.dreams.dream import PASSES
+from service.dreams.enrichment import ENRICHMENT
+from service.llm.model import InvalidAnswer
 from service.llm.prompts import Prompts
-from service.passes.dream import PASSES
-from service.passes.enrichment import ENRICHMENT
 from tests.databases import Database
 from tests.factories import Row
 from tests.passes.scene import ORDERS, all_strings, furnish, meaning

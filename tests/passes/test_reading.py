@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.passes.reading import Entity, Known, Text, Triple, canonical, plan_of, stands_in
+from service.dreams.extraction_guards import Entity, Known, Text, Triple, canonical, plan_of, stands_in
 from tests.factories import Row, day
 
 TYPES = frozenset({"person", "project", "tool"})

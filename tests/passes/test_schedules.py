@@ -8,11 +8,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from db import schedules as db_schedules
 from db.errors import Invalid
-from service.jobs.work import Job, Later
-from service.passes.dream import dream
-from service.schedule import Schedules, check_settings, next_time
+from db.jobs import schedules as db_schedules
+from service.dreams.dream import run_dream
+from service.jobs.job import Job, Postponed
+from service.jobs.schedules import Schedules, check_settings, next_time
 from tests.databases import Database
 from tests.factories import Row
 from tests.passes.dreaming import Sleeper, new_sleeper, preferences
@@ -141,7 +141,7 @@ def test_a_worker_that_saw_an_older_state_makes_no_second_dream(sleeper: Sleeper
         await Schedules(work).look()
         sleeper.world.rows("select loci.cancel_job(%(ns)s, %(id)s)", id=made(sleeper)[0]["id"])
         async with work.transaction("schedule_jobs", sleeper.world.name, "admin") as tx:
-            return await db_schedules.keep_schedule(tx, seen=seen, cron=seen["cron"], next_at=seen["due_at"] + timedelta(days=1))
+            return await db_schedules.update_schedule(tx, seen=seen, cron=seen["cron"], next_at=seen["due_at"] + timedelta(days=1))
 
     assert sleeper.run(late, ScriptedModel(preferences())) is None
     assert len(made(sleeper)) == 1
@@ -259,8 +259,8 @@ def test_a_scheduled_dream_waits_while_somebody_is_at_work_and_asks_no_model(sle
     sleeper.say("Hello")
     model = ScriptedModel(preferences())
     job = sleeper.job(scheduled=True)
-    with pytest.raises(Later) as caught:
-        sleeper.run(lambda work: dream(work, job), model)
+    with pytest.raises(Postponed) as caught:
+        sleeper.run(lambda work: run_dream(work, job), model)
     assert (caught.value.at, str(caught.value)) == (None, "the namespace is busy: a conversation is going on")
     assert (model.calls, sleeper.logged()) == (0, ["Hello"])
 

@@ -11,9 +11,9 @@ import psycopg
 import psycopg.sql
 import pytest
 
-from db import analysts
+from db.access import analysts
 from db.pool import Origin
-from service.cli.analysts import uri_of
+from service.access.commands.analysts import uri_of
 from tests.catalogue import ROOT
 from tests.catalogue import VIEWS as ALL_VIEWS
 from tests.databases import Database

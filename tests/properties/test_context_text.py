@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.context_text import (
+from service.sessions.context_text import (
     HEADERS,
     LINES,
     Section,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.facts import split
+from service.text.facts import split
 
 PIECES = st.sampled_from(
     [

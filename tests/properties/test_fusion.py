@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from db.search import Hits
-from service.fusion import normalised, ranked, reciprocal_rank, relative_score, smoothed
-from service.recall import Plan, Question, admit
-from service.sources import BITS, TIERS, Tier, by_place, is_memory, joined, moved, pack, unpack
+from db.recall.search import Hits
+from service.recall.fusion import normalised, ranked, reciprocal_rank, relative_score, smoothed
+from service.recall.question import Question
+from service.recall.ranking import Plan, require_similarity
+from service.recall.sources import BITS, TIERS, Tier, by_place, hits_at_place, is_memory, join_hits, pack, unpack
 
 IDS = st.integers(0, 12)
 RANKING = st.lists(IDS, unique=True, max_size=10)
@@ -112,7 +113,7 @@ def test_only_hits_of_meaning_alone_have_to_be_similar(
     lexical: dict[int, float], vector: dict[int, float], similarity: float
 ) -> None:
     arms = {"lexical": Hits(dict(lexical), {}), "vector": Hits(dict(vector), {})}
-    admit(arms, similarity)
+    require_similarity(arms, similarity)
     assert arms["lexical"].scores == lexical
     assert arms["vector"].scores == {key: s for key, s in vector.items() if s >= similarity or key in lexical}
 
@@ -142,13 +143,14 @@ def test_what_an_arm_found_in_many_namespaces_is_one_ranking_whatever_their_orde
     parts: list[dict[int, float]], depth: int, data: Any
 ) -> None:
     hits = [
-        moved(Hits({key: part[key] for key in ranked(part)}, dict.fromkeys(part, place)), place) for place, part in enumerate(parts)
+        hits_at_place(Hits({key: part[key] for key in ranked(part)}, dict.fromkeys(part, place)), place)
+        for place, part in enumerate(parts)
     ]
-    together = joined(hits, depth)
+    together = join_hits(hits, depth)
     every = {pack(place, "memory", key): score for place, part in enumerate(parts) for key, score in part.items()}
     assert together.scores == {key: every[key] for key in ranked(every)[: depth if len(parts) > 1 else None]}
     assert list(together.scores) == ranked(together.scores)
-    assert list(joined(data.draw(st.permutations(hits)), depth).scores) == list(together.scores)
+    assert list(join_hits(data.draw(st.permutations(hits)), depth).scores) == list(together.scores)
     assert all(together.paths[key] == unpack(key)[0] for key in together.scores)
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.guards import invented, kept_share, missing, names_in, numbers_in
+from service.text.guards import invented, kept_share, missing, names_in, numbers_in
 
 PIECES = st.sampled_from(
     [

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from service.llm import InvalidAnswer
-from service.passes.dream import PASSES
-from service.passes.running import Pass
+from service.dreams.dream import PASSES
+from service.dreams.passes import Pass
+from service.llm.model import InvalidAnswer
 from tests.databases import Database
 from tests.passes.scene import ORDERS, furnish, meaning
 from tests.passes.stage import Stage, staged

@@ -18,9 +18,9 @@ import orjson
 import psycopg
 import pytest
 
-from db import analysts
+from db.access import analysts
 from db.pool import Origin
-from service.cli.analysts import uri_of
+from service.access.commands.analysts import uri_of
 from tests import reference
 from tests.catalogue import ROOT
 from tests.databases import Database

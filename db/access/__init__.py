@@ -1,0 +1,1 @@
+"""Access: analysts, grants and API keys."""

@@ -1,0 +1,144 @@
+"""API keys, their allowances and what they were used for: wrappers of the SQL functions."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+
+from db.pool import Pool, Transaction
+
+Row = dict[str, Any]
+
+
+async def create_key(
+    tx: Transaction,
+    *,
+    id: UUID,
+    hash: bytes,
+    name: str,
+    role: str | None,
+    expires_at: datetime | None = None,
+    scope: str = "admin",
+    namespaces: list[str] | None = None,
+    agent_id: UUID | None = None,
+    rate_limit: int | None = None,
+) -> Row:
+    """Register a key by its SHA-256: of a new agent with a role in the transaction's namespace, or a further one of `agent_id`."""
+    return await tx.row(
+        "select * from loci.create_key(%(namespace)s, %(role)s, %(name)s, %(id)s, %(hash)s, %(expires_at)s,"
+        " %(scope)s, %(namespaces)s, %(agent_id)s, %(rate_limit)s)",
+        id=id,
+        hash=hash,
+        role=role,
+        name=name,
+        expires_at=expires_at,
+        scope=scope,
+        namespaces=namespaces,
+        agent_id=agent_id,
+        rate_limit=rate_limit,
+    )
+
+
+async def list_keys(tx: Transaction, *, limit: int, cursor: UUID | None = None) -> list[Row]:
+    """Keys that reach the transaction's namespace, newest first."""
+    return await tx.rows("select * from loci.list_keys(%(namespace)s, %(limit)s, %(cursor)s)", limit=limit, cursor=cursor)
+
+
+async def get_key(tx: Transaction, *, id: UUID) -> Row:
+    """One key that reaches the transaction's namespace; {} for none."""
+    return await tx.row("select * from loci.list_keys(%(namespace)s, p_key_id => %(id)s)", id=id)
+
+
+async def revoke_key(tx: Transaction, *, id: UUID) -> None:
+    """End a key at once."""
+    await tx.row("select loci.revoke_key(%(namespace)s, %(id)s)", id=id)
+
+
+async def rotate_key(
+    tx: Transaction, *, id: UUID, new_id: UUID, hash: bytes, grace_seconds: int, expires_at: datetime | None
+) -> Row:
+    """Put a new key in the place of one, which ends after the grace (`old_ends_at`)."""
+    return await tx.row(
+        "select * from loci.rotate_key(%(namespace)s, %(id)s, %(new_id)s, %(hash)s, %(grace)s, %(expires_at)s)",
+        id=id,
+        new_id=new_id,
+        hash=hash,
+        grace=grace_seconds,
+        expires_at=expires_at,
+    )
+
+
+async def update_key(tx: Transaction, *, id: UUID, changes: Row) -> None:
+    """Change {name, rate_limit, expires_at} of a key."""
+    await tx.row("select loci.update_key(%(namespace)s, %(id)s, %(changes)s)", id=id, changes=Jsonb(changes))
+
+
+async def list_key_usage(tx: Transaction, *, id: UUID, limit: int, cursor: int | None = None) -> list[Row]:
+    """What a key was used for in the transaction's namespace, newest first."""
+    return await tx.rows(
+        "select * from loci.list_key_uses(%(namespace)s, %(id)s, %(limit)s, %(cursor)s)", id=id, limit=limit, cursor=cursor
+    )
+
+
+async def list_refused_requests(tx: Transaction, *, limit: int, cursor: int | None = None) -> list[Row]:
+    """Requests with keys that are not valid, newest first. The operator's."""
+    return await tx.rows("select * from loci.list_refusals(%(limit)s, %(cursor)s)", limit=limit, cursor=cursor)
+
+
+async def sweep_key_usage(tx: Transaction, *, limit: int) -> int:
+    """Delete uses of keys that are past their time; how many. The operator's."""
+    row = await tx.row("select loci.sweep_key_uses(%(limit)s) as deleted", limit=limit)
+    return int(row["deleted"])
+
+
+@dataclass(frozen=True)
+class KeyUse:
+    """Requests of one kind: key (None: not a valid one), namespace named, address, and how they ended."""
+
+    key_id: UUID | None
+    namespace: str | None
+    address: str | None
+    outcome: str
+
+
+async def record_key_usage(tx: Transaction, *, uses: Sequence[tuple[KeyUse, int]]) -> None:
+    """Add counts of requests to the record of what keys were used for. The operator's."""
+    await tx.row(
+        "select loci.note_key_uses(%(keys)s::uuid[], %(namespaces)s::text[], %(addresses)s::inet[],"
+        " %(outcomes)s::text[], %(n)s::bigint[])",
+        keys=[use.key_id for use, _ in uses],
+        namespaces=[use.namespace for use, _ in uses],
+        addresses=[use.address for use, _ in uses],
+        outcomes=[use.outcome for use, _ in uses],
+        n=[count for _, count in uses],
+    )
+
+
+@dataclass(frozen=True)
+class Lease:
+    """Requests that may be sent with a key now, and its limit; `rate_limit` None: none, and the rest says nothing."""
+
+    key_id: UUID
+    rate_limit: int | None
+    granted: int
+    remaining: int
+    next_in: float
+    full_in: float
+    clock: float
+
+
+async def lease_requests(pool: Pool, *, key_hash: bytes, wanted: int, default: int | None, returned: int = 0) -> Lease | None:
+    """Take requests from the allowance of a key; None: it is not valid. One round trip in a transaction of its own."""
+    async with pool.connection() as connection:
+        await connection.set_autocommit(True)  # a setting of the client: nothing is sent
+        try:
+            cursor = await connection.execute(
+                "select * from loci.lease_requests(%s, %s, %s, %s)", (key_hash, wanted, default, returned)
+            )
+            row = await cursor.fetchone()
+        finally:
+            await connection.set_autocommit(False)
+    return None if row is None else Lease(**row)

@@ -1,0 +1,30 @@
+"""Names found in texts: the queue of memories to be read for them, and the mentions that come of it."""
+
+from typing import Any
+from uuid import UUID
+
+from db.pool import Transaction
+
+Row = dict[str, Any]
+
+
+async def claim_memories_to_name(tx: Transaction, *, limit: int) -> list[Row]:
+    """Take up to `limit` memories off the name queue: rows (namespace_id, memory_id, content, source, language)."""
+    return await tx.rows("select * from loci.claim_names(%(limit)s)", limit=limit)
+
+
+async def store_found_names(tx: Transaction, *, found: list[tuple[int, UUID, str]], read: list[tuple[int, UUID]]) -> int:
+    """Note names found in memories, as (namespace_id, memory_id, name), and the stated entities in those read.
+
+    Returns the number of new mentions.
+    """
+    row = await tx.row(
+        """select loci.note_names(%(namespaces)s::int[], %(memories)s::uuid[], %(names)s::text[],
+                                  %(read_namespaces)s::int[], %(read)s::uuid[]) as mentions""",
+        namespaces=[namespace for namespace, _, _ in found],
+        memories=[memory for _, memory, _ in found],
+        names=[name for _, _, name in found],
+        read_namespaces=[namespace for namespace, _ in read],
+        read=[memory for _, memory in read],
+    )
+    return int(row["mentions"])

@@ -1,0 +1,74 @@
+"""Traversal of the graph: walks from entities, the graph around a text, and the constellation."""
+
+from datetime import datetime
+from typing import Any
+
+from db.pool import Transaction
+
+Row = dict[str, Any]
+
+
+async def constellation(tx: Transaction, *, limit: int | None, as_of: datetime | None, known_at: datetime | None) -> Row:
+    """The entities that stand out, their aspects, and the edges between them."""
+    return await tx.row(
+        "select * from loci.constellation(%(namespace)s, %(limit)s, %(as_of)s, %(known_at)s)",
+        limit=limit,
+        as_of=as_of,
+        known_at=known_at,
+    )
+
+
+async def traverse(
+    tx: Transaction,
+    *,
+    start: list[str] | None,
+    text: str | None = None,
+    edge_types: list[str] | None = None,
+    direction: str = "both",
+    max_hops: int | None = None,
+    limit: int = 100,
+    min_confidence: float | None = None,
+    min_strength: float = 0.0,
+    as_of: datetime | None = None,
+    known_at: datetime | None = None,
+    paths: bool = False,
+    scores: bool = False,
+) -> list[Row]:
+    """Walk the graph breadth first; edges in order of discovery, each with `truncated` (why the walk ended early, or None)."""
+    return await tx.rows(
+        """select * from loci.traverse(%(namespace)s, %(start)s, %(edge_types)s, %(direction)s, %(max_hops)s, %(limit)s,
+           %(min_confidence)s, %(min_strength)s, %(as_of)s, %(paths)s, %(known_at)s, %(text)s,
+           %(scores)s)""",
+        start=start,
+        edge_types=edge_types,
+        direction=direction,
+        max_hops=max_hops,
+        limit=limit,
+        min_confidence=min_confidence,
+        min_strength=min_strength,
+        as_of=as_of,
+        known_at=known_at,
+        paths=paths,
+        text=text,
+        scores=scores,
+    )
+
+
+async def graph_context(
+    tx: Transaction,
+    *,
+    text: str,
+    max_hops: int | None,
+    limit: int | None,
+    as_of: datetime | None,
+    known_at: datetime | None,
+) -> Row:
+    """Entities that a text names, edges around them, and their lines: one row (entities, edges, rendered, truncated)."""
+    return await tx.row(
+        "select * from loci.graph_context(%(namespace)s, %(text)s, %(max_hops)s, %(limit)s, %(as_of)s, %(known_at)s)",
+        text=text,
+        max_hops=max_hops,
+        limit=limit,
+        as_of=as_of,
+        known_at=known_at,
+    )

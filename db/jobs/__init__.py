@@ -1,0 +1,1 @@
+"""Jobs, their queue, and their schedules."""

@@ -1,0 +1,1 @@
+"""Models: embedding models and their queues, re-embedding, calls of language models."""

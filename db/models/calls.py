@@ -1,0 +1,105 @@
+"""Calls of language models, and the budget of a day for them: wrappers of the SQL functions (row L5)."""
+
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+from uuid import UUID
+
+from psycopg.errors import ConfigurationLimitExceeded
+
+from db.pool import Transaction
+
+Row = dict[str, Any]
+BudgetExceeded = ConfigurationLimitExceeded  # what reserve_call raises; its detail is the moment at which to ask again
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Of a million tokens of prompts and of completions, in any unit."""
+
+    prompt: float = 0.0
+    completion: float = 0.0
+
+
+async def reserve_model_call(
+    tx: Transaction,
+    *,
+    job_id: UUID | None,
+    purpose: str,
+    model: str,
+    prompt_tokens: int,
+    completion_tokens: int,
+    least: int,
+    prices: Prices,
+) -> Row:
+    """Write down that a model is called, with what that may use: (id, completion_tokens). Raises BudgetExceeded."""
+    return await tx.row(
+        """select id, completion_tokens from loci.reserve_call(%(namespace)s, %(job_id)s, %(purpose)s, %(model)s, %(prompt_tokens)s,
+               %(completion_tokens)s, %(least)s, %(prompt_price)s, %(completion_price)s)""",
+        job_id=job_id,
+        purpose=purpose,
+        model=model,
+        prompt_tokens=prompt_tokens,
+        completion_tokens=completion_tokens,
+        least=least,
+        prompt_price=prices.prompt,
+        completion_price=prices.completion,
+    )
+
+
+async def finish_model_call(
+    tx: Transaction,
+    *,
+    id: UUID,
+    prompt_tokens: int,
+    completion_tokens: int,
+    estimated: bool,
+    took_ms: int,
+    error: str | None,
+    prices: Prices,
+) -> float:
+    """Say what a call has used, and why it failed (None: it did not); what it cost."""
+    row = await tx.row(
+        """select loci.end_call(%(namespace)s, %(id)s, %(prompt_tokens)s, %(completion_tokens)s, %(estimated)s, %(took_ms)s,
+               %(error)s, %(prompt_price)s, %(completion_price)s)::double precision as cost""",
+        id=id,
+        prompt_tokens=prompt_tokens,
+        completion_tokens=completion_tokens,
+        estimated=estimated,
+        took_ms=took_ms,
+        error=error,
+        prompt_price=prices.prompt,
+        completion_price=prices.completion,
+    )
+    return float(row["cost"])
+
+
+async def list_model_calls(
+    tx: Transaction, *, limit: int, cursor: UUID | None = None, purpose: str | None = None, job_id: UUID | None = None
+) -> list[Row]:
+    """Calls of models, newest first."""
+    return await tx.rows(
+        """select id, job_id, purpose, model, state, started_at, took_ms, prompt_tokens, completion_tokens, estimated,
+                  cost::double precision as cost, error
+           from loci.list_model_calls(%(namespace)s, %(limit)s, %(cursor)s, %(purpose)s, %(job_id)s)""",
+        limit=limit,
+        cursor=cursor,
+        purpose=purpose,
+        job_id=job_id,
+    )
+
+
+async def model_usage(tx: Transaction, *, day: date | None = None) -> Row:
+    """What calls of models have used on a day (UTC; None: today), and what is left of its budget."""
+    return await tx.row(
+        """select day, calls, running, failed, prompt_tokens, completion_tokens, cost::double precision as cost,
+                  token_limit, tokens_left, cost_limit::double precision as cost_limit, cost_left::double precision as cost_left
+           from loci.model_usage(%(namespace)s, %(day)s)""",
+        day=day,
+    )
+
+
+async def sweep_model_calls(tx: Transaction, *, limit: int) -> int:
+    """Delete calls of models that are past their days; how many. The operator's."""
+    row = await tx.row("select loci.sweep_model_calls(%(limit)s) as swept", limit=limit)
+    return int(row["swept"])

@@ -1,0 +1,1 @@
+"""Recall: search, the lexical index, and the log of recalls."""

@@ -1,0 +1,1 @@
+"""Sessions: working memory, conversations, contexts, and feedback at their end."""

@@ -1,0 +1,78 @@
+"""Contexts: wrappers of the SQL functions that begin one, gather it, and note what it shows."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from db.pool import Transaction
+from db.recall.search import Scope
+
+Row = dict[str, Any]
+MOMENTS = {
+    "memories": ("valid_from", "valid_to", "recorded_at", "superseded_at", "last_observed_at", "updated_at"),
+    "turns": ("said_at",),
+    **dict.fromkeys(("working_memory", "patrol", "subagents"), ("stored_at", "expires_at")),
+}
+
+
+@dataclass(frozen=True)
+class ContextParts:
+    """What was gathered; lists are empty where not asked for. `memories` are new to the session, `cursor` is the document number.
+
+    `fallback`: nothing was found for the first context of a session, so these are its most important ones.
+    """
+
+    space: str
+    first: bool
+    fallback: bool
+    held_back: int
+    graph: Row
+    lists: dict[str, list[Row]]
+
+
+async def begin_context(tx: Transaction, *, session_id: str) -> None:
+    """Send word, without waiting, that a context of a session begins: it is counted, and others of the session wait."""
+    await tx.send("select loci.begin_context(%(namespace)s, %(session_id)s)", session_id=session_id)
+
+
+async def context_parts(
+    tx: Transaction,
+    *,
+    message: str | None,
+    session_id: str | None,
+    space: str | None,
+    documents: list[int],
+    sections: list[str],
+    scope: Scope,
+) -> ContextParts:
+    """What goes before an inference, beside the ranking: one row."""
+    row = await tx.row(
+        """select * from loci.context_parts(%(namespace)s, %(message)s, %(session_id)s, %(space)s, %(documents)s::bigint[],
+           %(sections)s::text[], %(as_of)s, %(known_at)s)""",
+        message=message,
+        session_id=session_id,
+        space=space,
+        documents=documents,
+        sections=sections,
+        as_of=scope.as_of,
+        known_at=scope.known_at,
+    )
+    lists = {name: [_timed(item, keys) for item in row[name] or []] for name, keys in MOMENTS.items()}
+    return ContextParts(row["space"], row["first"], row["fallback"], row["held_back"], row["graph"] or {}, lists)
+
+
+async def record_context(tx: Transaction, *, session_id: str, ids: list[str], entities: list[str]) -> set[str]:
+    """Note that memories go into the context of a session, and touch entities; ids of the memories that are new to the session."""
+    rows = await tx.rows(
+        "select memory_id from loci.note_context(%(namespace)s, %(session_id)s, %(ids)s::uuid[], %(entities)s::uuid[])",
+        session_id=session_id,
+        ids=ids,
+        entities=entities,
+    )
+    return {str(row["memory_id"]) for row in rows}
+
+
+def _timed(item: Row, keys: tuple[str, ...]) -> Row:
+    """Times that came inside JSON as times again, in UTC, so that they are shown as everywhere."""
+    moments = {key: datetime.fromisoformat(item[key]).astimezone(UTC) for key in keys if item[key] is not None}
+    return {**item, **moments}

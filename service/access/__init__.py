@@ -1,0 +1,1 @@
+"""Access: API keys, grants, analysts, rate limits."""

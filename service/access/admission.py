@@ -1,0 +1,123 @@
+"""Who may send a request at all: names of the host, wrong keys, rate limits, and the count of what keys are used for.
+
+Plain ASGI around the routes, so that a request is refused before its body is read. What tools of MCP ask for in process was
+admitted, and counted, with the request to /mcp.
+"""
+
+import re
+from math import ceil
+from typing import Any
+
+import psycopg
+from psycopg_pool import PoolClosed, PoolTimeout
+
+from db.access.keys import KeyUse
+from db.errors import LociError, RateLimited, Unauthorized, translate
+from service.access.key_usage import OUTCOMES, KeyUsageCounts, address_of
+from service.access.limits import Admission, Limiter, WrongKeyLimiter
+from service.http.caller import NOT_VALID, SEND_KEY, key_hash_of
+from service.http.hosts import Hosts
+from service.http.middleware import API, App, Receive, Scope, Send, send_problem
+
+MCP = "/mcp"
+NAME = re.compile("[a-z0-9][a-z0-9._-]{0,63}")
+TOO_MANY = RateLimited.status
+UNAUTHORIZED = Unauthorized.status
+
+
+class Gate:
+    """Passes requests on, or answers them with the problem that keeps them out."""
+
+    def __init__(self, app: App, hosts: Hosts, limiter: Limiter, guesses: WrongKeyLimiter, uses: KeyUsageCounts) -> None:
+        self._app = app
+        self._hosts = hosts
+        self._limiter = limiter
+        self._guesses = guesses
+        self._uses = uses
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on."""
+        if scope["type"] != "http" or scope.get("via") == "mcp":
+            await self._app(scope, receive, send)
+            return
+        sent = {name: value.decode("latin-1") for name, value in reversed(scope["headers"])}  # of several the first, as elsewhere
+        refusal = self._hosts.refusal(sent.get(b"host"), sent.get(b"origin"))
+        key_hash = None if refusal else _key_hash(scope, sent.get(b"authorization"))
+        if refusal is not None:
+            await send_problem(send, refusal, scope)
+        elif key_hash is None:
+            await self._app(scope, receive, send)
+        else:
+            await self._keyed(key_hash, sent.get(b"x-namespace"), scope, receive, send)
+
+    async def _keyed(self, key_hash: bytes, namespace: str | None, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request that carries a key, and count it."""
+        address = address_of(scope)
+        status = 500
+        admission: Admission | None = None
+
+        async def sending(message: dict[str, Any]) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                if admission is not None:
+                    message["headers"] = [*message["headers"], *admission.headers()]
+            await send(message)
+
+        try:
+            admission, error = await self._admit(key_hash, address)
+            if error is None:
+                await self._app(scope, receive, sending)
+            else:
+                await send_problem(sending, error, scope)
+        finally:
+            self._count(key_hash, admission, _namespace(scope, namespace), address, status)
+
+    async def _admit(self, key_hash: bytes, address: str | None) -> tuple[Admission | None, LociError | None]:
+        """What is known of the key, and the error that keeps the request out."""
+        wait = None if self._limiter.knows(key_hash) else self._guesses.wait(address)
+        if wait is not None:
+            return None, RateLimited("too many wrong keys came from this address", retry_after=ceil(wait))
+        try:
+            admission = await self._limiter.admit(key_hash)
+        except (psycopg.Error, PoolTimeout, PoolClosed) as error:
+            known = translate(error)
+            if known is None:
+                raise
+            return None, known
+        if admission is None:
+            return None, Unauthorized(NOT_VALID, hint=SEND_KEY)
+        if admission.wait is None:
+            return admission, None
+        wait = max(1, ceil(admission.wait))
+        return admission, RateLimited(
+            f"more than the {admission.limit} requests a minute that this key may send", hint=f"Wait {wait} s.", retry_after=wait
+        )
+
+    def _count(self, key_hash: bytes, admission: Admission | None, namespace: str | None, address: str | None, status: int) -> None:
+        if status == UNAUTHORIZED:
+            self._limiter.forget(key_hash)
+            self._guesses.note(address)
+            self._uses.note(KeyUse(None, None, address, OUTCOMES[status]))
+        elif admission is None and status == TOO_MANY:
+            self._uses.note(KeyUse(None, None, address, OUTCOMES[status]))
+        elif admission is not None:
+            self._uses.note(KeyUse(admission.key_id, namespace, address, OUTCOMES.get(status, "answered")))
+
+
+def _key_hash(scope: Scope, authorization: str | None) -> bytes | None:
+    """The hash of the key of a request that counts; None for one without, or with a header that is none."""
+    path = scope["path"]
+    if authorization is None or not (path == MCP or path.startswith(f"{API}/")):
+        return None
+    try:
+        return key_hash_of(authorization)
+    except Unauthorized:
+        return None  # the route says what is wrong
+
+
+def _namespace(scope: Scope, named: str | None) -> str | None:
+    """The namespace that a request names: in its path, or in its header. None for what cannot be a name."""
+    if scope["path"].startswith(f"{API}/namespaces/"):
+        named = scope.get("path_params", {}).get("name", named)
+    return named if named is not None and NAME.fullmatch(named) else None

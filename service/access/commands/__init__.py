@@ -1,0 +1,1 @@
+"""`loci key`, `loci grant`, `loci analyst`."""

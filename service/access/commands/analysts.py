@@ -1,0 +1,214 @@
+"""`loci analyst`: logins for people who query in SQL, and what they may see."""
+
+import re
+import secrets
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any
+
+import typer
+
+from service.cli.output import print_json, print_table
+from service.cli.session import Session, command_origin, reach, run
+from service.cli.shell import Commands, Failure, Json, Namespace, first_line, parse_time, wants_json
+
+app = typer.Typer(cls=Commands, no_args_is_help=True, help="Logins that query in SQL, and the namespaces that they see.")
+Login = Annotated[str, typer.Argument(metavar="NAME", help="Name of the login.")]
+Expires = Annotated[
+    datetime | None, typer.Option(parser=parse_time, metavar="TIME", help="When the right to read ends; default: never.")
+]
+FromStdin = Annotated[bool, typer.Option("--password-stdin", help="Read the password from stdin; default: one is made and shown.")]
+LONGEST = 63  # bytes in a name of PostgreSQL
+SHORTEST_PASSWORD = 12
+
+
+@dataclass(frozen=True)
+class Server:
+    """The URL of who may make roles, and that of the service."""
+
+    owner: str
+    service: str
+
+
+@app.command()
+def create(
+    context: typer.Context,
+    name: Login,
+    namespace: Annotated[list[str], typer.Option("--namespace", "-n", help="Namespace to read; repeatable.")],
+    expires: Expires = None,
+    timeout: Annotated[str, typer.Option(metavar="TIME", help="How long a statement may run: 500ms, 30s, 5min.")] = "30s",
+    password_stdin: FromStdin = False,
+    as_json: Json = False,
+) -> None:
+    """Make a login that reads these namespaces and nothing else, and print how to connect."""
+    from db.access import analysts
+
+    _check_name(name)
+    if not re.fullmatch(r"[1-9]\d{0,8}(ms|s|min|h)", timeout):
+        raise typer.BadParameter(f"{timeout!r} is not a time such as 500ms, 30s or 5min", param_hint="--timeout")
+    password = _password(password_stdin)
+    with _server() as server:
+        limited = analysts.create(
+            server.owner,
+            login=name,
+            password=password,
+            namespaces=sorted(set(namespace)),
+            expires_at=expires,
+            timeout=timeout,
+            origin=command_origin(),
+        )
+        uri = uri_of(server.service, name)
+    if wants_json(context, as_json):
+        shown = None if password_stdin else password
+        print_json({"name": name, "namespaces": sorted(set(namespace)), "expires_at": expires, "uri": uri, "password": shown})
+        return
+    if not limited:
+        typer.echo("temporary files of its queries are not limited: only a superuser may set temp_file_limit", err=True)
+    _show(name, uri, None if password_stdin else password)
+
+
+@app.command()
+def password(context: typer.Context, name: Login, password_stdin: FromStdin = False, as_json: Json = False) -> None:
+    """Give an analyst a new password; sessions that are open stay open."""
+    from db.access import analysts
+
+    new = _password(password_stdin)
+    with _server() as server:
+        analysts.set_password(server.owner, login=name, password=new, origin=command_origin())
+        uri = uri_of(server.service, name)
+    if wants_json(context, as_json):
+        print_json({"name": name, "uri": uri, "password": None if password_stdin else new})
+    else:
+        _show(name, uri, None if password_stdin else new)
+
+
+@app.command()
+def drop(name: Login) -> None:
+    """End an analyst's sessions, and remove login and grants."""
+    from db.access import analysts
+
+    with _server() as server:
+        analysts.drop(server.owner, login=name, origin=command_origin())
+    typer.echo(f"dropped {name}", err=True)
+
+
+@app.command("list")
+def list_(context: typer.Context, as_json: Json = False) -> None:
+    """List analysts and what they may read now."""
+    from db.access import analysts
+
+    async def work(session: Session) -> list[dict[str, Any]]:
+        async with session.transaction(None, None) as tx:
+            return await analysts.list_analysts(tx)
+
+    rows = run(work)
+    if wants_json(context, as_json):
+        print_json([{**row, "statement_limit": row["statement_limit"].total_seconds()} for row in rows])
+        return
+    print_table(
+        ("name", "reads", "statement limit", "created"),
+        (
+            (row["login"], ", ".join(_reads(grant) for grant in row["namespaces"]), str(row["statement_limit"]), row["created_at"])
+            for row in rows
+        ),
+        fold="reads",
+    )
+
+
+@app.command()
+def grant(name: Login, namespace: Namespace = "default", expires: Expires = None) -> None:
+    """Let an analyst read one more namespace, or until another time."""
+    from db.access import analysts
+
+    async def work(session: Session) -> None:
+        async with session.transaction(namespace, "admin") as tx:
+            await analysts.grant_analyst(tx, login=name, expires_at=expires)
+
+    run(work)
+    typer.echo(f"{name} reads {namespace}", err=True)
+
+
+@app.command()
+def revoke(name: Login, namespace: Namespace = "default") -> None:
+    """Take a namespace away from an analyst, from its next statement on."""
+    from db.access import analysts
+
+    async def work(session: Session) -> None:
+        async with session.transaction(namespace, "admin") as tx:
+            await analysts.revoke_analyst(tx, login=name)
+
+    run(work)
+    typer.echo(f"{name} does not read {namespace}", err=True)
+
+
+def uri_of(url: str, login: str) -> str:
+    """The URI of a login beside the service's: the same server and database; the password is asked for."""
+    from sqlalchemy.engine import URL, make_url
+
+    parts = make_url(url)
+    other = URL.create("postgresql", login, None, parts.host, parts.port, parts.database, parts.query)
+    return other.render_as_string(hide_password=False).replace(" ", "%20")  # the one character that it leaves as it is
+
+
+@contextmanager
+def _server() -> Iterator[Server]:
+    """Reach the server as the one who may make roles, and say in a line what stands against it."""
+    import psycopg
+
+    from service.settings import get_settings
+
+    settings = get_settings()
+    if settings.database_url and not settings.migration_url:
+        raise Failure(
+            "DATABASE_URL is the service's connection, which may not make logins",
+            "Set LOCI_MIGRATION_URL to a connection as the role that ran `loci migrate`; it needs CREATEROLE.",
+        )
+    server = None
+    try:
+        if settings.migration_url:
+            yield Server(settings.migration_url, settings.database_url or settings.migration_url)
+        else:
+            service, server = reach(settings)
+            yield Server(server.url("postgres") if server else service, service)
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise Failure(
+            f"the role of LOCI_MIGRATION_URL lacks rights: {error.diag.message_primary}",
+            "It needs CREATEROLE, and loci_analyst, loci_app and loci_owner with ADMIN OPTION, as the role that made them has.",
+        ) from None
+    except psycopg.errors.DependentObjectsStillExist as error:
+        detail = error.diag.message_detail or first_line(error)
+        raise Failure(f"the login is still in use: {detail}", "Its objects in other databases go first.") from None
+    finally:
+        if server is not None:
+            server.stop()
+
+
+def _check_name(name: str) -> None:
+    if not name or len(name.encode()) > LONGEST or not name.isprintable() or name.startswith(("pg_", "loci_")):
+        raise typer.BadParameter(
+            f"{name!r} must be 1 to {LONGEST} bytes of printable text, and not begin with pg_ or loci_", param_hint="NAME"
+        )
+
+
+def _password(from_stdin: bool) -> str:
+    if not from_stdin:
+        return secrets.token_urlsafe(24)
+    given = sys.stdin.readline().rstrip("\r\n")
+    if len(given) < SHORTEST_PASSWORD:
+        raise Failure(f"the password must have {SHORTEST_PASSWORD} characters or more")
+    return given
+
+
+def _show(name: str, uri: str, password: str | None) -> None:
+    if password is not None:
+        typer.echo(password)
+        typer.echo(f"password of {name}. Keep it now: it cannot be shown again.", err=True)
+    typer.echo(f"connect with: psql '{uri}'", err=True)
+
+
+def _reads(grant: dict[str, Any]) -> str:
+    until = grant["expires_at"]
+    return f"{grant['namespace']} (until {until[:16]})" if until else str(grant["namespace"])

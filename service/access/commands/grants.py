@@ -1,0 +1,70 @@
+"""`loci grant`: which agent may do what in a namespace."""
+
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+import typer
+
+from service.access.commands.keys import MOST, Role
+from service.cli.output import print_json, print_table
+from service.cli.session import Session, run
+from service.cli.shell import Commands, Json, Namespace, parse_time, wants_json
+
+app = typer.Typer(cls=Commands, no_args_is_help=True, help="Share a namespace: give agents a role in it, or take it away.")
+Agent = Annotated[UUID, typer.Argument(help="Id of the agent, as `loci key list --json` or GET /agents/me says it.")]
+
+
+@app.command("set")
+def set_(
+    context: typer.Context,
+    agent: Agent,
+    namespace: Namespace = "default",
+    role: Annotated[Role, typer.Option(help="What the agent may do there.")] = Role.reader,
+    expires: Annotated[
+        datetime | None, typer.Option(parser=parse_time, metavar="TIME", help="When it ends; default: never.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Give an agent a role in a namespace, or change the one it has."""
+    from db.access import grants
+
+    async def work(session: Session) -> dict[str, object]:
+        async with session.transaction(namespace, "admin") as tx:
+            return await grants.set_grant(tx, agent_id=agent, role=role.value, expires_at=expires)
+
+    row = run(work)
+    if wants_json(context, as_json):
+        print_json(row)
+    else:
+        typer.echo(f"{row['agent']} ({agent}) is {role.value} in namespace {namespace}", err=True)
+
+
+@app.command("list")
+def list_(context: typer.Context, namespace: Namespace = "default", as_json: Json = False) -> None:
+    """List the agents that have a role in a namespace."""
+    from db.access import grants
+
+    async def work(session: Session) -> list[dict[str, object]]:
+        async with session.transaction(namespace, "admin") as tx:
+            return await grants.list_grants(tx, limit=MOST)
+
+    rows = run(work)
+    if wants_json(context, as_json):
+        print_json(rows)
+        return
+    columns = ("agent_id", "agent", "kind", "role", "expires_at", "expired")
+    print_table(columns, ([row[column] for column in columns] for row in rows))
+
+
+@app.command()
+def revoke(agent: Agent, namespace: Namespace = "default") -> None:
+    """Take an agent's role in a namespace away; its keys stay."""
+    from db.access import grants
+
+    async def work(session: Session) -> None:
+        async with session.transaction(namespace, "admin") as tx:
+            await grants.delete_grant(tx, agent_id=agent)
+
+    run(work)
+    typer.echo(f"revoked the grant of {agent} in namespace {namespace}", err=True)

@@ -1,0 +1,180 @@
+"""`loci key`: API keys, shown once when they are made."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any
+from uuid import UUID
+
+import typer
+
+from service.cli.output import print_json, print_table
+from service.cli.session import Session, run
+from service.cli.shell import Commands, Json, Namespace, parse_time, wants_json
+
+app = typer.Typer(cls=Commands, no_args_is_help=True, help="Make, list, rotate and revoke API keys.")
+MOST = 1000
+Key = Annotated[UUID, typer.Argument(help="Id of the key.")]
+Expires = Annotated[datetime | None, typer.Option(parser=parse_time, metavar="TIME", help="When it ends; default: never.")]
+RateLimit = Annotated[int | None, typer.Option(min=1, max=1_000_000, help="Requests a minute; default: the service's.")]
+
+
+class Role(StrEnum):
+    """What a key may do in its namespace."""
+
+    reader = "reader"
+    writer = "writer"
+    admin = "admin"
+
+
+class Scope(StrEnum):
+    """What a key does at most of what its agent may."""
+
+    read = "read"
+    write = "write"
+    admin = "admin"
+
+
+@app.command()
+def create(
+    context: typer.Context,
+    namespace: Namespace = "default",
+    role: Annotated[Role | None, typer.Option(help="What the key may do there; default: writer.")] = None,
+    name: Annotated[str, typer.Option(help="A name to know it by.")] = "key",
+    expires: Expires = None,
+    scope: Annotated[Scope, typer.Option(help="What it does at most of what its agent may.")] = Scope.admin,
+    only: Annotated[list[str] | None, typer.Option(help="Keep it to this namespace; may be repeated.")] = None,
+    agent: Annotated[UUID | None, typer.Option(help="Make a further key of this agent.")] = None,
+    rate_limit: RateLimit = None,
+    as_json: Json = False,
+) -> None:
+    """Make a key and print it, this once: only its hash is stored."""
+    from db.access import keys
+    from loci.models.access import KeyInput
+    from service.access.keys import new_key
+
+    limits = {"expires_at": expires, "scope": scope.value, "rate_limit": rate_limit}
+    wanted = KeyInput.model_validate(
+        {"role": role and role.value, "name": name, "namespaces": only or None, "agent_id": agent, **limits}
+    )
+    made = new_key()
+
+    async def work(session: Session) -> dict[str, Any]:
+        async with session.transaction(namespace, "admin") as tx:
+            await keys.create_key(tx, id=made.id, hash=made.hash, **wanted.model_dump())
+            return await keys.get_key(tx, id=made.id)
+
+    _show(run(work), made.key, namespace, json=wants_json(context, as_json))
+
+
+def _show(row: dict[str, Any], key: str, namespace: str, *, json: bool) -> None:
+    """Print a key, this once."""
+    if json:
+        print_json({**row, "namespace": namespace, "key": key})
+        return
+    typer.echo(key)
+    typer.echo(f"{row['role']} in namespace {namespace}, id {row['id']}. Keep it now: it cannot be shown again.", err=True)
+
+
+@app.command("list")
+def list_(context: typer.Context, namespace: Namespace = "default", as_json: Json = False) -> None:
+    """List the keys that reach a namespace, newest first."""
+    from db.access import keys
+
+    async def work(session: Session) -> list[dict[str, Any]]:
+        async with session.transaction(namespace, "admin") as tx:
+            return await keys.list_keys(tx, limit=MOST)
+
+    rows = run(work)
+    if wants_json(context, as_json):
+        print_json(rows)
+        return
+    columns = ("id", "name", "role", "scope", "rate_limit", "created_at", "expires_at", "revoked_at", "last_used_at")
+    print_table(columns, ([row[column] for column in columns] for row in rows))
+
+
+@app.command()
+def change(
+    id: Key,
+    namespace: Namespace = "default",
+    name: Annotated[str | None, typer.Option(help="Another name.")] = None,
+    expires: Expires = None,
+    rate_limit: RateLimit = None,
+    no_rate_limit: Annotated[bool, typer.Option("--no-rate-limit", help="Back to the service's limit.")] = False,
+) -> None:
+    """Change the name, the end or the rate limit of a key."""
+    from db.access import keys
+    from loci.models.access import KeyChanges
+
+    stated = {"name": name, "expires_at": expires, "rate_limit": rate_limit}
+    changes = {field: value for field, value in stated.items() if value is not None}
+    wanted = KeyChanges.model_validate({**changes, **({"rate_limit": None} if no_rate_limit else {})})
+
+    async def work(session: Session) -> None:
+        async with session.transaction(namespace, "admin") as tx:
+            await keys.update_key(tx, id=id, changes=wanted.stated())
+
+    run(work)
+    typer.echo(f"changed {id}", err=True)
+
+
+@app.command()
+def rotate(
+    context: typer.Context,
+    id: Key,
+    namespace: Namespace = "default",
+    grace: Annotated[int, typer.Option(min=0, metavar="SECONDS", help="How long the old key goes on working.")] = 0,
+    expires: Annotated[
+        datetime | None,
+        typer.Option(parser=parse_time, metavar="TIME", help="When the new key ends; default: as long as the old one was given."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Put a new key in the place of one, and print it, this once."""
+    from db.access import keys
+    from loci.models.access import RotationInput
+    from service.access.keys import new_key
+
+    wanted = RotationInput(grace_seconds=grace, expires_at=expires)
+    made = new_key()
+
+    async def work(session: Session) -> dict[str, Any]:
+        async with session.transaction(namespace, "admin") as tx:
+            row = await keys.rotate_key(tx, id=id, new_id=made.id, hash=made.hash, **wanted.model_dump())
+            return {**await keys.get_key(tx, id=made.id), "replaces": id, "old_ends_at": row["old_ends_at"]}
+
+    _show(run(work), made.key, namespace, json=wants_json(context, as_json))
+
+
+@app.command()
+def revoke(id: Key, namespace: Namespace = "default") -> None:
+    """End a key at once."""
+    from db.access import keys
+
+    async def work(session: Session) -> None:
+        async with session.transaction(namespace, "admin") as tx:
+            await keys.revoke_key(tx, id=id)
+
+    run(work)
+    typer.echo(f"revoked {id}", err=True)
+
+
+@app.command()
+def uses(
+    context: typer.Context,
+    id: Annotated[UUID | None, typer.Argument(help="Id of the key; default: keys that were not valid.")] = None,
+    namespace: Namespace = "default",
+    as_json: Json = False,
+) -> None:
+    """Show what a key was used for in a namespace: requests by hour, address and outcome, newest first."""
+    from db.access import keys
+
+    async def work(session: Session) -> list[dict[str, Any]]:
+        async with session.transaction(namespace, "admin") as tx:
+            return await (keys.list_refused_requests(tx, limit=MOST) if id is None else keys.list_key_usage(tx, id=id, limit=MOST))
+
+    rows = run(work)
+    if wants_json(context, as_json):
+        print_json([{name: value for name, value in row.items() if name != "cursor"} for row in rows])
+        return
+    columns = ("hour", "address", "outcome", "requests", "first_at", "last_at")
+    print_table(columns, ([row[column] for column in columns] for row in rows))

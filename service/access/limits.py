@@ -1,0 +1,169 @@
+"""Rate limits of keys: tokens leased from the database, where all processes of the service share one bucket a key.
+
+A key without a limit costs one look-up every few seconds; a key with one costs a look-up for as many requests as one lease
+brings. Only the server's clock measures; this process's measures how long ago it last asked.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from math import ceil
+from uuid import UUID
+
+from db.access.keys import Lease
+
+FRESH = 5.0  # seconds after which the limit of a key is looked up again
+HELD = 0.5  # seconds that a lease may be used; loci.lease_requests counts on it
+FORGOTTEN = 60.0  # seconds without a request after which a key is looked up anew
+FAILED = 60.0  # seconds in which an address may send so many wrong keys
+ADDRESSES = 10_000
+Ask = Callable[[bytes, int, int], Awaitable[Lease | None]]  # hash of a key, requests wanted, requests given back
+
+
+@dataclass(frozen=True)
+class Admission:
+    """What a request with a valid key is told. Without a `limit` the rest says nothing. `wait`: seconds, if it must."""
+
+    key_id: UUID
+    limit: int | None = None
+    remaining: int = 0
+    full_in: float = 0.0
+    full_at: float = 0.0
+    wait: float | None = None
+
+    def headers(self) -> list[tuple[bytes, bytes]]:
+        """RateLimit fields (draft-ietf-httpapi-ratelimit-headers-10), and the older ones that clients read."""
+        if self.limit is None:
+            return []
+        full_in = ceil(self.full_in)
+        return [
+            (b"ratelimit-policy", b'"key";q=%d;w=60' % self.limit),
+            (b"ratelimit", b'"key";r=%d;t=%d' % (self.remaining, full_in)),
+            (b"x-ratelimit-limit", b"%d" % self.limit),
+            (b"x-ratelimit-remaining", b"%d" % self.remaining),
+            (b"x-ratelimit-reset", b"%d" % ceil(self.full_at)),
+        ]
+
+
+@dataclass
+class _Allowance:
+    """What this process knows of a key, as of `asked`, and the tokens that it holds."""
+
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    waiting: int = 0
+    lease: Lease | None = None
+    asked: float = 0.0
+    used: float = 0.0
+    tokens: int = 0
+
+    def admission(self, now: float, wait: float | None = None) -> Admission:
+        lease = self.lease
+        assert lease is not None  # noqa: S101 (asked for before)
+        if lease.rate_limit is None:
+            return Admission(lease.key_id)
+        full_in = max(0.0, lease.full_in - (now - self.asked))
+        remaining = 0 if wait is not None else lease.remaining + self.tokens
+        return Admission(lease.key_id, lease.rate_limit, remaining, full_in, lease.clock + lease.full_in, wait)
+
+
+class Limiter:
+    """Admits requests by their keys."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+        self._known: dict[bytes, _Allowance] = {}
+
+    def knows(self, key_hash: bytes) -> bool:
+        """Whether the key was valid a moment ago."""
+        allowance = self._known.get(key_hash)
+        return allowance is not None and allowance.lease is not None
+
+    def forget(self, key_hash: bytes) -> None:
+        """The key was refused: look it up again."""
+        self._known.pop(key_hash, None)
+
+    async def admit(self, key_hash: bytes) -> Admission | None:
+        """May a request with this key be answered now? None: the key is not valid."""
+        allowance = self._known.get(key_hash) or self._known.setdefault(key_hash, _Allowance())
+        allowance.used = time.monotonic()
+        decided = self._decide(allowance, allowance.used)
+        if decided is not None:
+            return decided
+        allowance.waiting += 1
+        try:
+            async with allowance.lock:  # who comes first asks for all that wait
+                decided = self._decide(allowance, time.monotonic())
+                if decided is None and self._known.get(key_hash) is allowance:  # else the one before was told that it is not valid
+                    await self._lease(key_hash, allowance)
+                    decided = self._decide(allowance, time.monotonic(), asked=True)
+                return decided
+        finally:
+            allowance.waiting -= 1
+
+    def _decide(self, allowance: _Allowance, now: float, *, asked: bool = False) -> Admission | None:
+        """Decide with what is at hand; None if the database must be asked. `asked`: it just was."""
+        lease = allowance.lease
+        if lease is None or not (asked or now < allowance.asked + FRESH):
+            return None
+        if lease.rate_limit is None:
+            return allowance.admission(now)
+        if allowance.tokens:
+            if not asked and now > allowance.asked + HELD:
+                return None
+            allowance.tokens -= 1
+            return allowance.admission(now)
+        wait = allowance.asked + lease.next_in - now
+        return allowance.admission(now, max(wait, 0.001)) if asked or wait > 0 else None
+
+    async def _lease(self, key_hash: bytes, allowance: _Allowance) -> None:
+        returned, allowance.tokens = allowance.tokens, 0
+        lease = await self._ask(key_hash, allowance.waiting, returned)
+        allowance.lease, allowance.asked = lease, time.monotonic()
+        if lease is None:
+            self._known.pop(key_hash, None)
+        else:
+            allowance.tokens = lease.granted
+
+    async def give_back(self, *, everything: bool = False) -> None:
+        """Return tokens that were held too long, and forget keys that nobody uses."""
+        now = time.monotonic()
+        for key_hash, allowance in list(self._known.items()):
+            if allowance.tokens and (everything or now > allowance.asked + HELD) and not allowance.lock.locked():
+                returned, allowance.tokens = allowance.tokens, 0
+                await self._ask(key_hash, 0, returned)
+            if now > allowance.used + FORGOTTEN and not allowance.waiting:
+                self._known.pop(key_hash, None)
+
+
+class WrongKeyLimiter:
+    """Wrong keys by address: who sends too many is not listened to for a while, so that guessing is slow.
+
+    In memory of each process: what many processes allow is still no way to guess 256 bits.
+    """
+
+    def __init__(self, limit: int | None) -> None:
+        self._limit = limit
+        self._left: dict[str, tuple[float, float]] = {}  # guesses left, and when that was so
+
+    def wait(self, address: str | None) -> float | None:
+        """Seconds until the address may send another key; None: now. Without an address (a Unix socket) nothing is limited."""
+        if self._limit is None or address not in self._left:
+            return None
+        left = self._refilled(address)
+        return None if left >= 1 else (1 - left) * FAILED / self._limit
+
+    def note(self, address: str | None) -> None:
+        """A wrong key came from there."""
+        if self._limit is None or address is None:
+            return
+        left = self._refilled(address) if address in self._left else float(self._limit)
+        self._left.pop(address, None)
+        self._left[address] = (max(left - 1, 0.0), time.monotonic())  # at the end: the order is that of the last guess
+        if len(self._left) > ADDRESSES:
+            del self._left[next(iter(self._left))]
+
+    def _refilled(self, address: str) -> float:
+        assert self._limit is not None  # noqa: S101
+        left, at = self._left[address]
+        return min(float(self._limit), left + (time.monotonic() - at) * self._limit / FAILED)

@@ -1,0 +1,159 @@
+"""The work behind `loci doctor`."""
+
+import asyncio
+import time
+from datetime import UTC, datetime
+
+import psycopg
+
+from db import health
+from db.health import Check
+from db.metrics import job_metrics
+from db.pool import Connection
+from service.cli.session import connect
+from service.cli.shell import Failure, first_line
+from service.embedding.active import make_provider_for
+from service.embedding.factory import make_provider
+from service.embedding.provider import EmbeddingError
+from service.llm.factory import make_model
+from service.llm.model import ModelError
+from service.llm.output import Answer, read_answer, schema_of
+from service.llm.prompts import BadPrompt, Prompts, check_folder
+from service.settings import EmbeddingSettings, JobSettings, LLMSettings, Settings
+
+PATIENCE = 3.0  # seconds in which a worker must have taken something from a waiting queue
+LOOK_EVERY = 0.25
+LONG = 3600.0  # seconds that a job may have been waiting for its turn
+
+
+async def examine(settings: Settings, url: str) -> list[Check]:
+    """Everything that can be wrong, checked; when the database cannot be reached, only what needs none."""
+    models = [await check_embedding(settings.embedding), await check_model(settings.llm), *check_prompts(settings.llm)]
+    try:
+        async with connect(url) as connection:
+            checks = [Check("database", True, await health.server_version(connection))]
+            checks += [await health.check_role(connection), await health.check_revision(connection)]
+            checks += [await health.check_indexes(connection), await health.check_vector(connection)]
+            if all(check.ok for check in checks if check.name == "migrations"):
+                checks += [await check_active(connection, settings.embedding), await check_jobs(connection, settings.jobs)]
+                return [*checks, *models, *await check_queue(connection)]
+            return [*checks, *models]
+    except (Failure, psycopg.Error) as error:
+        return [Check("database", False, first_line(error)), *models]
+
+
+async def check_embedding(settings: EmbeddingSettings) -> Check:
+    """The configured provider makes a vector."""
+    try:
+        provider = make_provider(settings)
+        if provider is None:
+            return Check("embedding", True, "none is configured; recall works without meaning")
+        started = time.perf_counter()
+        try:
+            vectors = await provider.embed(["doctor"], timeout=settings.query_timeout)
+        finally:
+            await provider.close()
+    except (EmbeddingError, RuntimeError) as error:
+        return Check("embedding", False, first_line(error))
+    took = 1000 * (time.perf_counter() - started)
+    return Check("embedding", True, f"{provider.name}, {vectors.shape[1]} dimensions, {took:.1f} ms")
+
+
+class Echo(Answer):
+    """What the model is asked to say."""
+
+    word: str
+
+
+async def check_model(settings: LLMSettings) -> Check:
+    """The configured language model answers a tiny question as it is asked to. What that costs is in no namespace's budget."""
+    try:
+        model = make_model(settings)
+        if model is None:
+            return Check("model", True, "none is configured; what needs one is not done")
+        try:
+            answer = await model.complete(
+                [{"role": "system", "content": "Answer with one JSON object."}, {"role": "user", "content": "The word is: loci"}],
+                schema=schema_of(Echo),
+                title="doctor",
+                deadline=settings.request_deadline,
+            )
+            read_answer(answer, Echo)
+        finally:
+            await model.close()
+    except (ModelError, RuntimeError) as error:
+        return Check("model", False, first_line(error))
+    return Check("model", True, f"{model.name}, {answer.took_ms:,} ms")
+
+
+def check_prompts(settings: LLMSettings) -> list[Check]:
+    """The operator's prompts can be read; nothing to check where there are none."""
+    if settings.prompts is None:
+        return []
+    try:
+        strange = check_folder(Prompts(settings.prompts))
+    except BadPrompt as error:
+        return [Check("prompts", False, str(error))]
+    return [Check("prompts", True, "; ".join(strange) or str(settings.prompts))]
+
+
+async def check_active(connection: Connection, settings: EmbeddingSettings) -> Check:
+    """The model that is active in the database can be asked from here, and it is the one that is configured."""
+    if settings.provider == "none":
+        return Check("active model", True, "none is configured")
+    rows = {row["state"]: row for row in await health.embedding_models(connection)}
+    active, filling, retired = (rows.get(state) for state in ("active", "filling", "retired"))
+    if active is None:
+        return Check("active model", True, "none is active yet: a service makes its own the active one when it starts")
+    try:
+        await make_provider_for(settings, active).close()
+        configured = make_provider(settings)
+    except RuntimeError as error:
+        return Check("active model", False, f"{active['name']} is active and cannot be asked here: {first_line(error)}")
+    detail = f"{active['name']} is active"
+    if configured is not None:
+        await configured.close()
+        if configured.name != active["name"]:
+            detail += f", and {configured.name} is configured: `loci reembed` changes to it"
+    if filling is not None:
+        detail += f"; {filling['name']} is being filled, {filling['waiting']:,} wait: `loci reembed` goes on"
+    if retired is not None:
+        detail += f"; vectors of {retired['name']} are left: `loci reembed` drops them"
+    return Check("active model", True, detail)
+
+
+async def check_queue(connection: Connection) -> list[Check]:
+    """How much waits for a vector, and whether a worker takes from it."""
+    queue = first = await health.embedding_queue(connection)
+    until = time.monotonic() + PATIENCE
+    while queue.waiting and not queue.moved_since(first) and time.monotonic() < until:
+        await asyncio.sleep(LOOK_EVERY)
+        queue = await health.embedding_queue(connection)
+    age = (datetime.now(UTC) - first.oldest).total_seconds() if first.oldest else 0.0
+    waiting = f"{first.waiting:,} wait, the oldest for {age:,.0f} s" if first.waiting else "empty"
+    refused = f"; {first.refused:,} texts were refused for good" if first.refused else ""
+    moves = not queue.waiting or queue.moved_since(first)
+    done = "nothing to do" if not first.waiting else f"{first.waiting - queue.waiting:,} done while looking"
+    stuck = f"nothing was taken in {PATIENCE:.0f} s: does `loci serve` or `loci worker` run?"
+    return [Check("queue", True, waiting + refused), Check("worker", moves, done if moves else stuck)]
+
+
+async def check_jobs(connection: Connection, settings: JobSettings) -> Check:
+    """How jobs stand: what waits, runs, is dead or lost, and whether a worker shows signs of life."""
+    async with connection.transaction():
+        await connection.execute("select from loci.enter(null, null, null)")
+        found = await job_metrics(connection, alive=settings.lost_after)
+    waiting, running, dead = (sum(getattr(k, state) for k in found.kinds) for state in ("waiting", "running", "dead"))
+    oldest = min((kind.oldest for kind in found.kinds if kind.oldest), default=None)
+    age = (datetime.now(UTC) - oldest).total_seconds() if oldest else 0.0
+    said = [f"{found.workers} workers, {waiting:,} wait, {running:,} run"]
+    wrong = []
+    if dead:
+        said.append(f"{dead:,} are dead (`loci jobs --state dead`)")
+    if found.lost:
+        wrong.append(f"{found.lost:,} are in the hands of a worker that shows no sign of life")
+    if oldest and not found.workers:
+        wrong.append("nobody works: does `loci serve` or `loci worker` run?")
+    elif age > LONG:
+        wrong.append(f"one could have run for {age:,.0f} s")
+    return Check("jobs", not wrong, "; ".join([*said, *wrong]))

@@ -1,0 +1,304 @@
+"""`loci serve` and `loci worker`: processes that run until they are told to stop."""
+
+import asyncio
+import logging
+import signal
+import socket
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from service.cli.session import Session, check_revision, command_origin, open_pool, reach, start_embedded
+from service.cli.shell import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fastapi import FastAPI
+
+    from db.embedded import EmbeddedServer
+    from service.observability.monitor import Monitor
+    from service.settings import Settings
+
+BACKLOG = 2048
+DRAIN_SECONDS = 10
+REQUEST_SECONDS = 5
+KEEP_ALIVE_SECONDS = 30
+
+
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address to listen on; default 127.0.0.1 (LOCI_HOST).")] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help="Port; default 8420 (LOCI_PORT).")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, max=100, help="Processes on this port; default 1 (LOCI_WORKERS).")] = None,
+    no_worker: Annotated[bool, typer.Option("--no-worker", help="Leave background work to `loci worker`.")] = False,
+    demo: Annotated[bool, typer.Option("--demo", help="Load the demo into the namespace default first.")] = False,
+    inherit: Annotated[str | None, typer.Option(hidden=True)] = None,
+) -> None:
+    """Serve REST. Without DATABASE_URL this starts the embedded PostgreSQL and migrates it."""
+    from service.settings import get_settings
+
+    settings = get_settings()
+    settings = settings.model_copy(
+        update={
+            "host": host or settings.host,
+            "port": settings.port if port is None else port,
+            "worker": settings.worker and not no_worker,
+            "workers": workers or settings.workers,
+        }
+    )
+    finish = set_up(settings)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    try:
+        if inherit is not None:
+            _serve_inherited(settings, inherit)
+        else:
+            _serve_own(settings, demo=demo)
+    finally:
+        finish()
+
+
+def set_up(settings: "Settings") -> "Callable[[], None]":
+    """Begin to log and, if it is configured, to trace; the function returned sends the last spans."""
+    from service.observability.logs import set_up_logging
+    from service.observability.tracing import NotInstalled, set_up_tracing
+
+    set_up_logging(settings.log_level, settings.log_format)
+    try:
+        return set_up_tracing()
+    except NotInstalled as error:
+        raise Failure(str(error)) from None
+
+
+def _serve_own(settings: "Settings", *, demo: bool) -> None:
+    """Listen, open the database, and serve: in this process, or in several."""
+    with bind(settings.host, settings.port) as listener:
+        settings = settings.model_copy(update={"port": listener.getsockname()[1]})
+        url, server = _open(settings)
+        try:
+            if settings.workers > 1:
+                asyncio.run(_serve_many(settings, url, server, listener, demo=demo))
+            else:
+                _run(settings, url, server, listener, demo=demo)
+        finally:
+            if server is not None:
+                server.stop()
+
+
+def _serve_inherited(settings: "Settings", inherit: str) -> None:
+    """Serve on a socket that another process listens on, which has opened the database too."""
+    listening, talking = (socket.socket(fileno=int(number)) for number in inherit.split(","))
+    with listening, talking:
+        talking.setblocking(False)
+        assert settings.database_url is not None  # noqa: S101 (it is handed down)
+        _run(settings, settings.database_url, None, listening, channel=talking)
+
+
+async def _serve_many(
+    settings: "Settings", url: str, server: "EmbeddedServer | None", listener: socket.socket, *, demo: bool
+) -> None:
+    """Check once, load the demo, and keep the processes running until told to end."""
+    from service.app import check, watch
+    from service.cli.demo import load_demo
+    from service.cli.processes import FOLDER, Group, metrics_folder
+
+    async with open_pool(url) as pool:
+        await check(pool, settings)
+        if demo:
+            await load_demo(Session(settings, pool, command_origin()))
+    watching = asyncio.create_task(watch(server)) if server is not None else None
+    with metrics_folder() as folder:
+        handed_down = {
+            "LOCI_DATABASE_URL": url,
+            "LOCI_HOST": settings.host,
+            "LOCI_PORT": str(settings.port),
+            "LOCI_WORKER": str(settings.worker),
+            "LOCI_WORKERS": "1",
+            FOLDER: folder,
+        }
+        group = Group(settings.workers, listener, handed_down)
+        async with group.running():
+            typer.echo(banner(settings, demo=demo))
+            await group.ended()
+    if watching is not None:
+        watching.cancel()
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A socket bound to an address, before anything slow starts. Raises Failure when the port is taken."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        listener = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise Failure(f"cannot listen on {host}: {error.strerror}") from None
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(address)
+    except OSError as error:
+        listener.close()
+        raise Failure(f"cannot listen on {host}:{port}: {error.strerror}", "Choose another port with --port.") from None
+    return listener
+
+
+def _open(settings: "Settings") -> "tuple[str, EmbeddedServer | None]":
+    """The URL to serve over: an embedded database is brought to this version's schema, a configured one must be there."""
+    from db.migrate import upgrade
+
+    if settings.database_url:
+        asyncio.run(check_revision(settings.database_url))
+        return settings.database_url, None
+    server = start_embedded(settings)
+    upgrade(server.url("postgres"))
+    return server.url("loci_app"), server
+
+
+def _run(
+    settings: "Settings",
+    url: str,
+    server: "EmbeddedServer | None",
+    listener: socket.socket,
+    *,
+    demo: bool = False,
+    channel: socket.socket | None = None,
+) -> None:
+    """Serve in this process."""
+    import uvicorn
+
+    from service.app import create_app
+    from service.http.protocol import LimitedProtocol
+    from service.http.server import GracefulServer
+
+    app = create_app(settings, url, server)
+    config = uvicorn.Config(
+        app,
+        http=LimitedProtocol,
+        lifespan="off",  # entered below, so that a refusal is one line and not a traceback
+        access_log=False,
+        log_config=None,
+        backlog=BACKLOG,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=DRAIN_SECONDS,
+        server_header=False,
+    )
+    serving = GracefulServer(config, app.state.loci.feed.close, channel)
+    with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
+        runner.run(_serve(app, serving, listener, demo=demo, quiet=channel is not None))
+
+
+async def _serve(app: "FastAPI", server: Any, listener: socket.socket, *, demo: bool, quiet: bool) -> None:
+    from service.cli.demo import load_demo
+
+    state = app.state.loci
+    async with app.router.lifespan_context(app):
+        if demo:
+            await load_demo(Session(state.settings, state.pool, command_origin()))
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: None)  # uvicorn takes them over, and sends them again when it has stopped
+        if not quiet:
+            typer.echo(banner(state.settings, demo=demo))
+        await server.serve(sockets=[listener])
+
+
+def banner(settings: "Settings", *, demo: bool) -> str:
+    """Where the service listens and what to try."""
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    api = f"http://{host}:{settings.port}/api/v1"
+    key = ' -H "authorization: Bearer $LOCI_KEY"' if settings.keys_required else ""
+    post = f"curl -s{key} -H 'content-type: application/json'"
+    lines = [f"Loci listens on http://{host}:{settings.port} (documentation at /docs). Stop with Ctrl-C. Try:"]
+    if demo:
+        lines += [
+            f'  {post} {api}/recall -d \'{{"query": "technical skills", "k": 3}}\'',
+            f'  {post} {api}/graph/traverse -d \'{{"start": ["Alice"]}}\'',
+            f"  curl -s{key} {api}/memories/alice-location/history",
+            f"  curl -s{key} '{api}/memories?as_of=2024-02-01T10:05:00Z&session_id=demo-planning'",
+        ]
+    lines += [
+        f'  {post} {api}/memories -d \'{{"content": "I prefer tea in the morning", "lineage": "morning-drink"}}\'',
+        f'  {post} {api}/recall -d \'{{"query": "what do I drink in the morning?", "k": 1}}\'',
+    ]
+    return "\n".join(lines)
+
+
+def worker(
+    metrics_port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Port of 127.0.0.1 for its metrics (LOCI_METRICS_PORT); default: none.")
+    ] = None,
+) -> None:
+    """Do the background work of services that run with --no-worker, until interrupted."""
+    from service.settings import get_settings
+
+    settings = get_settings()
+    finish = set_up(settings)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    url, server = reach(settings)
+    try:
+        with suppress(KeyboardInterrupt):
+            asyncio.run(_work(settings, url, settings.metrics_port if metrics_port is None else metrics_port))
+    finally:
+        finish()
+        if server is not None:
+            server.stop()
+
+
+async def _work(settings: "Settings", url: str, metrics_port: int | None) -> None:
+    from db.health import check_role
+    from service.embedding.active import make_active_provider
+    from service.jobs.runner import Runner
+    from service.llm.factory import make_model
+    from service.llm.prompts import BadPrompt, Prompts, check_folder
+    from service.observability.monitor import Monitor
+    from service.resources import Resources
+    from service.worker.handlers import HANDLERS
+    from service.worker.worker import Worker
+
+    try:
+        for strange in check_folder(Prompts(settings.llm.prompts)):
+            logging.getLogger(__name__).warning("%s", strange)
+    except BadPrompt as error:
+        raise Failure(str(error)) from None
+    provider = make_active_provider(settings.embedding)
+    async with open_pool(url) as pool:
+        async with pool.connection() as connection:
+            role = await check_role(connection)
+        if not role.ok:
+            raise Failure(role.detail)
+        logging.getLogger(__name__).info("working with %s", provider.name if provider else "no embedding provider")
+        monitor = Monitor(url, pool, settings.jobs.lost_after)
+        noting = asyncio.ensure_future(monitor.run())
+        listening = await expose(monitor, metrics_port) if metrics_port is not None else None
+        asking = Resources(settings, pool, provider, make_model(settings.llm), Prompts(settings.llm.prompts))
+        task = asyncio.ensure_future(Worker(pool, provider, Runner(url, asking, HANDLERS)).run())
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+        with suppress(asyncio.CancelledError):
+            await task
+        noting.cancel()
+        await monitor.close()
+        if listening is not None:
+            listening.close()
+        if provider is not None:
+            await provider.close()
+        if asking.model is not None:
+            await asking.model.close()
+
+
+async def expose(monitor: "Monitor", port: int) -> asyncio.Server:
+    """Answer every request on a port of this machine with the metrics; a worker serves nothing else."""
+    from prometheus_client import CONTENT_TYPE_LATEST
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError):
+            async with asyncio.timeout(REQUEST_SECONDS):
+                await reader.readuntil(b"\r\n\r\n")
+            body = await monitor.scrape()
+            head = f"content-type: {CONTENT_TYPE_LATEST}\r\ncontent-length: {len(body)}\r\nconnection: close\r\n\r\n"
+            writer.write(b"HTTP/1.1 200 OK\r\n" + head.encode() + body)
+            await writer.drain()
+        writer.close()
+
+    try:
+        return await asyncio.start_server(answer, "127.0.0.1", port)
+    except OSError as error:
+        raise Failure(f"cannot listen on 127.0.0.1:{port}: {error.strerror}", "Choose another --metrics-port.") from None

@@ -1,0 +1,142 @@
+"""`loci dream` and `loci prompts`: passes that ask a language model what to change, their reports and their prompts."""
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated, Any
+from uuid import UUID
+
+import typer
+
+from service.cli.output import print_json, print_table
+from service.cli.session import Session, open_resources, run
+from service.cli.shell import Commands, Failure, Json, Namespace, wants_json
+
+if TYPE_CHECKING:
+    from service.resources import Resources
+
+if TYPE_CHECKING:
+    from service.llm.prompts import Prompts
+
+LOOK_EVERY = 0.2  # seconds between looks at a job that is waited for
+SHOWN = 20  # lines of one kind in a printed report
+
+prompts = typer.Typer(cls=Commands, no_args_is_help=True, help="Show the prompts that the language model is given.")
+
+
+def dream(
+    context: typer.Context,
+    namespace: Namespace = "default",
+    named: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--pass", metavar="NAME", help="Only this pass: memories, entities, preferences, graph or contradictions; repeatable."
+        ),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and change nothing but the report.")] = False,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Wait until it is done, doing it here if no worker does, and print the report.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Dream: consolidate memories, extract entities, infer preferences, clean up the graph. Needs a language model.
+
+    A worker does it (`loci serve` and `loci worker` have one). With --wait this command is a worker too, until the dream is over.
+    """
+    from loci.models.dreams import DreamInput
+
+    wanted = DreamInput.model_validate({"passes": named or None, "dry_run": dry_run})
+    job = run(lambda session: _dream(session, wanted.passes, namespace, dry_run=dry_run, wait=wait))
+    if wants_json(context, as_json):
+        print_json(job)
+    elif wait:
+        print_report(job)
+    else:
+        typer.echo(f"job {job['job_id']} {'waits' if job['created'] else 'waited already'}: a worker takes it", err=True)
+    if wait and job["state"] != "succeeded":
+        raise Failure(f"the dream is {job['state']}: {job['error'] or 'it says nothing more'}")
+
+
+async def _dream(session: Session, passes: Any, namespace: str, *, dry_run: bool, wait: bool) -> dict[str, Any]:
+    """Ask for a dream; with `wait` the job with its reports once it is over."""
+    from service.dreams.request import request_dream
+
+    async with open_resources(session) as work:
+        async with session.transaction(namespace, "writer") as tx:
+            made = await request_dream(tx, work, passes=passes, dry_run=dry_run)
+        return await _done(session, work, namespace, made["job_id"]) if wait else made
+
+
+async def _done(session: Session, work: "Resources", namespace: str, id: UUID) -> dict[str, Any]:
+    """Work at the queue until a job is over: here, or in a worker that was quicker."""
+    from db.jobs import jobs
+    from service.jobs.runner import Runner
+    from service.worker.handlers import HANDLERS
+
+    running = asyncio.create_task(Runner(session.url, work, HANDLERS).run())
+    try:
+        while True:
+            async with session.transaction(namespace) as tx:
+                job = await jobs.get_job(tx, id=id)
+            if job["finished_at"] is not None:
+                return job
+            await asyncio.sleep(LOOK_EVERY)
+    finally:
+        running.cancel()
+        with suppress(asyncio.CancelledError):
+            await running
+
+
+def print_report(job: dict[str, Any]) -> None:
+    """What each pass did, which guards refused what, and how to take it back."""
+    for report in job["passes"]:
+        counts = {**{key: report[key] for key in ("seen", "proposed", "applied")}, "refused": len(report["refused"])}
+        typer.echo(f"{report['pass']}: {report['outcome']} ({', '.join(f'{count:,} {what}' for what, count in counts.items())})")
+        lines = [_change(change) for change in report["changes"]]
+        lines += [f"refused by {refusal['guard']}: {refusal['action']}: {refusal['reason']}" for refusal in report["refused"]]
+        lines += [report["error"]] if report["error"] else []
+        for line in lines[:SHOWN]:
+            typer.echo(f"  {line}")
+        if len(lines) > SHOWN:
+            typer.echo(f"  … and {len(lines) - SHOWN:,} more (--json shows all)")
+        if report["operation_id"]:
+            typer.echo(f"  undo with: loci undo {report['operation_id']}")
+
+
+def _change(change: dict[str, Any]) -> str:
+    """A change in one line: what was done, to what, and what it says, where the report has that."""
+    said = change.get("content")
+    return f"{change['action']} {', '.join(map(str, change['ids']))}{f': {said}' if said else ''}"
+
+
+@prompts.command("list")
+def list_(context: typer.Context, as_json: Json = False) -> None:
+    """List the prompts and where each comes from: ours, or a file in the folder LOCI_LLM__PROMPTS."""
+    from service.llm.prompts import NAMES
+
+    found = _prompts()
+    rows = [{"name": name, "from": str(found.own(name) or "loci")} for name in NAMES]
+    if wants_json(context, as_json):
+        print_json(rows)
+    else:
+        print_table(("name", "from"), [row.values() for row in rows])  # type: ignore[misc]
+
+
+@prompts.command()
+def show(name: Annotated[str, typer.Argument(help="Such as dream.md.")]) -> None:
+    """Print a prompt as it is in force: a file to begin with when you write your own."""
+    from service.llm.prompts import NAMES, BadPrompt
+
+    name = name if name.endswith(".md") else f"{name}.md"
+    if name not in NAMES:
+        raise Failure(f"there is no prompt {name}", f"Prompts are {', '.join(NAMES)}.")
+    try:
+        typer.echo(_prompts().read(name))
+    except BadPrompt as error:
+        raise Failure(str(error)) from None
+
+
+def _prompts() -> "Prompts":
+    from service.llm.prompts import Prompts
+    from service.settings import get_settings
+
+    return Prompts(get_settings().llm.prompts)

@@ -1,0 +1,285 @@
+"""Consolidation of memories (seed B, rows L4, L5): what the model is shown, and what of its answer may be done.
+
+Duplicates become one, noise goes, categories and tags are put right, and corrections become lessons. The model works with small
+numbers; which memory each of them is stays here.
+"""
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from db import dreams
+from db.pool import Transaction
+from service.dreams.passes import Applied, Pass, Plan, Refusal, Seen, hash_of
+from service.jobs.job import Job
+from service.llm.output import Answer
+from service.text.guards import invented, kept_share, missing
+
+Row = dict[str, Any]
+Tags = list[str]
+CATEGORY = re.compile(r"[^/\s][^/]*(/[^/\s][^/]*)*")
+MOST_TAGS, LONGEST_TAG, LONGEST_CATEGORY = 100, 255, 255
+ALIKE = 0.5  # share of a source's words that a merge must still have
+ROOM = 100  # characters by which a merge may be longer than all its sources
+LASTING = {"anti-pattern", "inferred"}  # tags that say where a memory comes from: no step gives them, none takes them away
+OWN = ("anti-patterns", "user-preferences/inferred")  # categories of which the same holds
+SHOWN = 5  # words that a refusal names at most
+
+
+class Merge(Answer):
+    """Memories that one replaces."""
+
+    source_ids: list[int]
+    content: str
+    category: str | None = None
+    tags: Tags = Field(default_factory=list)
+
+
+class Delete(Answer):
+    """A memory of no use."""
+
+    id: int
+    reason: Literal["noise", "redundant", "outdated"]
+
+
+class Refinement(Answer):
+    """Another category, other tags."""
+
+    id: int
+    category: str | None = None
+    tags: Tags | None = None
+
+
+class AntiPattern(Answer):
+    """What corrections teach."""
+
+    domain: str
+    content: str
+    signal_ids: list[int]
+    tags: Tags = Field(default_factory=list)
+
+
+class Consolidation(Answer):
+    """What the model proposes."""
+
+    merges: list[Merge] = Field(default_factory=list)
+    deletes: list[Delete] = Field(default_factory=list)
+    refinements: list[Refinement] = Field(default_factory=list)
+    anti_patterns: list[AntiPattern] = Field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Known:
+    """Memories and signals by the numbers that the model was shown."""
+
+    memories: dict[int, Row]
+    signals: dict[int, Row]
+
+
+@dataclass
+class Draft:
+    """A plan in the making."""
+
+    known: Known
+    steps: dict[str, list[Row]] = field(default_factory=lambda: {"merges": [], "deletes": [], "refinements": [], "lessons": []})
+    refused: list[Refusal] = field(default_factory=list)
+    taken: set[int] = field(default_factory=set)  # numbers that a merge or a delete of the plan removes
+    spared: set[int] = field(default_factory=set)  # numbers that a refused merge names
+
+    def refuse(self, guard: str, action: str, ids: list[UUID], reason: str) -> None:
+        """Leave a step out."""
+        self.refused.append(Refusal(guard, action, list(map(str, ids)), reason))
+
+    def seen(self, number: int) -> Row:
+        """A memory as the applier wants it."""
+        memory = self.known.memories[number]
+        return {"id": str(memory["id"]), "seen": memory["updated_at"].isoformat()}
+
+
+async def look(tx: Transaction, job: Job) -> Seen:
+    """Memories and signals, numbered; times and figures are the database's."""
+    del job
+    known = Known(dict(enumerate(await dreams.memories_to_consolidate(tx), 1)), dict(enumerate(await dreams.recent_signals(tx), 1)))
+    numbers = {memory["id"]: number for number, memory in known.memories.items()}
+    data = {
+        "memories": [_shown(number, memory) for number, memory in known.memories.items()],
+        "signals": [_heard(number, signal, numbers) for number, signal in known.signals.items()],
+        "may_remove": await dreams.removable_memories(tx),
+    }
+    newest = known.signals[1]["id"] if known.signals else None  # that older ones are out of sight by now is no news
+    return Seen(data, len(known.memories) + len(known.signals), hash_of([data["memories"], newest]), known)
+
+
+def _shown(number: int, memory: Row) -> Row:
+    shown = {key: memory[key] for key in ("category", "tags", "content", "importance")}
+    return {"n": number, **shown, "saved": memory["created_at"].date().isoformat()} | ({"kept": True} if memory["kept"] else {})
+
+
+def _heard(number: int, signal: Row, numbers: dict[UUID, int]) -> Row:
+    heard = {"n": number, "kind": signal["kind"], "content": signal["content"]}
+    about = numbers.get(signal["memory_id"])
+    return heard if about is None else {**heard, "about": about}
+
+
+async def corpus(tx: Transaction, job: Job) -> str | None:
+    """The hash of what a look would see."""
+    return (await look(tx, job)).corpus
+
+
+def check(seen: Seen, answer: Consolidation, job: Job) -> Plan:
+    """What of an answer stands up to its numbers, its texts and itself. Merges first: deletes and refinements give way to them."""
+    del job
+    draft = Draft(seen.known)
+    twice = {number for number, times in Counter(n for merge in answer.merges for n in set(merge.source_ids)).items() if times > 1}
+    for merge in answer.merges:
+        _check_merge(draft, merge, twice)
+    for delete in answer.deletes:
+        _check_delete(draft, delete)
+    for refinement in answer.refinements:
+        _check_refinement(draft, refinement)
+    for lesson in answer.anti_patterns:
+        _check_lesson(draft, lesson)
+    proposed = len(answer.merges) + len(answer.deletes) + len(answer.refinements) + len(answer.anti_patterns)
+    return Plan(draft.steps, proposed, draft.refused)
+
+
+def _check_merge(draft: Draft, merge: Merge, twice: set[int]) -> None:
+    numbers = list(dict.fromkeys(merge.source_ids))
+    there = [number for number in numbers if number in draft.known.memories]
+    ids = [draft.known.memories[number]["id"] for number in there]
+    fault = _merge_fault(draft, merge, numbers, twice)
+    if fault is not None:
+        draft.spared.update(there)
+        draft.refuse(fault[0], "merge", ids, fault[1])
+        return
+    draft.taken.update(numbers)
+    sources = [draft.seen(number) for number in numbers]
+    tags = [tag for tag in _tags(merge.tags) if tag not in LASTING]  # its sources' are kept anyway
+    draft.steps["merges"].append({"sources": sources, "content": merge.content, "category": merge.category, "tags": tags})
+
+
+def _merge_fault(draft: Draft, merge: Merge, numbers: list[int], twice: set[int]) -> tuple[str, str] | None:
+    memories = draft.known.memories
+    if unknown := [number for number in numbers if number not in memories]:
+        return "unknown", f"no memory {unknown[0]} was shown"
+    if len(numbers) < 2:  # noqa: PLR2004
+        return "alone", "a merge needs two different memories"
+    if repeated := [number for number in numbers if number in twice]:
+        return "twice", f"memory {memories[repeated[0]]['id']} stands in several merges"
+    kinds = [memories[number]["category"] for number in numbers]
+    if fault := _category_fault(merge.category, kinds) or _tags_fault(merge.tags):
+        return fault
+    sources = [memories[number]["content"] for number in numbers]
+    return _text_fault(sources, merge.content)
+
+
+def _text_fault(sources: list[str], text: str) -> tuple[str, str] | None:
+    """Why a text cannot stand for its sources: it lost something, says something new, or is another text altogether."""
+    if not text:
+        return "empty", "the text is empty"
+    if len(text) > sum(map(len, sources)) + ROOM:
+        return "long", "the text is longer than all its sources together"
+    if lost := missing(sources, text):
+        return "coverage", f"the text lost {_named(lost)}"
+    if new := invented(sources, text):
+        return "invented", f"no source says {_named(new)}"
+    if min(kept_share(source, text) for source in sources) < ALIKE:
+        return "unlike", "the text says less than half of what one of its sources says"
+    return None
+
+
+def _check_delete(draft: Draft, delete: Delete) -> None:
+    memory = draft.known.memories.get(delete.id)
+    if memory is None:
+        draft.refuse("unknown", "delete", [], f"no memory {delete.id} was shown")
+    elif delete.id in draft.spared:
+        draft.refuse("spared", "delete", [memory["id"]], "it was to be removed by a merge that was refused")
+    elif delete.id not in draft.taken:  # listed beside its merge, or twice: it goes once
+        draft.taken.add(delete.id)
+        draft.steps["deletes"].append({**draft.seen(delete.id), "reason": delete.reason})
+
+
+def _check_refinement(draft: Draft, refinement: Refinement) -> None:
+    memory = draft.known.memories.get(refinement.id)
+    if memory is None:
+        draft.refuse("unknown", "refine", [], f"no memory {refinement.id} was shown")
+        return
+    kept = [tag for tag in memory["tags"] if tag in LASTING]
+    tags = None if refinement.tags is None else _tags([tag for tag in refinement.tags if tag not in LASTING] + kept)
+    if refinement.id in draft.taken:
+        draft.refuse("removed", "refine", [memory["id"]], "the same answer removes it, or refines it twice")
+    elif fault := _category_fault(refinement.category, [memory["category"]]) or _tags_fault(tags or []):
+        draft.refuse(fault[0], "refine", [memory["id"]], fault[1])
+    elif (refinement.category or memory["category"], memory["tags"] if tags is None else tags) != (
+        memory["category"],
+        memory["tags"],
+    ):
+        draft.taken.add(refinement.id)
+        draft.steps["refinements"].append({**draft.seen(refinement.id), "category": refinement.category, "tags": tags})
+
+
+def _check_lesson(draft: Draft, lesson: AntiPattern) -> None:
+    known = [draft.known.signals[number] for number in dict.fromkeys(lesson.signal_ids) if number in draft.known.signals]
+    ids = [signal["id"] for signal in known]
+    domain = re.sub(r"[\s_]+", "-", lesson.domain.strip().lower())
+    about = {signal["memory_id"] for signal in known}
+    sources = [signal["content"] for signal in known]
+    sources += [memory["content"] for memory in draft.known.memories.values() if memory["id"] in about]
+    if len(known) < len(set(lesson.signal_ids)) or not known:
+        draft.refuse("unknown", "learn", ids, "it rests on signals that were not shown")
+    elif any(signal["kind"] != "correction" for signal in known):
+        draft.refuse("signals", "learn", ids, "it rests on a signal that is no correction")
+    elif "/" in domain or _category_fault(f"anti-patterns/{domain}") or _tags_fault(lesson.tags):
+        draft.refuse("category", "learn", ids, "its domain or its tags cannot be used")
+    elif not lesson.content:
+        draft.refuse("empty", "learn", ids, "the text is empty")
+    elif new := invented(sources, lesson.content, allowed=[lesson.domain]):
+        draft.refuse("invented", "learn", ids, f"no signal says {_named(new)}")
+    else:
+        tags = _tags(["anti-pattern", *lesson.tags])
+        step = {"content": lesson.content, "category": f"anti-patterns/{domain}", "tags": tags, "signals": list(map(str, ids))}
+        draft.steps["lessons"].append(step)
+
+
+def _category_fault(category: str | None, before: list[str] | None = None) -> tuple[str, str] | None:
+    """Why a category cannot be used; `before`: those that it takes the place of."""
+    if category is None:
+        return None
+    if len(category) > LONGEST_CATEGORY or not CATEGORY.fullmatch(category):
+        return "category", "the category is no path of words separated by slashes"
+    if before is not None and _own(category) not in map(_own, before):
+        return "category", "what is inferred or learned is told from the rest by its category"
+    return None
+
+
+def _own(category: str) -> str | None:
+    """The category of a pass that a category lies in."""
+    return next((own for own in OWN if category == own or category.startswith(own + "/")), None)
+
+
+def _tags_fault(tags: Tags) -> tuple[str, str] | None:
+    if len(tags) > MOST_TAGS or any(not tag.strip() or len(tag) > LONGEST_TAG for tag in tags):
+        return "tags", "a tag is empty or too long, or there are too many"
+    return None
+
+
+def _tags(tags: Tags) -> Tags:
+    return list(dict.fromkeys(tag.strip() for tag in tags))
+
+
+def _named(words: list[str]) -> str:
+    return ", ".join(words[:SHOWN]) + (f" and {len(words) - SHOWN} more" if len(words) > SHOWN else "")
+
+
+async def apply(tx: Transaction, job: Job, plan: Plan) -> Applied:
+    """Apply what stood up to the checks; the rows have the last word."""
+    del job
+    done = await dreams.apply_consolidation(tx, plan=plan.steps)
+    return Applied(done["changes"], [Refusal(**refusal) for refusal in done["refused"]], done["stopped"])
+
+
+MEMORIES = Pass("memories", "dream.md", Consolidation, look, check, apply, corpus)

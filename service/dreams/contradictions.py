@@ -1,0 +1,143 @@
+"""Contradictions on which all signals are silent: a model judges pairs of sibling facts (row S7).
+
+It only says whether two facts contradict each other. Which is the newer, whether the older may be superseded, and how many
+may be, is decided in SQL (judged_pairs); each decision is a row that can be undone.
+"""
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from pydantic import Field
+
+from db import dreams
+from db.jobs import jobs
+from db.pool import Transaction
+from service.dreams.passes import Applied, Pass, Plan, Refusal, Seen, ids, run_pass
+from service.jobs.job import Job, Postponed
+from service.llm.output import Answer
+from service.resources import Resources
+
+NO_MODEL = timedelta(hours=1)  # pause of a job that waits for a model to be configured
+EVIDENCE = 10  # words kept of a reason
+WHY = {
+    "unknown": "no pair of this number was shown",
+    "twice": "the answer says both of this pair",
+    "changed": "one of the two has changed, or the pair was decided, since it was shown",
+    "unsure": "less confident than the setting supersession_threshold",
+    "overtaken": "another fact supersedes the older one first",
+}
+
+
+class Verdict(Answer):
+    """What the model says of a pair."""
+
+    pair: int
+    contradicts: bool
+    confidence: float = Field(ge=0, le=1)
+    reason: str = Field(max_length=1000)
+
+
+class Verdicts(Answer):
+    """What the model says of all pairs."""
+
+    verdicts: list[Verdict] = Field(max_length=1000)
+
+
+def shown(row: dict[str, Any], number: int) -> dict[str, Any]:
+    """A pair as the model sees it."""
+    return {
+        "pair": number,
+        "about": row["entity"],
+        "aspect": row["aspect"],
+        **({"one_at_a_time": True} if row["single_valued"] else {}),
+        "older": {"statement": row["older"], **_times(row["older_from"], row["older_to"])},
+        "newer": {"statement": row["newer"], **_times(row["newer_from"], row["newer_to"])},
+    }
+
+
+def _times(since: datetime, until: datetime | None) -> dict[str, str]:
+    times = {"since": since.date().isoformat()}
+    return times if until is None else {**times, "until": until.date().isoformat()}
+
+
+async def look(tx: Transaction, job: Job) -> Seen:  # noqa: ARG001
+    """The next pairs."""
+    rows = await dreams.pairs_to_judge(tx)
+    known = dict(enumerate(rows, 1))
+    return Seen(data={"pairs": [shown(row, number) for number, row in known.items()]}, count=len(rows), known=known)
+
+
+def check(seen: Seen, answer: Verdicts, job: Job) -> Plan:  # noqa: ARG001
+    """One verdict a pair that was shown. A pair that the answer leaves out, or says both of, counts as not answered."""
+    given: dict[int, list[Verdict]] = {}
+    refused = []
+    for verdict in answer.verdicts:
+        given.setdefault(verdict.pair, []).append(verdict)
+    for number, said in given.items():
+        guard = "unknown" if number not in seen.known else "twice" if len({verdict.contradicts for verdict in said}) > 1 else None
+        if guard is not None and any(verdict.contradicts for verdict in said):
+            pair = seen.known.get(number)
+            refused.append(Refusal(guard, "supersede", ids([pair["older_id"], pair["newer_id"]]) if pair else [], WHY[guard]))
+    steps = [_step(pair, given.get(number, [])) for number, pair in seen.known.items()]
+    return Plan(steps, len(refused) + sum(step["contradicts"] is True for step in steps), refused)
+
+
+def _step(pair: dict[str, Any], said: list[Verdict]) -> dict[str, Any]:
+    """What is recorded of a pair; of several verdicts that agree, the least confident."""
+    agreed = len({verdict.contradicts for verdict in said}) == 1
+    verdict = min(said, key=lambda v: v.confidence) if agreed else None
+    return {
+        "older_id": str(pair["older_id"]),
+        "newer_id": str(pair["newer_id"]),
+        "contradicts": verdict and verdict.contradicts,
+        "confidence": verdict and verdict.confidence,
+        "evidence": _evidence(pair, verdict.reason) if verdict else [],
+    }
+
+
+def _evidence(pair: dict[str, Any], reason: str) -> list[str]:
+    """Words of the reason that one of the two statements has: nothing else that a model says is kept."""
+    there = {word.casefold(): word for word in re.findall(r"\w+", pair["older"] + " " + pair["newer"])}
+    words = dict.fromkeys(word.casefold() for word in re.findall(r"\w+", reason))
+    return [there[word] for word in words if word in there][:EVIDENCE]
+
+
+async def apply(tx: Transaction, job: Job, plan: Plan) -> Applied:
+    """Record the verdicts, and supersede or propose what may be."""
+    rows = await dreams.apply_contradiction_verdicts(tx, verdicts=plan.steps)
+    refused = [
+        Refusal(row["guard"], "supersede", ids([row["older_id"], row["newer_id"]]), WHY[row["guard"]])
+        for row in rows
+        if row["guard"] is not None
+    ]
+    changes = [
+        {
+            "action": "supersede" if row["status"] == "applied" else "propose",
+            "ids": ids([row["supersession_id"]]),
+            **({"guard": row["held"]} if row["held"] else {}),
+        }
+        for row in rows
+        if row["guard"] is None
+    ]
+    held = sum(change.get("guard") == "breaker" for change in changes)
+    if not held:
+        return Applied(changes, refused)
+    share = job.settings["dream_removed_share"]
+    why = f"{held} facts would be superseded, with those of the last day more than dream_removed_share ({share:g}) allows"
+    stopped = [Refusal("breaker", "supersede", change["ids"], "it was proposed instead") for change in changes]
+    return Applied([], [*refused, *stopped], f"{why}: they are proposed, and none is superseded")
+
+
+CONTRADICTIONS = Pass("contradictions", "contradictions.md", Verdicts, look, check, apply)
+
+
+async def judge_contradictions(work: Resources, job: Job) -> None:
+    """Run the pass for a job that facts have left behind; what does not fit into one question is another job's."""
+    done = None
+    if job.settings["supersession_model"] != "off":
+        if work.model is None:
+            raise Postponed("this needs a language model, and none is configured", datetime.now(UTC) + NO_MODEL)
+        done = await run_pass(work, job, CONTRADICTIONS, dry_run=job.arguments.get("dry_run", False))
+    async with job.holding(work, "contradictions") as tx:
+        await jobs.finish_job(tx, id=job.id, result={"contradictions": done.outcome if done else "off"})

@@ -1,0 +1,112 @@
+"""A dream: the passes of a namespace, one after the other, in one job (row L4)."""
+
+import logging
+from typing import Any
+
+from db import dreams
+from db.errors import NeedsModel
+from db.jobs import jobs
+from db.pool import Transaction
+from service.dreams.consolidation import MEMORIES
+from service.dreams.contradictions import CONTRADICTIONS
+from service.dreams.extraction import ENTITIES
+from service.dreams.graph_cleanup import GRAPH
+from service.dreams.passes import Pass, Report, record_report, run_pass
+from service.dreams.preferences import PREFERENCES
+from service.jobs.job import Job, Postponed
+from service.llm.model import ModelError
+from service.observability.logs import described_error
+from service.resources import Resources
+
+log = logging.getLogger(__name__)
+# In the order in which they run: entities and preferences read the log of conversations, and graph sees new entities.
+PASSES: dict[str, Pass[Any]] = {made.name: made for made in (MEMORIES, ENTITIES, PREFERENCES, GRAPH, CONTRADICTIONS)}
+READERS = ("entities", "preferences")  # those that read the log of conversations
+TOLD = ("outcome", "seen", "proposed", "applied")  # of each pass, in the job's result
+
+
+class PassesFailed(ModelError):
+    """Passes of a dream that failed; the others have run. `failed`: why, by name."""
+
+    def __init__(self, failed: dict[str, Exception]) -> None:
+        waits = [wait for error in failed.values() if (wait := getattr(error, "retry_after", None)) is not None]
+        super().__init__(
+            "; ".join(f"{name}: {described_error(error)}" for name, error in failed.items()),
+            retry_after=max(waits, default=None),
+            final=all(getattr(error, "final", False) for error in failed.values()),
+        )
+        self.failed = failed
+
+
+async def run_dream(work: Resources, job: Job) -> None:
+    """Run the passes that the job asks for and the namespace wants. What has run before is not run again.
+
+    A pass that fails keeps no other from running; the job is tried again for it. Raises PassesFailed, NeedsModel, Later.
+    """
+    if work.model is None:
+        raise NeedsModel
+    await _begin(work, job)
+    failed: dict[str, Exception] = {}
+    for name in wanted_passes(job):
+        try:
+            await run_pass(work, job, PASSES[name], dry_run=is_dry(job))
+        except (Postponed, jobs.JobOver):
+            raise
+        except Exception as error:
+            if not isinstance(error, ModelError):
+                log.exception("job %s: the pass %s failed", job.id, name)
+            failed[name] = error
+    if failed:
+        raised = PassesFailed(failed)
+        if raised.final or job.failures + 1 >= work.settings.jobs.attempts:
+            await _give_up(work, job, raised)
+        raise raised
+    async with job.holding(work, "dream") as tx:
+        await _read_on(tx, job)
+        await jobs.finish_job(tx, id=job.id, result=_told(await dreams.list_passes(tx, job_id=job.id)))
+
+
+def wanted_passes(job: Job) -> list[str]:
+    """Names of the passes to run, in order: those that were asked for, else those that the namespace has not switched off."""
+    asked = job.arguments.get("passes")
+    return [name for name in PASSES if (name in asked if asked else _is_on(name, job.settings))]
+
+
+def _is_on(name: str, settings: dict[str, Any]) -> bool:
+    return bool(settings["supersession_model"] != "off" if name == "contradictions" else settings[f"dream_{name}"])
+
+
+def is_dry(job: Job) -> bool:
+    """Whether nothing is to be changed."""
+    return bool(job.arguments.get("dry_run"))
+
+
+async def _begin(work: Resources, job: Job) -> None:
+    """Put a scheduled dream off while somebody is at work. A whole dream takes the log also where no pass reads it: it must end."""
+    async with job.holding(work, "dream") as tx:
+        if job.arguments.get("scheduled") and (busy := await dreams.namespace_activity(tx)):
+            raise Postponed(f"the namespace is busy: {busy}")
+        if not job.arguments.get("passes") and not any(job.settings[f"dream_{name}"] for name in READERS):
+            await dreams.turns_to_read(tx, id=job.id)
+
+
+async def _read_on(tx: Transaction, job: Job) -> None:
+    """Where the log held more turns than a dream looks at, another one goes on behind this one, for the passes that read it."""
+    readers = [name for name in wanted_passes(job) if name in READERS]
+    if not readers or is_dry(job):
+        return
+    turns = await dreams.turns_to_read(tx, id=job.id)
+    if turns and len(turns) >= min(job.settings["dream_limit"], dreams.MOST_TURNS):
+        arguments = {**job.arguments, "passes": readers}
+        await jobs.enqueue_job(tx, kind="dream", arguments=arguments, key="log", turn="dream")
+
+
+async def _give_up(work: Resources, job: Job, raised: PassesFailed) -> None:
+    """Report the passes that failed for good."""
+    for name, error in raised.failed.items():
+        await record_report(work, job, name, Report(outcome="failed", error=described_error(error)))
+
+
+def _told(reports: list[dreams.Row]) -> dict[str, Any]:
+    """What the job says that it did: of each pass, in the order in which they ran."""
+    return {row["pass"]: {**{key: row[key] for key in TOLD}, "refused": len(row["refused"])} for row in reversed(reports)}

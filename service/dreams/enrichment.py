@@ -1,0 +1,173 @@
+"""Enrichment: a memory that was saved becomes well-formed ones (row L2). It is stored and found before; nobody waits for this."""
+
+import re
+from dataclasses import asdict
+from datetime import date
+from typing import Any
+from uuid import UUID
+
+from pydantic import Field
+
+from db import dreams
+from db.jobs import jobs
+from db.pool import Transaction
+from loci.models.fields import CATEGORY
+from service.dreams.passes import Applied, Pass, Plan, Refusal, Seen, ids, run_pass
+from service.jobs.job import Job
+from service.llm.output import Answer
+from service.resources import Resources
+from service.text.dates import Resolved, resolve, without
+from service.text.guards import invented, kept_share, missing
+
+Row = dict[str, Any]
+MOST = 10  # memories that one becomes
+KEPT = 0.6  # share of its words that they must have
+SAID = 0.5  # share of an entry's words that it must have
+SHOWN = 20_000  # characters; a longer memory stays as it is
+BELOW = 0.1  # how far under the importance that protects a memory a model may rate one
+TAGS, TAG = 10, 50  # of an entry, and characters of one
+
+
+NEGATORS = frozenset(
+    {"no", "not", "never", "none", "nobody", "nothing", "neither", "nor", "cannot", "without"}
+    | {"nicht", "nie", "niemals", "niemand", "nichts", "kein", "keine", "keinen", "keinem", "keiner", "keines", "ohne", "weder"}
+)
+TURNS = frozenset(
+    {"avoid", "stop", "stopped", "instead", "rather", "refuse", "against", "wrong"}
+    | {"meiden", "vermeiden", "statt", "stattdessen", "falsch", "gegen"}
+)
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+
+
+class Entry(Answer):
+    """A well-formed memory."""
+
+    content: str
+    category: str | None = None
+    tags: list[str] = Field(default_factory=list)
+    importance: float | None = Field(None, description="0 to 1")
+
+
+class Entries(Answer):
+    """What the memory becomes."""
+
+    memories: list[Entry]
+
+
+async def enrich_memory(work: Resources, job: Job) -> None:
+    """Expand the memory that the job names."""
+    report = await run_pass(work, job, ENRICHMENT)
+    async with job.holding(work, "enrich") as tx:
+        await jobs.finish_job(tx, id=job.id, result=report and {"enrichment": report.outcome})
+
+
+async def look(tx: Transaction, job: Job) -> Seen:
+    """The memory, what its expressions of time mean, what is near it, and categories."""
+    row = await dreams.memory_to_enrich(tx, id=UUID(job.arguments["memory_id"]))
+    if not row or len(row["content"]) > SHOWN:
+        return Seen({}, 0)
+    dates = resolve(row["content"], row["valid_from"].date())
+    memory = {key: row[key] for key in ("content", "category", "tags", "source") if row[key]}
+    data = {
+        "memory": {**memory, "written": row["valid_from"].date().isoformat()},
+        "dates": [asdict(one) for one in dates],
+        "near": row["near"],
+        "categories": row["categories"],
+    }
+    return Seen(data, 1, known=(row, dates))
+
+
+def check(seen: Seen, answer: Entries, job: Job) -> Plan:
+    """The entries, if together they say what the memory says and nothing else; all or none."""
+    row, dates = seen.known
+    entries = [_entry(entry, job.settings) for entry in answer.memories if entry.content]
+    why = _fault(row, dates, [entry["content"] for entry in entries])
+    if why is None:
+        return Plan((row["id"], entries), len(entries))
+    return Plan(None, len(entries), [Refusal(why[0], "expand", [str(row["id"])], why[1])])
+
+
+def _entry(entry: Entry, settings: Row) -> Row:
+    """An entry as it is stored: what it says of itself within bounds."""
+    highest = settings["protected_importance"] - BELOW
+    category = (entry.category or "").strip().strip("/")
+    tags = dict.fromkeys(tag.strip().lower()[:TAG] for tag in entry.tags)
+    importance = entry.importance if entry.importance is not None and 0 <= entry.importance <= 1 else None
+    return {
+        "content": entry.content,
+        "category": category if CATEGORY.fullmatch(category) else None,
+        "tags": [tag for tag in tags if tag and "\x00" not in tag][:TAGS],
+        "importance": None if importance is None else min(importance, highest),
+    }
+
+
+def _fault(row: Row, dates: list[Resolved], contents: list[str]) -> tuple[str, str] | None:
+    """Guard and reason for which entries cannot take the place of a memory; None: they can."""
+    raw, together = row["content"], " \n".join(contents)
+    if not 1 <= len(contents) <= MOST:
+        return "count", f"{len(contents)} memories, 1 to {MOST} are allowed"
+    if "\x00" in together or len(together) > 3 * len(raw) + 500:
+        return "length", f"{len(together):,} characters made of {len(raw):,}"
+    if len(contents) > 1 and row["is_named"]:
+        return "lineage", "it is a version of a named lineage, which cannot become several"
+    free = [*(form for one in dates for form in _forms(one.means)), row["source"] or ""]
+    added = next((why for content in contents if (why := _added(raw, content, free)) is not None), None)
+    if added is not None:
+        return "invented", added
+    lost = _lost(raw, together, dates)
+    return None if lost is None else ("lost", lost)
+
+
+def _added(raw: str, content: str, free: list[str]) -> str | None:
+    """What an entry says that the memory does not; `free`: texts whose names and numbers it may have."""
+    if new := invented([raw], content, free):
+        return f"it does not say {', '.join(new[:5])}"
+    if denials(content) and not denials(raw, turns=True):
+        return "an entry denies something that it does not deny"
+    share = kept_share(content, "\n".join([raw, *free]))
+    return None if share >= SAID else f"it says {share:.0%} of the words of an entry"
+
+
+def _lost(raw: str, together: str, dates: list[Resolved]) -> str | None:
+    """What the memory says that the entries do not."""
+    stated = without(raw, dates)
+    if lost := missing([stated], together):
+        return f"the entries do not say {', '.join(lost[:5])}"
+    for one in dates:
+        if one.said.lower() not in together.lower() and all(missing([form], together) for form in _forms(one.means)):
+            return f"the entries do not say when {one.said} is"
+    if denials(together) < denials(raw):
+        return "the entries deny less than it does"
+    share = kept_share(stated, together)
+    return None if share >= KEPT else f"the entries have {share:.0%} of its words"
+
+
+def denials(text: str, *, turns: bool = False) -> int:
+    """How many words of a text deny something, in English or German; `turns`: also those that turn away from something."""
+    return sum(
+        word in NEGATORS or word.endswith(("n't", "n’t")) or (turns and word in TURNS) for word in _WORD.findall(text.lower())
+    )
+
+
+def _forms(means: str) -> list[str]:
+    """A day as texts write it."""
+    try:
+        day = date.fromisoformat(means)
+    except ValueError:
+        return [means]
+    return [means, f"{day:%B} {day.day}, {day.year}", f"{day.day} {day:%B} {day.year}", f"{day.day:02}.{day.month:02}.{day.year}"]
+
+
+async def apply(tx: Transaction, job: Job, plan: Plan) -> Applied:
+    """Put the entries in the memory's place, unless it was changed or erased meanwhile."""
+    del job
+    if plan.steps is None:
+        return Applied()
+    raw, entries = plan.steps
+    done = await dreams.enrich_memory(tx, id=raw, entries=entries)
+    if not done:
+        return Applied(refused=[Refusal("changed", "expand", [str(raw)], "it was changed or erased meanwhile")])
+    return Applied([{"action": done["action"], "ids": ids(done["ids"])}])
+
+
+ENRICHMENT = Pass(name="enrichment", prompt="memory-rules.md", answer=Entries, look=look, check=check, apply=apply)

@@ -1,0 +1,128 @@
+"""Extraction of entities: named things and their relations, read out of conversations and episodes (row L4, seeds A, C, D).
+
+The model says what it has read and where; what is not written there is refused. Which rows that becomes is decided in SQL.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from pydantic import Field
+
+from db import dreams
+from db.graph import edges
+from db.pool import Transaction
+from service.dreams.extraction_guards import Entity, Known, Text, Triple, plan_of
+from service.dreams.passes import Applied, Pass, Plan, Refusal, Seen
+from service.jobs.job import Job
+from service.llm.output import Answer
+
+LONGEST, ALL, SHORTEST = 4000, 240_000, 200  # characters of a text, of all of them, and of a text where there are many
+TYPES = ("person", "project", "topic", "tool", "event", "document", "technology", "concept", "organization")
+GUARDS = {
+    "short": "a new name is shorter than the setting extracted_length",
+    "gone": "what it rests on was removed, forgotten or erased meanwhile",
+    "end": "one of its ends was refused",
+    "loop": "both ends are one entity",
+}
+
+
+class ReadEntity(Answer):
+    """A named thing that the texts with these numbers name; `existing`: its number in the catalogue."""
+
+    name: str
+    type: str
+    aliases: list[str] = Field(default_factory=list)
+    description: str | None = None
+    existing: int | None = None
+    texts: list[int]
+
+
+class ReadTriple(Answer):
+    """What the texts with these numbers say: ends are names of entities, or numbers of the catalogue."""
+
+    source: str | int
+    predicate: str
+    target: str | int | None = None
+    literal: str | None = None
+    confidence: float
+    texts: list[int]
+
+
+class Extraction(Answer):
+    """What a model has read."""
+
+    entities: list[ReadEntity]
+    triples: list[ReadTriple]
+
+
+async def look(tx: Transaction, job: Job) -> Seen:
+    """The turns and episodes that the job learns from, and the entities that a reader of them should know.
+
+    Long texts are cut, the shorter the more there are. What is not shown is not there for the checks either.
+    """
+    limit = int(job.settings["dream_limit"])
+    turns = await dreams.turns_to_read(tx, id=job.id)
+    episodes = await dreams.episodes_to_read(tx, id=job.id, limit=max(limit - len(turns), 0), length=LONGEST)
+    length = min(LONGEST, max(SHORTEST, ALL // max(len(turns) + len(episodes), 1)))
+    texts = [
+        *(
+            Text.of(content=turn["content"][:length], at=turn["said_at"], session_id=turn["session_id"], role=turn["role"])
+            for turn in turns
+        ),
+        *(
+            Text.of(content=row["content"][:length], at=row["valid_from"], session_id=row["session_id"], memory_id=row["id"])
+            for row in episodes
+        ),
+    ]
+    if not texts:
+        return Seen(None, 0)
+    catalogue = await dreams.entity_catalogue(tx, texts=[text.content for text in texts], limit=limit)
+    known = Known(dict(enumerate(texts, 1)), dict(enumerate(catalogue, 1)), types_of(catalogue))
+    data = {
+        "texts": shown(known.texts),
+        "catalogue": [
+            {"id": number, "name": row["name"], "type": row["type"], "aliases": row["aliases"]}
+            for number, row in known.catalogue.items()
+        ],
+        "types": sorted(known.types),
+        "predicates": await edges.edge_types_used(tx),
+    }
+    return Seen(data, len(texts), known=known)
+
+
+def types_of(catalogue: Iterable[dict[str, Any]]) -> frozenset[str]:
+    """Types that an entity may be given: those of the seeds, and those in use."""
+    return frozenset(TYPES) | {row["type"] for row in catalogue} - {"extracted", "unknown"}
+
+
+def shown(texts: dict[int, Text]) -> list[dict[str, Any]]:
+    """Texts as the model reads them: by conversation, and each episode by itself."""
+    groups: dict[Any, list[dict[str, Any]]] = {}
+    for number, text in texts.items():
+        line = {"n": number, "at": text.at.isoformat(), "role": text.role, "text": text.content}
+        groups.setdefault(text.group, []).append(line)
+    return [{"conversation" if lines[0]["role"] else "episode": lines} for lines in groups.values()]
+
+
+def check(seen: Seen, answer: Extraction, job: Job) -> Plan:
+    """What of the answer stands in the texts, as a plan for apply_extraction."""
+    entities = [Entity(e.name, e.type, e.aliases, e.description, e.existing, e.texts) for e in answer.entities]
+    triples = [Triple(t.source, t.predicate, t.target, t.literal, t.confidence, t.texts) for t in answer.triples]
+    steps, refused = plan_of(seen.known, entities, triples, float(job.settings["extracted_confidence"]))
+    return Plan(steps, len(entities) + len(triples), refused)
+
+
+async def apply(tx: Transaction, job: Job, plan: Plan) -> Applied:
+    """Write it, as far as the rows allow."""
+    del job
+    applied = Applied()
+    for row in await dreams.apply_extraction(tx, plan=plan.steps):
+        if row["guard"] is None:
+            applied.changes.append({"action": ("create_" if row["created"] else "observe_") + row["kind"], "ids": [str(row["id"])]})
+        else:
+            ids = [str(row["id"])] if row["id"] else []
+            applied.refused.append(Refusal(row["guard"], row["kind"], ids, GUARDS[row["guard"]]))
+    return applied
+
+
+ENTITIES = Pass(name="entities", prompt="entity-dream.md", answer=Extraction, look=look, check=check, apply=apply)

@@ -1,0 +1,314 @@
+"""What of a model's reading stands in the texts that it cites: the guards of the extraction of entities (row L5). Pure."""
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+from uuid import UUID
+
+from service.dreams.passes import Refusal
+from service.text.guards import invented
+from service.text.names import UNSPACED
+
+LONGEST_NAME, LONGEST_PREDICATE, LONGEST_LITERAL, LONGEST_DESCRIPTION = 255, 64, 1000, 500
+LONGEST_QUOTE, TELLING, ROOT = 100, 3, 5  # characters: of a quote, of a word that tells something, and of what its forms share
+WORD = re.compile(r"\w+")
+_UNSPACED = UNSPACED.pattern.removeprefix("[").removesuffix("]")
+
+
+def canonical(name: str) -> str:
+    """A name as names are compared."""
+    return " ".join(name.split()).lower()
+
+
+@dataclass(frozen=True)
+class Text:
+    """A turn of a conversation (`role`), or an episode (`memory_id`). `folded`: lower case, white space folded."""
+
+    content: str
+    at: datetime
+    session_id: str | None
+    memory_id: UUID | None
+    role: str | None
+    folded: str
+
+    @classmethod
+    def of(
+        cls, *, content: str, at: datetime, session_id: str | None = None, memory_id: UUID | None = None, role: str | None = None
+    ) -> "Text":
+        """Make one."""
+        return cls(content, at, session_id, memory_id, role, canonical(content))
+
+    @property
+    def group(self) -> tuple[str, str]:
+        """The conversation that it is part of; an episode is one of its own."""
+        return ("memory", str(self.memory_id)) if self.memory_id else ("session", str(self.session_id))
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the model was shown: texts and entities by number, and the types that it may give."""
+
+    texts: dict[int, Text]
+    catalogue: dict[int, dict[str, Any]]
+    types: frozenset[str]
+    places: dict[str, frozenset[int]] = field(default_factory=dict)  # where names stand, as far as it was asked
+
+    def where(self, name: str) -> frozenset[int]:
+        """Numbers of the texts in which a canonical name stands."""
+        if name not in self.places:
+            self.places[name] = frozenset(
+                number for number, text in self.texts.items() if name in text.folded and stands_in(name, text.folded)
+            )
+        return self.places[name]
+
+    def number_of(self, name: str) -> int | None:
+        """The number of the catalogue's entity with this canonical name or alias; the name wins."""
+        return self.by_name.get(name, self.by_alias.get(name))
+
+    @cached_property
+    def by_name(self) -> dict[str, int]:
+        """Numbers of the catalogue by canonical name."""
+        return {canonical(row["name"]): number for number, row in self.catalogue.items()}
+
+    @cached_property
+    def by_alias(self) -> dict[str, int]:
+        """The same by alias; the first has it."""
+        return {canonical(alias): number for number, row in reversed(self.catalogue.items()) for alias in row["aliases"]}
+
+    @cached_property
+    def groups(self) -> dict[tuple[str, str], frozenset[int]]:
+        """Numbers of the texts of each conversation, and of each episode."""
+        found: dict[tuple[str, str], set[int]] = {}
+        for number, text in self.texts.items():
+            found.setdefault(text.group, set()).add(number)
+        return {group: frozenset(numbers) for group, numbers in found.items()}
+
+    @cached_property
+    def episodes(self) -> str:
+        """All that the episodes say."""
+        return "\n".join(text.folded for text in self.texts.values() if text.memory_id)
+
+    def quote(self, said: str) -> str:
+        """Words of the model for a report, short; none that begin like words of an episode, because reports outlive memories."""
+        words = (word for word in WORD.findall(canonical(said)) if len(word) >= TELLING or word.isdigit())
+        return "“…”" if any(word[:ROOT] in self.episodes for word in words) else f"“{' '.join(said.split())[:LONGEST_QUOTE]}”"
+
+
+@dataclass
+class Entity:
+    """A named thing as the model states it."""
+
+    name: str
+    type: str
+    aliases: Sequence[str]
+    description: str | None
+    existing: int | None
+    texts: Sequence[int]
+
+
+@dataclass
+class Triple:
+    """A relation as the model states it."""
+
+    source: str | int
+    predicate: str
+    target: str | int | None
+    literal: str | None
+    confidence: float
+    texts: Sequence[int]
+
+
+def stands_in(name: str, folded: str) -> bool:
+    """Whether a canonical name stands in a folded text as whole words.
+
+    A side that ends in no letter, or in a script without spaces, has no boundary.
+    """
+    before = r"(?<!\w)" if name[:1].isalnum() and not UNSPACED.match(name[0]) else ""
+    after = r"(?!\w)" if name[-1:].isalnum() and not UNSPACED.match(name[-1]) else ""
+    if UNSPACED.search(folded):
+        before, after = before and rf"(?<![^\W{_UNSPACED}])", after and rf"(?![^\W{_UNSPACED}])"
+    return re.search(before + re.escape(name) + after, folded) is not None
+
+
+@dataclass
+class _Named:
+    """An entity of the plan: what it is called, and what is to be written of it."""
+
+    key: int
+    names: set[str]
+    item: dict[str, Any]
+    texts: set[int] = field(default_factory=set)  # where it was read
+
+
+@dataclass
+class _Reader:
+    known: Known
+    cap: float
+    named: list[_Named] = field(default_factory=list)
+    by_name: dict[str, _Named] = field(default_factory=dict)
+    by_number: dict[int, _Named] = field(default_factory=dict)
+    edges: dict[tuple[Any, ...], dict[str, Any]] = field(default_factory=dict)
+    refused: list[Refusal] = field(default_factory=list)
+
+    def refuse(self, guard: str, action: str, said: str, reason: str) -> None:
+        self.refused.append(Refusal(guard, action, [], f"{self.known.quote(said)} {reason}"))
+
+    def entity_of(self, number: int) -> _Named:
+        """The entity of the plan that stands for one of the catalogue."""
+        if number not in self.by_number:
+            row = self.known.catalogue[number]
+            names = {canonical(name) for name in (row["name"], *row["aliases"])}
+            self.by_number[number] = self.add(names, {"id": str(row["id"]), "name": row["name"]})
+        return self.by_number[number]
+
+    def add(self, names: set[str], item: dict[str, Any]) -> _Named:
+        made = _Named(len(self.named), names, item)
+        self.named.append(made)
+        for name in names:
+            self.by_name.setdefault(name, made)
+        return made
+
+    def where(self, found: _Named) -> set[int]:
+        """Numbers of the texts that name an entity."""
+        return set().union(*(self.known.where(name) for name in found.names))
+
+    def read_entity(self, stated: Entity) -> None:
+        """A name counts where it stands; a known entity where one of the names that it has stands."""
+        name = canonical(stated.name)
+        number = stated.existing if stated.existing is not None else self.known.number_of(name)
+        found = self.by_name.get(name)
+        if number is not None and number in self.known.catalogue:
+            found = self.entity_of(number)
+        places = set(stated.texts) & (self.where(found) if found else self.known.where(name))
+        if len(stated.name) > LONGEST_NAME or not any(letter.isalnum() for letter in name):
+            self.refuse("name", "entity", stated.name, "is no name")
+        elif number is not None and number not in self.known.catalogue:
+            self.refuse("number", "entity", stated.name, f"refers to {number}, which the catalogue does not have")
+        elif not places:
+            self.refuse("invented", "entity", stated.name, "stands in none of the texts that it was read in")
+        else:
+            self.describe(found or self.add({name}, {"name": " ".join(stated.name.split())}), stated, places)
+
+    def describe(self, found: _Named, stated: Entity, places: set[int]) -> None:
+        """Note what is said of an entity of the plan, as far as the texts bear it out that name it."""
+        item = found.item
+        found.texts |= places
+        for alias in (stated.name, *stated.aliases):
+            self.alias(found, alias, places)
+        kind = "_".join(stated.type.lower().split())
+        if kind in self.known.types:
+            item.setdefault("type", kind)
+        elif kind != "unknown":
+            self.refuse("type", "type", stated.type, "is no type in use: the entity is left unknown")
+        said = (stated.description or "").strip()
+        if said and (len(said) > LONGEST_DESCRIPTION or self.unsaid(said, places, [stated.name, *item.get("aliases", [])])):
+            self.refuse("invented", "description", said, "says more than the texts")
+        elif said:
+            item.setdefault("description", said)
+
+    def alias(self, found: _Named, alias: str, places: set[int]) -> None:
+        """Another name counts where it stands beside one that the entity has, and nothing else has it."""
+        name = canonical(alias)
+        if not name or name in found.names:
+            return
+        if name in self.by_name or self.known.number_of(name) is not None:
+            self.refuse("alias", "alias", alias, "is another entity's name")
+        elif len(alias) > LONGEST_NAME or not places & self.known.where(name):
+            self.refuse("invented", "alias", alias, "stands in no text beside the name that it is to be another of")
+        else:
+            found.names.add(name)
+            self.by_name[name] = found
+            found.item.setdefault("aliases", []).append(" ".join(alias.split()))
+
+    def unsaid(self, said: str, places: Iterable[int], allowed: Iterable[str] = ()) -> list[str]:
+        """Names and numbers that none of these texts has."""
+        return invented([self.known.texts[number].content for number in sorted(places)], said, allowed)
+
+    def end(self, ref: str | int) -> _Named | None:
+        """The entity that an end of a triple means."""
+        name = "" if isinstance(ref, int) else canonical(ref)
+        number = ref if isinstance(ref, int) else self.known.number_of(name)
+        if name in self.by_name:
+            return self.by_name[name]
+        return self.entity_of(number) if number is not None and number in self.known.catalogue else None
+
+    def read_triple(self, stated: Triple) -> None:
+        said = f"{stated.source} {stated.predicate} {stated.literal if stated.target is None else stated.target}"
+        predicate = re.sub(r"\W+", "_", stated.predicate.strip().lower()).strip("_")
+        source, target = self.end(stated.source), None if stated.target is None else self.end(stated.target)
+        if not predicate[:1].isalpha() or len(predicate) > LONGEST_PREDICATE:
+            self.refuse("predicate", "edge", stated.predicate, "is no predicate")
+        elif (stated.target is None) == (stated.literal is None) or not math.isfinite(stated.confidence):
+            self.refuse("form", "edge", said, "is not one triple")
+        elif source is None or (stated.target is not None and target is None):
+            self.refuse("end", "edge", said, "has an end that is neither among the entities nor in the catalogue")
+        elif source is target:
+            self.refuse("loop", "edge", said, "has one entity at both ends")
+        elif not (places := self.said_in(source, target, stated)):
+            self.refuse("invented", "edge", said, "is said in no conversation that it was read in")
+        else:
+            literal = None if stated.literal is None else stated.literal.strip()
+            key = (source.key, predicate, target.key if target else None, literal)
+            edge = self.edges.setdefault(key, {"confidence": 0.0, "texts": set()})
+            edge["confidence"] = max(edge["confidence"], min(max(stated.confidence, 0.0), self.cap))
+            edge["texts"] |= places
+
+    def said_in(self, source: _Named, target: _Named | None, stated: Triple) -> set[int]:
+        """Cited texts of conversations and episodes that name every end, one of them in what is cited, and hold the plain value."""
+        ends = [self.where(end) for end in (source, target) if end]
+        kept: set[int] = set()
+        for numbers in self.known.groups.values():
+            cited = numbers & set(stated.texts)
+            if cited and all(numbers & end for end in ends) and any(cited & end for end in ends):
+                kept |= cited if stated.literal is None or self.holds(cited, stated.literal) else set()
+        return kept
+
+    def holds(self, places: Iterable[int], literal: str) -> bool:
+        """Whether texts have every word, name and number of a plain value."""
+        wanted = set(WORD.findall(canonical(literal)))
+        words = {word for number in places for word in WORD.findall(self.known.texts[number].folded)}
+        whole = any(canonical(literal) in self.known.texts[number].folded for number in places)
+        return bool(wanted) and len(literal) <= LONGEST_LITERAL and (whole or wanted <= words) and not self.unsaid(literal, places)
+
+
+def _evidence(known: Known, places: Iterable[int], *, first: bool) -> list[dict[str, Any]]:
+    """One piece of evidence for each conversation and episode, dated by its first text or its last."""
+    groups: dict[tuple[str, str], list[Text]] = {}
+    for number in sorted(places):
+        groups.setdefault(known.texts[number].group, []).append(known.texts[number])
+    return [
+        {
+            "session_id": said[0].session_id,
+            "memory_id": str(said[0].memory_id) if said[0].memory_id else None,
+            "at": (min if first else max)(text.at for text in said).isoformat(),
+        }
+        for said in groups.values()
+    ]
+
+
+def plan_of(
+    known: Known, entities: Iterable[Entity], triples: Iterable[Triple], cap: float
+) -> tuple[dict[str, Any], list[Refusal]]:
+    """A plan for loci.apply_extraction, and what was refused. `cap`: the most that a model's word is worth."""
+    reader = _Reader(known, cap)
+    for entity in entities:
+        reader.read_entity(entity)
+    for triple in triples:
+        reader.read_triple(triple)
+    edges = [
+        {
+            "source": source,
+            "type": predicate,
+            "target": target,
+            "literal": literal,
+            "confidence": edge["confidence"],
+            "evidence": _evidence(known, edge["texts"], first=False),
+        }
+        for (source, predicate, target, literal), edge in reader.edges.items()
+    ]
+    named = [{"key": one.key, **one.item, "evidence": _evidence(known, one.texts, first=True)} for one in reader.named]
+    return {"entities": named, "edges": edges}, reader.refused

@@ -1,0 +1,162 @@
+"""Consolidation of the graph: which edges and entities are of no use any more (row L4, seed A).
+
+The model chooses among what may go at all; ages are reckoned here, and every guard is asked again in SQL.
+"""
+
+import hashlib
+import json
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from db import dreams
+from db.pool import Transaction
+from service.dreams.passes import Applied, Pass, Plan, Refusal, Seen
+from service.jobs.job import Job
+from service.llm.output import Answer
+
+GUARDS = {
+    "gone": "it is not there any more",
+    "confident": "its confidence is protected_confidence or more",
+    "changed": "it was written or observed since the model saw it",
+    "redundant": "nothing that stays says the same",
+    "recent": "it was observed within dream_entity_days",
+    "person": "people are never removed",
+    "pinned": "it is pinned",
+    "referenced": "it has been referenced",
+    "mentioned": "memories in force or facts rest on it",
+    "young": "it is younger than dream_entity_days",
+    "connected": "it has edges that stay",
+}
+
+
+class DeleteEntity(Answer):
+    """An entity that should go."""
+
+    id: int
+    reason: Literal["stale", "disconnected", "noise"]
+
+
+class DeleteEdge(Answer):
+    """An edge that should go."""
+
+    id: int
+    reason: Literal["redundant", "low_confidence", "outdated"]
+
+
+class Cleanup(Answer):
+    """What should go."""
+
+    delete_entities: list[DeleteEntity]
+    delete_edges: list[DeleteEdge]
+
+
+async def _read(tx: Transaction, job: Job) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    limit = int(job.settings["dream_limit"])
+    entities = await dreams.stale_entities(tx, limit=limit)
+    edges = await dreams.weak_edges(tx, entities=[row["id"] for row in entities], limit=limit)
+    return entities, edges
+
+
+def _hash(entities: list[dict[str, Any]], edges: list[dict[str, Any]]) -> str | None:
+    """The same while nothing was written: neither the day nor what decay does in it counts."""
+    rows = [[[str(row["id"]), row["updated_at"].isoformat()] for row in rows] for rows in (entities, edges)]
+    return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
+
+
+def _days(since: datetime) -> int:
+    return max((datetime.now(UTC) - since).days, 0)
+
+
+def _entity(number: int, row: dict[str, Any]) -> dict[str, Any]:
+    """An entity as the model reads it."""
+    return {
+        "id": number,
+        "name": row["name"],
+        "type": row["type"],
+        "created": _date(row["created_at"]),
+        "age_days": _days(row["created_at"]),
+        "last_referenced": None,
+        "mentions": row["mentions"],
+        "edges": row["edges"],
+    }
+
+
+def _edge(number: int, row: dict[str, Any]) -> dict[str, Any]:
+    """An edge as the model reads it."""
+    return {
+        "id": number,
+        "source": row["source"],
+        "predicate": row["type"],
+        "target": row["target"],
+        "literal": row["literal"],
+        "confidence": round(row["confidence"], 2),
+        "effective": round(row["effective"], 2),
+        "observations": row["observations"],
+        "first_observed": _date(row["first_observed_at"]),
+        "last_observed": _date(row["last_observed_at"]),
+        "days_since_observed": _days(row["last_observed_at"]),
+        "valid_until": _date(row["valid_to"]),
+        "removable": row["removable"],
+    }
+
+
+def _date(moment: datetime | None) -> str | None:
+    return moment.date().isoformat() if moment else None
+
+
+async def look(tx: Transaction, job: Job) -> Seen:
+    """Entities that nothing that counts rests on, weak edges, and the edges beside these."""
+    entities, edges = await _read(tx, job)
+    numbered = dict(enumerate(entities, 1)), dict(enumerate(edges, 1))
+    data = {
+        "today": datetime.now(UTC).date().isoformat(),
+        "entities": [_entity(number, row) for number, row in numbered[0].items()],
+        "edges": [_edge(number, row) for number, row in numbered[1].items()],
+    }
+    removable = len(entities) + sum(row["removable"] for row in edges)
+    return Seen(data, removable, _hash(entities, edges), known=numbered)
+
+
+def check(seen: Seen, answer: Cleanup, job: Job) -> Plan:
+    """What of the answer refers to what was shown, each thing once."""
+    del job
+    entities, edges = seen.known
+    plan = Plan({}, len(answer.delete_entities) + len(answer.delete_edges))
+    plan.steps["entities"] = _chosen("entity", [(one.id, one.reason) for one in answer.delete_entities], entities, plan)
+    plan.steps["edges"] = _chosen("edge", [(one.id, one.reason) for one in answer.delete_edges], edges, plan)
+    return plan
+
+
+def _chosen(kind: str, stated: list[tuple[int, str]], shown: dict[int, dict[str, Any]], plan: Plan) -> list[dict[str, str]]:
+    steps = []
+    for number, reason in dict(reversed(stated)).items():
+        if number in shown:
+            row = shown[number]
+            steps.append({"id": str(row["id"]), "reason": reason, "seen": row["updated_at"].isoformat()})
+        else:
+            plan.refused.append(Refusal("number", f"remove_{kind}", [], f"number {number} was not shown"))
+    return steps
+
+
+async def apply(tx: Transaction, job: Job, plan: Plan) -> Applied:
+    """Remove what the guards let go."""
+    del job
+    applied = Applied()
+    for row in await dreams.apply_graph_cleanup(tx, plan=plan.steps):
+        if row["kind"] == "stopped":
+            return Applied(stopped=row["reason"])
+        if row["guard"] is None:
+            applied.changes.append({"action": f"remove_{row['kind']}", "ids": [str(row["id"])]})
+        else:
+            applied.refused.append(Refusal(row["guard"], f"remove_{row['kind']}", [str(row["id"])], GUARDS[row["guard"]]))
+    return applied
+
+
+async def corpus(tx: Transaction, job: Job) -> str | None:
+    """The hash of what a look would see now."""
+    return _hash(*await _read(tx, job))
+
+
+GRAPH = Pass(
+    name="graph", prompt="graph-consolidation-dream.md", answer=Cleanup, look=look, check=check, apply=apply, corpus=corpus
+)

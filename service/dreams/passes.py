@@ -1,0 +1,174 @@
+"""How every pass runs: look, ask, check, apply, report.
+
+The model is asked outside any transaction; what it says is only a proposal.
+"""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any, Generic, Literal, TypeVar
+from uuid import UUID, uuid4
+
+from db import dreams
+from db.pool import Transaction
+from service.jobs.job import Job
+from service.llm.output import Answer
+from service.models.calls import ask
+from service.resources import Resources
+
+A = TypeVar("A", bound=Answer)
+Outcome = Literal["applied", "unchanged", "planned", "stopped", "failed"]
+MOST_REFUSED = 1000  # refusals that a report holds; how many more there were is the last of them
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """What was not done, and which guard refused it."""
+
+    guard: str
+    action: str
+    ids: list[str]
+    reason: str
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the model is shown: `data` for its prompt, how many things that are, and the hash of it all (None: no gate).
+
+    `known` is what the checks compare the answer with; it is not shown.
+    """
+
+    data: Any
+    count: int
+    corpus: str | None = None
+    known: Any = None
+
+
+@dataclass
+class Plan:
+    """What stands up to the checks: `steps` for the applier, how many changes were proposed, and what was refused."""
+
+    steps: Any
+    proposed: int
+    refused: list[Refusal] = field(default_factory=list)
+
+
+@dataclass
+class Applied:
+    """What was changed, as [{action, ids, …}]; `stopped`: why nothing was."""
+
+    changes: list[dict[str, Any]] = field(default_factory=list)
+    refused: list[Refusal] = field(default_factory=list)
+    stopped: str | None = None
+
+
+@dataclass(frozen=True)
+class Pass(Generic[A]):
+    """A pass.
+
+    `look(tx, job)` reads what the model is shown; `check(seen, answer, job)` is pure and decides what of the answer may be applied;
+    `apply(tx, job, plan)` applies it in one transaction, through SQL that checks again what rows say; `corpus(tx, job)` is the hash
+    of what a look would see now, None where the gate does not apply.
+    """
+
+    name: str
+    prompt: str
+    answer: type[A]
+    look: Callable[[Transaction, Job], Awaitable[Seen]]
+    check: Callable[[Seen, A, Job], Plan]
+    apply: Callable[[Transaction, Job, Plan], Awaitable[Applied]]
+    corpus: Callable[[Transaction, Job], Awaitable[str | None]] | None = None
+
+
+@dataclass
+class Report:
+    """What a pass did: columns of pass_runs."""
+
+    outcome: Outcome = "unchanged"
+    operation_id: str | None = None
+    started_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat())
+    seen: int = 0
+    proposed: int = 0
+    applied: int = 0
+    refused: list[dict[str, Any]] = field(default_factory=list)
+    changes: list[dict[str, Any]] = field(default_factory=list)
+    corpus: str | None = None
+    error: str | None = None
+
+
+async def run_pass(work: Resources, job: Job, made: Pass[A], *, dry_run: bool = False) -> Report | None:
+    """Run a pass for a job, once; None: the job had run it before. Raises what asking raises, and then nothing has changed."""
+    report = Report()
+    async with work.transaction(f"dream_{made.name}", job.namespace, "admin") as tx:
+        before = await dreams.last_pass(tx, name=made.name, job_id=job.id)
+        if before["done"]:
+            return None
+        seen = await made.look(tx, job)
+        seen = replace(seen, corpus=_stamp(work, made, seen.corpus))
+    report.seen = seen.count
+    if not seen.count or (seen.corpus is not None and seen.corpus == before["corpus"]):
+        report.corpus = seen.corpus
+        await record_report(work, job, made.name, report)
+        return report
+    answer = await ask(
+        work, made.answer, namespace=job.namespace, purpose=made.name, prompt=made.prompt, data=seen.data, job_id=job.id
+    )
+    plan = await asyncio.to_thread(made.check, seen, answer, job)  # seconds for a long answer, in a process that serves others
+    report.proposed = plan.proposed
+    await _apply(work, job, made, seen, plan, report, dry_run=dry_run)
+    return report
+
+
+async def _apply(work: Resources, job: Job, made: Pass[A], seen: Seen, plan: Plan, report: Report, *, dry_run: bool) -> None:
+    """Apply and report in one transaction; a dry run takes back what it applied, and keeps the report.
+
+    What somebody wrote while the model thought was not seen: then no hash is left, and the next run asks again.
+    """
+    operation = str(uuid4())
+    async with job.holding(work, f"dream_{made.name}", operation_id=operation) as tx:
+        unseen = made.corpus is None or _stamp(work, made, await made.corpus(tx, job)) != seen.corpus
+        async with tx.connection.transaction(force_rollback=dry_run):
+            applied = await made.apply(tx, job, plan)
+        report.refused = [asdict(refusal) for refusal in shortened([*plan.refused, *applied.refused])]
+        report.changes = applied.changes
+        report.applied = len(applied.changes)
+        report.error = applied.stopped
+        report.outcome = "stopped" if applied.stopped else "planned" if dry_run else "applied"
+        report.operation_id = operation if report.outcome == "applied" and applied.changes else None
+        if made.corpus is not None and not unseen and report.outcome == "applied":
+            report.corpus = _stamp(work, made, await made.corpus(tx, job))
+        await dreams.record_pass(tx, job_id=job.id, name=made.name, report=asdict(report))
+
+
+async def record_report(work: Resources, job: Job, name: str, report: Report) -> None:
+    """Write the report of a pass that changed nothing."""
+    async with job.holding(work, f"dream_{name}") as tx:
+        await dreams.record_pass(tx, job_id=job.id, name=name, report=asdict(report))
+
+
+def shortened(refused: list[Refusal]) -> list[Refusal]:
+    """As many refusals as a report holds: a model can propose tens of thousands of things."""
+    if len(refused) <= MOST_REFUSED:
+        return refused
+    kept = refused[: MOST_REFUSED - 1]
+    return [*kept, Refusal("more", "", [], f"{len(refused) - len(kept):,} more were refused")]
+
+
+def hash_of(data: Any) -> str:
+    """The hash of what a model would be shown."""
+    return sha256(json.dumps(data, ensure_ascii=False, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def _stamp(work: Resources, made: Pass[A], corpus: str | None) -> str | None:
+    """A corpus together with what reads it: another prompt or another model is worth another call."""
+    if corpus is None or work.model is None:
+        return corpus
+    return hash_of([corpus, work.model.name, work.prompts.read(made.prompt)])
+
+
+def ids(values: list[UUID]) -> list[str]:
+    """Ids as a report has them."""
+    return [str(value) for value in values]

@@ -1,0 +1,61 @@
+"""Dreams: passes that ask a language model what to change, and the signals that they learn from."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+
+from db import dreams
+from db.pool import Transaction
+from loci.models.dreams import DreamInput, PassName, PassPage, SignalKind, SignalPage
+from loci.models.fields import Label
+from loci.models.jobs import JobQueued
+from service.dreams.request import request_dream
+from service.http.caller import CallerDependency
+from service.http.parameters import Cursor, Limit
+from service.http.replies import page
+from service.http.responses import problems
+
+router = APIRouter(tags=["dreams"])
+
+signal_routes = APIRouter(tags=["feedback"])
+
+
+@router.post("/dream", status_code=202, response_model=JobQueued, responses=problems(409))
+async def dream(body: DreamInput, caller: CallerDependency) -> Response:
+    """Ask for a dream: consolidate memories, extract entities, infer preferences, clean up the graph.
+
+    A job does it; GET /jobs/{id} shows the reports of its passes. One that asks for the same and waits already is given back.
+    """
+
+    async def work(tx: Transaction) -> dict[str, Any]:
+        return await request_dream(tx, caller.state.work, passes=body.passes, dry_run=body.dry_run)
+
+    return await caller.write(work, status=202)
+
+
+@router.get("/passes", response_model=PassPage, responses=problems(404))
+async def list_passes(
+    caller: CallerDependency,
+    limit: Limit = 50,
+    cursor: Annotated[UUID | None, Query(description="`next_cursor` of the page before")] = None,
+    name: Annotated[PassName | None, Query(description="Of this pass")] = None,
+    job_id: Annotated[UUID | None, Query(description="Of this job")] = None,
+) -> Response:
+    """List reports of passes, newest first: what each saw, proposed, refused and by which guard, and applied."""
+    rows = await caller.read(lambda tx: dreams.list_passes(tx, limit=limit + 1, cursor=cursor, name=name, job_id=job_id))
+    return page(rows, limit, "id")
+
+
+@signal_routes.get("/feedback/signals", response_model=SignalPage, responses=problems(404))
+async def list_signals(
+    caller: CallerDependency,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    kind: SignalKind | None = None,
+    session_id: Label | None = None,
+) -> Response:
+    """List what was said about the agent's work, newest first."""
+    rows = await caller.read(lambda tx: dreams.list_signals(tx, limit=limit + 1, cursor=cursor, kind=kind, session_id=session_id))
+    return page(rows, limit)

@@ -1,0 +1,1 @@
+"""Facts: aspects, attributes, constraints, supersession, and the walk over them."""

@@ -1,0 +1,1 @@
+"""The graph: entities, edges and their decay, merges and splits, traversal."""

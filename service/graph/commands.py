@@ -1,0 +1,121 @@
+"""`loci traverse` and `loci decay`: walks over the graph, and how fast its edges fade."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+
+from service.cli.output import console, print_json, print_table
+from service.cli.session import Session, run
+from service.cli.shell import AsOf, Json, KnownAt, Namespace, wants_json
+
+Row = dict[str, Any]
+
+
+def decay(
+    context: typer.Context,
+    type: Annotated[str | None, typer.Argument(metavar="[TYPE]", help="Edge type; default: all of them.")] = None,
+    namespace: Namespace = "default",
+    rate: Annotated[
+        float | None, typer.Option(help="New rate per day, of the type or else of the namespace.", min=0, max=1e9)
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Recalculate when edges fade, or change how fast; says how many faded and how many came back.
+
+    Readers go by a new rate at once. Killed on the way, it loses nothing: call it again, or leave the rest to the worker.
+    """
+    with _progress() as told:
+        row = run(lambda session: _decay(session, namespace, type, rate, told))
+    row.pop("done")
+    if wants_json(context, as_json):
+        print_json(row)
+    else:
+        print_table(("edges", "faded", "revived"), [(row["edges"], row["faded"], row["revived"])])
+
+
+async def _decay(session: Session, namespace: str, type: str | None, rate: float | None, told: Callable[[Row], None]) -> Row:
+    from db import namespaces
+    from db.graph import decay as db_decay
+    from db.graph import edges
+    from service.graph.decay import finish_decay_change
+
+    decaying = True
+    async with session.transaction(namespace, "writer" if type or rate is None else "admin") as tx:
+        if rate is not None and type is not None:
+            decaying = (await edges.set_edge_type(tx, type=type, changes={"decay_rate": rate}))["decaying"]
+        elif rate is not None:
+            decaying = await namespaces.update_namespace(tx, changes={"settings": {"decay_rate": rate}})
+        else:
+            await db_decay.begin_decay_change(tx, type=type)
+    if not decaying:
+        return {"edges": 0, "faded": 0, "revived": 0, "done": True}
+    return await finish_decay_change(lambda: session.transaction(namespace, "writer"), type=type, told=told)
+
+
+@contextmanager
+def _progress() -> "Iterator[Callable[[Row], None]]":
+    """Counts on stderr while it lasts; nothing into a pipe."""
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=console(err=True), transient=True, disable=not console(err=True).is_terminal) as bar:
+        task = bar.add_task("waiting for writers")
+        yield lambda row: bar.update(
+            task, description=f"{row['edges']:,} edges, {row['faded']:,} faded, {row['revived']:,} came back"
+        )
+
+
+def traverse(
+    context: typer.Context,
+    start: Annotated[list[str] | None, typer.Argument(metavar="[START]...", help="Names, aliases or ids of entities.")] = None,
+    text: Annotated[str | None, typer.Option("--text", help="Start from the entities that this text names, too.")] = None,
+    edge_type: Annotated[list[str] | None, typer.Option("--edge-type", "-t", help="Follow only this type; repeatable.")] = None,
+    hops: Annotated[int | None, typer.Option("--hops", min=1, max=20, help="How far; default: the namespace's setting.")] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="How many edges at most.")] = 100,
+    min_confidence: Annotated[float | None, typer.Option(min=0, max=1, help="0 shows faded edges too.")] = None,
+    paths: Annotated[bool, typer.Option("--paths", help="The way to each edge, and the product of confidences on it.")] = False,
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
+    namespace: Namespace = "default",
+    as_json: Json = False,
+) -> None:
+    """Walk the graph from entities, breadth first."""
+    from db.graph import traversal
+
+    async def work(session: Session) -> list[dict[str, Any]]:
+        async with session.transaction(namespace) as tx:
+            return await traversal.traverse(
+                tx,
+                start=start,
+                text=text,
+                paths=paths,
+                scores=paths,
+                edge_types=edge_type,
+                max_hops=hops,
+                limit=limit,
+                min_confidence=min_confidence,
+                as_of=as_of,
+                known_at=known_at,
+            )
+
+    rows = run(work)
+    reason = rows[0]["truncated"] if rows else None
+    if wants_json(context, as_json):
+        hidden = {"truncated", "ordinal", *([] if paths else ["path", "score"])}
+        edges = [{key: value for key, value in row.items() if key not in hidden} for row in rows]
+        print_json({"edges": edges, "truncated": reason is not None, "reason": reason})
+        return
+    for row in rows:
+        typer.echo(edge_line(row) + (f"  score={row['score']:.2f}: {' · '.join(row['path'])}" if paths else ""))
+    if not rows:
+        typer.echo("no edges", err=True)
+    if reason:
+        typer.echo(f"there is more: ended by {reason}", err=True)
+
+
+def edge_line(row: dict[str, Any]) -> str:
+    """An edge as people read it: `Alice --works_on--> RockBot (confidence=0.90)`."""
+    target = row["target"] if row["literal"] is None else f'"{row["literal"]}"'
+    return f"{row['source']} --{row['type']}--> {target} (confidence={row['confidence']:.2f})"

@@ -1,0 +1,121 @@
+"""Edges: typed relations that decay unless they are observed again."""
+
+from typing import Any
+from uuid import UUID
+
+from fastapi import APIRouter
+from fastapi.responses import Response
+
+from db.graph import decay as db_decay
+from db.graph import edges
+from db.pool import Transaction
+from loci.models.fields import Moment, Text
+from loci.models.graph import (
+    Decayed,
+    DecayInput,
+    EdgeBatch,
+    EdgeObserved,
+    EdgeOut,
+    EdgePage,
+    EdgesObserved,
+    EdgeTypeChanged,
+    EdgeTypeChanges,
+    EdgeTypeOut,
+    EdgeWrite,
+)
+from service.graph import decay
+from service.http.caller import CallerDependency
+from service.http.parameters import Cursor, Limit
+from service.http.replies import page, reply
+from service.http.responses import problems
+
+router = APIRouter(tags=["graph"])
+
+
+@router.post("/edges", status_code=201, response_model=EdgeObserved, responses=problems(404, 409))
+async def observe_edge(body: EdgeWrite, caller: CallerDependency) -> Response:
+    """Observe an edge. Names are resolved or created; seen in a new conversation, it has full confidence again."""
+
+    async def work(tx: Transaction) -> Any:
+        return _outcome(body, (await edges.observe_edges(tx, edges=[body.stated()]))[0])
+
+    return await caller.write(work, status=201)
+
+
+@router.post("/edges/batch", response_model=EdgesObserved, responses=problems(404, 409))
+async def observe_edges(body: EdgeBatch, caller: CallerDependency) -> Response:
+    """Observe up to 10,000 edges, all or nothing."""
+
+    async def work(tx: Transaction) -> Any:
+        rows = await edges.observe_edges(tx, edges=[item.stated() for item in body.items])
+        return {"items": [_outcome(body.items[row["ordinal"] - 1], row) for row in rows]}
+
+    return await caller.write(work)
+
+
+@router.get("/edges", response_model=EdgePage, responses=problems(404))
+async def list_edges(
+    caller: CallerDependency,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    entity: Text | None = None,
+    type: Text | None = None,
+    faded: bool = False,
+    as_of: Moment | None = None,
+    known_at: Moment | None = None,
+) -> Response:
+    """List edges with their effective confidence at `as_of`, as known at `known_at`; `faded`: faded ones too."""
+    rows = await caller.read(
+        lambda tx: edges.list_edges(
+            tx, entity=entity, type=type, faded=faded, as_of=as_of, known_at=known_at, limit=limit + 1, cursor=cursor
+        )
+    )
+    return page(rows, limit)
+
+
+@router.delete("/edges/{id}", response_model=EdgeOut, responses=problems(404))
+async def delete_edge(id: UUID, caller: CallerDependency) -> Response:
+    """Take an edge back: no longer believed, kept as history."""
+    return await caller.write(lambda tx: edges.delete_edge(tx, id=id))
+
+
+@router.get("/edge-types/{type:path}", response_model=EdgeTypeOut, responses=problems(404))
+async def get_edge_type(type: Text, caller: CallerDependency) -> Response:
+    """Settings of an edge type."""
+    return reply(await caller.read(lambda tx: edges.get_edge_type(tx, type=type)))
+
+
+@router.put("/edge-types/{type:path}", response_model=EdgeTypeChanged, responses=problems())
+async def set_edge_type(type: Text, body: EdgeTypeChanges, caller: CallerDependency) -> Response:
+    """Change settings of an edge type; says how many edges faded and how many came back.
+
+    A new rate is in force at once, whatever is read; this request ends when every edge is in step with it.
+    """
+
+    async def begin(tx: Transaction) -> dict[str, Any]:
+        return await edges.set_edge_type(tx, type=type, changes=body.stated())
+
+    async def step(tx: Transaction, row: dict[str, Any]) -> Any:
+        counts = await decay.decay_step(tx, type=row["type"], decaying=row["decaying"])
+        return counts and {
+            **{k: v for k, v in row.items() if k != "decaying"},
+            "faded": counts["faded"],
+            "revived": counts["revived"],
+        }
+
+    return await caller.write_in_steps(begin, step)
+
+
+@router.post("/edges/decay", response_model=Decayed, responses=problems())
+async def decay_edges(body: DecayInput, caller: CallerDependency) -> Response:
+    """Recalculate when edges of a type, or of all, fade; says how many faded and how many came back. Reading never needs it."""
+
+    async def step(tx: Transaction, _: Any) -> Any:
+        return await decay.decay_step(tx, type=body.type, decaying=True)
+
+    return await caller.write_in_steps(lambda tx: db_decay.begin_decay_change(tx, type=body.type), step)
+
+
+def _outcome(body: EdgeWrite, row: dict[str, Any]) -> dict[str, Any]:
+    target = {"target": body.target} if body.literal is None else {"literal": body.literal}
+    return {"source": body.source, "type": body.type, **target, **{k: v for k, v in row.items() if k != "ordinal"}}

@@ -1,0 +1,1 @@
+"""Hierarchy: memories above and under others."""

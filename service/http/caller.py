@@ -1,0 +1,203 @@
+"""Who sends a request, and how its work is run: one transaction, authenticated in its first round trip."""
+
+import hashlib
+import secrets
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Annotated, Any, TypeVar
+from uuid import UUID
+
+import psycopg
+from fastapi import Depends, Header, Request
+from fastapi.responses import Response
+
+from db import idempotency
+from db.errors import FieldError, Invalid, Unauthorized, retryable
+from db.pool import OPERATOR, Origin, Transaction, transaction
+from service.http.replies import dumps, replay, reply
+from service.observability.logs import current_log_context
+from service.state import State
+
+ATTEMPTS = 4
+NOT_VALID = "the API key is unknown, expired or revoked"  # as loci.enter says it
+SEND_KEY = "Send a valid key as `Authorization: Bearer …`."
+OPERATION = "X-Operation-Id"  # header of replies to writes: what the operations log knows the call by
+MCP_AGENT = "loci-mcp"  # what `loci mcp` calls itself where it asks a service that runs elsewhere
+Work = Callable[[Transaction], Awaitable[Any]]
+T = TypeVar("T")
+Step = Callable[[Transaction, Any], Awaitable[Any]]
+
+
+@dataclass(frozen=True)
+class Caller:
+    """A request's key, namespace and idempotency key."""
+
+    state: State = field(repr=False)
+    request: Request = field(repr=False)
+    key_hash: bytes | None = field(repr=False)
+    namespace: str | None
+    idempotency_key: str | None
+    origin: Origin
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Headers of a reply to a write: what the operations log knows the call by."""
+        return {OPERATION: str(self.origin.operation_id)}
+
+    @asynccontextmanager
+    async def transaction(
+        self, role: str | None, namespace: str | None = None, *, snapshot: bool = False, stalls_after: float | None = None
+    ) -> AsyncIterator[Transaction]:
+        """A transaction in the caller's namespace (or `namespace`), with at least `role`; for the rest see db.pool."""
+        async with transaction(
+            self.state.pool,
+            key_hash=self.key_hash,
+            namespace=namespace or self.namespace,
+            role=role,
+            snapshot=snapshot,
+            stalls_after=stalls_after,
+            origin=self.origin,
+        ) as tx:
+            if (known := current_log_context()) is not None:
+                known.namespace, known.entering = tx.namespace, tx.entering
+            yield tx
+
+    async def read(self, work: Work, role: str | None = "reader") -> Any:
+        """Run work that only reads, and return what it returns. Role None: the work authorizes for itself."""
+        async with self.transaction(role) as tx:
+            return await work(tx)
+
+    async def write(self, work: Work, *, role: str | None = "writer", status: int = 200, namespace: str | None = None) -> Response:
+        """Run work that writes and reply with what it returns, once for each Idempotency-Key.
+
+        What failed because others wrote at the same moment is tried again; the reply is sent after the commit.
+        """
+        return await with_retries(lambda: self._write_once(work, role, status, namespace))
+
+    async def write_in_steps(self, begin: Work, step: Step, *, role: str = "writer", namespace: str | None = None) -> Response:
+        """Run work of many transactions: `begin`, then `step` with what that returned, again until it returns a reply.
+
+        The reply is kept for the Idempotency-Key once all is done. A request that died on the way holds no key: sent again,
+        it begins again and goes on with what is left, so `begin` must bear repetition.
+        """
+
+        async def first() -> tuple[Any, Any]:
+            async with self.transaction(role, namespace) as tx:
+                kept = await self._kept(tx)
+                return kept, None if kept else await begin(tx)
+
+        async def next_one() -> Any:
+            async with self.transaction(role, namespace) as tx:
+                return await step(tx, begun)
+
+        kept, begun = await with_retries(first)
+        if kept:
+            return replay(kept["response"], kept["status"], self.request.state.request_id)
+        while (body := await with_retries(next_one)) is None:
+            pass
+
+        async def done(_: Transaction) -> Any:
+            return body
+
+        return await self.write(done, role=role, namespace=namespace)
+
+    async def _kept(self, tx: Transaction) -> Any:
+        """The reply that the request's key has already; the key is not taken."""
+        if self.idempotency_key is None:
+            return None
+        async with tx.connection.transaction(force_rollback=True):
+            return await idempotency.claim_idempotency_key(tx, key=self.idempotency_key, request_hash=await self._request_hash())
+
+    async def replayed(self) -> Response | None:
+        """The kept reply to this request, if its Idempotency-Key has one: asked where work before the write can be spared."""
+        if self.idempotency_key is None:
+            return None
+        async with self.transaction("writer") as tx:
+            kept = await self._kept(tx)
+        return replay(kept["response"], kept["status"], self.request.state.request_id) if kept else None
+
+    async def _write_once(self, work: Work, role: str | None, status: int, namespace: str | None) -> Response:
+        key = self.idempotency_key
+        async with self.transaction(role, namespace) as tx:
+            if key is not None:
+                kept = await idempotency.claim_idempotency_key(tx, key=key, request_hash=await self._request_hash())
+                if kept:
+                    return replay(kept["response"], kept["status"], self.request.state.request_id)
+            body = await work(tx)
+            if key is not None:
+                await idempotency.store_idempotent_reply(tx, key=key, status=status, response=dumps(body))
+        self.state.worker.wake()
+        if (known := current_log_context()) is not None:
+            known.operation_id = self.origin.operation_id
+        return reply(body, status, **self.headers)
+
+    async def _request_hash(self) -> bytes:
+        request = self.request
+        digest = hashlib.sha256(f"{request.method} {request.url.path}?{request.url.query}\n".encode())
+        digest.update(await request.body())
+        return digest.digest()
+
+
+async def with_retries(transaction: Callable[[], Awaitable[T]]) -> T:
+    """What a whole transaction returns; what failed because others wrote at the same moment is tried again, a few times."""
+    for attempt in range(ATTEMPTS):
+        try:
+            return await transaction()
+        except psycopg.Error as error:
+            if attempt == ATTEMPTS - 1 or not retryable(error):
+                raise
+    raise AssertionError("unreachable")
+
+
+def new_operation_id() -> UUID:
+    """An id for the operation of a request (UUID version 7: ordered by time, as the database makes them)."""
+    milliseconds = time.time_ns() // 1_000_000
+    return UUID(int=milliseconds << 80 | 7 << 76 | secrets.randbits(12) << 64 | 2 << 62 | secrets.randbits(62))
+
+
+def hash_key(key: str) -> bytes:
+    """What is stored of an API key."""
+    return hashlib.sha256(key.encode()).digest()
+
+
+def key_hash_of(authorization: str) -> bytes:
+    """The hash of the key in an Authorization header. Raises Unauthorized for any other header."""
+    scheme, _, key = authorization.partition(" ")
+    if scheme.lower() != "bearer" or not key.strip():
+        raise Unauthorized("the Authorization header must be `Bearer <key>`")
+    return hash_key(key.strip())
+
+
+async def get_caller(
+    request: Request,
+    authorization: Annotated[str | None, Header(description="Bearer <key>; not needed on loopback")] = None,
+    x_namespace: Annotated[str | None, Header(description="Namespace; default: the key's only one, or `default`")] = None,
+    idempotency_key: Annotated[
+        str | None,
+        Header(max_length=255, min_length=1, description="Sent again with the same key and body, the first reply is the answer"),
+    ] = None,
+) -> Caller:
+    """The caller of a request. Raises Unauthorized where a key is needed and none is sent; the database checks the rest."""
+    state: State = request.app.state.loci
+    key_hash = OPERATOR
+    if authorization is not None:
+        key_hash = key_hash_of(authorization)
+    elif state.settings.keys_required:
+        raise Unauthorized("an API key is needed", hint="Send `Authorization: Bearer <key>`; `loci key create` makes one.")
+    if len(request.headers.getlist("x-namespace")) > 1:  # a proxy may have set one: which of them counts must not be a guess
+        raise Invalid("X-Namespace must be sent once", [FieldError("X-Namespace", "must be sent once")])
+    if x_namespace is not None and "\x00" in x_namespace:
+        raise Invalid("X-Namespace must be a name", [FieldError("X-Namespace", "must be a name")])
+    route = request.scope.get("route")
+    origin = Origin(
+        action=getattr(route, "name", "unknown"),
+        via=request.scope.get("via") or ("mcp" if request.headers.get("user-agent") == MCP_AGENT else "rest"),
+        request_id=request.state.request_id,
+        operation_id=str(new_operation_id()),
+    )
+    return Caller(state, request, key_hash, x_namespace, idempotency_key, origin)
+
+
+CallerDependency = Annotated[Caller, Depends(get_caller)]

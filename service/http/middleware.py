@@ -1,0 +1,158 @@
+"""Plain ASGI around the application: request ids, metrics, spans, a line in the log, a limit on bodies.
+
+No BaseHTTPMiddleware: one of those costs as much as a small request.
+"""
+
+import logging
+import re
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+from uuid import uuid4
+
+from db.errors import HeadersTooLarge, LociError, TooLarge
+from service.http.problems import headers_of, problem_of
+from service.http.protocol import LONGEST_HEAD
+from service.http.replies import dumps
+from service.observability.logs import LogContext, log_context
+from service.observability.metrics import REQUEST_SECONDS, REQUESTS, REQUESTS_OPEN
+from service.observability.tracing import answered, request_span
+
+log = logging.getLogger("service.requests")
+API = "/api/v1"
+STREAM = b"text/event-stream; charset=utf-8"
+STREAMED = re.compile(rf"{API}/namespaces/[^/]+/import")  # read line by line, never held
+SANE_ID = re.compile(rb"[A-Za-z0-9._:@/+=-]{1,128}")  # a request id that is taken from a caller
+TRACE = re.compile(rb"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
+SLOW = 1.0  # seconds from which a request is worth a line at INFO
+FAILED, BROKEN = 400, 500
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+class RequestMiddleware:
+    """Gives each request an id (header X-Request-Id, the caller's own where it is sane), counts, times, traces and logs it.
+
+    Bodies over the limit are refused. The line in the log stands at DEBUG; at INFO if the request was refused or took a second, at
+    WARNING if the service failed.
+    """
+
+    def __init__(self, app: App, max_body_bytes: int) -> None:
+        self._app = app
+        self._limit = max_body_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = dict(scope["headers"])
+        subject = log_context_of(headers)
+        with log_context(subject), request_span(scope) as span:
+            scope.setdefault("state", {})["request_id"] = subject.request_id
+            started, status = time.perf_counter(), 500
+            REQUESTS_OPEN.inc()
+            try:
+                status = await self._answer(scope, receive, send, headers)
+            finally:
+                REQUESTS_OPEN.dec()
+                seconds = time.perf_counter() - started
+                route = route_of(scope)
+                if "endless" not in scope["state"]:
+                    REQUESTS.labels(scope["method"], route, str(status)).inc()
+                    REQUEST_SECONDS.labels(route).observe(seconds)
+                if span.is_recording():
+                    answered(span, scope["method"], route, status, request_facts(subject))
+                log_request(subject, scope["method"], route, status, seconds)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, headers: dict[bytes, bytes]) -> int:
+        """Pass a request on; the status of the reply, 500 where there is none."""
+        request_id = scope["state"]["request_id"]
+        status, sent = 500, False
+
+        async def sending(message: dict[str, Any]) -> None:
+            nonlocal status, sent
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message["headers"], (b"x-request-id", request_id.encode())]
+                sent = True
+                if (b"content-type", STREAM) in message[
+                    "headers"
+                ]:  # a stream is counted when it opens; how long it lasts is nobody's waiting
+                    scope["state"]["endless"] = True
+                    REQUESTS.labels(scope["method"], route_of(scope), str(status)).inc()
+            await send(message)
+
+        received = 0
+        limit = float("inf") if STREAMED.fullmatch(scope["path"]) else self._limit
+
+        async def receiving() -> dict[str, Any]:
+            nonlocal received
+            message = await receive()
+            received += len(message.get("body", b""))
+            if received > limit:
+                raise TooLarge(f"the body is larger than {self._limit} bytes")
+            return message
+
+        try:
+            if len(scope["path"]) + len(scope["query_string"]) + sum(len(n) + len(v) for n, v in scope["headers"]) > LONGEST_HEAD:
+                raise HeadersTooLarge(f"path and headers are larger than {LONGEST_HEAD} bytes")
+            declared = headers.get(b"content-length", b"0")
+            if declared.isdigit() and int(declared) > limit:
+                raise TooLarge(f"the body is {int(declared)} bytes; at most {self._limit} are taken")
+            await self._app(scope, receiving, sending)
+        except LociError as error:
+            if sent:
+                raise
+            await send_problem(sending, error, scope, (b"connection", b"close"))  # the rest of the body is not read
+        return status
+
+
+def log_context_of(headers: dict[bytes, bytes]) -> LogContext:
+    """What the lines about a request have in common: its id, and the trace that its caller is in."""
+    given, parent = headers.get(b"x-request-id", b""), TRACE.fullmatch(headers.get(b"traceparent", b""))
+    request_id = given.decode() if SANE_ID.fullmatch(given) else uuid4().hex
+    return LogContext(request_id=request_id, trace_id=parent[1].decode() if parent else None)
+
+
+def route_of(scope: Scope) -> str:
+    """The route that a request has taken, with its parameters unfilled."""
+    route: str = getattr(scope.get("route"), "path", "unmatched").replace(":path}", "}")
+    if scope["path"].startswith(API) and route != "unmatched" and not route.startswith(API):
+        return API + route  # the route of an included router knows only its own part
+    return route
+
+
+def request_facts(subject: LogContext) -> dict[str, str | None]:
+    """Who asked, and for what, by ids and names alone."""
+    return {
+        "request_id": subject.request_id,
+        "namespace": subject.namespace,
+        "agent_id": subject.agent(),
+        "operation_id": subject.operation_id,
+    }
+
+
+def log_request(subject: LogContext, method: str, route: str, status: int, seconds: float) -> None:
+    """Log a request that was answered."""
+    level = logging.WARNING if status >= BROKEN else logging.INFO if status >= FAILED or seconds > SLOW else logging.DEBUG
+    if not log.isEnabledFor(level):
+        return
+    took = round(1000 * seconds, 2)
+    fields = {"method": method, "route": route, "status": status, "ms": took, **request_facts(subject)}
+    log.log(level, "%s %s %d in %.1f ms", method, route, status, took, extra={"fields": fields})
+
+
+async def send_problem(send: Send, error: LociError, scope: Scope, *headers: tuple[bytes, bytes]) -> None:
+    """Answer with the problem document of an error."""
+    body = dumps(problem_of(error, scope["state"]["request_id"]))
+    headers = (
+        (b"content-type", b"application/problem+json"),
+        (b"content-length", str(len(body)).encode()),
+        *((name.lower().encode(), value.encode()) for name, value in headers_of(error).items()),
+        *headers,
+    )
+    await send({"type": "http.response.start", "status": error.status, "headers": [*headers]})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,76 @@
+"""Requests to endpoints that may be busy or dead: asked again, later, or not for a while."""
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable
+from email.utils import parsedate_to_datetime
+from typing import TypeVar
+
+import httpx
+
+T = TypeVar("T")
+COOL_DOWN = 10.0  # seconds during which a dead endpoint is not asked by those who wait for it
+
+
+class TemporaryFailure(Exception):
+    """A failure that may pass. `wait`: seconds that the endpoint asked to wait; None: it did not say."""
+
+    def __init__(self, message: str, *, wait: float | None = None) -> None:
+        super().__init__(message)
+        self.wait = wait
+
+
+class RetryPolicy:
+    """How often an endpoint is asked, with growing pauses that keep to Retry-After, and whether it failed a moment ago.
+
+    `name`: what a refusal begins with, where nobody else says who it was. `longest`: seconds of a pause at most, whatever the
+    endpoint asks for; None: as it asks.
+    """
+
+    def __init__(self, name: str = "", *, longest: float | None = None) -> None:
+        self._name = name
+        self._longest = longest
+        self._dead_until = 0.0
+
+    async def ask(self, once: Callable[[], Awaitable[T]], *, attempts: int, hurried: bool = False, until: float | None = None) -> T:
+        """Try until it succeeds, `attempts` times at most and never past `until` (of time.monotonic). Raises Passing.
+
+        Who is `hurried` does not ask an endpoint that has just failed.
+        """
+        if hurried and time.monotonic() < self._dead_until:
+            raise TemporaryFailure(f"{self._name} failed a moment ago".lstrip())
+        for attempt in range(1, attempts + 1):
+            try:
+                return await once()
+            except TemporaryFailure as failure:
+                wait = 0.25 * 2**attempt * (1 + random.random()) if failure.wait is None else failure.wait  # noqa: S311 (jitter)
+                pause = wait if self._longest is None else min(wait, self._longest)
+                if attempt == attempts or (until is not None and time.monotonic() + pause >= until):
+                    self.failed()
+                    raise
+            await asyncio.sleep(pause)
+        raise AssertionError("no attempts")
+
+    def failed(self) -> None:
+        """Note that the endpoint is dead for now."""
+        self._dead_until = time.monotonic() + COOL_DOWN
+
+
+def retry_after(reply: httpx.Response) -> float | None:
+    """Seconds that a Retry-After header asks for, as a number or a date."""
+    value = reply.headers.get("retry-after", "").strip()
+    if value.isascii() and value.isdigit():
+        return float(value[:9])
+    try:
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
+    except (TypeError, ValueError):
+        return None
+
+
+def bearer(key: str | None, setting: str) -> dict[str, str]:
+    """The header that carries a key. Raises RuntimeError, without the key, for one that no header can carry."""
+    key = (key or "").strip()
+    if not (key.isascii() and key.isprintable()):
+        raise RuntimeError(f"{setting} holds something else than printable ASCII")
+    return {"Authorization": f"Bearer {key}"} if key else {}

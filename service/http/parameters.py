@@ -1,0 +1,62 @@
+"""Parameters that many routes have: pages of lists, times, the caller's own space."""
+
+from typing import Annotated, Any
+
+from fastapi import Header, Query
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
+from starlette.convertors import PathConvertor, register_url_convertor
+
+from db.errors import FieldError, Invalid
+from loci.models.fields import Metadata, Moment, Text
+from loci.models.sessions import Space as OwnSpace
+
+VERSIONS = 2**31 - 1  # of one lineage, at most
+Limit = Annotated[int, Query(ge=1, le=1000, description="Items of a page")]
+Cursor = Annotated[Text | None, Query(max_length=1000, description="`next_cursor` of the page before")]
+AsOf = Annotated[Moment | None, Query(description="Valid at this moment; default now")]
+KnownAt = Annotated[Moment | None, Query(description="As believed at this moment; default now")]
+
+
+class Path(PathConvertor):
+    """The rest of a path, whatever it holds: the framework's own stops at the end of a line."""
+
+    regex = "(?s:.*)"
+
+
+register_url_convertor("path", Path())
+
+
+def _utf8(header: object) -> object:
+    """A header as the text that was sent in UTF-8; the framework takes its bytes for Latin-1."""
+    return header.encode("latin-1").decode() if isinstance(header, str) else header
+
+
+Space = Annotated[
+    Annotated[OwnSpace, Field(json_schema_extra={"pattern": "^[^/]+/[^/]+$"})] | None,  # a header holds no NUL
+    BeforeValidator(_utf8),
+    Header(
+        alias="X-Space",
+        description="Your own space of working memory, two segments such as session/abc: a plain key stands under it, and nothing "
+        "outside it is written. Default: plain keys stand under agent/<your id>",
+    ),
+]
+
+_OBJECT: TypeAdapter[dict[str, Any]] = TypeAdapter(Metadata)
+
+
+def position(cursor: str | None, largest: int = 2**63 - 1) -> int | None:
+    """The number that a cursor of a numbered list stands for. Raises Invalid for what was never a cursor."""
+    if cursor is None:
+        return None
+    if not (cursor.isascii() and cursor.isdigit() and int(cursor[:20]) <= largest):
+        raise Invalid("cursor must be the next_cursor of a page", [FieldError("cursor", "must be the next_cursor of a page")])
+    return int(cursor)
+
+
+def json_object(field: str, text: str | None) -> dict[str, Any] | None:
+    """A JSON object in a query parameter. Raises Invalid for what is none, or could not be stored."""
+    try:
+        return None if text is None else _OBJECT.validate_json(text)
+    except ValidationError as error:
+        message = f"must be a JSON object: {str(error.errors()[0]['msg']).removeprefix('Value error, ')}"
+        raise Invalid(f"{field} {message}", [FieldError(field, message)]) from None

@@ -1,0 +1,155 @@
+"""Errors as RFC 9457 problem details: one shape, a stable `type`, the fields named."""
+
+import logging
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any
+
+import psycopg
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from psycopg_pool import PoolClosed, PoolTimeout
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+
+from db.errors import FieldError, Invalid, LociError, MethodNotAllowed, NotFound, RateLimited, Unauthorized, Unavailable, translate
+from service.http.paths import methods_of
+from service.http.replies import dumps
+
+log = logging.getLogger(__name__)
+TYPE = "urn:loci:problem:"
+
+
+class ProblemField(BaseModel):
+    """One field that is wrong."""
+
+    field: str = Field(description="Path of the field, such as items[3].confidence")
+    message: str = Field(description="What is wrong, and what was expected")
+
+
+class Problem(BaseModel):
+    """RFC 9457 problem details."""
+
+    type: str = Field(description="Stable identifier of the kind of problem", examples=["urn:loci:problem:not-found"])
+    title: str = Field(description="The kind of problem in words")
+    status: int = Field(ge=400, le=599, description="The HTTP status, again")
+    detail: str = Field(description="What is wrong here, for people")
+    errors: list[ProblemField] = Field([], description="The fields that are wrong; at most 100")
+    hint: str | None = Field(None, description="What to do about it")
+    request_id: str | None = Field(None, description="What the log knows the request by, as in X-Request-Id")
+
+
+def problem_types(of: type[LociError] = LociError) -> list[type[LociError]]:
+    """Every kind of problem that a reply may be, in order of status."""
+    found = {kind.slug: kind for base in of.__subclasses__() for kind in problem_types(base)} | {of.slug: of}
+    return sorted(found.values(), key=lambda kind: (kind.status, kind.slug))
+
+
+def problem_of(error: LociError, request_id: str | None = None) -> dict[str, Any]:
+    """The problem document of an error."""
+    body: dict[str, Any] = {"type": TYPE + error.slug, "title": error.title, "status": error.status, "detail": error.detail}
+    if error.errors:
+        body["errors"] = [{"field": e.field, "message": e.message} for e in error.errors]
+    if error.hint:
+        body["hint"] = error.hint
+    if request_id:
+        body["request_id"] = request_id
+    return body
+
+
+def headers_of(error: LociError) -> dict[str, str]:
+    """The headers that go with an error."""
+    if isinstance(error, Unavailable):
+        return {"Retry-After": "1"}
+    if isinstance(error, RateLimited):
+        return {"Retry-After": str(error.retry_after)}
+    return {"WWW-Authenticate": "Bearer"} if isinstance(error, Unauthorized) else {}
+
+
+def respond(error: LociError, request: Request) -> Response:
+    """The response of an error."""
+    headers = headers_of(error)
+    body = dumps(problem_of(error, getattr(request.state, "request_id", None)))
+    return Response(body, error.status, headers, media_type="application/problem+json")
+
+
+def path_of(location: Sequence[int | str]) -> str:
+    """A pydantic location as a path: ("body", "items", 3, "confidence") is items[3].confidence."""
+    path = ""
+    for part in location[1:] if location and location[0] in {"body", "query", "path", "header"} else location:
+        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else str(part)
+    return path or "body"
+
+
+def field_errors(errors: Sequence[Any]) -> list[FieldError]:
+    """Field errors of a pydantic validation, without echoing the input."""
+    return [FieldError(path_of(e["loc"]), str(e["msg"]).removeprefix("Value error, ")) for e in errors]
+
+
+def _database_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, (psycopg.Error, PoolTimeout, PoolClosed))  # noqa: S101 (registered for these)
+    known = translate(error)
+    return respond(known, request) if known else _bug(request, error)
+
+
+def _not_allowed(request: Request, methods: Sequence[str]) -> Response:
+    detail = f"{request.method} is not a method of {request.url.path}; it knows {', '.join(methods)}"
+    response = respond(MethodNotAllowed(detail), request)
+    response.headers["Allow"] = ", ".join(methods)
+    return response
+
+
+def _invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)  # noqa: S101
+    if any(e["loc"][0] == "path" for e in error.errors()):  # DELETE /edges/batch: a path of its own, not an edge with a wrong id
+        methods = methods_of(request.app.openapi(), request.url.path)
+        if methods and request.method not in methods:
+            return _not_allowed(request, methods)
+    errors = field_errors(error.errors())
+    detail = "; ".join(f"{e.field}: {e.message}" for e in errors[:3])
+    return respond(Invalid(detail, errors[:100]), request)
+
+
+def _http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101
+    if isinstance(error.__cause__, LociError):  # raised while the framework read the body, and wrapped by it
+        return respond(error.__cause__, request)
+    if error.status_code == HTTPStatus.BAD_REQUEST:  # the framework's answer to a body that no JSON parser takes
+        expected = "must be JSON in UTF-8, nested less than a thousand levels, its integers under 4,300 digits"
+        return respond(Invalid(f"the body {expected}", [FieldError("body", expected)]), request)
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        given = (error.headers or {}).get("Allow", "").split(", ")
+        return _not_allowed(request, methods_of(request.app.openapi(), request.url.path) or given)
+    if error.status_code == HTTPStatus.NOT_FOUND:
+        return respond(NotFound(f"no such path: {request.url.path}"), request)
+    kind = {known.status: known for known in problem_types()}.get(error.status_code, LociError)
+    return respond(kind(str(error.detail)), request)
+
+
+def _bug(request: Request, error: Exception) -> Response:
+    request_id = getattr(request.state, "request_id", "?")
+    log.error("request %s failed", request_id, exc_info=error, extra={"fields": {"request_id": request_id}})
+    return respond(LociError("something went wrong here; the log has it under this request id"), request)
+
+
+def _crash(request: Request, error: Exception) -> Response:
+    """A bug, answered outside everything that would give the reply its request id."""
+    response = _bug(request, error)
+    response.headers["X-Request-Id"] = getattr(request.state, "request_id", "?")
+    return response
+
+
+def _loci_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, LociError)  # noqa: S101
+    return respond(error, request)
+
+
+def install(app: FastAPI) -> None:
+    """Make every error of an application a problem document."""
+    app.add_exception_handler(LociError, _loci_error)
+    for kind in (psycopg.Error, PoolTimeout, PoolClosed):
+        app.add_exception_handler(kind, _database_error)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(Exception, _crash)

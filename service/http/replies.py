@@ -1,0 +1,47 @@
+"""Replies as JSON: rows come out of the database in the shape of the API, so they are serialised once and not validated again."""
+
+import json
+from http import HTTPStatus
+from typing import Any
+
+import orjson
+from fastapi.responses import Response
+
+
+def dumps(value: object) -> bytes:
+    """JSON of rows: datetimes in RFC 3339 with Z, UUIDs as text."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS)
+    except TypeError:  # somebody's metadata holds an integer of more than 64 bits
+        return json.dumps(value, default=_plain, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _plain(value: object) -> Any:
+    return orjson.loads(orjson.dumps(value, option=orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS))
+
+
+def reply(value: object, status: int = 200, **headers: str) -> Response:
+    """A JSON response."""
+    return Response(dumps(value), status, headers, media_type="application/json")
+
+
+def replay(value: Any, status: int, request_id: str) -> Response:
+    """The kept reply to a request that was sent before; one whose content was erased is a problem document."""
+    if status >= HTTPStatus.BAD_REQUEST:
+        value = {**value, "request_id": request_id}
+    kind = "application/problem+json" if status >= HTTPStatus.BAD_REQUEST else "application/json"
+    return Response(dumps(value), status, {"Idempotency-Replayed": "true"}, media_type=kind)
+
+
+def page(rows: list[dict[str, Any]], limit: int, cursor: str = "cursor") -> Response:
+    """A page of a list: `{items, next_cursor}`. One row more than the limit was asked for, to know whether there is a next page."""
+    more = len(rows) > limit
+    rows = rows[:limit]
+    last = str(rows[-1][cursor]) if more else None
+    hidden = {"cursor", "position"}
+    return reply({"items": [{k: v for k, v in row.items() if k not in hidden} for row in rows], "next_cursor": last})
+
+
+def without_cursor(row: dict[str, Any]) -> dict[str, Any]:
+    """A row as it is shown alone."""
+    return {key: value for key, value in row.items() if key != "cursor"}

@@ -1,0 +1,44 @@
+"""A job that was begun, and why one is put off."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from db.jobs import jobs
+from db.pool import Transaction
+from service.resources import Resources
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job that was begun. `settings` are those of its namespace."""
+
+    namespace_id: int
+    id: UUID
+    namespace: str
+    kind: str
+    arguments: dict[str, Any]
+    tries: int
+    failures: int
+    postponed: int
+    agent_id: UUID | None
+    created_at: datetime
+    settings: dict[str, Any]
+
+    @asynccontextmanager
+    async def holding(self, resources: Resources, action: str, *, operation_id: str | None = None) -> AsyncIterator[Transaction]:
+        """A transaction that does the work of a job, which nobody else does meanwhile. Raises JobOver, also if others have it."""
+        async with resources.transaction(action, self.namespace, "admin", operation_id=operation_id) as tx:
+            await jobs.lock_job(tx, id=self.id, tries=self.tries)
+            yield tx
+
+
+class Postponed(Exception):
+    """The job cannot be done now; `at`: when to try again; None: after the pause for busy namespaces. It has not failed."""
+
+    def __init__(self, reason: str, at: datetime | None = None) -> None:
+        super().__init__(reason)
+        self.at = at

@@ -1,0 +1,61 @@
+"""Jobs (row L6): work that is done later, and what became of it."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+
+from db.jobs import jobs
+from db.pool import Transaction
+from loci.models.jobs import JobKind, JobOut, JobPage, JobState
+from service.http.caller import CallerDependency
+from service.http.parameters import Limit
+from service.http.replies import page, reply
+from service.http.responses import problems
+
+router = APIRouter(tags=["jobs"])
+
+
+@router.get("/jobs", response_model=JobPage, responses=problems(404))
+async def list_jobs(
+    caller: CallerDependency,
+    limit: Limit = 50,
+    cursor: Annotated[UUID | None, Query(description="`next_cursor` of the page before")] = None,
+    state: Annotated[JobState | None, Query(description="In this state; dead: given up")] = None,
+    kind: Annotated[JobKind | None, Query(description="Of this kind")] = None,
+) -> Response:
+    """List jobs, newest first: work that is done later. They are kept for the setting job_days after their end."""
+    rows = await caller.read(lambda tx: jobs.list_jobs(tx, limit=limit + 1, cursor=cursor, state=state, kind=kind))
+    return page(rows, limit, "id")
+
+
+@router.get("/jobs/{id}", response_model=JobOut, responses=problems(404))
+async def get_job(id: UUID, caller: CallerDependency) -> Response:
+    """Show a job: how it stands, what each of its passes did, and what its calls of a language model took."""
+    return reply(await caller.read(lambda tx: jobs.get_job(tx, id=id)))
+
+
+@router.post("/jobs/{id}/retry", response_model=JobOut, responses=problems(404, 409))
+async def retry_job(id: UUID, caller: CallerDependency) -> Response:
+    """Try a job again that is dead, cancelled or skipped. It has all its tries; passes that it had finished are not run again."""
+
+    async def work(tx: Transaction) -> Any:
+        await jobs.retry_job(tx, id=id)
+        return await jobs.get_job(tx, id=id)
+
+    return await caller.write(work)
+
+
+@router.post("/jobs/{id}/cancel", response_model=JobOut, responses=problems(404, 409))
+async def cancel_job(id: UUID, caller: CallerDependency) -> Response:
+    """Cancel a job. One that runs is told to stop, and is cancelled when it has, unless it succeeds before.
+
+    What it has committed stays: an operation for each pass, to be undone.
+    """
+
+    async def work(tx: Transaction) -> Any:
+        await jobs.cancel_job(tx, id=id)
+        return await jobs.get_job(tx, id=id)
+
+    return await caller.write(work)

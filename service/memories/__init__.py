@@ -1,0 +1,1 @@
+"""Memories: versions, lineages, duplicates, links, categories, batches, forgetting, erasure."""

@@ -1,0 +1,98 @@
+"""`loci history` and `loci erase`: the versions of a memory, and memories deleted for good."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any
+from uuid import UUID
+
+import typer
+
+from service.cli.output import print_json, print_table, show
+from service.cli.session import Session, run
+from service.cli.shell import AsOf, Failure, Json, KnownAt, Namespace, wants_json
+
+
+class Versions(StrEnum):
+    """Which versions of a memory are meant."""
+
+    all = "all"
+    this = "this"
+
+
+def erase(
+    context: typer.Context,
+    ids: Annotated[list[UUID], typer.Argument(metavar="ID...", help="Ids of memories.")],
+    namespace: Namespace = "default",
+    versions: Annotated[Versions, typer.Option(help="Every version of their lineages, or this one alone.")] = Versions.all,
+    subtree: Annotated[bool, typer.Option("--subtree", help="With everything that stands under them now.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Erase memories for good, from every table: there is no way back. Prints the receipt."""
+    from db import memories
+
+    if not yes:
+        typer.confirm(
+            f"Erase {_wording(len(ids), versions, subtree=subtree)} from {namespace}? This cannot be undone.", abort=True, err=True
+        )
+
+    async def work(session: Session) -> dict[str, Any]:
+        async with session.transaction(namespace, "writer") as tx:
+            return await memories.erase_memories(tx, ids=ids, versions=versions.value, subtree=subtree)
+
+    receipt = run(work)
+    if wants_json(context, as_json):
+        print_json(receipt)
+        return
+    kinds = ("deleted", "added", "changed")
+    tables = sorted({table for kind in kinds for table in receipt[kind]})
+    print_table(("table", *kinds), ([table, *(receipt[kind].get(table) for kind in kinds)] for table in tables))
+    typer.echo(f"erased {receipt['erased']:,} memories", err=True)
+
+
+def _wording(count: int, versions: Versions, *, subtree: bool) -> str:
+    what = "a memory" if count == 1 else f"{count:,} memories"
+    extent = "with every version" if versions is Versions.all else "in this version alone"
+    return f"{what} {extent}{', and everything under it' if subtree else ''}"
+
+
+def history(
+    context: typer.Context,
+    ref: Annotated[str, typer.Argument(metavar="LINEAGE_OR_ID", help="A lineage, or the id of one of its versions.")],
+    namespace: Namespace = "default",
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
+    as_json: Json = False,
+) -> None:
+    """List every version of a memory, oldest first."""
+    from db import memories
+
+    async def work(session: Session) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = []
+        async with session.transaction(namespace) as tx:
+            while page := await memories.history(
+                tx, ref=ref, after=rows[-1]["version"] if rows else 0, as_of=as_of, known_at=known_at
+            ):
+                rows += page
+        return rows
+
+    rows = [{key: value for key, value in row.items() if key != "cursor"} for row in run(work)]
+    if not rows:
+        raise Failure(f"no memory and no lineage {ref!r} in namespace {namespace}")
+    if wants_json(context, as_json):
+        print_json(rows)
+        return
+    print_table(
+        ("version", "memory", "valid_from", "valid_to", "recorded_at", "superseded_at"),
+        ([r["version"], r["content"], r["valid_from"], _end(r), r["recorded_at"], r["superseded_at"]] for r in rows),
+        fold="memory",
+    )
+
+
+def _end(row: dict[str, Any]) -> str:
+    end: datetime | None = row["valid_to"]
+    if row["status"] == "forgotten":
+        return "forgotten"
+    if end == row["valid_from"]:
+        return "corrected"
+    return "now" if end is None else show(end)

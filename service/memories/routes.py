@@ -1,0 +1,229 @@
+"""Memories: write, read, change, forget, erase; history, links, categories."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response
+
+from db import memories
+from db.errors import FieldError, Invalid, NotFound
+from db.pool import Transaction
+from loci.models.fields import EdgeType, Layer, Text
+from loci.models.memories import (
+    BatchWritten,
+    CategoryPage,
+    Erased,
+    EraseInput,
+    LineagesInput,
+    Link,
+    LinkEnded,
+    LinkInput,
+    LinkPage,
+    MemoryChanges,
+    MemoryOut,
+    MemoryPage,
+    MemorySave,
+    MemoryStored,
+    Versions,
+)
+from service.http.caller import CallerDependency
+from service.http.parameters import VERSIONS, AsOf, Cursor, KnownAt, Limit, json_object, position
+from service.http.replies import page, reply, without_cursor
+from service.http.responses import problems
+from service.memories.batch import read_batch, write_each
+from service.memories.save import save_memory
+
+router = APIRouter(tags=["memories"])
+
+
+@router.post("/memories", status_code=201, response_model=MemoryStored, responses=problems(404, 409, 410))
+async def write_memory(body: MemorySave, caller: CallerDependency) -> Response:
+    """Write a memory. An existing lineage gets a new version; an exact duplicate reinforces the memory that is there.
+
+    With `enrich`, a language model expands it later, in the background, into well-formed memories that say the same.
+    """
+    item = {key: value for key, value in body.stated().items() if key != "enrich"}
+    has_model = caller.state.work.model is not None
+    return await caller.write(lambda tx: save_memory(tx, item, enrich=body.enrich, has_model=has_model), status=201)
+
+
+@router.post(
+    "/memories/batch",
+    response_model=BatchWritten,
+    responses=problems(409, 410),
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {
+                "application/json": {"schema": {"$ref": "#/components/schemas/MemoryBatch"}},
+                "application/x-ndjson": {"schema": {"type": "string", "minLength": 1, "description": "One memory a line"}},
+            },
+        }
+    },
+)
+async def write_batch(request: Request, caller: CallerDependency, atomic: bool | None = None) -> Response:
+    """Write up to 10,000 memories, as JSON or NDJSON. Atomic: all or nothing; otherwise each item has its own result."""
+    items, all_or_nothing = read_batch(request.headers.get("content-type"), await request.body(), atomic)
+    return await caller.write(lambda tx: write_each(tx, items, atomic=all_or_nothing))
+
+
+@router.get("/memories", response_model=MemoryPage, responses=problems())
+async def list_memories(
+    caller: CallerDependency,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    category: Annotated[Text | None, Query(description="This category and all below it")] = None,
+    tag: Annotated[list[Text] | None, Query(description="Any of these")] = None,
+    layer: Annotated[list[Layer] | None, Query()] = None,
+    session_id: Text | None = None,
+    source: Text | None = None,
+    entity: Text | None = None,
+    under: UUID | None = None,
+    metadata: Annotated[Text | None, Query(description="JSON object that the memory's metadata contains")] = None,
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
+    all_versions: Annotated[bool, Query(description="Superseded and forgotten ones too")] = False,
+) -> Response:
+    """List memories, newest first: those that are current, or were at `as_of` as believed at `known_at`."""
+    filters = {
+        "category": category,
+        "tags": tag,
+        "layers": layer,
+        "session_id": session_id,
+        "source": source,
+        "entity": entity,
+        "under": str(under) if under else None,
+        "metadata": json_object("metadata", metadata),
+    }
+    after = position(cursor)
+    rows = await caller.read(
+        lambda tx: memories.list_memories(
+            tx,
+            filters={k: v for k, v in filters.items() if v is not None},
+            limit=limit + 1,
+            cursor=after,
+            as_of=as_of,
+            known_at=known_at,
+            all_versions=all_versions,
+        )
+    )
+    return page(rows, limit)
+
+
+@router.post("/memories/current", response_model=MemoryPage, responses=problems())
+async def current_versions(body: LineagesInput, caller: CallerDependency) -> Response:
+    """Read lineages by name: of each the version that is visible, in the order asked; those without one are left out."""
+    rows = await caller.read(lambda tx: memories.current_versions(tx, **body.model_dump()))
+    return reply({"items": [without_cursor(row) for row in rows], "next_cursor": None})
+
+
+@router.get("/memories/{id}", response_model=MemoryOut, responses=problems(404))
+async def get_memory(id: UUID, caller: CallerDependency, as_of: AsOf = None, known_at: KnownAt = None) -> Response:
+    """One version of a memory, whatever its status, as believed at `known_at`. With `as_of`: the version that was valid then."""
+    return reply(without_cursor(await caller.read(lambda tx: memories.get_memory(tx, id=id, as_of=as_of, known_at=known_at))))
+
+
+@router.patch("/memories/{id}", response_model=MemoryOut, responses=problems(404, 409))
+async def change_memory(id: UUID, body: MemoryChanges, caller: CallerDependency) -> Response:
+    """Change category, tags, layer, parent, validity, importance, confidence or metadata; what was believed stays askable.
+
+    Content changes by a new version: write it with the lineage ("it changed") or with `corrects` ("we were wrong").
+    """
+
+    async def work(tx: Transaction) -> Any:
+        return without_cursor(await memories.update_memory(tx, id=id, changes=body.stated()))
+
+    return await caller.write(work)
+
+
+@router.delete("/memories/{id}", response_model=MemoryOut | Erased, responses=problems(404))
+async def forget_memory(
+    id: UUID,
+    caller: CallerDependency,
+    erase: Annotated[bool, Query(description="Erase it for good instead")] = False,
+    versions: Annotated[Versions | None, Query()] = None,
+    subtree: Annotated[bool, Query(description="With everything that stands under it now")] = False,
+) -> Response:
+    """Forget a memory: recall no longer finds it. Reversible with restore; nothing is deleted.
+
+    With `erase`, it is deleted for good from every table, by default with all versions of its lineage; the reply is the receipt.
+    """
+    if (versions or subtree) and not erase:
+        raise Invalid("versions and subtree need erase=true", [FieldError("erase", "must be true beside versions or subtree")])
+
+    async def work(tx: Transaction) -> Any:
+        if erase:
+            return await memories.erase_memories(tx, ids=[id], versions=versions or "all", subtree=subtree)
+        return without_cursor(await memories.forget_memory(tx, id=id, forget=True))
+
+    return await caller.write(work)
+
+
+@router.post("/memories/erase", response_model=Erased, responses=problems(404, 410))
+async def erase_memories(body: EraseInput, caller: CallerDependency) -> Response:
+    """Erase up to 10,000 memories for good, all or none, with what rests on them; the reply is the receipt."""
+    return await caller.write(lambda tx: memories.erase_memories(tx, ids=body.ids, versions=body.versions, subtree=body.subtree))
+
+
+@router.post("/memories/{id}/restore", response_model=MemoryOut, responses=problems(404, 409))
+async def restore_memory(id: UUID, caller: CallerDependency) -> Response:
+    """Take a forgetting back."""
+
+    async def work(tx: Transaction) -> Any:
+        return without_cursor(await memories.forget_memory(tx, id=id, forget=False))
+
+    return await caller.write(work)
+
+
+@router.get("/memories/{id:path}/history", response_model=MemoryPage, responses=problems(404))
+async def memory_history(
+    id: Text, caller: CallerDependency, limit: Limit = 1000, cursor: Cursor = None, as_of: AsOf = None, known_at: KnownAt = None
+) -> Response:
+    """Every version of a memory's lineage, oldest first. `id` is that of any version, or the lineage's name.
+
+    `known_at`: those recorded by then, as they were believed. `as_of`: those that had begun by then.
+    """
+    after = position(cursor, VERSIONS) or 0
+    rows = await caller.read(lambda tx: memories.history(tx, ref=id, limit=limit + 1, after=after, as_of=as_of, known_at=known_at))
+    return page(rows, limit, "version")
+
+
+@router.post("/memories/{id}/links", status_code=201, response_model=Link, responses=problems(404))
+async def link_memory(id: UUID, body: LinkInput, caller: CallerDependency) -> Response:
+    """Link this memory to another, or change the strength of the link."""
+    return await caller.write(
+        lambda tx: memories.link_memories(tx, source=id, target=body.target_id, type=body.type, strength=body.strength), status=201
+    )
+
+
+@router.get("/memories/{id}/links", response_model=LinkPage, responses=problems(404))
+async def list_links(id: UUID, caller: CallerDependency, limit: Limit = 100, known_at: KnownAt = None) -> Response:
+    """Links of this memory in both directions, strongest first."""
+    rows = await caller.read(lambda tx: memories.list_links(tx, id=id, limit=limit, known_at=known_at))
+    return reply({"items": rows, "next_cursor": None})
+
+
+@router.delete("/memories/{id}/links/{target_id}", response_model=LinkEnded, responses=problems(404))
+async def unlink_memory(
+    id: UUID, target_id: UUID, caller: CallerDependency, type: Annotated[EdgeType, Query()] = "related_to"
+) -> Response:
+    """Take the link of this type to another memory back; it stays askable with `known_at`."""
+
+    async def work(tx: Transaction) -> Any:
+        if not await memories.unlink_memories(tx, source=id, target=target_id, type=type):
+            raise NotFound(
+                f"there is no link {type!r} from {id} to {target_id}", [FieldError("type", "must be the type of a link")]
+            )
+        return {"source_id": id, "target_id": target_id, "type": type}
+
+    return await caller.write(work)
+
+
+@router.get("/categories", response_model=CategoryPage, responses=problems())
+async def list_categories(
+    caller: CallerDependency, under: Text | None = None, as_of: AsOf = None, known_at: KnownAt = None
+) -> Response:
+    """Categories in path order, with the number of visible memories in each (`memories`) and in it and below (`total`)."""
+    rows = await caller.read(lambda tx: memories.list_categories(tx, under=under, as_of=as_of, known_at=known_at))
+    return reply({"items": rows, "next_cursor": None})

@@ -1,0 +1,27 @@
+"""Saving a memory, and having a model expand it later (row L2)."""
+
+from typing import Any
+
+from db import memories
+from db.jobs import jobs
+from db.pool import Transaction
+
+Row = dict[str, Any]
+
+
+async def save_memory(tx: Transaction, item: Row, *, enrich: bool, has_model: bool) -> Row:
+    """Write a memory as it is; where it is to be enriched, the job for that is made in the same transaction."""
+    row = await memories.remember_one(tx, item=item)
+    saved = {key: value for key, value in row.items() if key != "cursor"}
+    return {**saved, "enrichment": await _enrichment(tx, row, has_model=has_model)} if enrich else saved
+
+
+async def _enrichment(tx: Transaction, row: Row, *, has_model: bool) -> Row:
+    if not has_model:
+        return {"skipped": "no language model is configured"}
+    if not (await tx.entered()).settings["enrich_model"]:
+        return {"skipped": "the setting enrich_model is off"}
+    if row["duplicate"]:
+        return {"skipped": "it is known already"}
+    job = await jobs.enqueue_job(tx, kind="enrich", arguments={"memory_id": str(row["id"])}, key=str(row["id"]))
+    return {"job_id": job["id"]}

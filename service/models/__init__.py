@@ -1,0 +1,1 @@
+"""Models: embedding models, vectors and re-embedding; calls of language models and their budget."""

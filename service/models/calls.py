@@ -1,0 +1,175 @@
+"""Asking a model: within the budget of the namespace, logged with what it cost, and read strictly (row L5).
+
+No text of a prompt or an answer is logged, stored or told in an error.
+"""
+
+import asyncio
+import json
+import logging
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
+from uuid import UUID
+
+from db import traces
+from db.errors import NeedsModel
+from db.models import calls
+from db.models.calls import BudgetExceeded, Prices
+from service.jobs.job import Postponed
+from service.llm.model import ChatModel, Completion, Message, ModelError, tokens_of
+from service.llm.output import Answer, read_answer, schema_of
+from service.observability.metrics import MODEL_CALLS, MODEL_SECONDS, MODEL_TOKENS
+from service.resources import Resources
+
+A = TypeVar("A", bound=Answer)
+log = logging.getLogger(__name__)
+LEAST = 1000  # tokens of an answer without which a call is not worth its prompt; half of what is sent, where that is more
+ENDING = 5.0  # seconds that a call which is cancelled may take to be written down
+
+
+class BudgetSpent(Postponed):
+    """The namespace's budget of the day for calls of models is spent; `at`: when there is more."""
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A call that is written down as running, and what it may use."""
+
+    work: Resources
+    namespace: str
+    purpose: str
+    model: str
+    id: UUID
+    prompt_tokens: int
+    completion_tokens: int
+    started: float
+
+    async def end(self, completion: Completion | None, error: BaseException | None) -> None:
+        """Write down what it has used. Without a completion: nothing, if the endpoint refused; all it might, if nobody knows."""
+        took = round((time.monotonic() - self.started) * 1000)
+        prompt, said, estimated = self._used(completion, error)
+        async with self.work.transaction("end_call", self.namespace) as tx:
+            cost = await calls.finish_model_call(
+                tx,
+                id=self.id,
+                prompt_tokens=prompt,
+                completion_tokens=said,
+                estimated=estimated,
+                took_ms=took,
+                error=_told(error),
+                prices=_prices(self.work),
+            )
+        outcome = "succeeded" if error is None else "failed"
+        MODEL_CALLS.labels(self.purpose, outcome).inc()
+        MODEL_TOKENS.labels("prompt").inc(prompt)
+        MODEL_TOKENS.labels("completion").inc(said)
+        MODEL_SECONDS.labels(self.purpose).observe(took / 1000)
+        fields = {"namespace": self.namespace, "purpose": self.purpose, "model": self.model, "outcome": outcome, "cost": cost,
+                  "prompt_tokens": prompt, "completion_tokens": said, "ms": took, "call": str(self.id)}  # fmt: skip
+        log.info("model call %s: %s", outcome, _told(error) or "answered", extra={"fields": fields})
+
+    def _used(self, completion: Completion | None, error: BaseException | None) -> tuple[int, int, bool]:
+        if completion is None:
+            return (0, 0, False) if isinstance(error, ModelError) else (self.prompt_tokens, self.completion_tokens, True)
+        prompt, said = completion.prompt_tokens, completion.completion_tokens
+        if prompt is None or said is None:
+            return self.prompt_tokens, tokens_of(completion.text), True
+        return prompt, said, False
+
+
+async def ask(
+    work: Resources,
+    answer: type[A],
+    *,
+    namespace: str,
+    purpose: str,
+    prompt: str,
+    data: Any,
+    job_id: UUID | None = None,
+    deadline: float | None = None,
+) -> A:
+    """Ask the model about `data` (anything JSON can say) as the prompt file says, and read what it answers.
+
+    `deadline`: seconds, where somebody waits for the answer. Raises NeedsModel, BudgetSpent, ModelError, InvalidAnswer.
+    No transaction is open while it thinks.
+    """
+    if work.model is None:
+        raise NeedsModel
+    messages: list[Message] = [
+        {"role": "system", "content": work.prompts.read("data.md") + "\n\n" + work.prompts.read(prompt)},
+        {"role": "user", "content": json.dumps(data, ensure_ascii=False, default=str)},
+    ]
+    schema = schema_of(answer)
+    call = await _reserve(work, work.model, messages, schema, namespace=namespace, purpose=purpose, job_id=job_id)
+    try:
+        with traces.span("model", {"gen_ai.request.model": call.model, "loci.purpose": purpose}):
+            completion = await work.model.complete(
+                messages, schema=schema, title=purpose, deadline=deadline, **_less(work, call.completion_tokens)
+            )
+            made = read_answer(completion, answer)
+    except ModelError as error:
+        await call.end(error.completion, error)
+        raise
+    except BaseException as error:  # cancelled: nobody knows what it has cost
+        with suppress(Exception):
+            async with asyncio.timeout(ENDING):
+                await call.end(None, error)
+        raise
+    await call.end(completion, None)
+    return made
+
+
+async def _reserve(
+    work: Resources,
+    model: ChatModel,
+    messages: list[Message],
+    schema: dict[str, Any],
+    *,
+    namespace: str,
+    purpose: str,
+    job_id: UUID | None,
+) -> _Call:
+    """Write the call down, in a transaction of its own. Raises BudgetSpent."""
+    sent = sum(tokens_of(message["content"]) for message in messages) + tokens_of(json.dumps(schema))
+    most = work.settings.llm.max_tokens
+    try:
+        async with work.transaction("reserve_call", namespace) as tx:
+            row = await calls.reserve_model_call(
+                tx,
+                job_id=job_id,
+                purpose=purpose,
+                model=model.name,
+                prompt_tokens=sent,
+                completion_tokens=most,
+                least=min(most, max(LEAST, sent // 2)),
+                prices=_prices(work),
+            )
+    except BudgetExceeded as error:
+        raise BudgetSpent(error.diag.message_primary or "the day's budget is spent", _moment(error)) from None
+    return _Call(work, namespace, purpose, model.name, row["id"], sent, row["completion_tokens"], time.monotonic())
+
+
+def _less(work: Resources, granted: int) -> dict[str, int]:
+    """The limit of an answer, where the budget leaves less than the settings allow."""
+    return {"max_tokens": granted} if granted < work.settings.llm.max_tokens else {}
+
+
+def _prices(work: Resources) -> Prices:
+    return Prices(work.settings.llm.prompt_price, work.settings.llm.completion_price)
+
+
+def _moment(error: BudgetExceeded) -> datetime:
+    """When to ask again; the next day (UTC) where the error does not say."""
+    try:
+        return datetime.fromisoformat(error.diag.message_detail or "")
+    except ValueError:
+        return datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
+
+
+def _told(error: BaseException | None) -> str | None:
+    """Why a call failed. Errors of models hold nothing of what was sent or said; of others only their kind is told."""
+    if error is None:
+        return None
+    return str(error) if isinstance(error, ModelError) else type(error).__name__

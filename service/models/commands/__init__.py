@@ -1,0 +1,1 @@
+"""`loci model` and `loci reembed`."""

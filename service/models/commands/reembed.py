@@ -1,0 +1,203 @@
+"""`loci reembed`: another embedding model, while everything goes on."""
+
+import asyncio
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from service.cli.output import console, print_json, print_table
+from service.cli.session import Session, command_origin, open_pool, reach
+from service.cli.shell import Failure, Json, wants_json
+
+if TYPE_CHECKING:
+    from db.models.reembedding import IndexBuilder
+    from service.embedding.provider import Provider
+    from service.settings import EmbeddingSettings, Settings
+
+Row = dict[str, Any]
+PROVIDERS = ("static", "minilm", "openai")
+SAMPLE = 64  # texts that a dry run embeds to measure the provider
+
+
+def reembed(
+    context: typer.Context,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="Provider and model, such as static, minilm or openai/text-embedding-3-small. "
+            "Default: the one under way, else the configured one."
+        ),
+    ] = None,
+    dimensions: Annotated[int | None, typer.Option(min=1, max=4000, help="Dimensions to ask an endpoint for.")] = None,
+    parallel: Annotated[int, typer.Option(min=1, max=32, help="Batches at a time.")] = 2,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say how much there is to do and how long it would take.")] = False,
+    cancel: Annotated[bool, typer.Option("--cancel", help="Stop filling, and drop what was filled.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Change the embedding model: fill it behind the one that serves, build its indexes, switch at one stroke, drop the old one.
+
+    Recall goes on meanwhile. Killed on the way, it loses nothing: call it again. Several may fill together. Endpoint and key are
+    those of the settings (LOCI_EMBEDDING__ENDPOINT), and running services ask the same of theirs.
+    """
+    from service.settings import get_settings
+
+    settings = get_settings()
+    url, server = reach(settings)
+    owner_url = settings.migration_url or (server.url("postgres") if server is not None else None)
+
+    async def work() -> Row:
+        async with open_pool(url, size=parallel + 2) as pool:
+            session = Session(settings, pool, command_origin(), url)
+            if cancel:
+                return await _cancel(session, owner_url)
+            return await _reembed(session, owner_url, partial(_target, model=model, dimensions=dimensions), parallel, dry_run)
+
+    try:
+        report = asyncio.run(work())
+    finally:
+        if server is not None:
+            server.stop()
+    if wants_json(context, as_json):
+        print_json(report)
+    else:
+        print_table(("what", "value"), [(name, _shown(value)) for name, value in report.items()], fold="value")
+
+
+def _shown(value: object) -> object:
+    return ", ".join(f"{name} {seconds:,.1f} s" for name, seconds in value.items()) if isinstance(value, dict) else value
+
+
+def _target(settings: "EmbeddingSettings", *, model: str | None, dimensions: int | None) -> "EmbeddingSettings":
+    """The settings of the model that is asked for."""
+    kind, _, name = (model or settings.provider).partition("/")
+    if kind not in PROVIDERS:
+        raise Failure(
+            f"{model or kind} names no provider",
+            "Begin with static, minilm or openai: openai/text-embedding-3-small, for example.",
+        )
+    changes: Row = {"provider": kind}
+    if kind == "static" and name.startswith("wordllama-") and name.removeprefix("wordllama-").isdigit():
+        changes["dimensions"] = int(name.removeprefix("wordllama-"))
+    elif name and kind == "openai":
+        changes |= {"model": name, "dimensions": None}
+    if dimensions is not None:
+        changes["dimensions"] = dimensions
+    return settings.model_copy(update=changes)
+
+
+async def _reembed(
+    session: Session,
+    owner_url: str | None,
+    target: "Callable[[EmbeddingSettings], EmbeddingSettings]",
+    parallel: int,
+    dry_run: bool,
+) -> Row:
+    from db.models import reembedding as db
+    from service.embedding.provider import EmbeddingError
+    from service.models.reembedding import Reembedding, Stopped
+
+    async with session.transaction(None, None) as tx:
+        rows = {row["state"]: row for row in await db.embedding_models_in_use(tx)}
+        size = await db.corpus_size(tx)
+    provider, asks = _make(session.settings, rows.get("filling"), target)
+    try:
+        made = {"name": provider.name, "dimensions": await provider.dimensions(), "asks": asks}
+        if "active" not in rows:
+            raise Failure("no embedding model is active", "A service makes its model the active one when it starts.")
+        if dry_run:
+            return await _estimate(session, provider, size, rows, parallel)
+        owner = _owner(owner_url, session.settings, sum(size.values()))
+        with _progress() as told:
+            transaction: Any = partial(_begin, session)
+            return await Reembedding(transaction, provider, made, owner, parallel=parallel, told=told).run()
+    except (EmbeddingError, Stopped) as error:
+        raise Failure(str(error)) from None
+    finally:
+        await provider.close()
+
+
+def _begin(session: Session, _: str) -> AbstractAsyncContextManager[Any]:
+    return session.transaction(None, None)
+
+
+def _make(
+    settings: "Settings", filling: Row | None, target: "Callable[[EmbeddingSettings], EmbeddingSettings]"
+) -> "tuple[Provider, int | None]":
+    """The provider that fills, and the dimensions that its endpoint is asked for: the one under way, unless another is named."""
+    from service.embedding.active import make_provider_for
+    from service.embedding.factory import make_provider
+
+    named = getattr(target, "keywords", {})
+    try:
+        if filling is not None and named.get("model") is None:
+            return make_provider_for(settings.embedding.model_copy(update={"provider": "openai"}), filling), filling["asks"]
+        wanted = target(settings.embedding)
+        made = make_provider(wanted)
+    except RuntimeError as error:
+        raise Failure(str(error)) from None
+    if made is None:
+        raise Failure("no embedding provider is configured", "Name one with --model.")
+    return made, wanted.dimensions if wanted.provider == "openai" else None
+
+
+def _owner(url: str | None, settings: "Settings", size: int) -> "Callable[[], AbstractAsyncContextManager[IndexBuilder]] | None":
+    """How indexes are built while others write. Raises Failure where nobody may, and there is too much to do it otherwise."""
+    from db.models.reembedding import connect_index_builder
+
+    if url is not None:
+        return partial(connect_index_builder, url)
+    if size > settings.embedding.automatic:
+        raise Failure(
+            "only the owner can build indexes while others write",
+            "Set LOCI_MIGRATION_URL to a connection as the role that migrates.",
+        )
+    return None
+
+
+async def _estimate(session: Session, provider: "Provider", size: Row, rows: dict[str, Row], parallel: int) -> Row:
+    """How much there is to do, and how long the provider would take, by a few texts of the corpus."""
+    from db.models import reembedding as db
+
+    async with session.transaction(None, None) as tx:
+        texts = await db.sample_texts(tx, limit=SAMPLE)
+    started = time.perf_counter()
+    if texts:
+        await provider.embed(texts)
+    each = (time.perf_counter() - started) / max(len(texts), 1)
+    filling = rows.get("filling")
+    return {
+        "model": provider.name,
+        "active": rows["active"]["name"],
+        "filling": filling["name"] if filling else None,
+        **size,
+        "seconds_of_embedding": math.ceil(each * sum(size.values()) / parallel),
+    }
+
+
+async def _cancel(session: Session, owner_url: str | None) -> Row:
+    from db.models import reembedding as db
+    from service.models.reembedding import drop_retired_models
+
+    async with session.transaction(None, None) as tx:
+        name = await db.cancel_reembedding(tx)
+        size = await db.corpus_size(tx)
+    owner = _owner(owner_url, session.settings, sum(size.values()))
+    with _progress() as told:
+        await drop_retired_models(partial(_begin, session), owner, told)
+    return {"cancelled": name}
+
+
+@contextmanager
+def _progress() -> "Iterator[Callable[[str, int, int], None]]":
+    """A bar on stderr while it lasts; nothing into a pipe."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console(err=True), transient=True, disable=not console(err=True).is_terminal) as bar:
+        task = bar.add_task("waiting", total=None)
+        yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total)

@@ -1,0 +1,1 @@
+"""Namespaces, their settings, and whether what they promise holds."""

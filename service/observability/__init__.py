@@ -1,0 +1,1 @@
+"""Logs, metrics, traces, and whether the process can serve."""

@@ -1,0 +1,99 @@
+"""Figures that somebody has to go and get before a scrape: of the pool, of the process, and of the database."""
+
+import asyncio
+import logging
+import time
+from contextlib import suppress
+from typing import get_args
+
+import psycopg
+
+from db.metrics import DatabaseMetrics, read_metrics
+from db.migrate import head
+from db.pool import Pool
+from loci.models.jobs import JobKind
+from service.observability import metrics
+
+log = logging.getLogger(__name__)
+EVERY = 2.0  # seconds between looks at the pool and the process, for scrapes that another process answers
+FRESH = 5.0  # seconds for which the database's figures are good enough
+PATIENCE = 0.5  # seconds that a scrape waits for them
+TIMEOUT = 3  # seconds after which the database counts as away
+KINDS: tuple[str, ...] = get_args(JobKind)
+POOL_STATES = {"pool_size": "size", "pool_available": "available", "requests_waiting": "requests_waiting"}
+
+
+class Monitor:
+    """Keeps the gauges of this process. A scrape asks the database at most every few seconds, and never waits long for it."""
+
+    def __init__(self, url: str, pool: Pool, alive: float = 30.0) -> None:
+        self._url = url
+        self._alive = alive  # seconds that a worker of jobs counts as living after a sign of life
+        self._pool = pool
+        self._asking: asyncio.Task[None] | None = None
+        self._asked = 0.0
+
+    async def run(self) -> None:
+        """Note what this process uses, until cancelled."""
+        while True:
+            self.note()
+            await asyncio.sleep(EVERY)
+
+    def note(self) -> None:
+        """Note what this process and its pool use."""
+        metrics.note_process()
+        stats = self._pool.get_stats()
+        for name, state in POOL_STATES.items():
+            metrics.POOL.labels(state).set(stats.get(name, 0))
+
+    async def scrape(self) -> bytes:
+        """The metrics as text. What the database does not say in time is left as it was."""
+        self.note()
+        if self._asking is None and time.monotonic() - self._asked > FRESH:
+            self._asking = asyncio.create_task(self._ask())
+        if self._asking is not None:
+            await asyncio.wait({self._asking}, timeout=PATIENCE)
+        return await asyncio.to_thread(metrics.exposition)
+
+    async def close(self) -> None:
+        """End a question to the database that is under way."""
+        if self._asking is not None:
+            self._asking.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._asking
+
+    async def _ask(self) -> None:
+        started = time.monotonic()
+        try:
+            async with asyncio.timeout(TIMEOUT + 1):
+                found = await read_metrics(self._url, within=TIMEOUT, alive=self._alive)
+        except (psycopg.Error, TimeoutError, OSError) as error:
+            metrics.DATABASE_UP.set(0)
+            log.debug("no figures from the database: %s", type(error).__name__)
+        else:
+            metrics.DATABASE_UP.set(1)
+            metrics.DATABASE_SECONDS.set(time.monotonic() - started)
+            set_gauges(found)
+        finally:
+            self._asked = time.monotonic()
+            self._asking = None
+
+
+def set_gauges(found: DatabaseMetrics) -> None:
+    """Put the database's figures into their gauges."""
+    for queue in found.queues:
+        metrics.QUEUE.labels(queue.name).set(queue.waiting)
+        metrics.REFUSED.labels(queue.name).set(queue.refused)
+        age = (found.now - queue.oldest).total_seconds() if queue.oldest else 0.0
+        metrics.QUEUE_SECONDS.labels(queue.name).set(max(age, 0.0))
+    kinds = {**dict.fromkeys(KINDS), **{jobs.kind: jobs for jobs in found.jobs.kinds}}
+    for kind, jobs in kinds.items():
+        for state in ("waiting", "running", "dead"):
+            metrics.JOBS.labels(kind, state).set(getattr(jobs, state) if jobs else 0)
+        age = (found.now - jobs.oldest).total_seconds() if jobs and jobs.oldest else 0.0
+        metrics.JOBS_SECONDS.labels(kind).set(max(age, 0.0))
+    metrics.JOB_WORKERS.set(found.jobs.workers)
+    metrics.INVALID_INDEXES.set(found.invalid_indexes)
+    metrics.CONNECTIONS.set(found.connections)
+    metrics.CONNECTIONS_MAX.set(found.connections_max)
+    metrics.SCHEMA.labels(head() or "none").set(found.revision.ok)

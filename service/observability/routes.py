@@ -1,0 +1,51 @@
+"""Whether the process lives, whether it can serve, and its figures."""
+
+import psycopg
+from fastapi import APIRouter, Request
+from fastapi.responses import PlainTextResponse, RedirectResponse, Response
+from prometheus_client import CONTENT_TYPE_LATEST
+from psycopg_pool import PoolTimeout
+
+from db import health
+from loci.models.server import Health, Readiness
+from service.http.replies import reply
+from service.state import State
+
+router = APIRouter(tags=["health"])
+
+
+@router.get("/", include_in_schema=False)
+async def home() -> Response:
+    """The documentation, until there is a page."""
+    return RedirectResponse("/docs")
+
+
+@router.get("/healthz", response_model=Health)
+async def healthz() -> Response:
+    """The process answers."""
+    return reply({"status": "ok"})
+
+
+@router.get("/readyz", response_model=Readiness, responses={503: {"model": Readiness, "description": "Not ready, and why"}})
+async def readyz(request: Request) -> Response:
+    """The service can serve: the database answers, migrations are at head, indexes are valid, the role is restricted."""
+    state: State = request.app.state.loci
+    try:
+        async with state.pool.connection(timeout=2) as connection:
+            checks = [
+                await health.check_role(connection),
+                await health.check_revision(connection),
+                await health.check_indexes(connection),
+            ]
+    except (psycopg.Error, PoolTimeout) as error:
+        checks = [health.Check("database", False, f"cannot be reached: {error.__class__.__name__}")]
+    ready = all(check.ok for check in checks)
+    body = {"status": "ready" if ready else "not ready", "checks": checks}
+    return reply(body, 200 if ready else 503)
+
+
+@router.get("/metrics", response_class=PlainTextResponse)
+async def metrics(request: Request) -> Response:
+    """Prometheus metrics: of this process, or of all that share its port. Answers at once, also while the database is away."""
+    state: State = request.app.state.loci
+    return Response(await state.monitor.scrape(), media_type=CONTENT_TYPE_LATEST)

@@ -1,0 +1,1 @@
+"""Operations: the log, undoing, and the change feed."""

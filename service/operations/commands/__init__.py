@@ -1,0 +1,1 @@
+"""`loci operations`, `loci undo`, `loci watch`."""

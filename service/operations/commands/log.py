@@ -1,0 +1,83 @@
+"""`loci operations`: who changed what, when, through what."""
+
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+import typer
+
+from service.cli.output import print_json, print_table
+from service.cli.session import Session, run
+from service.cli.shell import Commands, Json, Namespace, parse_time, wants_json
+
+app = typer.Typer(cls=Commands, no_args_is_help=True, help="Show the operations log: each call that changed something.")
+CHANGES = 1000
+
+
+@app.command("list")
+def list_(
+    context: typer.Context,
+    namespace: Namespace = "default",
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many.")] = 50,
+    action: Annotated[str | None, typer.Option(help="What was called, such as write_memory.")] = None,
+    via: Annotated[str | None, typer.Option(help="rest, mcp, cli, worker or sql.")] = None,
+    agent: Annotated[UUID | None, typer.Option(help="Who.")] = None,
+    subject: Annotated[UUID | None, typer.Option(help="The memory, entity or edge that was changed.")] = None,
+    since: Annotated[datetime | None, typer.Option(parser=parse_time, metavar="TIME", help="Begun then or later.")] = None,
+    until: Annotated[datetime | None, typer.Option(parser=parse_time, metavar="TIME", help="Begun before.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List operations, newest first."""
+    from db import operations
+
+    wanted = operations.OperationFilter(action, agent, via, subject, since, until)
+
+    async def work(session: Session) -> list[dict[str, Any]]:
+        async with session.transaction(namespace) as tx:
+            return await operations.list_operations(tx, wanted, limit=limit)
+
+    rows = run(work)
+    if wants_json(context, as_json):
+        print_json(rows)
+        return
+    columns = ("id", "started_at", "via", "action", "agent", "changes")
+    print_table(columns, ([*(row[column] for column in columns[:-1]), _counted(row)] for row in rows), fold="changes")
+
+
+@app.command()
+def show(
+    context: typer.Context,
+    id: Annotated[UUID, typer.Argument(help="The operation.")],
+    namespace: Namespace = "default",
+    as_json: Json = False,
+) -> None:
+    """Show an operation and what it changed, before and after: the first 1,000 changes."""
+    from db import operations
+
+    async def work(session: Session) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        async with session.transaction(namespace) as tx:
+            found = await operations.get_operation(tx, id=id)
+            return found, await operations.operation_changes(tx, id=id, limit=CHANGES, after=0)
+
+    row, changes = run(work)
+    if wants_json(context, as_json):
+        print_json({"operation": row, "changes": changes})
+        return
+    print_table(("field", "value"), {**row, "changes": _counted(row)}.items())
+    typer.echo()
+    rows = ([c["kind"], c["action"], c["subject_id"], _difference(c)] for c in changes)
+    print_table(("kind", "action", "id", "before and after"), rows, fold="before and after")
+
+
+def _counted(row: dict[str, Any]) -> str:
+    """How many changes of what."""
+    return ", ".join(f"{count:,} {name.replace('.', ' ')}" for name, count in sorted(row["changes"].items()))
+
+
+def _difference(change: dict[str, Any]) -> str:
+    """Fields before and after; of something new, what it is."""
+    before, after = change["before"] or {}, change["after"] or {}
+    fields = [f"{name}: {before[name]} → {value}" for name, value in after.items() if name in before and before[name] != value]
+    if change["before"] is None:
+        fields = [f"{name}: {value}" for name, value in after.items() if value is not None]
+    return "; ".join([*([change["content"]] if change["content"] else []), *fields])

@@ -1,0 +1,179 @@
+"""The change feed (row X4) for readers of this process: pages of it, and the waking of those who wait for more.
+
+Nobody holds a connection while waiting. One connection listens for all of them, while there are any; each reads for itself, under
+its own rights, in short transactions.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import psycopg
+from psycopg_pool import PoolClosed, PoolTimeout
+
+from db import operations
+from db.errors import Unavailable, translate
+from db.pool import Transaction
+
+log = logging.getLogger(__name__)
+Row = dict[str, Any]
+GATHER = 0.05  # seconds from one read of a stream to its next: what comes meanwhile comes together
+LINGER = 30.0  # seconds after which a connection that nobody waits on any more is given back
+AGAIN = 1.0  # seconds until the next attempt when the database is away
+
+
+@dataclass(frozen=True)
+class FeedQuestion:
+    """Which changes are asked for. `namespaces` None: the caller's own; ["*"]: all that it may read."""
+
+    namespaces: list[str] | None = None
+    kinds: list[str] | None = None
+    limit: int = 100
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Changes, and how far the feed was read with them: go on after `read_to`. `more`: there are more at once."""
+
+    items: list[Row]
+    read_to: int
+    more: bool
+    namespace_ids: frozenset[int]
+
+
+Read = Callable[[int | None], Awaitable[Batch]]
+
+
+async def read_batch(tx: Transaction, question: FeedQuestion, after: int | None, *, sequence: bool) -> Batch:
+    """Changes after a position; None: the end, so that the batch is empty and says where that is.
+
+    With `sequence`, all that was committed before is among them; the end is always behind all that was.
+    """
+    if sequence or after is None:
+        await operations.send_sequence_changes(tx)
+    asked = await operations.send_feed_bounds(tx, namespaces=question.namespaces)
+    items: list[Row] = []
+    if after is not None:
+        items = await operations.list_changes(
+            tx, namespaces=question.namespaces, after=after, kinds=question.kinds, limit=question.limit
+        )
+    bounds = await asked.fetchone()  # asked before the list, which has all up to there
+    more = bool(items) and items[0]["more"]
+    last = items[-1]["position"] if items else 0
+    for item in items:
+        del item["more"]
+    read_to = last if more else max(last, after or 0, bounds["last_position"])
+    return Batch(items, read_to, more, frozenset(bounds["namespace_ids"]))
+
+
+@dataclass(eq=False)
+class Waiter:
+    """Somebody who waits for changes in some namespaces; None: in any."""
+
+    woken: asyncio.Event = field(default_factory=asyncio.Event)
+    namespace_ids: frozenset[int] | None = None
+
+    async def wait(self, seconds: float) -> None:
+        """Return when there may be more, or after so many seconds."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self.woken.wait()
+        except TimeoutError:
+            pass
+
+
+class Feed:
+    """Wakes the readers of this process."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._waiters: set[Waiter] = set()
+        self._wanted = asyncio.Event()
+        self.closed = False
+
+    async def run(self) -> None:
+        """Listen while anybody waits, until cancelled. While the database is away, readers are woken to see for themselves."""
+        while True:
+            await self._wanted.wait()
+            try:
+                async with aclosing(operations.listen_for_changes(self._url, every=LINGER)) as notices:
+                    async for namespace_ids in notices:
+                        self.wake(namespace_ids)
+                        if not self._waiters:
+                            self._wanted.clear()
+                            break
+            except (psycopg.Error, OSError) as error:
+                log.warning("nobody listens for changes: %s", error)
+                self.wake(None)
+                await asyncio.sleep(AGAIN)
+
+    def wake(self, namespace_ids: frozenset[int] | None) -> None:
+        """Wake those who wait for changes in these namespaces; None: all."""
+        for waiter in self._waiters:
+            if namespace_ids is None or waiter.namespace_ids is None or waiter.namespace_ids & namespace_ids:
+                waiter.woken.set()
+
+    def close(self) -> None:
+        """End all waiting, for good."""
+        self.closed = True
+        self.wake(None)
+
+    @contextmanager
+    def waiting(self) -> Iterator[Waiter]:
+        """Be woken until the block ends."""
+        waiter = Waiter()
+        self._waiters.add(waiter)
+        self._wanted.set()
+        try:
+            yield waiter
+        finally:
+            self._waiters.discard(waiter)
+
+    async def poll(self, read: Read, after: int | None, wait: float) -> Batch:
+        """What has changed since; if nothing has, wait so many seconds for it."""
+        if wait <= 0:
+            return await read(after)
+        ends = time.monotonic() + wait
+        with self.waiting() as waiter:
+            while True:
+                waiter.woken.clear()
+                batch = await read(after)
+                left = ends - time.monotonic()
+                if batch.items or left <= 0 or self.closed:
+                    return batch
+                after, waiter.namespace_ids = batch.read_to, batch.namespace_ids
+                await waiter.wait(left)
+
+    async def follow(self, read: Read, after: int | None, *, idle: float, all_namespaces: bool) -> AsyncGenerator[Batch]:
+        """Batch after batch as changes come, first one at once; an empty one after `idle` seconds in which nothing came.
+
+        A database that is away is waited for. Ends when the feed is closed. Raises what `read` raises otherwise.
+        """
+        told = float("-inf")
+        with self.waiting() as waiter:
+            while not self.closed:
+                began = time.monotonic()
+                waiter.woken.clear()
+                batch = await self._read(read, after, first=told < 0)
+                if batch is not None:
+                    after, waiter.namespace_ids = batch.read_to, None if all_namespaces else batch.namespace_ids
+                if batch is not None and (batch.items or time.monotonic() - told >= idle):
+                    yield batch
+                    told = time.monotonic()
+                if batch is None or not batch.more:
+                    await waiter.wait(AGAIN if batch is None else max(told + idle - time.monotonic(), 0))
+                    await asyncio.sleep(max(began + GATHER - time.monotonic(), 0))
+
+    async def _read(self, read: Read, after: int | None, *, first: bool) -> Batch | None:
+        """A batch; None: the database is away, which the first read of a stream raises."""
+        try:
+            return await read(after)
+        except (psycopg.Error, PoolTimeout, PoolClosed) as error:
+            if first or self.closed or not isinstance(translate(error), Unavailable):
+                raise
+            log.warning("a stream of changes waits for the database: %s", error)
+            return None

@@ -1,0 +1,141 @@
+"""The change feed (row X4): by polling with a cursor, and as a stream of server-sent events."""
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Annotated, Any
+
+import psycopg
+from fastapi import APIRouter, Header, Query
+from fastapi.responses import Response, StreamingResponse
+from pydantic import Field
+
+from db.errors import FieldError, Invalid, LociError, Unavailable, translate
+from loci.models.fields import Text
+from loci.models.operations import ChangePage
+from loci.sse import HEARTBEAT, Event
+from service.http.caller import Caller, CallerDependency
+from service.http.problems import problem_of
+from service.http.replies import dumps, reply
+from service.http.responses import problems
+from service.http.sse import MEDIA, frame, heartbeat, opening
+from service.observability.metrics import EVENT_STREAMS
+from service.operations.feed import Batch, FeedQuestion, Read, read_batch
+
+router = APIRouter(tags=["changes"])
+LATEST = "latest"
+POSITION = "must be the next_cursor of a page, the position of a change, or latest"
+BATCH = 100  # changes that a stream holds in memory, of 4 MiB at most
+
+After = Annotated[
+    Text | None,
+    Query(max_length=20, description="Changes after this position; `latest`: from now on. Default: from the oldest that is kept"),
+]
+Word = Annotated[Text, Field(max_length=64)]
+Kinds = Annotated[list[Word] | None, Query(max_length=20, description="Only changes of these kinds; repeatable")]
+Namespaces = Annotated[
+    list[Word] | None,
+    Query(max_length=100, description="Of these namespaces; repeatable. `*`: all that you may read. Default: as X-Namespace"),
+]
+
+
+@router.get("/changes", response_model=ChangePage, responses=problems(404, 410))
+async def list_changes(
+    caller: CallerDependency,
+    after: After = None,
+    kind: Kinds = None,
+    namespace: Namespaces = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    wait: Annotated[float, Query(ge=0, le=30, description="Seconds to wait for a change where there is none yet")] = 0,
+) -> Response:
+    """List changes after a position, oldest first: each committed change once, in an order that never changes.
+
+    All that was committed before the request is there. A position after which changes were swept since is 410.
+    """
+    read = _reading(caller, FeedQuestion(namespace, kind, limit), sequence=True)
+    batch = await caller.state.feed.poll(read, position_of("after", after), wait)
+    return reply({"items": batch.items, "next_cursor": str(batch.read_to)})
+
+
+@router.get(
+    "/events",
+    response_class=StreamingResponse,
+    responses={200: {"description": "The stream", "content": {MEDIA: {}}}, **problems(404, 410)},
+)
+async def stream_changes(
+    caller: CallerDependency,
+    after: After = None,
+    kind: Kinds = None,
+    namespace: Namespaces = None,
+    last_event_id: Annotated[Text | None, Header(max_length=20, description="As `after`, which it goes before")] = None,
+) -> Response:
+    """Stream changes as server-sent events: `id` is the position, `event` is kind.action, `data` the change as JSON.
+
+    A reader that comes back with the Last-Event-ID misses nothing and gets nothing twice. A stream whose rights end says so in
+    an event `problem`, and ends.
+    """
+    read = _reading(caller, FeedQuestion(namespace, kind, BATCH), sequence=False)
+    start = position_of("after", after) if last_event_id is None else position_of("Last-Event-ID", last_event_id)
+    stream = _stream(caller, read, start, all_namespaces=namespace == ["*"])
+    first = await anext(stream, None)  # what is wrong with the request is raised here, before the status is sent
+    if first is None:
+        raise Unavailable("the service is ending", hint="Try again in a moment.")
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(_resumed(first, stream), media_type=MEDIA, headers=headers)
+
+
+def position_of(field: str, text: str | None) -> int | None:
+    """The position that a reader names: 0 for the beginning, None for the end."""
+    if text == LATEST:
+        return None
+    if text is None:
+        return 0
+    if not (text.isascii() and text.isdigit() and int(text) < 2**63):
+        raise Invalid(f"{field} {POSITION}", [FieldError(field, POSITION)])
+    return int(text)
+
+
+def _reading(caller: Caller, question: FeedQuestion, *, sequence: bool) -> Read:
+    """Reads of one reader, each a short transaction under its rights as they are then."""
+    if question.namespaces is None and caller.namespace is not None:
+        question = FeedQuestion([caller.namespace], question.kinds, question.limit)
+
+    async def read(after: int | None) -> Batch:
+        async with caller.transaction(None) as tx:
+            return await read_batch(tx, question, after, sequence=sequence)
+
+    return read
+
+
+async def _stream(caller: Caller, read: Read, start: int | None, *, all_namespaces: bool) -> AsyncIterator[bytes]:
+    opened = False
+    try:
+        batches = caller.state.feed.follow(read, start, idle=HEARTBEAT, all_namespaces=all_namespaces)
+        async with aclosing(batches):
+            async for batch in batches:
+                if not opened:
+                    opened = True
+                    EVENT_STREAMS.inc()
+                    yield opening(batch.read_to if start is None else start)
+                if batch.items:
+                    yield b"".join(_framed(item) for item in batch.items)
+                else:
+                    yield heartbeat(batch.read_to)
+    except (LociError, psycopg.Error) as error:
+        known = error if isinstance(error, LociError) else translate(error)
+        if not opened or known is None:
+            raise
+        yield frame(Event("problem", dumps(problem_of(known, caller.request.state.request_id))))
+    finally:
+        if opened:
+            EVENT_STREAMS.dec()
+
+
+def _framed(item: dict[str, Any]) -> bytes:
+    return frame(Event(f"{item['kind']}.{item['action']}", dumps(item), str(item["position"])))
+
+
+async def _resumed(first: bytes, rest: Any) -> AsyncIterator[bytes]:
+    async with aclosing(rest):
+        yield first
+        async for data in rest:
+            yield data

@@ -1,0 +1,50 @@
+"""The operations log (row X5): who changed what, when, through what."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+
+from db import operations
+from loci.models.fields import Label, Moment
+from loci.models.operations import OperationChangePage, OperationOut, OperationPage, Via
+from service.http.caller import CallerDependency
+from service.http.parameters import Cursor, Limit, position
+from service.http.replies import page, reply
+from service.http.responses import problems
+
+router = APIRouter(tags=["operations"])
+
+
+@router.get("/operations", response_model=OperationPage, responses=problems(404))
+async def list_operations(
+    caller: CallerDependency,
+    limit: Limit = 50,
+    cursor: Annotated[UUID | None, Query(description="`next_cursor` of the page before")] = None,
+    action: Annotated[Label | None, Query(description="Such as write_memory")] = None,
+    agent: Annotated[UUID | None, Query(description="Of this agent")] = None,
+    via: Annotated[Via | None, Query(description="That came through this")] = None,
+    subject: Annotated[UUID | None, Query(description="Operations that changed this memory, entity, edge, …")] = None,
+    since: Annotated[Moment | None, Query(description="Begun at this moment or later")] = None,
+    until: Annotated[Moment | None, Query(description="Begun before this moment")] = None,
+) -> Response:
+    """List what changed the namespace, newest first: each call is one operation, with counts of its changes."""
+    wanted = operations.OperationFilter(action, agent, via, subject, since, until)
+    rows = await caller.read(lambda tx: operations.list_operations(tx, wanted, limit=limit + 1, cursor=cursor))
+    return page(rows, limit, "id")
+
+
+@router.get("/operations/{id}", response_model=OperationOut, responses=problems(404))
+async def get_operation(id: UUID, caller: CallerDependency) -> Response:
+    """Show an operation. The id is in the header X-Operation-Id of the reply; a call that changed nothing left none."""
+    return reply(await caller.read(lambda tx: operations.get_operation(tx, id=id)))
+
+
+@router.get("/operations/{id}/changes", response_model=OperationChangePage, responses=problems(404))
+async def operation_changes(id: UUID, caller: CallerDependency, limit: Limit = 100, cursor: Cursor = None) -> Response:
+    """List what an operation changed, before and after, in order. Kept for the namespace's setting change_days."""
+    after = position(cursor) or 0
+    rows = await caller.read(lambda tx: operations.operation_changes(tx, id=id, limit=limit + 1, after=after))
+    last = str(rows[limit - 1]["position"]) if len(rows) > limit else None
+    return reply({"items": rows[:limit], "next_cursor": last})

@@ -1,0 +1,1 @@
+"""Recall: hybrid search, its explanations, and the log of recalls."""

@@ -1,0 +1,76 @@
+"""`loci recall`: a question to memory."""
+
+from typing import Annotated, Any
+
+import typer
+
+from service.cli.output import print_json, print_table
+from service.cli.session import Session, run
+from service.cli.shell import AsOf, Json, KnownAt, Namespace, wants_json
+
+
+def recall(
+    context: typer.Context,
+    query: Annotated[str, typer.Argument(help="The question.")],
+    k: Annotated[int, typer.Option("--k", "-k", min=1, max=100, help="How many results.")] = 10,
+    namespace: Namespace = "default",
+    explain: Annotated[bool, typer.Option("--explain", help="Show what each arm of the search contributed.")] = False,
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
+    as_json: Json = False,
+) -> None:
+    """Find the memories that answer a question."""
+    from loci.models.recall import RecallInput
+    from service.recall.question import Question, make_scope
+
+    body = RecallInput.model_validate({"query": query, "k": k, "as_of": as_of, "known_at": known_at})
+    question = Question(query=body.query, k=body.k, scope=make_scope({}, body.as_of, body.known_at), explain=explain)
+    answer = run(lambda session: _ask(session, question, namespace))
+    if wants_json(context, as_json):
+        print_json(answer)
+        return
+    for arm, reason in answer["skipped"].items():
+        typer.echo(f"without the {arm} arm: {reason}", err=True)
+    if not answer["results"]:
+        typer.echo("nothing found", err=True)
+        return
+    _print_results(answer["results"], explain=explain)
+
+
+async def _ask(session: Session, question: Any, namespace: str) -> dict[str, Any]:
+    from service.embedding.active import make_active_provider
+    from service.recall import answer as searching
+
+    provider = make_active_provider(session.settings.embedding)
+    try:
+        async with session.transaction(namespace) as tx:
+            pending = await searching.recall(tx, question, provider, session.settings.embedding)
+            answer = await pending.answer()
+    finally:
+        if provider is not None:
+            await provider.close()
+    return {
+        "results": answer.results,
+        "entities": answer.entities,
+        "skipped": answer.skipped,
+        "took_ms": answer.took_ms,
+    }
+
+
+def _print_results(rows: list[dict[str, Any]], *, explain: bool) -> None:
+    columns = ["score", "memory", "category", "valid_from", *(["arms (rank)"] if explain else [])]
+    cells = [
+        [
+            row["score"],
+            row["content"],
+            row["category"],
+            row["valid_from"],
+            *([_arms(row["explain"])] if explain else []),
+        ]
+        for row in rows
+    ]
+    print_table(columns, cells, fold="memory")
+
+
+def _arms(explanation: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {hit['rank']}" for name, hit in explanation["arms"].items()) or "neighbour"

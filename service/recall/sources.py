@@ -1,0 +1,226 @@
+"""Where hits come from: namespaces and tiers, side by side in one ranking (rows R1 and R7).
+
+A hit is a number: its source in the high bits, in the low 40 the document number of a memory, or the place of an entry or a
+turn among what its search returned. The memories of the first namespace are source 0, so where only one is searched a hit is its
+document number. Equal scores are in order of these numbers: of namespaces, then of tiers.
+"""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from db.pool import Transaction
+from db.recall import search
+from db.recall.search import Found, Hits
+from service.recall.fusion import ranked
+
+if TYPE_CHECKING:
+    from service.recall.question import Question
+
+Row = dict[str, Any]
+Tier = Literal["memory", "working_memory", "conversation"]
+TIERS: tuple[Tier, ...] = ("memory", "working_memory", "conversation")
+BITS = 40
+NUMBER = (1 << BITS) - 1
+MOST = 100  # results that a search of another tier gives at most
+LATE = "cut short by its deadline (setting walk_ms): memories and constraints may be missing"
+# Which filters another tier knows; any other, and a question about the past, leaves it out.
+KNOWN: dict[Tier, frozenset[str]] = {
+    "working_memory": frozenset({"category", "tags"}),
+    "conversation": frozenset({"session_id"}),
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A namespace that is searched, by its place in the answer: a transaction within it, and its settings."""
+
+    place: int
+    name: str
+    tx: Transaction
+    settings: Row
+
+
+@dataclass
+class Asked:
+    """What the arms found that start from the question, over all namespaces; hits of other tiers with their rows.
+
+    `settings` are those that fuse.
+    """
+
+    sources: list[Source]
+    settings: Row
+    found: Found
+    rows: dict[int, Row] = field(default_factory=dict)
+
+
+def pack(place: int, tier: Tier, number: int) -> int:
+    """The number of a hit."""
+    return (len(TIERS) * place + TIERS.index(tier)) << BITS | number
+
+
+def unpack(key: int) -> tuple[int, Tier, int]:
+    """Place of the namespace, tier, and number there."""
+    place, tier = divmod(key >> BITS, len(TIERS))
+    return place, TIERS[tier], key & NUMBER
+
+
+def is_memory(key: int) -> bool:
+    """Whether a hit is a memory."""
+    return (key >> BITS) % len(TIERS) == 0
+
+
+def by_place(keys: list[int]) -> dict[int, list[int]]:
+    """Document numbers of the memories among these hits, by the place of their namespace, in the order given."""
+    found: dict[int, list[int]] = {}
+    for key in keys:
+        if is_memory(key):
+            found.setdefault((key >> BITS) // len(TIERS), []).append(key & NUMBER)
+    return found
+
+
+def hits_at_place(hits: Hits, place: int) -> Hits:
+    """Hits among memories of one namespace, as hits of the ranking."""
+    if place == 0:
+        return hits
+    base = pack(place, "memory", 0)
+    return Hits({base | key: score for key, score in hits.scores.items()}, {base | key: path for key, path in hits.paths.items()})
+
+
+def join_hits(parts: list[Hits], depth: int) -> Hits:
+    """What one arm found in several namespaces, by score: the best `depth` of all."""
+    if len(parts) == 1:
+        return parts[0]
+    scores = {key: score for part in parts for key, score in part.scores.items()}
+    paths = {key: path for part in parts for key, path in part.paths.items()}
+    return Hits({key: scores[key] for key in ranked(scores)[:depth]}, paths)
+
+
+async def ask_arms(
+    tx: Transaction,
+    question: "Question",
+    embedding: NDArray[np.float32] | None,
+    skipped: dict[str, str],
+    model: int | None = None,
+) -> Asked:
+    """Ask all arms that start from the question, in the transaction's namespace or in those that the question names.
+
+    `model` is the number of the model that made the vector; None: not known.
+    """
+    tiers = _tiers(question, skipped)
+    asked = await (_ask_one if question.namespaces is None else _ask_each)(tx, question, embedding, tiers, model)
+    if asked.found.late:
+        skipped["walk"] = LATE
+    return asked
+
+
+async def _ask_one(
+    tx: Transaction, question: "Question", embedding: NDArray[np.float32] | None, tiers: list[Tier], model: int | None
+) -> Asked:
+    sent = await _send_tiers(tx, question, tiers, MOST)
+    found = await search.recall_arms(
+        tx,
+        query=question.query,
+        embedding=embedding,
+        arms=list(question.arms),
+        scope=question.scope,
+        explain=question.explain,
+        model=model,
+    )
+    entered = await tx.entered()
+    asked = Asked([Source(0, entered.namespace or "", tx, entered.settings)], entered.settings, found)
+    await _read_tiers(asked, [(0, sent)], int(entered.settings["depth"]))
+    _name(asked.found, entered.namespace or "")
+    return asked
+
+
+async def _ask_each(
+    tx: Transaction, question: "Question", embedding: NDArray[np.float32] | None, tiers: list[Tier], model: int | None
+) -> Asked:
+    """Two round trips, whatever the number of namespaces; a third where other tiers are asked."""
+    names = None if question.namespaces == "*" else list(question.namespaces or ())
+    cursor = await search.send_recall_namespaces(tx, namespaces=names)
+    each = await search.recall_arms_in_namespaces(
+        tx,
+        namespaces=names,
+        query=question.query,
+        embedding=embedding,
+        arms=list(question.arms),
+        scope=question.scope,
+        explain=question.explain,
+        model=model,
+    )
+    rows = await cursor.fetchall()
+    searched = [row for row in rows if row["searched"]]
+    sources = [Source(place, row["namespace"], tx.within(row["namespace"]), row["settings"]) for place, row in enumerate(searched)]
+    settings = next(row["settings"] for row in rows if row["own"])
+    depth = int(settings["depth"])
+    answered = [(source, each[source.name]) for source in sources if source.name in each]
+    asked = Asked(sources, settings, _join(answered, depth))
+    await _read_tiers(asked, [(s.place, await _send_tiers(s.tx, question, tiers, MOST)) for s in sources], depth)
+    return asked
+
+
+def _join(answered: list[tuple[Source, Found]], depth: int) -> Found:
+    parts: dict[str, list[Hits]] = {}
+    together = Found({}, [], [], False)
+    for source, found in answered:
+        _name(found, source.name)
+        for arm, hits in found.arms.items():
+            parts.setdefault(arm, []).append(hits_at_place(hits, source.place))
+        together.entities += found.entities
+        together.constraints += found.constraints
+        together.late |= found.late
+        together.model = found.model
+        for step, seconds in found.took.items():
+            together.took[step] = together.took.get(step, 0.0) + seconds
+    together.arms = {arm: join_hits(hits, depth) for arm, hits in parts.items()}
+    together.constraints.sort(key=lambda rule: (rule["importance"], rule["id"]), reverse=True)
+    return together
+
+
+def _name(found: Found, namespace: str) -> None:
+    """Say of entities and constraints which namespace they are of."""
+    for row in (*found.entities, *found.constraints):
+        row["namespace"] = namespace
+
+
+def _tiers(question: "Question", skipped: dict[str, str]) -> list[Tier]:
+    """The other tiers that the question asks for; one that cannot keep to its filters or times is skipped, and says why."""
+    asked: list[Tier] = [tier for tier in TIERS if tier in KNOWN and tier in question.arms]
+    scope = question.scope
+    past = {name for name in ("as_of", "known_at") if getattr(scope, name) is not None}
+    for tier in tuple(asked):
+        if unknown := sorted((set(scope.filters) | past) - KNOWN[tier]):
+            skipped[tier] = f"it has no {', '.join(unknown)} to restrict it by"
+            asked.remove(tier)
+    return asked
+
+
+async def _send_tiers(tx: Transaction, question: "Question", tiers: list[Tier], limit: int) -> dict[Tier, Any]:
+    """Ask the other tiers of one namespace. Conversation: the session that a filter names, else the one that asks, else all."""
+    filters = question.scope.filters
+    sent: dict[Tier, Any] = {}
+    if "working_memory" in tiers:
+        sent["working_memory"] = await search.send_working_memory(
+            tx, query=question.query, category=filters.get("category"), tags=filters.get("tags"), limit=limit
+        )
+    if "conversation" in tiers:
+        session = filters.get("session_id", question.session_id)
+        sent["conversation"] = await search.send_turns(tx, query=question.query, session_id=session, limit=limit)
+    return sent
+
+
+async def _read_tiers(asked: Asked, sent: list[tuple[int, dict[Tier, Any]]], depth: int) -> None:
+    """Add what other tiers found: an arm each, over all namespaces, and its rows."""
+    for tier in TIERS:
+        parts = []
+        for place, cursors in sent:
+            if tier in cursors:
+                rows = {pack(place, tier, nth): row for nth, row in enumerate(await cursors[tier].fetchall())}
+                parts.append(Hits({key: row.pop("score") for key, row in rows.items()}, {}))
+                asked.rows |= {key: {"tier": tier, "namespace": asked.sources[place].name, **row} for key, row in rows.items()}
+        if parts:
+            asked.found.arms[tier] = join_hits(parts, depth)

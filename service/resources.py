@@ -1,0 +1,39 @@
+"""What jobs, and requests that ask a model, work with: settings, database, models and prompts."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from db.pool import OPERATOR, Origin, Pool, Transaction, transaction
+from service.embedding.provider import Provider
+from service.llm.model import ChatModel
+from service.llm.prompts import Prompts
+from service.settings import Settings
+
+
+@dataclass(frozen=True)
+class Resources:
+    """Database, models and prompts; the same for jobs and for requests that ask a model."""
+
+    settings: Settings
+    pool: Pool
+    provider: Provider | None = None
+    model: ChatModel | None = None
+    prompts: Prompts = field(default_factory=Prompts)
+
+    @asynccontextmanager
+    async def transaction(
+        self,
+        action: str,
+        namespace: str | None,
+        role: str | None = "writer",
+        *,
+        operation_id: str | None = None,
+        snapshot: bool = False,
+    ) -> AsyncIterator[Transaction]:
+        """A transaction of the operator, which the operations log knows as the worker's."""
+        origin = Origin(action=action, via="worker", operation_id=operation_id)
+        async with transaction(
+            self.pool, key_hash=OPERATOR, namespace=namespace, role=role, origin=origin, snapshot=snapshot
+        ) as tx:
+            yield tx

@@ -1,0 +1,1 @@
+"""Retain (what becomes of the facts of a text) and reflect (orphans placed)."""

@@ -1,0 +1,114 @@
+"""Retaining a text: cut into facts, embedded, decided and written in the database."""
+
+import time
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from db import retain as facts
+from db.errors import FieldError, Invalid, Unavailable
+from db.pool import Transaction
+from service.embedding.active import active_model
+from service.embedding.provider import EmbeddingError, Provider
+from service.jobs.job import Postponed
+from service.llm.model import ModelError
+from service.resources import Resources
+from service.retain.asking import Choice, Read, T, Write, ask_within, reason_not_to_ask, refusal_of
+from service.retain.judgements import Judgements, facts_shown, weigh_judgements
+from service.settings import EmbeddingSettings
+from service.text.facts import split
+
+ACTIONS = {"create": "created", "update": "updated", "link": "linked", "nothing": "unchanged"}
+AT_ONCE = 50  # facts that a model is asked about in one call
+TRIES = 2  # to decide by a model
+MOST = 1000  # whatever the setting retain_facts: what is not even embedded
+
+
+@dataclass(frozen=True)
+class Decided:
+    """Decisions about facts in their order, with `decided_by`; None: by rules. `skipped`: why no model decided."""
+
+    decisions: list[dict[str, Any]] | None = None
+    skipped: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Facts as items of loci.remember, and what did not take part."""
+
+    items: list[dict[str, Any]]
+    skipped: dict[str, str]
+
+
+async def prepare_facts(stated: dict[str, Any], provider: Provider | None, settings: EmbeddingSettings) -> Prepared:
+    """Cut a text into facts and embed them at once, before any transaction. A dead endpoint costs the vectors, not the facts."""
+    texts = split(stated["content"])
+    if len(texts) > MOST:
+        raise Invalid(f"the text has {len(texts):,} facts", [FieldError("content", f"must have at most {MOST:,} facts")])
+    items = [{**stated, "content": text} for text in texts]
+    used = active_model(provider)
+    try:
+        vectors = await used.embed([text[: settings.max_chars] for text in texts], timeout=settings.query_timeout)
+    except EmbeddingError as error:
+        return Prepared(items, {"vector": str(error)})
+    made = [{"embedding": vector.tolist(), "embedding_model": used.model} for vector in vectors]
+    return Prepared([{**item, **vector} for item, vector in zip(items, made, strict=True)], {})
+
+
+async def decide_facts(asking: Resources, read: Read, prepared: Prepared, choice: Choice) -> Decided:
+    """Have a model decide about facts, where one is to be asked; with the rules' decision wherever it gives none that stands.
+
+    No transaction is open while it thinks. Without `choice` "model", rules decide about what it gives no answer to.
+    """
+    if choice == "rules" or (asking.model is None and choice == "auto"):
+        return Decided()
+    basis, namespace, settings = await read(lambda tx: _basis(tx, prepared))
+    if (reason := reason_not_to_ask(asking, settings, choice)) is not None:
+        return Decided(skipped={"model": reason})
+    open_ones = [row for row in basis if not row["is_settled"]]
+    judged, skipped = [], {}
+    until = time.monotonic() + asking.settings.llm.request_deadline
+    for start in range(0, len(open_ones), AT_ONCE):
+        shown = facts_shown(open_ones[start : start + AT_ONCE], prepared.items)
+        try:
+            answer = await ask_within(
+                asking, until, Judgements, namespace=namespace, purpose="retain", prompt="retain.md", data=shown
+            )
+        except (ModelError, Postponed) as error:
+            skipped = {"model": refusal_of(error, choice)}
+            break
+        judged += answer.decisions
+    return Decided(weigh_judgements(basis, prepared.items, judged, settings), skipped)
+
+
+async def _basis(tx: Transaction, prepared: Prepared) -> tuple[list[dict[str, Any]], str, dict[str, Any]]:
+    rows = await facts.facts_to_decide(tx, items=prepared.items)
+    entered = await tx.entered()
+    return rows, str(entered.namespace), entered.settings
+
+
+async def write_facts(tx: Transaction, prepared: Prepared, *, dry_run: bool, decided: Decided | None = None) -> dict[str, Any]:
+    """Write what was decided about facts, or by rules. Raises db.retain.Outdated where given decisions no longer stand."""
+    given = decided.decisions if decided else None
+    rows = await facts.retain(tx, items=prepared.items, decisions=given, dry_run=dry_run)
+    by = [row["decided_by"] for row in given] if given else ["rules"] * len(rows)
+    done = [{"fact": prepared.items[row["ordinal"]]["content"], **row, "decided_by": by[row["ordinal"]]} for row in rows]
+    for row in done:
+        del row["ordinal"]
+    counts = {name: sum(row["action"] == action for row in done) for action, name in ACTIONS.items()}
+    skipped = {**prepared.skipped, **(decided.skipped if decided else {})}
+    return {"decisions": done, **counts, "dry_run": dry_run, "skipped": skipped}
+
+
+async def retain_facts(asking: Resources, prepared: Prepared, choice: Choice, *, read: Read, write: Write[T], dry_run: bool) -> T:
+    """Decide and write; where what the decisions rest on changed while the model thought, decide once more, then by rules."""
+    for _ in range(TRIES):
+        decided = await decide_facts(asking, read, prepared, choice)
+        try:
+            return await write(partial(write_facts, prepared=prepared, dry_run=dry_run, decided=decided))
+        except facts.Outdated:
+            continue
+    changed = "what the model's decisions rested on was changed each time"
+    if choice == "model":
+        raise Unavailable(f"{changed}; nothing was written", hint="Try again.")
+    return await write(partial(write_facts, prepared=prepared, dry_run=dry_run, decided=Decided(skipped={"model": changed})))

@@ -1,0 +1,207 @@
+"""What becomes of each fact of a text, as a model sees it, and what of that stands up to the guards (row L3).
+
+The model sees facts and what is known beside them by number, and says a decision for each. What takes the place of one that a guard
+refuses is the rules' decision, or a memory of its own: in doubt nothing known is ended, and nothing that is told is left out.
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pydantic import Field
+
+from service.llm.output import Answer
+from service.text.guards import kept_share, missing
+
+Row = dict[str, Any]
+SAID = 0.5  # share of a fact's words that a memory must have to make the fact known
+LINKS = 8  # of one fact
+SHOWN = 2000  # characters of a known memory that the model sees
+_TYPE = re.compile(r"[^\w]+")
+
+
+class FactLink(Answer):
+    """A link of a fact to something known beside it."""
+
+    target: int = Field(description="Number of the known one")
+    type: str = Field("related_to", description="Relation in snake_case")
+    strength: float = Field(0.5, description="0 to 1")
+
+
+class Judgement(Answer):
+    """What becomes of one fact."""
+
+    fact: int = Field(description="Number of the fact")
+    action: Literal["create", "update", "link", "nothing"]
+    target: int | None = Field(None, description="Number of the known one that it is about; null for create")
+    confidence: float = Field(0.5, description="0 to 1")
+    reason: str = ""
+    links: list[FactLink] = Field(default_factory=list)
+
+
+class Judgements(Answer):
+    """One decision for each fact."""
+
+    decisions: list[Judgement]
+
+
+@dataclass
+class _Text:
+    """What earlier facts of the text have ended: lineages that have a new version, and facts that are no memory of their own."""
+
+    over: set[str] = field(default_factory=set)
+    gone: set[int] = field(default_factory=set)
+
+
+def facts_shown(basis: list[Row], items: list[Row]) -> Row:
+    """What the model is asked about: the facts that are not settled, and what is known beside each, by number."""
+    return {
+        "facts": [
+            {"number": row["ordinal"] + 1, "text": items[row["ordinal"]]["content"], "known": [_shown(one) for one in row["known"]]}
+            for row in basis
+        ]
+    }
+
+
+def _shown(one: Row) -> Row:
+    said = {"number": one["number"], "text": one["content"][:SHOWN], "since": one["valid_from"][:10]}
+    if one["similarity"] is not None:
+        said["similarity"] = round(one["similarity"], 2)
+    return said if one["fact"] is None else {**said, "earlier_fact": one["fact"] + 1}
+
+
+def weigh_judgements(basis: list[Row], items: list[Row], judged: list[Judgement], settings: Row) -> list[Row]:
+    """One decision a fact, in the form that loci.retain takes, with `decided_by`: the model's where it stands, else another."""
+    by_fact: dict[int, Judgement] = {}
+    for one in judged:
+        by_fact.setdefault(one.fact - 1, one)
+    text, decisions = _Text(), []
+    for row in basis:
+        judgement = by_fact.get(row["ordinal"])
+        if row["is_settled"] or judgement is None:
+            decision = _by_rules(row, text)
+        else:
+            decision = _weighed(row, items[row["ordinal"]]["content"], judgement, settings, text)
+        _note(decision, row, text)
+        decisions.append(decision)
+    return decisions
+
+
+def _weighed(row: Row, fact: str, judgement: Judgement, settings: Row, text: _Text) -> Row:
+    """The model's decision about a fact, if no guard refuses it."""
+    known = {one["number"]: one for one in row["known"] if not _ended(one, text)}
+    links = _links(judgement, known)
+    target = None if judgement.target is None else known.get(judgement.target)
+    stated = {
+        "ordinal": row["ordinal"],
+        "confidence": _unit(judgement.confidence),
+        "reason": " ".join(judgement.reason.split())[:300] or None,
+        "decided_by": "model",
+    }
+    if judgement.action in ("create", "link"):
+        if judgement.action == "link" and not links and target is not None:
+            links = [{**_ref(target), "type": "related_to", "strength": 0.5}]
+        return {**stated, **_own(links)}
+    why = _fault(fact, judgement, target, settings)
+    if target is None or why is not None:
+        return _refused(row, judgement, target, links, f"the model's {judgement.action} was refused: {why}", text)
+    if judgement.action == "nothing":
+        return {**stated, "action": "nothing", **_ref(target)}
+    return {**stated, "action": "update", **_ref(target), "signal": target["signal"] or "model", "links": links}
+
+
+def _fault(fact: str, judgement: Judgement, target: Row | None, settings: Row) -> str | None:
+    """Why a decision about something known does not stand; None: it does."""
+    if target is None:
+        return "its target is not among what is known beside the fact"
+    return _not_known(fact, target) if judgement.action == "nothing" else _not_sure(judgement, target, settings)
+
+
+def _not_known(fact: str, target: Row) -> str | None:
+    """Why a memory does not make a fact known; None: it does."""
+    if target["signal"] is not None:
+        return "the two contradict each other"
+    if lost := missing([fact], target["content"]):
+        return f"what is known does not say {', '.join(lost[:5])}"
+    if kept_share(fact, target["content"]) < SAID:
+        return "what is known has few of its words"
+    return None
+
+
+def _not_sure(judgement: Judgement, target: Row, settings: Row) -> str | None:
+    """Why a fact makes no version of a memory; None: it does."""
+    if settings["supersession"] != "apply":
+        return f"the setting supersession is {settings['supersession']}"
+    if _unit(judgement.confidence) < settings["supersession_threshold"]:
+        return f"it is not sure enough ({_unit(judgement.confidence):.2f})"
+    if target["overlap"] == 0 and target["signal"] is None:
+        return "the two have no word in common"
+    if target["is_protected"] and target["signal"] is None:
+        return "the memory is protected, and the rules see no contradiction"
+    return None
+
+
+def _refused(row: Row, judgement: Judgement, target: Row | None, links: list[Row], why: str, text: _Text) -> Row:
+    """What takes the place of a decision that was refused: the rules' own one, or a memory of its own."""
+    rules = _by_rules(row, text)
+    agreed = target is not None and rules["action"] == judgement.action and _ref(target).items() <= rules.items()
+    if agreed or (target is None and rules["action"] != "update"):
+        return rules
+    if target is not None and judgement.action == "update" and not links:
+        links = [{**_ref(target), "type": "contradicts", "strength": _unit(judgement.confidence)}]
+    return {"ordinal": row["ordinal"], "confidence": 0.5, "reason": why, "decided_by": "rules", **_own(links)}
+
+
+def _by_rules(row: Row, text: _Text) -> Row:
+    """What the rules decided; a memory of its own where that rests on what the model's decisions have ended."""
+    decision = {**row["decision"], "decided_by": "rules"}
+    known = {(one["memory_id"], one["fact"]): one for one in row["known"]}
+    target = known.get((decision.get("target_id"), decision.get("fact")))
+    if target is not None and decision["action"] in ("update", "nothing") and _ended(target, text):
+        return {
+            "ordinal": row["ordinal"],
+            "confidence": 0.5,
+            "reason": "what it is about was changed by an earlier fact",
+            "decided_by": "rules",
+            **_own([]),
+        }
+    return decision
+
+
+def _own(links: list[Row]) -> Row:
+    """A memory of its own, linked or not."""
+    if not links:
+        return {"action": "create", "links": []}
+    first: Row = {key: links[0][key] for key in ("target_id", "fact") if key in links[0]}
+    return {"action": "link", **first, "links": links}
+
+
+def _links(judgement: Judgement, known: dict[int, Row]) -> list[Row]:
+    links: dict[tuple[str, str], Row] = {}
+    for link in judgement.links:
+        kind = _TYPE.sub("_", link.type.strip().lower()).strip("_")[:64]
+        if (one := known.get(link.target)) is not None and kind and not kind[0].isdigit():
+            links.setdefault((str(_ref(one)), kind), {**_ref(one), "type": kind, "strength": _unit(link.strength)})
+    return list(links.values())[:LINKS]
+
+
+def _note(decision: Row, row: Row, text: _Text) -> None:
+    """Remember what a decision ends."""
+    if decision["action"] == "nothing":
+        text.gone.add(row["ordinal"])
+    elif decision["action"] == "update" and decision.get("fact") is not None:
+        text.gone.add(decision["fact"])
+    elif decision["action"] == "update" and decision.get("signal") is not None:
+        text.over.update(one["lineage"] for one in row["known"] if one["memory_id"] == decision["target_id"])
+
+
+def _ended(one: Row, text: _Text) -> bool:
+    return one["lineage"] in text.over if one["fact"] is None else one["fact"] in text.gone
+
+
+def _ref(one: Row) -> Row:
+    return {"target_id": one["memory_id"]} if one["fact"] is None else {"fact": one["fact"]}
+
+
+def _unit(number: float) -> float:
+    return min(max(number, 0.0), 1.0) if number == number else 0.0  # noqa: PLR0124 (NaN)

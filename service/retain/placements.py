@@ -1,0 +1,243 @@
+"""Where memories belong, as a model sees it, and what of that stands up to the guards (row L3).
+
+The model sees orphans and concepts by number and proposes places, new concepts, links and summaries. What a guard refuses is left
+out, and the rules decide about it. The database checks the rest again, row by row.
+"""
+
+import re
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from pydantic import Field
+
+from service.dreams.passes import Refusal
+from service.llm.output import Answer
+from service.text.guards import invented, kept_share
+
+Row = dict[str, Any]
+TITLE, SUMMARY = 80, 1000  # characters
+SAID = 0.5  # share of a summary's words that the memories under the concept must have
+LINKS = 3  # a memory of the page
+_TYPE = re.compile(r"[^\w]+")
+
+
+class NewConcept(Answer):
+    """A domain or concept that is to be made."""
+
+    number: int = Field(description="One that is not in use")
+    title: str
+    layer: int = Field(description="0 domain, 1 concept")
+    under: int | None = Field(None, description="Number of a domain")
+
+
+class Place(Answer):
+    """Where a memory belongs."""
+
+    memory: int
+    concept: int
+
+
+class Link(Answer):
+    """A link between two memories."""
+
+    source: int
+    target: int
+    type: str = "related_to"
+    strength: float = Field(0.5, description="0 to 1")
+
+
+class Summary(Answer):
+    """What the memories under a concept say together."""
+
+    concept: int
+    summary: str
+
+
+class Reflection(Answer):
+    """What is to be done."""
+
+    concepts: list[NewConcept] = Field(default_factory=list)
+    places: list[Place] = Field(default_factory=list)
+    links: list[Link] = Field(default_factory=list)
+    summaries: list[Summary] = Field(default_factory=list)
+
+
+@dataclass
+class _Concept:
+    """A concept that there is (id) or that is to be made (key), and the texts that will stand under it."""
+
+    title: str
+    layer: int
+    id: str | None = None
+    key: str | None = None
+    under: int | None = None
+    may_summarise: bool = True
+    texts: list[str] = field(default_factory=list)
+    new: int = 0  # how many orphans come under it
+    summary: str | None = None
+
+
+def orphans_shown(orphans: list[Row], concepts: list[Row]) -> Row:
+    """What the model is asked about, by number."""
+    numbers = {concept["lineage"]: number for number, concept in enumerate(concepts, 1)}
+    memories = []
+    for number, orphan in enumerate(orphans, 1):
+        shown = {"number": number, "text": orphan["content"], "category": orphan["category"]}
+        place = {"place": numbers.get(orphan["parent"], orphan["parent"])} if orphan["is_certain"] else {}
+        memories.append({**shown, **place})
+    said = []
+    for concept in concepts:
+        shown = {"number": numbers[concept["lineage"]], "title": concept["title"], "layer": concept["layer"]}
+        members = {"members": concept["members"]} if concept["may_summarise"] else {}
+        said.append({**shown, "under": numbers.get(concept["parent"]), **members})
+    return {"memories": memories, "concepts": said}
+
+
+class Plan:
+    """A model's answer about a page of orphans, checked: `given` is what loci.reflect takes, `refused` what a guard held back."""
+
+    def __init__(self, orphans: list[Row], concepts: list[Row], answer: Reflection, settings: Row) -> None:
+        self.refused: list[Refusal] = []
+        self._orphans = dict(enumerate(orphans, 1))
+        self._concepts = {
+            number: _Concept(
+                row["title"], row["layer"], id=row["id"], may_summarise=row["may_summarise"], texts=list(row["members"])
+            )
+            for number, row in enumerate(concepts, 1)
+        }
+        self._same: dict[int, int] = {}  # a new one that is there already
+        self._smallest = settings["reflect_new"]
+        self._add_concepts(answer.concepts)
+        self._places = self._placed(answer.places)
+        self._place_certain(concepts)
+        self._drop_small()
+        self._summarise(answer.summaries)
+        self._links = self._linked(answer.links)
+
+    @property
+    def given(self) -> Row:
+        """The plan in the form that the database takes."""
+        there = {number: one for number, one in self._concepts.items() if one.id is not None}
+        made = {number: one for number, one in self._concepts.items() if one.key is not None}
+        places = []
+        for memory, concept in self._places.items():
+            one = self._concepts[concept]
+            place = {"parent_id": one.id} if one.id is not None else {"key": one.key}
+            places.append({"memory_id": self._orphans[memory]["id"], **place})
+        return {
+            "concepts": [self._made(one) for one in made.values()],
+            "places": places,
+            "links": self._links,
+            "summaries": [{"memory_id": one.id, "summary": one.summary} for one in there.values() if one.summary],
+        }
+
+    def _made(self, one: _Concept) -> Row:
+        above = self._concepts.get(one.under) if one.under is not None else None
+        parent = {} if above is None else {"parent_id": above.id} if above.id is not None else {"parent_key": above.key}
+        return {"key": one.key, "title": one.title, "layer": one.layer, "summary": one.summary, **parent}
+
+    def _refuse(self, guard: str, action: str, ids: list[str], reason: str) -> None:
+        self.refused.append(Refusal(guard, action, ids, reason))
+
+    def _number(self, number: int) -> int:
+        return self._same.get(number, number)
+
+    def _add_concepts(self, proposed: list[NewConcept]) -> None:
+        titles = {one.title.casefold(): number for number, one in self._concepts.items()}
+        for new in proposed:
+            title = " ".join(new.title.split())
+            if not title or len(title) > TITLE or "\x00" in title or new.layer not in (0, 1) or new.number in self._concepts:
+                self._refuse("form", "concept", [], "a title of one line, layer 0 or 1 and a free number are needed")
+            elif (there := titles.get(title.casefold())) is not None:
+                self._same[new.number] = there
+            else:
+                self._concepts[new.number] = _Concept(title, new.layer, key=str(new.number), under=new.under)
+                titles[title.casefold()] = new.number
+        for one in self._concepts.values():
+            above = None if one.under is None else self._concepts.get(self._number(one.under))
+            one.under = self._number(one.under) if one.under is not None and above is not None and above.layer < one.layer else None
+
+    def _placed(self, proposed: list[Place]) -> dict[int, int]:
+        places: dict[int, int] = {}
+        for place in proposed:
+            orphan, number = self._orphans.get(place.memory), self._number(place.concept)
+            if orphan is None or number not in self._concepts or place.memory in places:
+                self._refuse("form", "place", [], "there is no such memory or concept, or it has a place already")
+            elif orphan["is_certain"]:
+                self._refuse("category", "place", [str(orphan["id"])], "its category says where it stands")
+            else:
+                places[place.memory] = number
+        for memory, number in places.items():
+            self._come(number, self._orphans[memory]["content"])
+        return places
+
+    def _place_certain(self, concepts: list[Row]) -> None:
+        """What the rules are certain of comes under a concept too, and a summary may say it."""
+        numbers = {row["lineage"]: number for number, row in enumerate(concepts, 1)}
+        for orphan in self._orphans.values():
+            if orphan["is_certain"] and (number := numbers.get(orphan["parent"])) is not None:
+                self._come(number, orphan["content"])
+
+    def _come(self, number: int, text: str) -> None:
+        self._concepts[number].new += 1
+        self._concepts[number].texts.append(text)
+
+    def _drop_small(self) -> None:
+        """New concepts need members, and titles that say what these say."""
+        for number, one in list(self._concepts.items()):
+            if one.key is None:
+                continue
+            texts = one.texts or [text for other in self._concepts.values() if other.under == number for text in other.texts]
+            new = invented(texts, one.title)
+            below = any(other.under == number and other.new >= self._smallest for other in self._concepts.values())
+            if one.new < self._smallest and not below:
+                self._refuse("small", "concept", [], f"{one.new} memories come under it, {self._smallest} are needed (reflect_new)")
+            elif new:
+                self._refuse("invented", "concept", [], f"no memory under it says {', '.join(new[:5])}")
+            else:
+                continue
+            del self._concepts[number]
+            self._places = {memory: concept for memory, concept in self._places.items() if concept != number}
+
+    def _summarise(self, proposed: list[Summary]) -> None:
+        for summary in proposed:
+            one = self._concepts.get(self._number(summary.concept))
+            text = " ".join(summary.summary.split())
+            if one is None or not text or one.summary is not None:
+                continue
+            why = self._no_summary(one, text)
+            if why is None:
+                one.summary = text
+            else:
+                self._refuse(why[0], "summary", [] if one.id is None else [str(one.id)], why[1])
+
+    def _no_summary(self, one: _Concept, text: str) -> tuple[str, str] | None:
+        """Guard and reason for which a concept gets no summary; None: it does."""
+        if not one.may_summarise:
+            return "written", "somebody wrote it, or it is protected"
+        if not one.new:
+            return "unchanged", "nothing new comes under it"
+        if len(text) > SUMMARY or "\x00" in text:
+            return "length", f"{len(text):,} characters, {SUMMARY:,} are allowed"
+        sources = [*one.texts, one.title]
+        if new := invented(sources, text):
+            return "invented", f"no memory under it says {', '.join(new[:5])}"
+        if (share := kept_share(text, "\n".join(sources))) < SAID:
+            return "invented", f"the memories under it have {share:.0%} of its words"
+        return None
+
+    def _linked(self, proposed: list[Link]) -> list[Row]:
+        links = []
+        for link in proposed[: LINKS * len(self._orphans)]:
+            source, target = self._orphans.get(link.source), self._orphans.get(link.target)
+            kind = _TYPE.sub("_", link.type.strip().lower()).strip("_")[:64]
+            if source is None or target is None or source is target or not kind:
+                self._refuse("form", "link", [], "two memories of the page and a type are needed")
+                continue
+            strength = min(max(link.strength, 0.0), 1.0) if link.strength == link.strength else 0.5
+            links.append({"source_id": source["id"], "target_id": target["id"], "type": kind, "strength": strength})
+        return links
+
+    def reasons(self) -> list[Row]:
+        """What was refused, as reports have it."""
+        return [asdict(refusal) for refusal in self.refused]

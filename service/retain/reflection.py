@@ -1,0 +1,75 @@
+"""Reflecting: orphans get places under concepts, by rules or as a model proposes."""
+
+import time
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from db import retain as facts
+from db.pool import Transaction
+from service.jobs.job import Postponed
+from service.llm.model import ModelError
+from service.resources import Resources
+from service.retain.asking import Choice, Read, ask_within, reason_not_to_ask, refusal_of
+from service.retain.placements import Plan, Reflection, orphans_shown
+
+PAGE = 100  # orphans that a model is shown in one call
+
+
+@dataclass(frozen=True)
+class Page:
+    """Which orphans to look at."""
+
+    limit: int
+    category: str | None = None
+    cursor: int | None = None
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A page, and what is to be done with it; `given` None: what the rules say. `skipped`: why no model was asked."""
+
+    page: Page
+    given: dict[str, Any] | None = None
+    refused: list[dict[str, Any]] = field(default_factory=list)
+    skipped: dict[str, str] = field(default_factory=dict)
+
+
+async def plan_reflection(asking: Resources, read: Read, choice: Choice, page: Page) -> Planned:
+    """Have a model propose how to put orphans in order, where one is to be asked. No transaction is open while it thinks."""
+    if choice == "rules" or (asking.model is None and choice == "auto"):
+        return Planned(page)
+    page = replace(page, limit=min(page.limit, PAGE))
+    seen, namespace, settings = await read(lambda tx: _orphans(tx, page))
+    if (reason := reason_not_to_ask(asking, settings, choice)) is not None:
+        return Planned(page, skipped={"model": reason})
+    if not seen["orphans"]:
+        return Planned(page)
+    until = time.monotonic() + asking.settings.llm.request_deadline
+    shown = orphans_shown(seen["orphans"], seen["concepts"])
+    try:
+        answer = await ask_within(
+            asking, until, Reflection, namespace=namespace, purpose="reflect", prompt="reflect.md", data=shown
+        )
+    except (ModelError, Postponed) as error:
+        return Planned(page, skipped={"model": refusal_of(error, choice)})
+    made = Plan(seen["orphans"], seen["concepts"], answer, settings)
+    return Planned(page, made.given, made.reasons())
+
+
+async def _orphans(tx: Transaction, page: Page) -> tuple[dict[str, Any], str, dict[str, Any]]:
+    row = await facts.orphans_to_place(tx, limit=page.limit, category=page.category, cursor=page.cursor)
+    entered = await tx.entered()
+    return row, str(entered.namespace), entered.settings
+
+
+async def reflect(tx: Transaction, planned: Planned, *, dry_run: bool) -> dict[str, Any]:
+    """Place a page of orphans; the cursor of the next page is a string."""
+    row = await facts.reflect(tx, **asdict(planned.page), dry_run=dry_run, plan=planned.given)
+    following = row["next_cursor"]
+    return {
+        **row,
+        "next_cursor": None if following is None else str(following),
+        "dry_run": dry_run,
+        "refused": planned.refused,
+        "skipped": planned.skipped,
+    }

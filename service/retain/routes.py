@@ -1,0 +1,63 @@
+"""Retain and reflect: decisions about facts and places (row L3)."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from fastapi import APIRouter
+from fastapi.responses import Response
+
+from loci.models.retain import Reflect, ReflectOut, Retain, RetainOut
+from service.http.caller import Caller, CallerDependency, Work
+from service.http.parameters import position
+from service.http.replies import reply
+from service.http.responses import problems
+from service.retain import facts, reflection
+
+router = APIRouter(tags=["retain"])
+
+
+@router.post("/retain", response_model=RetainOut, responses=problems(409, 410))
+async def retain(body: Retain, caller: CallerDependency) -> Response:
+    """Take in a text: each fact becomes a memory, a new version of one, a linked one, or reinforces what is known.
+
+    All or nothing. A later fact of the text sees the earlier ones. In doubt a fact becomes a memory of its own.
+    A language model decides where one is configured (`decide`); what it gives no usable answer to, rules decide.
+    """
+    if not body.dry_run and (kept := await caller.replayed()) is not None:
+        return kept
+    prepared = await facts.prepare_facts(body.about(), caller.state.provider, caller.state.settings.embedding)
+    return await facts.retain_facts(
+        caller.state.work,
+        prepared,
+        body.decide,
+        read=_reading(caller),
+        write=_writing(caller, dry_run=body.dry_run),
+        dry_run=body.dry_run,
+    )
+
+
+@router.post("/reflect", response_model=ReflectOut, responses=problems(409, 410))
+async def reflect(body: Reflect, caller: CallerDependency) -> Response:
+    """Give facts and episodes that stand nowhere a place under a concept, and link what is related.
+
+    A category that several share gets a concept if it has none. A second run changes nothing. A language model helps where one is
+    configured (`decide`): it sees up to 100 memories of a page, and rules stand behind it.
+    """
+    if not body.dry_run and (kept := await caller.replayed()) is not None:
+        return kept
+    page = reflection.Page(body.limit, body.category, position(body.cursor))
+    planned = await reflection.plan_reflection(caller.state.work, _reading(caller), body.decide, page)
+    return await _writing(caller, dry_run=body.dry_run)(lambda tx: reflection.reflect(tx, planned, dry_run=body.dry_run))
+
+
+def _reading(caller: Caller) -> Callable[[Work], Awaitable[Any]]:
+    return lambda work: caller.read(work, role="writer")
+
+
+def _writing(caller: Caller, *, dry_run: bool) -> Callable[[Work], Awaitable[Response]]:
+    """A dry run may be repeated as it is: no reply is kept, which would hold a text that no memory leads to."""
+
+    async def run(work: Work) -> Response:
+        return reply(await caller.read(work, role="writer")) if dry_run else await caller.write(work)
+
+    return run

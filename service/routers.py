@@ -1,0 +1,51 @@
+"""The routers of all subjects, in the order in which their paths are looked at."""
+
+from fastapi import APIRouter
+
+from service.access.routes import grant_routes, key_routes
+from service.dreams import routes as dreams
+from service.facts.routes import aspect_routes, supersession_routes, walk_routes
+from service.graph.routes import edges, entities, merges, traversal
+from service.hierarchy import routes as hierarchy
+from service.http.middleware import API
+from service.jobs import routes as jobs
+from service.memories import routes as memories
+from service.models.routes import call_routes, embedding_routes
+from service.namespaces import routes as namespaces
+from service.observability import routes as observability
+from service.operations.routes import feed, log, undo
+from service.recall import routes as recall
+from service.retain import routes as retain
+from service.sessions.routes import context, conversations, feedback, working_memory
+from service.transfer import routes as transfer
+
+ROUTERS: list[tuple[APIRouter, str]] = [
+    (observability.router, ""),
+    (namespaces.router, API),
+    (transfer.router, API),
+    (key_routes, API),
+    (log.router, API),
+    (call_routes, API),
+    (grant_routes, API),
+    (memories.router, API),
+    (hierarchy.router, API),
+    (recall.router, API),
+    (context.router, API),
+    (retain.router, API),
+    (dreams.router, API),
+    (embedding_routes, API),
+    (merges.router, API),
+    (aspect_routes, API),
+    (entities.router, API),  # its GET /entities/{ref} takes names with slashes, so it comes after longer paths
+    (edges.router, API),
+    (traversal.router, API),
+    (supersession_routes, API),
+    (walk_routes, API),
+    (feedback.router, API),
+    (dreams.signal_routes, API),
+    (working_memory.router, API),
+    (conversations.router, API),
+    (feed.router, API),
+    (undo.router, API),
+    (jobs.router, API),
+]

@@ -1,0 +1,161 @@
+"""Context: what an agent injects before an inference, in one call (row W4, seed B's eight steps).
+
+Life of a context: a recall ranks memories for the message (two round trips); a third reads what the session has not been shown yet,
+the graph, working memory and turns. What fits the budget is noted in a fourth; only what is new to the session is rendered.
+"""
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from db.pool import Transaction
+from db.recall.search import Scope
+from db.sessions import context as db
+from service.embedding.provider import Provider
+from service.observability.metrics import CONTEXTS, INJECTED
+from service.recall.question import ARMS, Question
+from service.recall.ranking import Ranking, rank
+from service.sessions.context_text import HEADERS, LINES, Kept, Row, Section, fit, one_line, render
+from service.settings import EmbeddingSettings
+
+SECTIONS = ("memories", "constraints", "graph", "working_memory", "patrol", "subagents", "turns")
+INVENTORIES = ("working_memory", "patrol", "subagents")
+KINDS = {"session", "patrol", "subagent"}
+
+
+@dataclass(frozen=True)
+class ContextRequest:
+    """What a context is for. None: `k` is setting context_memories, `max_chars` no budget; without a session nothing is stored."""
+
+    message: str | None = None
+    session_id: str | None = None
+    space: str | None = None
+    k: int | None = None
+    max_chars: int | None = None
+    sections: tuple[str, ...] = SECTIONS
+    scope: Scope = field(default_factory=lambda: Scope({}))
+
+
+async def build_context(tx: Transaction, occasion: ContextRequest, provider: Provider | None, settings: EmbeddingSettings) -> Row:
+    """Build a context; with a session what it shows is noted, and entities that the message names are touched."""
+    started = time.perf_counter()
+    limits = (await tx.entered()).settings
+    asked = set(occasion.sections) - ({"memories"} if _k(occasion, limits) == 0 else set())
+    ranking = await _rank(tx, occasion, asked, limits, provider, settings)
+    parts = await _gather(tx, occasion, asked, ranking)
+    draft = Draft(parts, ranking, int(limits["context_keys"]))
+    kept = fit(draft.sections, occasion.max_chars)
+    left_out = draft.left_out(kept)
+    if occasion.session_id is not None:
+        await _note(tx, occasion.session_id, draft, kept)
+    return {
+        "session_id": occasion.session_id,
+        "space": parts.space,
+        "text": render(draft.sections, kept),
+        **draft.shown(kept),
+        "first": parts.first and "memories" in asked,
+        "held_back": parts.held_back,
+        "truncated": left_out,
+        "skipped": ranking.skipped if ranking else {},
+        "took_ms": round(1000 * (time.perf_counter() - started), 2),
+    }
+
+
+def _k(occasion: ContextRequest, limits: Row) -> int:
+    return int(limits["context_memories"]) if occasion.k is None else occasion.k
+
+
+async def _rank(
+    tx: Transaction, occasion: ContextRequest, asked: set[str], limits: Row, provider: Provider | None, settings: EmbeddingSettings
+) -> Ranking | None:
+    """Rank memories for the message, and find the constraints that hold: without a message those of pinned entities."""
+    if not asked & {"memories", "constraints"}:
+        return None
+    searching = occasion.message is not None and "memories" in asked
+    question = Question(
+        query=occasion.message or "",
+        k=_k(occasion, limits),
+        arms=ARMS if searching else (),
+        scope=occasion.scope,
+        session_id=occasion.session_id if searching else None,
+        similarity=float(limits["context_similarity"]),
+    )
+    ranking = await rank(tx, question, provider, settings)
+    if "constraints" not in asked:
+        ranking.found.constraints = []
+    return ranking
+
+
+async def _gather(tx: Transaction, occasion: ContextRequest, asked: set[str], ranking: Ranking | None) -> db.ContextParts:
+    """Read everything else. A context that may show memories to a session begins first, and waits for others of that session."""
+    if occasion.session_id is not None and "memories" in asked:
+        await db.begin_context(tx, session_id=occasion.session_id)
+    return await db.context_parts(
+        tx,
+        message=occasion.message,
+        session_id=occasion.session_id,
+        space=occasion.space,
+        documents=ranking.best if ranking else [],
+        sections=sorted(asked),
+        scope=occasion.scope,
+    )
+
+
+async def _note(tx: Transaction, session_id: str, draft: "Draft", kept: Kept) -> None:
+    """Note which memories are shown, and keep only those that are new to the session; touch the entities that the message names."""
+    ids = [draft.rows["memories"][place]["id"] for place in kept["memories"]]
+    entities = [entity["id"] for entity in draft.entities]
+    if ids or entities:
+        new = await db.record_context(tx, session_id=session_id, ids=ids, entities=entities)
+        kept["memories"] = [place for place, id_ in zip(kept["memories"], ids, strict=True) if id_ in new]
+
+
+class Draft:
+    """Everything that could be shown: rows by section, and the same as lines."""
+
+    def __init__(self, parts: db.ContextParts, ranking: Ranking | None, keys: int) -> None:
+        self._parts = parts
+        self.entities: list[Row] = parts.graph.get("entities", [])
+        self._cut = [name for name in INVENTORIES if len(parts.lists[name]) > keys]
+        self.rows: dict[str, list[Row]] = {
+            **parts.lists,
+            **{name: parts.lists[name][:keys] for name in INVENTORIES},
+            "memories": [_scored(row, ranking) for row in parts.lists["memories"]],
+            "constraints": ranking.found.constraints if ranking else [],
+            "graph": parts.graph.get("edges", []),
+        }
+        self.sections = [self._section(name) for name in SECTIONS]
+
+    def _section(self, name: str) -> Section:
+        if name == "graph":
+            header, *lines = (self._parts.graph.get("rendered") or "").split("\n")
+            return Section(name, header, [one_line(line) for line in lines])
+        header = HEADERS["fallback" if name == "memories" and self._parts.fallback else name]
+        return Section(name, header, [LINES[name](row) for row in self.rows[name]], from_end=name == "turns")
+
+    def shown(self, kept: Kept) -> dict[str, Any]:
+        """The rows of what is in the text."""
+        rows: dict[str, Any] = {name: [self.rows[name][place] for place in kept[name]] for name in SECTIONS}
+        return {**rows, "graph": {"entities": self.entities, "edges": rows["graph"]}}
+
+    def left_out(self, kept: Kept) -> list[Row]:
+        """What is missing of each section, and why; how much where it is known."""
+        short = {name: len(self.rows[name]) - len(kept[name]) for name in SECTIONS}
+        found: list[Row] = [{"section": name, "left_out": n, "reason": "max_chars"} for name, n in short.items() if n]
+        found += [{"section": name, "left_out": None, "reason": "context_keys"} for name in self._cut]
+        if reason := self._parts.graph.get("truncated"):
+            found.append({"section": "graph", "left_out": None, "reason": reason})
+        return found
+
+
+def _scored(row: Row, ranking: Ranking | None) -> Row:
+    """A memory with its score in the recall; None for one that no query found."""
+    score = ranking.fused.get(row["cursor"]) if ranking else None
+    return {**{key: value for key, value in row.items() if key != "cursor"}, "score": score}
+
+
+def count_context(context: Row) -> None:
+    """Count a context that was built, and committed where it stores something."""
+    kind = context["space"].partition("/")[0]
+    CONTEXTS.labels(kind if kind in KINDS else "other").inc()
+    INJECTED.inc(len(context["memories"]))

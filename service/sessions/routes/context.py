@@ -1,0 +1,48 @@
+"""Context: one call builds what an agent injects before an inference (row W4)."""
+
+from typing import Any
+
+from fastapi import APIRouter
+from fastapi.responses import Response
+
+from db.pool import Transaction
+from loci.models.sessions import ContextInput, ContextOut
+from service.http.caller import CallerDependency
+from service.http.parameters import Space
+from service.http.replies import reply
+from service.http.responses import problems
+from service.recall.question import make_scope
+from service.sessions import context
+
+router = APIRouter(tags=["context"])
+
+
+@router.post("/context", response_model=ContextOut, responses=problems(404, 409, 410))
+async def build_context(body: ContextInput, caller: CallerDependency, space: Space = None) -> Response:
+    """Build what to inject before an inference: memories that the session has not seen yet, rules, graph, working memory, turns.
+
+    With a session the key must be allowed to write: what is shown is stored, and not shown to this session again.
+    """
+    occasion = _occasion(body, space)
+    built: list[dict[str, Any]] = []
+
+    async def work(tx: Transaction) -> dict[str, Any]:
+        built[:] = [await context.build_context(tx, occasion, caller.state.provider, caller.state.settings.embedding)]
+        return built[0]
+
+    response = reply(await caller.read(work)) if body.session_id is None else await caller.write(work)
+    for done in built:  # none where the reply is one that was kept
+        context.count_context(done)
+    return response
+
+
+def _occasion(body: ContextInput, space: str | None) -> context.ContextRequest:
+    return context.ContextRequest(
+        message=body.message,
+        session_id=body.session_id,
+        space=body.space or space,
+        k=body.k,
+        max_chars=body.max_chars,
+        sections=tuple(body.sections or context.SECTIONS),
+        scope=make_scope({}, body.as_of, body.known_at),
+    )

@@ -1,0 +1,70 @@
+"""Working memory: scratch entries with a time to live, shared by agents, keyed by path (rows W1, W2)."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+from fastapi.responses import Response
+
+from db.errors import FieldError, NotFound
+from db.sessions import working_memory
+from loci.models.fields import Text
+from loci.models.sessions import EntriesFound, Entry, EntryInput, EntryOut, EntryPage, EntrySearch, Prefix
+from service.http.caller import CallerDependency
+from service.http.parameters import Cursor, Limit, Space
+from service.http.replies import page, reply
+from service.http.responses import problems
+
+router = APIRouter(prefix="/working-memory", tags=["working memory"])
+PLAIN_PATH = r"^[^/\u0000-\u001f\u007f-\u009f]+(/[^/\u0000-\u001f\u007f-\u009f]+)*$"
+Key = Annotated[
+    Text,
+    Path(
+        json_schema_extra={"pattern": PLAIN_PATH, "maxLength": 512},
+        description="A full path such as session/abc/plan; without a slash it stands under your own space",
+    ),
+]
+
+
+@router.get("", response_model=EntryPage, responses=problems(404))
+async def list_entries(
+    caller: CallerDependency,
+    space: Space = None,
+    prefix: Annotated[Prefix | None, Query(description="Whole segments: session/a never lists session/ab")] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Response:
+    """List entries in order of their keys, without values. Without a prefix: the space of X-Space, else all."""
+    rows = await caller.read(
+        lambda tx: working_memory.list_working_memory(tx, prefix=prefix, limit=limit + 1, cursor=cursor, space=space)
+    )
+    return page(rows, limit, "key")
+
+
+@router.post("/search", response_model=EntriesFound, responses=problems(404))
+async def search_entries(body: EntrySearch, caller: CallerDependency, space: Space = None) -> Response:
+    """Find entries by words, category and tags, best first; without words the newest first."""
+    rows = await caller.read(lambda tx: working_memory.search_working_memory(tx, **body.model_dump(), space=space))
+    return reply({"items": rows})
+
+
+@router.put("/{key:path}", response_model=Entry, responses=problems(404, 409))
+async def save_entry(key: Key, body: EntryInput, caller: CallerDependency, space: Space = None) -> Response:
+    """Write an entry, or replace it; its time to live begins anew. A full space is a 409, another agent's space a 403."""
+    return await caller.write(lambda tx: working_memory.save_working_memory(tx, key=key, **body.model_dump(), space=space))
+
+
+@router.get("/{key:path}", response_model=EntryOut, responses=problems(404))
+async def get_entry(key: Key, caller: CallerDependency, space: Space = None) -> Response:
+    """Get an entry, from any space. What has expired is not there."""
+    return reply(await caller.read(lambda tx: working_memory.get_working_memory(tx, key=key, space=space)))
+
+
+@router.delete("/{key:path}", status_code=204, responses=problems(404))
+async def delete_entry(key: Key, caller: CallerDependency, space: Space = None) -> Response:
+    """Delete an entry of your own."""
+    async with caller.transaction("writer") as tx:
+        gone = await working_memory.delete_working_memory(tx, key=key, space=space)
+    if not gone["deleted"]:
+        message = f"working memory holds no '{gone['key']}', or it has expired"
+        raise NotFound(message, [FieldError("key", message)])
+    return Response(status_code=204, headers=caller.headers)

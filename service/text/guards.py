@@ -1,0 +1,83 @@
+"""Guards over texts that a model proposes (row L5): what a merge lost, what nobody said, and whether it still says the same at all.
+
+Pure functions of texts. They are strict where they cannot tell: what they refuse stays as it was.
+"""
+
+import re
+from collections.abc import Iterable
+
+from service.text.marks import Mark, Reading, read
+from service.text.names import UNSPACED
+from service.text.words import STOP, fold, stem
+
+_WORD = re.compile(r"\w+")
+
+
+def names_in(text: str) -> set[str]:
+    """Names, acronyms, identifiers and addresses in a text, as they are spelt there; names that stand together are one."""
+    return {name for kind, name in _spelled(read(text).marks) if kind in {"name", "code"}}
+
+
+def numbers_in(text: str) -> set[str]:
+    """Numbers, dates, times and versions of a text in one form: 1000, 3.5, 10%, 2024-05-01, --05-01 (no year), 14:30, 1.2.3."""
+    return {mark.key for mark in read(text).marks if mark.kind == "number"}
+
+
+def missing(sources: Iterable[str], text: str) -> list[str]:
+    """What sources name or count and a text that is to stand for them does not, in order, as it is spelt there."""
+    there = read(text)
+    lost = {mark.key: mark.spelled for source in sources for mark in read(source).marks if not there.has(mark)}
+    return list(lost.values())
+
+
+def invented(sources: Iterable[str], text: str, allowed: Iterable[str] = ()) -> list[str]:
+    """What a text names or counts that no source does, in order; `allowed`: texts whose names and numbers may stand in it too.
+
+    Names that stand together in the text must do so for one source: Alice Smith does not follow from Alice Jones and Bob Smith.
+    """
+    readings = [read(source) for source in sources]
+    free = Reading()
+    for more in allowed:
+        free.add(read(more))
+    known = Reading()
+    for reading in (*readings, free):
+        known.add(reading)
+    found: dict[str, str] = {}
+    for run in _runs(read(text).marks):
+        new = [mark for mark in run if not known.has(mark)]
+        if not new and len(run) > 1 and not any(all(one.has(mark) or free.has(mark) for mark in run) for one in (*readings, free)):
+            found.setdefault(" ".join(mark.key for mark in run), " ".join(mark.spelled for mark in run))
+        for mark in new:
+            found.setdefault(mark.key, mark.spelled)
+    return list(found.values())
+
+
+def kept_share(source: str, text: str) -> float:
+    """Share of the words with content in a source that a text still has, in any form; of pairs of characters without spaces."""
+    words = _content(source)
+    return len(words & _content(text)) / len(words) if words else 1.0
+
+
+def _content(text: str) -> set[str]:
+    words: set[str] = set()
+    for word in _WORD.findall(fold(text)):
+        if UNSPACED.search(word):
+            words.update(word[place : place + 2] for place in range(max(len(word) - 1, 1)))
+        elif word not in STOP:
+            words.add(stem(word))
+    return words
+
+
+def _runs(marks: list[Mark]) -> list[list[Mark]]:
+    """Marks, with names that stand together in one list."""
+    runs: list[list[Mark]] = []
+    for mark in marks:
+        if mark.run >= 0 and runs and runs[-1][0].run == mark.run:
+            runs[-1].append(mark)
+        else:
+            runs.append([mark])
+    return runs
+
+
+def _spelled(marks: list[Mark]) -> list[tuple[str, str]]:
+    return [(run[0].kind, " ".join(mark.spelled for mark in run)) for run in _runs(marks)]

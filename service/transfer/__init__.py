@@ -1,0 +1,1 @@
+"""Transfer: a namespace as JSON lines, written and restored; loose lines loaded."""

@@ -1,0 +1,1 @@
+"""`loci export` and `loci import`."""

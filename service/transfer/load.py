@@ -1,0 +1,228 @@
+"""The work behind `loci import`: lines are checked here, written in batches, and refused one by one."""
+
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import AsyncExitStack
+from dataclasses import asdict, dataclass, field
+from difflib import get_close_matches
+from typing import Any
+
+import orjson
+import psycopg
+from pydantic import ValidationError
+
+from db import memories, statistics
+from db.errors import refused_rows, retryable
+from db.graph import edges, entities
+from db.pool import Transaction
+from loci.models.fields import Model
+from loci.models.graph import EdgeWrite, EntityWrite
+from loci.models.memories import MemoryInput
+from service.cli.session import Session
+from service.http.problems import field_errors
+
+Row = dict[str, Any]
+Write = Callable[[Transaction, list[Row]], Awaitable[list[Row]]]
+ATTEMPTS = 4
+
+
+class WrongLine(Exception):
+    """A line that cannot be imported, and why."""
+
+
+@dataclass(frozen=True)
+class LineError:
+    """A line that did not go in."""
+
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of line: how it is checked and written."""
+
+    plural: str
+    model: type[Model]
+    write: Write
+
+
+@dataclass
+class Load:
+    """What an import did."""
+
+    lines: int = 0
+    written: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("entities", "memories", "edges"), 0))
+    duplicates: int = 0
+    superseded: int = 0
+    errors: list[LineError] = field(default_factory=list)
+    started: float = field(default_factory=time.perf_counter)
+    seconds: float = 0.0
+
+    def counts(self) -> Row:
+        """The counts and errors, for people and scripts."""
+        return {
+            **self.written,
+            "duplicates": self.duplicates,
+            "superseded": self.superseded,
+            "lines": self.lines,
+            "seconds": round(self.seconds, 3),
+            "errors": [asdict(error) for error in self.errors],
+        }
+
+    def add(self, kind: Kind, outcomes: list[Row]) -> None:
+        """Count rows that were written."""
+        self.written[kind.plural] += len(outcomes)
+        self.duplicates += sum(1 for row in outcomes if row.get("duplicate"))
+        self.superseded += sum(1 for row in outcomes if row.get("superseded"))
+
+
+KINDS = {
+    "entity": Kind("entities", EntityWrite, lambda tx, rows: entities.upsert_entities(tx, entities=rows)),
+    "memory": Kind("memories", MemoryInput, lambda tx, rows: memories.remember(tx, items=rows)),
+    "edge": Kind("edges", EdgeWrite, lambda tx, rows: edges.observe_edges(tx, edges=rows)),
+}
+
+
+def parse_line(line: bytes) -> tuple[str, Row]:
+    """The kind of a line and what it states. Raises WrongLine."""
+    try:
+        item = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        raise WrongLine(f"is not JSON: {error}") from None
+    if not isinstance(item, dict):
+        raise WrongLine("must be a JSON object")
+    name = item.pop("kind", "memory" if "content" in item else None)
+    if name is None:
+        raise WrongLine("kind: must be memory, entity or edge; it is missing, and there is no content")
+    if not isinstance(name, str) or name not in KINDS:
+        near = get_close_matches(str(name), KINDS)
+        raise WrongLine(f"kind: must be memory, entity or edge, not {name!r}" + (f". Did you mean {near[0]}?" if near else ""))
+    try:
+        return name, KINDS[name].model.model_validate(item).stated()
+    except ValidationError as error:
+        found = field_errors(error.errors())[:3]
+        raise WrongLine("; ".join(e.message if e.field == "body" else f"{e.field}: {e.message}" for e in found)) from None
+
+
+class Loader:
+    """Collects lines of each kind and writes them when a batch is full; entities first, edges last.
+
+    Each batch is a transaction, or with `whole` a part of that one.
+    """
+
+    def __init__(self, session: Session, namespace: str, batch_size: int) -> None:
+        self._session = session
+        self._namespace = namespace
+        self._size = batch_size
+        self.whole: Transaction | None = None
+        self._waiting: dict[str, list[tuple[int, Row]]] = {name: [] for name in KINDS}
+        self._first = True
+        self.load = Load()
+
+    async def enter(self) -> None:
+        """Raise what is wrong with the namespace before anything is read."""
+        async with self._session.transaction(self._namespace, "writer") as tx:
+            await tx.entered()
+
+    async def take(self, line: bytes) -> None:
+        """Check a line and keep it for its batch."""
+        self.load.lines += 1
+        if not line.strip():
+            return
+        try:
+            name, row = parse_line(line)
+        except WrongLine as error:
+            self.load.errors.append(LineError(self.load.lines, str(error)))
+            return
+        self._waiting[name].append((self.load.lines, row))
+        if len(self._waiting[name]) >= self._size:
+            await self.flush()
+
+    async def flush(self) -> None:
+        """Write what waits."""
+        for name, kind in KINDS.items():
+            items, self._waiting[name] = self._waiting[name], []
+            if items and self.whole is not None:
+                await write_or_split(self.whole, kind, items, self.load)
+            elif items:
+                await self._write_alone(kind, items)
+        if self._first:
+            self._first = False
+            await self._analyze()
+
+    async def _analyze(self) -> None:
+        """Give new tables statistics once they have rows: what follows is planned by them."""
+        if self.whole is not None:
+            await statistics.analyze_new_tables(self.whole)
+            return
+        async with self._session.transaction(None, None) as tx:
+            await statistics.analyze_new_tables(tx)
+
+    async def _write_alone(self, kind: Kind, items: list[tuple[int, Row]]) -> None:
+        """A transaction for one batch; tried again when it met others' locks."""
+        for attempt in range(ATTEMPTS):
+            part = Load()
+            try:
+                async with self._session.transaction(self._namespace, "writer") as tx:
+                    await write_or_split(tx, kind, items, part)
+            except psycopg.Error as error:
+                if attempt == ATTEMPTS - 1 or not retryable(error):
+                    raise
+            else:
+                break
+        self.load.errors += part.errors
+        self.load.written[kind.plural] += part.written[kind.plural]
+        self.load.duplicates += part.duplicates
+        self.load.superseded += part.superseded
+
+
+async def write_or_split(tx: Transaction, kind: Kind, items: list[tuple[int, Row]], load: Load) -> None:
+    """Write items in one statement; where the database refuses, halve until the refused lines stand alone."""
+    try:
+        async with tx.connection.transaction():
+            outcomes = await kind.write(tx, [row for _, row in items])
+    except psycopg.Error as error:
+        known = refused_rows(error)
+        if known is None:
+            raise
+        if len(items) == 1:
+            load.errors.append(LineError(items[0][0], known.detail))
+            return
+        half = len(items) // 2
+        await write_or_split(tx, kind, items[:half], load)
+        await write_or_split(tx, kind, items[half:], load)
+    else:
+        load.add(kind, outcomes)
+
+
+async def load(
+    session: Session,
+    lines: Iterable[bytes],
+    *,
+    namespace: str,
+    atomic: bool,
+    batch_size: int,
+    advance: Callable[[int, Load], None],
+) -> Load:
+    """Import lines. With `atomic`, one wrong line and nothing is written."""
+    loader = Loader(session, namespace, batch_size)
+    async with AsyncExitStack() as stack:
+        if atomic:
+            loader.whole = await stack.enter_async_context(session.transaction(namespace, "writer"))
+        else:
+            await loader.enter()
+        read = 0
+        for line in lines:
+            await loader.take(line)
+            read += len(line)
+            if loader.load.lines % batch_size == 0:
+                loader.load.seconds = time.perf_counter() - loader.load.started
+                advance(read, loader.load)
+        await loader.flush()
+        if atomic and loader.load.errors:
+            loader.load = Load(loader.load.lines, errors=loader.load.errors, started=loader.load.started)
+            raise psycopg.Rollback  # ends the transaction and goes no further
+    loader.load.seconds = time.perf_counter() - loader.load.started
+    loader.load.errors.sort(key=lambda error: error.line)
+    return loader.load

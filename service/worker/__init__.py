@@ -1,0 +1,1 @@
+"""The background worker, and what it does for each kind of job."""

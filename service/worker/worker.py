@@ -1,0 +1,279 @@
+"""The background worker: fills vectors behind the writes (row L1), finds names (row R9), keeps the lexical index tidy.
+
+It also finishes changes of decay that others began and left (row G10), deletes what has expired in working memory (row W1), keeps
+the change feed and the logs of recalls, operations, jobs, calls of models and uses of keys to their days (rows R4, X4, X5, L6), and
+stops what analysts let run for too long (row X3). Jobs are run beside all that; those of schedules are made when due (row L4).
+
+It runs inside `loci serve` and as `loci worker`; any number may run, because work is claimed with SKIP LOCKED in the
+transaction that completes it. A worker that dies gives its claims back.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, suppress
+
+import psycopg
+from psycopg_pool import PoolTimeout
+
+from db import dreams, operations, statistics, traces
+from db.access import analysts, keys
+from db.graph import decay as db_decay
+from db.graph import names
+from db.jobs import jobs
+from db.models import calls as db_calls
+from db.models import embeddings, reembedding
+from db.pool import OPERATOR, Origin, Pool, Transaction, transaction
+from db.recall import index
+from db.recall import log as db_log
+from db.sessions import working_memory
+from service.embedding.active import UNKNOWN, ActiveProvider, find_active_model
+from service.embedding.provider import EmbeddingError, Provider
+from service.graph import decay
+from service.jobs.runner import Runner
+from service.jobs.schedules import Schedules
+from service.models.reembedding import Reembedding, Stopped
+from service.models.vectors import BATCH, Claim, Store, store_claimed
+from service.observability.logs import LogContext, described_error, log_context
+from service.observability.metrics import EMBEDDED, FAILURES, WORK_ROWS, WORK_SECONDS, WORKED_AT
+from service.text.names import find_names
+
+log = logging.getLogger(__name__)
+GATHER = 0.1  # seconds after a write in which further ones join its batch: writers keep the processor
+GATHER_FEED = 0.01  # the same for the change feed, whose readers wait
+IDLE = 0.25  # seconds between looks at an empty queue: a write of another process waits no longer
+TIDY_EVERY = 5.0
+FOLLOW_EVERY = 1.0
+MODEL_EVERY = 60.0
+SWEEP_EVERY = 10.0
+START = (0, "")  # before the first key
+LOG_EVERY = 60.0
+LOG_BATCH = 1000  # logged recalls, or changes and operations, that one transaction deletes
+LONGEST_PAUSE = 60.0
+STOP_EVERY = 2.0
+SCHEDULE_EVERY = 20.0
+SEQUENCED = 10_000  # changes that one transaction moves into the feed
+
+
+class Worker:
+    """Loops over names, vectors and the index, side by side, so that a dead embedding endpoint holds nothing else up.
+
+    `wake` cuts idle waits short after a write of this process.
+    """
+
+    def __init__(self, pool: Pool, provider: Provider | None, runner: Runner | None = None) -> None:
+        self._pool = pool
+        self._provider = provider
+        self._runner = runner
+        self._registered = False
+        self._settled = False
+        self._swept = START
+        self._woken = {step: asyncio.Event() for step in ("feed", "names", "vectors")}
+
+    def wake(self) -> None:
+        """Look at the queues now."""
+        self._woken["feed"].set()
+        self._woken["names"].set()
+        self._woken["vectors"].set()
+
+    async def run(self) -> None:
+        """Work until cancelled. Failures are logged and waited out, longer each time, a minute at most."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._repeat("feed", self.sequence, IDLE, gather=GATHER_FEED))
+            group.create_task(self._repeat("names", self.name_batch, IDLE))
+            group.create_task(self._repeat("index", self.tidy, TIDY_EVERY))
+            group.create_task(self._repeat("decay", self.fade, TIDY_EVERY))
+            group.create_task(self._repeat("sweep", self.sweep, SWEEP_EVERY))
+            group.create_task(self._repeat("log", self.sweep_log, LOG_EVERY))
+            group.create_task(self._repeat("analysts", self.stop_analysts, STOP_EVERY))
+            if self._runner is not None:
+                group.create_task(self._runner.run())
+                group.create_task(self._repeat("schedule", Schedules(self._runner.work).look, SCHEDULE_EVERY))
+            if self._provider is not None:
+                group.create_task(self._repeat("vectors", self.vector_batch, IDLE))
+                group.create_task(self._repeat("model", self.change_model, MODEL_EVERY))
+
+    async def run_feed(self) -> None:
+        """Only give changes their positions, and follow the embedding model, until cancelled: other work is done elsewhere."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._repeat("feed", self.sequence, TIDY_EVERY, gather=GATHER_FEED))
+            if self._provider is not None:
+                group.create_task(self._repeat("vectors", self.follow, FOLLOW_EVERY))
+
+    async def _repeat(self, name: str, step: Callable[[], Awaitable[bool]], idle: float, *, gather: float = GATHER) -> None:
+        failures = 0
+        woken = self._woken.setdefault(name, asyncio.Event())
+        while True:
+            began = time.monotonic()
+            try:
+                busy = await self._timed(name, step)
+                failures = 0
+            except (EmbeddingError, psycopg.Error, PoolTimeout) as error:
+                FAILURES.labels(name).inc()
+                failures += 1
+                pause = min(0.5 * 2**failures, LONGEST_PAUSE)
+                with log_context(LogContext(work=name)):
+                    log.warning("worker (%s) waits %.0f s: %s", name, pause, described_error(error))
+                await asyncio.sleep(pause)
+                continue
+            took = time.monotonic() - began  # a look that takes long, as behind an old transaction, is made less often
+            if not busy:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(max(idle, 5 * took)):  # wait_for can swallow a cancellation
+                        await woken.wait()
+                    await asyncio.sleep(max(gather, took))
+                woken.clear()
+
+    async def _timed(self, name: str, step: Callable[[], Awaitable[bool]]) -> bool:
+        """Run a step. What it logs says whose it is; looks at an empty queue leave no spans."""
+        started = time.perf_counter()
+        with log_context(LogContext(work=name)), traces.muted():
+            busy = await step()
+        WORK_SECONDS.labels(name).observe(time.perf_counter() - started)
+        WORKED_AT.labels(name).set_to_current_time()
+        return busy
+
+    def _transaction(
+        self, action: str, namespace: str | None = None, role: str | None = None
+    ) -> AbstractAsyncContextManager[Transaction]:
+        origin = Origin(action=action, via="worker")
+        return transaction(self._pool, key_hash=OPERATOR, namespace=namespace, role=role, origin=origin)
+
+    async def sequence(self) -> bool:
+        """Give committed changes their positions in the feed; True if there may be more."""
+        async with self._transaction("sequence_changes") as tx:
+            moved = await operations.sequence_changes(tx)
+        WORK_ROWS.labels("feed").inc(moved)
+        return bool(moved == SEQUENCED)
+
+    async def tidy(self) -> bool:
+        """Fold counts and join small posting blocks of one namespace; True if there may be more. New tables get statistics."""
+        async with self._transaction("tidy") as tx:
+            await statistics.analyze_new_tables(tx)
+            return bool((await index.compact_lexical_index(tx))["folded"])
+
+    async def fade(self, abandoned: float = decay.ABANDONED) -> bool:
+        """Finish one change of decay that nobody has worked at for a while; True if there may be more."""
+        async with self._transaction("fade_edges") as tx:
+            left = await db_decay.next_unfinished_decay(tx, seconds=abandoned)
+        if left:
+            await decay.finish_decay_change(lambda: self._transaction("fade_edges", left["namespace"], "writer"), type=left["type"])
+        return bool(left)
+
+    async def sweep(self) -> bool:
+        """Delete what has expired in the next part of working memory; False at its end."""
+        async with self._transaction("sweep_working_memory") as tx:
+            swept, further = await working_memory.sweep_working_memory(tx, after=self._swept)
+        WORK_ROWS.labels("sweep").inc(swept)
+        self._swept = further or START
+        return further is not None
+
+    async def sweep_log(self) -> bool:
+        """Delete a batch of what is past its days, of each log and of the change feed; True if there may be more."""
+        async with self._transaction("sweep_recalls") as tx:
+            recalls = await db_log.sweep_recalls(tx, limit=LOG_BATCH)
+        async with self._transaction("sweep_key_uses") as tx:
+            uses = await keys.sweep_key_usage(tx, limit=LOG_BATCH)
+        async with self._transaction("sweep_jobs") as tx:
+            ended = await jobs.sweep_jobs(tx, limit=LOG_BATCH)
+        async with self._transaction("sweep_model_calls") as tx:
+            calls = await db_calls.sweep_model_calls(tx, limit=LOG_BATCH)
+        async with self._transaction("sweep_signals") as tx:
+            signals = await dreams.sweep_signals(tx, limit=LOG_BATCH)
+        async with self._transaction("sweep_operations") as tx:
+            swept = [recalls, uses, ended, calls, signals, await operations.sweep_operations(tx, limit=LOG_BATCH)]
+        WORK_ROWS.labels("log").inc(sum(swept))
+        return max(swept) == LOG_BATCH
+
+    async def stop_analysts(self) -> bool:
+        """Stop what analysts let run past their limits (row X3)."""
+        async with self._transaction("stop_analysts") as tx:
+            for row in await analysts.stop_analysts(tx):
+                done = "ended" if row["ended"] else "statement cancelled"
+                log.warning("analyst %s, session %s: %s", row["login"], row["pid"], done)
+        return False
+
+    async def vector_batch(self) -> bool:
+        """Embed one batch of memories and one of entities; True if there may be more."""
+        if self._provider is None:
+            return False
+        if not self._registered and not isinstance(self._provider, ActiveProvider):  # see change_model
+            await register(self._pool, self._provider)
+            self._registered = True
+        found = await self._embed_batch(self._provider, embeddings.claim_memories_to_embed, embeddings.store_memory_vectors)
+        return await self._embed_batch(self._provider, embeddings.claim_entities_to_embed, embeddings.store_entity_vectors) or found
+
+    async def change_model(self) -> bool:
+        """Make the configured model the active one where there is none, or one that nobody chose by name serves a small corpus.
+
+        Once (row L1). What waits for the active model does not wait for this: its endpoint may be another.
+        """
+        if self._settled or not isinstance(self._provider, ActiveProvider):
+            return False
+        await register(self._pool, self._provider)
+        async with self._transaction("reembed") as tx:
+            rows = {row["state"]: row for row in await reembedding.embedding_models_in_use(tx)}
+            small = sum((await reembedding.corpus_size(tx)).values()) <= self._provider.automatic
+        configured, active, filling = self._provider.configured, rows["active"], rows.get("filling", {"name": None})
+        ours = configured.name in {active["name"], filling["name"]} or not (active["chosen"] or filling["name"])
+        if small and ours:
+            model = self._provider.model(await configured.dimensions())
+            try:
+                await Reembedding(self._transaction, configured, model, chosen=False, parallel=1).run()
+            except Stopped as stopped:
+                log.warning("%s", stopped)
+                self._settled = stopped.cancelled
+                return False
+        elif configured.name != active["name"]:
+            log.warning("%s is configured, and %s serves: `loci reembed` changes that", configured.name, active["name"])
+        self._settled = True
+        return False
+
+    async def follow(self) -> bool:
+        """Look which embedding model is active, in a process that embeds nothing behind the writes."""
+        async with self._transaction("follow_model") as tx:
+            await find_active_model(self._provider, tx)
+        return False
+
+    async def name_batch(self) -> bool:
+        """Find the names of one batch of memories; True if there may be more."""
+        async with self._transaction("find_names") as tx:
+            claimed = await names.claim_memories_to_name(tx, limit=BATCH)
+            if not claimed:
+                return False
+            with traces.muted(False), traces.span("worker names", {"loci.rows": len(claimed)}):
+                found = [
+                    (row["namespace_id"], row["memory_id"], name)
+                    for row in claimed
+                    for name in find_names(row["content"], source=row["source"], language=row["language"])
+                ]
+                read = [(row["namespace_id"], row["memory_id"]) for row in claimed]
+                await names.store_found_names(tx, found=found, read=read)
+        WORK_ROWS.labels("names").inc(len(claimed))
+        return True
+
+    async def _embed_batch(self, provider: Provider, claim: Claim, store: Store) -> bool:
+        async with self._transaction("store_vectors") as tx:
+            used = await find_active_model(provider, tx)
+            if used.provider is None or used.model == UNKNOWN:
+                return False
+            claimed = await claim(tx, limit=BATCH, model=used.model)
+            if not claimed:
+                return False
+            with traces.muted(False), traces.span("worker vectors", {"loci.rows": len(claimed)}):
+                stored = await store_claimed(tx, used.provider, store, claimed)
+        EMBEDDED.inc(stored)
+        WORK_ROWS.labels("vectors").inc(stored)
+        return True
+
+
+async def register(pool: Pool, provider: Provider) -> int | None:
+    """Say which model is configured: it becomes the active one, unless another has made vectors; its number, None if so."""
+    configured = provider.configured if isinstance(provider, ActiveProvider) else provider
+    dimensions = await configured.dimensions()
+    model = (
+        provider.model(dimensions) if isinstance(provider, ActiveProvider) else {"name": provider.name, "dimensions": dimensions}
+    )
+    async with transaction(pool, key_hash=OPERATOR, namespace=None, role=None) as tx:
+        return await embeddings.register_model(tx, **model)
