@@ -20,9 +20,10 @@ from typing import Any
 import httpx
 from psycopg import Connection
 
-from bench.database import OPERATOR, Database, database
+from bench.database import Database, database
 from bench.measure import Figure, Options, against, interleaved, milliseconds, options, percentile, report
 from bench.server import running
+from db.pool import OPERATOR_AGENT
 
 SPACES = 10
 OPERATIONS = """
@@ -55,7 +56,7 @@ def fill(owner: Connection[Any], rows: int) -> None:
         return
     for number in range(SPACES):
         owner.execute("select loci.create_namespace(%s)", [f"feed-{number}"])
-    owner.execute(OPERATIONS, {"operator": OPERATOR})
+    owner.execute(OPERATIONS, {"operator": OPERATOR_AGENT})
     owner.execute(FILL, {"rows": rows})
     owner.execute("vacuum analyze loci_data.changes")
     owner.execute("vacuum analyze loci_data.operations")

@@ -13,8 +13,7 @@ from psycopg import Connection
 from bench.measure import Options
 from db.embedded import EmbeddedServer
 from db.migrate import upgrade
-
-OPERATOR = "00000000-0000-0000-0000-000000000000"
+from db.pool import OPERATOR_AGENT
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class Database:
     def _connect(self, user: str) -> Connection[Any]:
         connection = Connection.connect(self.server.url(user), autocommit=True, prepare_threshold=0)
         register_vector(connection)
-        connection.execute("select set_config('loci.agent', %s, false)", (OPERATOR,))
+        connection.execute("select set_config('loci.agent', %s, false)", (OPERATOR_AGENT,))
         return connection
 
 

@@ -85,12 +85,6 @@ async def list_signals(tx: Transaction, *, limit: int, cursor: str | None, kind:
     )
 
 
-async def sweep_signals(tx: Transaction, *, limit: int) -> int:
-    """Delete signals past their namespace's signal_days; how many."""
-    row = await tx.row("select loci.sweep_signals(%(limit)s) as deleted", limit=limit)
-    return int(row["deleted"])
-
-
 async def memory_to_enrich(tx: Transaction, *, id: UUID) -> Row:
     """A saved memory with `is_named`, `is_protected`, `near` and `categories`; {}: there is nothing to expand any more."""
     return await tx.row(

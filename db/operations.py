@@ -14,6 +14,7 @@ from db.pool import Transaction
 
 Row = dict[str, Any]
 SEQUENCED = 10_000
+LOGS = ("recalls", "key_uses", "jobs", "model_calls", "feedback_signals")  # what sweep_log sweeps
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,12 @@ async def operation_changes(tx: Transaction, *, id: UUID, limit: int, after: int
     return await tx.rows(
         "select * from loci.operation_changes(%(namespace)s, %(id)s, %(limit)s, %(after)s)", id=id, limit=limit, after=after
     )
+
+
+async def sweep_log(tx: Transaction, *, log: str, limit: int) -> int:
+    """Delete what is past its days in one of LOGS, oldest first; how many rows. The operator's."""
+    row = await tx.row("select loci.sweep_log(%(log)s, %(limit)s) as deleted", log=log, limit=limit)
+    return int(row["deleted"])
 
 
 async def sweep_operations(tx: Transaction, *, limit: int) -> int:

@@ -19,6 +19,7 @@ from db.traces import Statements, TracedCursor
 Connection = AsyncConnection[DictRow]
 Pool = AsyncConnectionPool[Connection]
 OPERATOR = None  # the key hash of the operator: none
+OPERATOR_AGENT = "00000000-0000-0000-0000-000000000000"  # its id
 ENTER: LiteralString = "select agent_id, namespace_id, namespace, settings from loci.enter(%s, %s, %s, %s)"
 _WAITS = (0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10)
 WAITED = Histogram("loci_pool_wait_seconds", "Time that a transaction waited for a connection of the pool.", buckets=_WAITS)

@@ -15,10 +15,9 @@ from psycopg import Connection, sql
 from psycopg import errors as pg
 
 from db.errors import Conflict
-from db.pool import Origin, Transaction
+from db.pool import OPERATOR_AGENT, Origin, Transaction
 
 Row = dict[str, Any]
-OPERATOR = "00000000-0000-0000-0000-000000000000"
 CONNECTIONS = 3  # sessions that an analyst may have open
 # Beside what loci_analyst has: a login inherits rights from its group, but no settings. The analyst can change these.
 SETTINGS: dict[LiteralString, str] = {
@@ -40,7 +39,7 @@ def _transaction(url: str, origin: Origin) -> Iterator[Connection]:
         connection.execute(
             """select set_config('loci.agent', %s, true), set_config('loci.origin', %s, true),
                       set_config('loci.operation', %s, true)""",
-            [OPERATOR, orjson.dumps(asdict(origin)).decode(), origin.operation_id or ""],
+            [OPERATOR_AGENT, orjson.dumps(asdict(origin)).decode(), origin.operation_id or ""],
         )
         yield connection
 

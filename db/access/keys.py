@@ -88,12 +88,6 @@ async def list_refused_requests(tx: Transaction, *, limit: int, cursor: int | No
     return await tx.rows("select * from loci.list_refusals(%(limit)s, %(cursor)s)", limit=limit, cursor=cursor)
 
 
-async def sweep_key_usage(tx: Transaction, *, limit: int) -> int:
-    """Delete uses of keys that are past their time; how many. The operator's."""
-    row = await tx.row("select loci.sweep_key_uses(%(limit)s) as deleted", limit=limit)
-    return int(row["deleted"])
-
-
 @dataclass(frozen=True)
 class KeyUse:
     """Requests of one kind: key (None: not a valid one), namespace named, address, and how they ended."""

@@ -103,9 +103,3 @@ async def list_jobs(
 async def get_job(tx: Transaction, *, id: UUID) -> Row:
     """A job with the reports of its passes (passes) and what its calls of a language model took (calls)."""
     return await tx.row("select * from loci.get_job(%(namespace)s, %(id)s)", id=id)
-
-
-async def sweep_jobs(tx: Transaction, *, limit: int) -> int:
-    """Delete jobs that are past their time; how many. The operator's."""
-    row = await tx.row("select loci.sweep_jobs(%(limit)s) as swept", limit=limit)
-    return int(row["swept"])

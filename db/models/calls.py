@@ -97,9 +97,3 @@ async def model_usage(tx: Transaction, *, day: date | None = None) -> Row:
            from loci.model_usage(%(namespace)s, %(day)s)""",
         day=day,
     )
-
-
-async def sweep_model_calls(tx: Transaction, *, limit: int) -> int:
-    """Delete calls of models that are past their days; how many. The operator's."""
-    row = await tx.row("select loci.sweep_model_calls(%(limit)s) as swept", limit=limit)
-    return int(row["swept"])

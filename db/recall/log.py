@@ -43,9 +43,3 @@ async def rate_recall(tx: Transaction, *, recall_id: UUID | None, ratings: list[
 async def delete_recall(tx: Transaction, *, id: UUID) -> None:
     """Take a recall out of the log."""
     await tx.row("select loci.delete_recall(%(namespace)s, %(id)s)", id=id)
-
-
-async def sweep_recalls(tx: Transaction, *, limit: int) -> int:
-    """Delete logged recalls that are past their time; how many. The operator's."""
-    row = await tx.row("select loci.sweep_recalls(%(limit)s) as deleted", limit=limit)
-    return int(row["deleted"])

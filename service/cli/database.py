@@ -17,8 +17,6 @@ from service.cli.shell import Failure, Json, first_line, wants_json
 if TYPE_CHECKING:
     from db.health import Check
 
-OPERATOR_AGENT = "00000000-0000-0000-0000-000000000000"
-
 
 def migrate(
     app_password: Annotated[
@@ -87,6 +85,7 @@ def psql(
     login: Annotated[str | None, typer.Option("--as", metavar="NAME", help="Connect as this analyst instead.")] = None,
 ) -> None:
     """Open psql as loci_app, acting as the operator, or as an analyst; further arguments go to psql."""
+    from db.pool import OPERATOR_AGENT
     from service.access.commands.analysts import uri_of
     from service.settings import get_settings
 

@@ -17,16 +17,13 @@ from contextlib import AbstractAsyncContextManager, suppress
 import psycopg
 from psycopg_pool import PoolTimeout
 
-from db import dreams, operations, statistics, traces
-from db.access import analysts, keys
+from db import operations, statistics, traces
+from db.access import analysts
 from db.graph import decay as db_decay
 from db.graph import names
-from db.jobs import jobs
-from db.models import calls as db_calls
 from db.models import embeddings, reembedding
 from db.pool import OPERATOR, Origin, Pool, Transaction, transaction
 from db.recall import index
-from db.recall import log as db_log
 from db.sessions import working_memory
 from service.embedding.active import UNKNOWN, ActiveProvider, find_active_model
 from service.embedding.provider import EmbeddingError, Provider
@@ -171,18 +168,12 @@ class Worker:
 
     async def sweep_log(self) -> bool:
         """Delete a batch of what is past its days, of each log and of the change feed; True if there may be more."""
-        async with self._transaction("sweep_recalls") as tx:
-            recalls = await db_log.sweep_recalls(tx, limit=LOG_BATCH)
-        async with self._transaction("sweep_key_uses") as tx:
-            uses = await keys.sweep_key_usage(tx, limit=LOG_BATCH)
-        async with self._transaction("sweep_jobs") as tx:
-            ended = await jobs.sweep_jobs(tx, limit=LOG_BATCH)
-        async with self._transaction("sweep_model_calls") as tx:
-            calls = await db_calls.sweep_model_calls(tx, limit=LOG_BATCH)
-        async with self._transaction("sweep_signals") as tx:
-            signals = await dreams.sweep_signals(tx, limit=LOG_BATCH)
+        swept = []
+        for name in operations.LOGS:
+            async with self._transaction(f"sweep_{name}") as tx:
+                swept.append(await operations.sweep_log(tx, log=name, limit=LOG_BATCH))
         async with self._transaction("sweep_operations") as tx:
-            swept = [recalls, uses, ended, calls, signals, await operations.sweep_operations(tx, limit=LOG_BATCH)]
+            swept.append(await operations.sweep_operations(tx, limit=LOG_BATCH))
         WORK_ROWS.labels("log").inc(sum(swept))
         return max(swept) == LOG_BATCH
 

@@ -8,9 +8,7 @@ as $$
 declare
     v_table regclass;
 begin
-    if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
-        raise insufficient_privilege using message = 'only the operator may analyze tables';
-    end if;
+    perform loci.require_operator('analyze tables');
     for v_table in
         select c.oid::regclass from pg_catalog.pg_class c
         where c.relnamespace = 'loci_data'::regnamespace and c.relkind = 'r' and c.reltuples < 0

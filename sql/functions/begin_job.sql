@@ -6,9 +6,7 @@ returns table (namespace_id integer, id uuid, namespace text, kind text, argumen
 language plpgsql volatile security definer set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$
 begin
-    if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
-        raise insufficient_privilege using message = 'only the operator may run jobs';
-    end if;
+    perform loci.require_operator('run jobs');
     return query
     select n.id, j.id, n.name, j.kind, j.arguments, j.tries, j.failures, j.postponed, j.agent_id, j.created_at, loci.settings(n.id)
     from loci_jobs.procrastinate_jobs q

@@ -12,9 +12,7 @@ declare
     v_model loci_data.embedding_models;
     v_wrong text;
 begin
-    if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
-        raise insufficient_privilege using message = 'only the operator may change the embedding model';
-    end if;
+    perform loci.require_operator('change the embedding model');
     lock table loci_data.memories, loci_data.entities, loci_data.embedding_models in share row exclusive mode;
     select * into v_known from loci_data.embedding_models m where m.name = p_name;
     v_wrong := case

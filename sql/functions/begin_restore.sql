@@ -12,7 +12,7 @@ declare
     v_own   loci_data.namespaces;
     v_model loci_data.embedding_models;
 begin
-    created := loci.caller() = '00000000-0000-0000-0000-000000000000'
+    created := loci.is_operator()
                and not exists (select from loci_data.namespaces n where n.name = p_namespace);
     if created then
         perform loci.create_namespace(p_namespace, p_header ->> 'description', p_header ->> 'language', p_header -> 'settings');

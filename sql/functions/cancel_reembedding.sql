@@ -6,9 +6,7 @@ as $$
 declare
     v_name text;
 begin
-    if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
-        raise insufficient_privilege using message = 'only the operator may change the embedding model';
-    end if;
+    perform loci.require_operator('change the embedding model');
     update loci_data.embedding_models m set filling = false, chosen = false, queued_at = null where m.filling returning m.name into v_name;
     return v_name;
 end $$;

@@ -8,9 +8,7 @@ declare
     v_kind  text := (select k from unnest(p_kinds) k where k is null or k <> all (loci.change_kinds()) limit 1);
     v_swept bigint;
 begin
-    if p_limit is null or p_limit not between 1 and 1000 then
-        raise invalid_parameter_value using message = format('limit must be 1 to 1000, not %s', p_limit), column = 'limit';
-    end if;
+    perform loci.check_limit(p_limit);
     if v_kind is not null or cardinality(p_kinds) = 0 then
         raise invalid_parameter_value using column = 'kind',
             message = format('kind must be one of %s, not %L', array_to_string(loci.change_kinds(), ', '), v_kind);

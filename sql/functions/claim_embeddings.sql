@@ -1,7 +1,7 @@
 -- Which memories does the worker embed next? A fair share of each namespace that waits, oldest first, locked until the
 -- caller's transaction ends: a worker that dies gives them back. text stands for the memory (embed_text); said, of a turn of a conversation, is what it says itself.
 -- For one model that is active or being filled; null: the active one. A namespace in which memories are being erased
--- waits (lock_worker). Security definer: reads all namespaces.
+-- waits (lock_work). Security definer: reads all namespaces.
 create or replace function loci.claim_embeddings(p_limit integer, p_model_id smallint default null)
 returns table (namespace_id integer, memory_id uuid, model_id smallint, text text, speaker text, said text)
 language plpgsql volatile security definer set search_path = ''
@@ -11,11 +11,9 @@ declare
                            where case when p_model_id is null then m.active else m.id = p_model_id and (m.active or m.filling) end);
     v_waiting integer[];
 begin
-    if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
-        raise insufficient_privilege using message = 'only the operator may claim embeddings';
-    end if;
+    perform loci.require_operator('claim embeddings');
     v_waiting := array(select s.w from (select w from loci.waiting_namespaces('embedding_queue', v_model) w order by random() limit p_limit) s
-                       where loci.lock_worker(s.w, false));
+                       where loci.lock_work(s.w, 'worker', false));
     return query
     select q.namespace_id, q.memory_id, q.model_id, left(loci.embed_text(m), 30000), m.source,
            case when m.session_id is not null then left(m.content, 30000) end

@@ -9,11 +9,9 @@ declare
                            where case when p_model_id is null then m.active else m.id = p_model_id and (m.active or m.filling) end);
     v_waiting integer[];
 begin
-    if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
-        raise insufficient_privilege using message = 'only the operator may claim entities';
-    end if;
+    perform loci.require_operator('claim entities');
     v_waiting := array(select s.w from (select w from loci.waiting_namespaces('entity_queue', v_model) w order by random() limit p_limit) s
-                       where loci.lock_worker(s.w, false));
+                       where loci.lock_work(s.w, 'worker', false));
     return query
     select q.namespace_id, q.entity_id, q.model_id, loci.entity_text(e)
     from unnest(v_waiting) n(id)

@@ -1,6 +1,6 @@
 -- Which memories does the worker read for names next? A fair share of each namespace that waits, oldest first; taken off
 -- the queue in the caller's transaction, so that a worker that dies gives them back. A namespace in which memories are being erased
--- waits (lock_worker). Security definer: reads all namespaces.
+-- waits (lock_work). Security definer: reads all namespaces.
 create or replace function loci.claim_names(p_limit integer)
 returns table (namespace_id integer, memory_id uuid, content text, source text, language text)
 language plpgsql volatile security definer set search_path = ''
@@ -8,11 +8,9 @@ as $$
 declare
     v_waiting integer[];
 begin
-    if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
-        raise insufficient_privilege using message = 'only the operator may claim names';
-    end if;
+    perform loci.require_operator('claim names');
     v_waiting := array(select s.w from (select w from loci.waiting_namespaces('name_queue') w order by random() limit p_limit) s
-                       where loci.lock_worker(s.w, false));
+                       where loci.lock_work(s.w, 'worker', false));
     return query
     with claimed as (
         select q.namespace_id, q.memory_id

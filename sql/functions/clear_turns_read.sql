@@ -7,7 +7,7 @@ as $$
 begin
     if coalesce(new.arguments ->> 'dry_run', 'false') <> 'true' then
         if coalesce(current_setting('loci.origin', true), '') = '' then
-            perform set_config('loci.agent', '00000000-0000-0000-0000-000000000000', true),
+            perform set_config('loci.agent', loci.operator()::text, true),
                     set_config('loci.origin', jsonb_build_object('action', new.kind, 'via', 'worker')::text, true);
         end if;
         perform loci.clear_turns(new.namespace_id, new.turns_read);

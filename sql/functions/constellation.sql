@@ -15,9 +15,7 @@ declare
     v_known_at timestamptz := coalesce(p_known_at, 'infinity');
     v_ids      uuid[];
 begin
-    if v_limit is null or v_limit not between 1 and 10000 then
-        raise invalid_parameter_value using message = format('limit must be 1 to 10000, not %s', v_limit), column = 'limit';
-    end if;
+    perform loci.check_limit(v_limit, 10000);
     v_ids := array(
         select e.id
         from ((select p.id, p.pinned_at, p.mentions from loci_data.entities p

@@ -9,9 +9,7 @@ as $$
 declare
     v_ns integer := loci.authorize(p_namespace, 'reader');
 begin
-    if p_limit is null or p_limit not between 1 and 10000 then
-        raise invalid_parameter_value using message = format('limit must be 1 to 10000, not %s', p_limit), column = 'limit';
-    end if;
+    perform loci.check_limit(p_limit, 10000);
     return query
     select t.id, t.session_id, t.role, t.content, t.metadata, t.said_at
     from loci_data.conversation_turns t

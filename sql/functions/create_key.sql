@@ -17,7 +17,7 @@ declare
     v_key   loci_data.api_keys;
 begin
     if p_namespaces is null then
-        v_reach := case when p_agent_id is not null and loci.caller() <> '00000000-0000-0000-0000-000000000000' then array[v_ns] end;
+        v_reach := case when p_agent_id is not null and not loci.is_operator() then array[v_ns] end;
     elsif v_ns <> all (v_reach) then
         raise invalid_parameter_value using column = 'namespaces',
             message = format('namespaces must hold the namespace of the request, %s', (select n.name from loci_data.namespaces n where n.id = v_ns));

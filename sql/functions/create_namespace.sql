@@ -6,9 +6,7 @@ as $$
 declare
     v_id integer;
 begin
-    if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
-        raise insufficient_privilege using message = 'only the operator may create a namespace';
-    end if;
+    perform loci.require_operator('create a namespace');
     perform loci.check_settings(p_settings);
     insert into loci_data.namespaces (name, description, language, settings)
     values (p_name, p_description, loci.text_language(p_language), p_settings) returning id into v_id;

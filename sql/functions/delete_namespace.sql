@@ -1,13 +1,13 @@
 -- Remove a namespace and everything in it, in one transaction. Admin. Cascades follow the foreign keys. Background work on it is
--- waited for and held off (lock_worker, lock_changes, and the lock of tidy_index): it locks rows in another order than the cascades do.
+-- waited for and held off (lock_work, and the lock of tidy_index): it locks rows in another order than the cascades do.
 create or replace function loci.delete_namespace(p_namespace text) returns void
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
     v_ns integer := loci.authorize(p_namespace, 'admin');
 begin
-    perform loci.lock_worker(v_ns, true);  -- one after the other, in the order of erase_memories
-    perform loci.lock_changes(v_ns, true);
+    perform loci.lock_work(v_ns, 'worker', true);  -- one after the other, in the order of erase_memories
+    perform loci.lock_work(v_ns, 'changes', true);
     perform pg_advisory_xact_lock(hashtextextended('loci_data.postings', v_ns));
     -- Whoever takes a job locks its place in the queue before the job; so does this.
     perform from loci_jobs.procrastinate_jobs q

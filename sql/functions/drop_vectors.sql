@@ -2,15 +2,14 @@
 -- table is done. Ranges of the primary key, so what was deleted before is not read again. Security definer; the operator's. Called by service/models/reembedding.py.
 -- Errors: 42501, 22023 (the model is in use).
 create or replace function loci.drop_vectors(
-    p_model_id smallint, p_table text, p_namespace integer default 0, p_id uuid default '00000000-0000-0000-0000-000000000000', p_limit integer default 5000)
+    p_model_id smallint, p_table text, p_namespace integer default 0, p_id uuid default null, p_limit integer default 5000)
 returns table (namespace_id integer, id uuid, dropped bigint)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 begin
-    if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
-        raise insufficient_privilege using message = 'only the operator may change the embedding model';
-    elsif exists (select from loci_data.embedding_models m where m.id = p_model_id and (m.active or m.filling)) then
+    perform loci.require_operator('change the embedding model');
+    if exists (select from loci_data.embedding_models m where m.id = p_model_id and (m.active or m.filling)) then
         raise invalid_parameter_value using column = 'model', message = 'this model is in use';
     end if;
     for namespace_id in select n.id from loci_data.namespaces n where n.id >= p_namespace order by n.id loop
@@ -18,7 +17,7 @@ begin
             with next as materialized (
                 select v.memory_id from loci_data.memory_vectors v
                 where v.namespace_id = drop_vectors.namespace_id and v.model_id = p_model_id
-                  and v.memory_id > case when drop_vectors.namespace_id = p_namespace then p_id else '00000000-0000-0000-0000-000000000000' end
+                  and v.memory_id > coalesce(case when drop_vectors.namespace_id = p_namespace then p_id end, loci.nil_uuid())
                 order by v.memory_id limit p_limit
             ), gone as (
                 delete from loci_data.memory_vectors v
@@ -29,7 +28,7 @@ begin
             with next as materialized (
                 select v.entity_id from loci_data.entity_vectors v
                 where v.namespace_id = drop_vectors.namespace_id and v.model_id = p_model_id
-                  and v.entity_id > case when drop_vectors.namespace_id = p_namespace then p_id else '00000000-0000-0000-0000-000000000000' end
+                  and v.entity_id > coalesce(case when drop_vectors.namespace_id = p_namespace then p_id end, loci.nil_uuid())
                 order by v.entity_id limit p_limit
             ), gone as (
                 delete from loci_data.entity_vectors v

@@ -8,7 +8,7 @@ returns table (agent_id uuid, namespace_id integer, namespace text, settings jso
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-    v_agent uuid := '00000000-0000-0000-0000-000000000000';
+    v_agent uuid := loci.operator();
     v_key   loci_data.api_keys;
 begin
     if p_key_hash is not null then

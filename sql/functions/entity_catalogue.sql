@@ -9,9 +9,7 @@ declare
     v_ns    integer := loci.authorize(p_namespace, 'reader');
     v_named uuid[];
 begin
-    if p_limit is null or p_limit < 0 then
-        raise invalid_parameter_value using message = format('limit must be 0 or more, not %s', p_limit), column = 'limit';
-    end if;
+    perform loci.check_limit(p_limit, null, 0);
     v_named := array(
         select f.id from (select distinct on (n.id) n.id, t.place, n.position
                           from unnest(p_texts) with ordinality t(content, place)

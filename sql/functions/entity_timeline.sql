@@ -11,21 +11,15 @@ as $$
 declare
     v_namespace_id integer := loci.authorize(p_namespace, 'reader');
     v_id           uuid := coalesce(loci.entity_id(v_namespace_id, p_ref), loci.removed_entity(v_namespace_id, p_ref));
+    v_key          text[];
     v_after        record;
 begin
     if v_id is null then
         raise no_data_found using message = format('entity %L does not exist', p_ref), column = 'ref';
-    elsif p_limit is null or p_limit not between 1 and 1001 then  -- a page of 1,000, and one to know whether there are more
-        raise invalid_parameter_value using message = format('limit must be 1 to 1000, not %s', p_limit), column = 'limit';
     end if;
-    begin
-        select (c ->> 0)::timestamptz as at, (c ->> 1)::timestamptz as recorded_at, c ->> 2 as key into v_after from (select p_cursor::jsonb) p(c);
-        if p_cursor is not null and v_after.key is null then
-            raise data_exception;
-        end if;
-    exception when data_exception then
-        raise invalid_parameter_value using message = 'cursor must be the next_cursor of a page', column = 'cursor';
-    end;
+    perform loci.check_page(p_limit);
+    v_key := loci.read_cursor(p_cursor, 'timestamptz', 'timestamptz', 'text');
+    select v_key[1]::timestamptz as at, v_key[2]::timestamptz as recorded_at, v_key[3] as key into v_after;
     return query
     with happened as (
         select h.*, concat_ws(' ', h.kind, h.event, h.key) as place from loci.entity_events(v_namespace_id, v_id) h
@@ -41,7 +35,7 @@ begin
         join loci_data.memories m on m.namespace_id = v_namespace_id and m.id = n.memory_id
         where n.namespace_id = v_namespace_id and n.entity_id = v_id
     )
-    select h.at, h.recorded_at, h.kind, h.event, h.id, h.detail, jsonb_build_array(h.at, h.recorded_at, h.place)::text
+    select h.at, h.recorded_at, h.kind, h.event, h.id, h.detail, loci.make_cursor(jsonb_build_array(h.at, h.recorded_at, h.place))
     from happened h
     where p_cursor is null or (h.at, h.recorded_at, h.place) > (v_after.at, v_after.recorded_at, v_after.key)
     order by h.at, h.recorded_at, h.place

@@ -11,7 +11,7 @@ declare
     v_subjects  uuid[];
     v_ends      text[];
 begin
-    perform loci.lock_changes(p_namespace_id, true);
+    perform loci.lock_work(p_namespace_id, 'changes', true);
     select array_agg(e.kind), array_agg(e.subject_id), array_agg(e.other) into v_kinds, v_subjects, v_ends
     from (select distinct o.kind, o.subject_id, loci.change_end(o.kind, o.before) as other from loci_data.outbox o
           where o.namespace_id = p_namespace_id and o.operation_id = v_operation and o.action = 'erased' and o.subject_id is not null

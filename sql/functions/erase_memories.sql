@@ -25,7 +25,7 @@ begin
         raise invalid_parameter_value using column = 'versions',
             message = case when p_versions = 'this' then 'versions must be all where a subtree is erased' else 'versions must be all or this' end;
     end if;
-    perform loci.lock_worker(v_ns, true);
+    perform loci.lock_work(v_ns, 'worker', true);
     v_ids := loci.lock_erased(v_ns, p_ids, p_versions = 'all', p_subtree);
     if cardinality(v_ids) > 20 then
         set local plan_cache_mode = force_custom_plan;  -- planned for their number; a few are quicker with the plans that are there

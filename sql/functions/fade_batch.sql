@@ -17,20 +17,18 @@ declare
     v_ids          uuid[];
     v_counts       record;
 begin
-    if p_limit is null or p_limit not between 1 and 100000 then
-        raise invalid_parameter_value using message = format('limit must be 1 to 100000, not %s', p_limit), column = 'limit';
-    end if;
+    perform loci.check_limit(p_limit, 100000);
     perform loci.await_writers(v_namespace_id, v_type);
     select * into v_change from loci_data.decay_changes c where c.namespace_id = v_namespace_id and c.type = v_type for update;
     if v_change.finished_at is null and v_change.since_version is null and v_change.started_at is not null then
         v_ids := array(
             select e.id from loci_data.edges e
-            where v_type = '' and e.namespace_id = v_namespace_id and e.id > coalesce(v_change.after_id, '00000000-0000-0000-0000-000000000000')
+            where v_type = '' and e.namespace_id = v_namespace_id and e.id > coalesce(v_change.after_id, loci.nil_uuid())
             order by e.id limit p_limit);
         v_ids := v_ids || array(
             select e.id from loci_data.edges e
             where v_type <> '' and e.namespace_id = v_namespace_id and e.type <= v_type  -- a row: no index but edges_type has this order
-              and (e.type, e.id) > (v_type, coalesce(v_change.after_id, '00000000-0000-0000-0000-000000000000'))
+              and (e.type, e.id) > (v_type, coalesce(v_change.after_id, loci.nil_uuid()))
             order by e.type, e.id limit p_limit);
         v_counts := loci.move_fading(v_namespace_id, v_ids, v_change.started_at);
         update loci_data.decay_changes c

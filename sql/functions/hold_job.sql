@@ -8,7 +8,7 @@ declare
     v_ns  integer := loci.authorize(p_namespace, 'admin');
     v_job loci_data.jobs;
 begin
-    perform pg_advisory_xact_lock_shared(hashtextextended('loci.worker', v_ns));  -- see lock_worker, which does not wait
+    perform pg_advisory_xact_lock_shared(hashtextextended('loci.worker', v_ns));  -- see lock_work, which does not wait
     select j.* into v_job from loci_data.jobs j where j.namespace_id = v_ns and j.id = p_id for update;
     if v_job.id is null or v_job.finished_at is not null then
         raise object_not_in_prerequisite_state using message = format('job %s is over: %s', p_id, coalesce(v_job.state, 'deleted'));

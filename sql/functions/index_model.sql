@@ -4,9 +4,7 @@ create or replace function loci.index_model(p_model_id smallint) returns integer
 language plpgsql volatile security definer set search_path from current
 as $$
 begin
-    if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
-        raise insufficient_privilege using message = 'only the operator may change the embedding model';
-    end if;
+    perform loci.require_operator('change the embedding model');
     return loci.make_vector_indexes(p_model_id);
 end $$;
 comment on function loci.index_model(smallint) is 'Make the HNSW indexes that an embedding model lacks, while writers of vectors wait. Operator only.';

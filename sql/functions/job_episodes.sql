@@ -12,9 +12,7 @@ declare
     v_dry  boolean;
     v_read uuid[];
 begin
-    if p_limit is null or p_limit < 0 then
-        raise invalid_parameter_value using message = format('limit must be 0 or more, not %s', p_limit), column = 'limit';
-    end if;
+    perform loci.check_limit(p_limit, null, 0);
     perform loci.hold_job(p_namespace, p_id);
     v_dry := (select coalesce(j.arguments ->> 'dry_run', 'false') = 'true' from loci_data.jobs j where j.namespace_id = v_ns and j.id = p_id);
     v_read := array(select r.memory_id from loci_data.episodes_read r where r.namespace_id = v_ns and r.job_id = p_id);

@@ -10,9 +10,7 @@ declare
     v_most  constant integer := 100000;
     v_since constant timestamptz := clock_timestamp() - p_alive * interval '1 second';
 begin
-    if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
-        raise insufficient_privilege using message = 'only the operator may ask for the figures of the service';
-    end if;
+    perform loci.require_operator('ask for the figures of the service');
     return query
     with found as (
         select j.kind, j.state, greatest(j.created_at, j.due_at) as ready_at

@@ -7,7 +7,7 @@ language plpgsql stable set search_path = ''
 as $$
 begin
     if p_old.role = 'admin' and (p_old.expires_at is null or p_old.expires_at > clock_timestamp())
-       and loci.caller() <> '00000000-0000-0000-0000-000000000000' and not exists (
+       and not loci.is_operator() and not exists (
            select from loci_data.grants g
            where g.namespace_id = p_namespace_id and g.role = 'admin'
              and (g.expires_at is null or p_old.expires_at is not null and g.expires_at > clock_timestamp())) then

@@ -6,7 +6,7 @@ as $$
 begin
     new.entity_id := coalesce((select a.entity_id from loci_data.aspects a
                                where a.namespace_id = new.namespace_id and a.id = new.aspect_id for key share),
-                              '00000000-0000-0000-0000-000000000000');  -- none: the foreign key says so
+                              loci.nil_uuid());  -- none: the foreign key says so
     return new;
 end $$;
 comment on function loci.keep_attribute_entity() is 'Trigger: attributes.entity_id is that of the aspect.';

@@ -5,9 +5,7 @@ returns table (login name, agent_id uuid, namespaces jsonb, statement_limit inte
 language plpgsql stable security definer set search_path = ''
 as $$
 begin
-    if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
-        raise insufficient_privilege using message = 'only the operator may list analysts';
-    end if;
+    perform loci.require_operator('list analysts');
     return query
     select a.database_role, a.id, coalesce(g.namespaces, '[]'), a.statement_limit, a.created_at
     from loci_data.agents a

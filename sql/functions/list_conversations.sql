@@ -8,9 +8,7 @@ as $$
 declare
     v_ns integer := loci.authorize(p_namespace, 'reader');
 begin
-    if p_limit is null or p_limit not between 1 and 1001 then  -- a page of 1,000, and one to know whether there are more
-        raise invalid_parameter_value using message = format('limit must be 1 to 1000, not %s', p_limit), column = 'limit';
-    end if;
+    perform loci.check_page(p_limit);
     return query
     with recursive session as (
         select 1 as place, (select t.session_id from loci_data.conversation_turns t where t.namespace_id = v_ns and t.session_id > coalesce(p_cursor, '')

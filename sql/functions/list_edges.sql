@@ -19,17 +19,14 @@ declare
     v_entity_id    uuid := (loci.resolve_entities(v_namespace_id, array_remove(array[p_entity], null), 'entity', v_known_at))[1];
     v_after        uuid;
 begin
-    if p_limit is null or p_limit not between 1 and 1001 then  -- a page of 1,000, and one to know whether there are more
-        raise invalid_parameter_value using message = format('limit must be 1 to 1000, not %s', p_limit), column = 'limit';
-    elsif not isfinite(v_as_of) then
+    perform loci.check_page(p_limit);
+    if not isfinite(v_as_of) then
         raise invalid_parameter_value using message = 'as_of must be a finite time', column = 'as_of';
     elsif p_known_at in ('infinity', '-infinity') then
         raise invalid_parameter_value using message = 'known_at must be a finite time', column = 'known_at';
-    elsif p_cursor !~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then
-        raise invalid_parameter_value using message = 'the cursor is not one of ours', column = 'cursor';
     end if;
-    v_after := coalesce(p_cursor, '00000000-0000-0000-0000-000000000000')::uuid;
-    return query select r.*, r.id::text from loci.edge_rows(
+    v_after := coalesce((loci.read_cursor(p_cursor, 'uuid'))[1]::uuid, loci.nil_uuid());
+    return query select r.*, loci.make_cursor(jsonb_build_array(r.id)) from loci.edge_rows(
         v_namespace_id, loci.edge_page(v_namespace_id, v_entity_id, p_type, p_faded, v_as_of, v_known_at, v_after, p_limit),
         v_as_of, v_known_at) r order by r.id;
 end $$;

@@ -13,19 +13,14 @@ as $$
 declare
     v_namespace_id integer := loci.authorize(p_namespace, 'reader');
     v_known_at     timestamptz := coalesce(p_known_at, 'infinity');
+    v_key          text[];
     v_after        record;
 begin
-    if p_limit is null or p_limit not between 1 and 1001 then  -- a page of 1,000, and one to know whether there are more
-        raise invalid_parameter_value using message = format('limit must be 1 to 1000, not %s', p_limit), column = 'limit';
-    end if;
-    begin
-        select (c ->> 0)::timestamptz as pinned_at, (c ->> 1)::integer as mentions, (c ->> 2)::uuid as id into v_after
-        from (select p_cursor::jsonb) p(c);
-    exception when data_exception then
-        raise invalid_parameter_value using message = 'the cursor is not one of ours', column = 'cursor';
-    end;
+    perform loci.check_page(p_limit);
+    v_key := loci.read_cursor(p_cursor, 'timestamptz', 'integer', 'uuid');
+    select v_key[1]::timestamptz as pinned_at, v_key[2]::integer as mentions, v_key[3]::uuid as id into v_after;
     return query
-    select e.*, jsonb_build_array(coalesce(e.pinned_at, '-infinity'), e.mentions, e.id)::text
+    select e.*, loci.make_cursor(jsonb_build_array(coalesce(e.pinned_at, '-infinity'), e.mentions, e.id))
     from (
         select array_agg(p.id) as ids from (
             select i.id from loci_data.entities i

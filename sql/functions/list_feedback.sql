@@ -11,16 +11,10 @@ declare
     v_namespace_id integer := loci.authorize(p_namespace, 'reader');
     v_before       uuid;
 begin
-    if p_limit is null or p_limit not between 1 and 1001 then  -- a page of 1,000, and one to know whether there are more
-        raise invalid_parameter_value using message = format('limit must be 1 to 1000, not %s', p_limit), column = 'limit';
-    end if;
-    begin
-        v_before := coalesce(p_cursor, 'ffffffff-ffff-ffff-ffff-ffffffffffff');
-    exception when data_exception then
-        raise invalid_parameter_value using message = 'the cursor is not one of ours', column = 'cursor';
-    end;
+    perform loci.check_page(p_limit);
+    v_before := coalesce((loci.read_cursor(p_cursor, 'uuid'))[1], 'ffffffff-ffff-ffff-ffff-ffffffffffff');
     return query
-    select f.id, f.at, f.agent_id, f.session_id, f.kind, f.aspects, f.confirmations, f.change, f.id::text
+    select f.id, f.at, f.agent_id, f.session_id, f.kind, f.aspects, f.confirmations, f.change, loci.make_cursor(jsonb_build_array(f.id))
     from loci_data.feedback_events f
     where f.namespace_id = v_namespace_id and f.id < v_before and (p_session_id is null or f.session_id = p_session_id)
     order by f.id desc limit p_limit;

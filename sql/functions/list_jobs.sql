@@ -11,9 +11,8 @@ declare
     v_ns    integer := loci.authorize(p_namespace, 'reader');
     v_bound uuid := coalesce(p_cursor, 'ffffffff-ffff-ffff-ffff-ffffffffffff');
 begin
-    if p_limit is null or p_limit not between 1 and 1001 then  -- a page of 1,000, and one to know whether there are more
-        raise invalid_parameter_value using message = format('limit must be 1 to 1000, not %s', p_limit), column = 'limit';
-    elsif p_state not in ('waiting', 'running', 'succeeded', 'dead', 'cancelled', 'skipped') then
+    perform loci.check_page(p_limit);
+    if p_state not in ('waiting', 'running', 'succeeded', 'dead', 'cancelled', 'skipped') then
         raise invalid_parameter_value using column = 'state',
             message = format('state must be waiting, running, succeeded, dead, cancelled or skipped, not %L', p_state);
     end if;

@@ -8,20 +8,18 @@ language plpgsql stable security definer set search_path = ''
 as $$
 declare
     v_ns     integer := loci.authorize(p_namespace, 'reader');
+    v_before uuid;
     v_entity uuid := (loci.resolve_entities(v_ns, array_remove(array[p_entity], null), 'entity'))[1];
 begin
-    if p_limit is null or p_limit not between 1 and 1001 then  -- a page of 1,000, and one to know whether there are more
-        raise invalid_parameter_value using message = format('limit must be 1 to 1000, not %s', p_limit), column = 'limit';
-    elsif p_cursor !~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then
-        raise invalid_parameter_value using message = 'the cursor is not one of ours', column = 'cursor';
-    end if;
+    perform loci.check_page(p_limit);
+    v_before := coalesce((loci.read_cursor(p_cursor, 'uuid'))[1], 'ffffffff-ffff-ffff-ffff-ffffffffffff');
     return query
     select m.id, m.kind, m.kept_id, k.name, m.merged_id, g.name, m.reason, m.automatic,
            (select count(*)::integer from loci_data.edge_moves v
             where v.namespace_id = v_ns and v.merge_id = m.id and v.part in ('moved', 'loop')),
-           jsonb_array_length(coalesce(m.moved -> 'mentions', '[]')), m.decided_at, m.decided_by, m.undone_at, m.id::text
+           jsonb_array_length(coalesce(m.moved -> 'mentions', '[]')), m.decided_at, m.decided_by, m.undone_at, loci.make_cursor(jsonb_build_array(m.id))
     from (select o.* from loci_data.entity_merges o
-          where o.namespace_id = v_ns and (v_entity is null or v_entity in (o.kept_id, o.merged_id)) and (p_cursor is null or o.id < p_cursor::uuid)
+          where o.namespace_id = v_ns and (v_entity is null or v_entity in (o.kept_id, o.merged_id)) and o.id < v_before
           order by o.id desc limit p_limit) m
     join loci_data.entities k on k.namespace_id = v_ns and k.id = m.kept_id
     join loci_data.entities g on g.namespace_id = v_ns and g.id = m.merged_id

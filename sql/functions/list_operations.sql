@@ -13,14 +13,13 @@ language plpgsql stable security definer set search_path = '' set plan_cache_mod
 as $$
 declare
     v_ns     integer := loci.authorize(p_namespace, 'reader');
-    v_lowest uuid := coalesce(loci.uuid_floor(p_since - interval '1 day'), '00000000-0000-0000-0000-000000000000');
+    v_lowest uuid := coalesce(loci.uuid_floor(p_since - interval '1 day'), loci.nil_uuid());
     v_bound  uuid := least(p_cursor, loci.uuid_floor(p_until + interval '1 day'), 'ffffffff-ffff-ffff-ffff-ffffffffffff');
     v_about  uuid[];
     v_page   uuid[];
 begin
-    if p_limit is null or p_limit not between 1 and 1001 then  -- a page of 1,000, and one to know whether there are more
-        raise invalid_parameter_value using message = format('limit must be 1 to 1000, not %s', p_limit), column = 'limit';
-    elsif p_via not in ('rest', 'mcp', 'cli', 'worker', 'sql') then
+    perform loci.check_page(p_limit);
+    if p_via not in ('rest', 'mcp', 'cli', 'worker', 'sql') then
         raise invalid_parameter_value using message = format('via must be rest, mcp, cli, worker or sql, not %L', p_via), column = 'via';
     end if;
     if p_subject is not null then

@@ -11,9 +11,8 @@ as $$
 declare
     v_ns integer := loci.authorize(p_namespace, 'reader');
 begin
-    if p_limit is null or p_limit not between 1 and 1001 then  -- a page of 1,000, and one to know whether there are more
-        raise invalid_parameter_value using message = format('limit must be 1 to 1000, not %s', p_limit), column = 'limit';
-    elsif p_name not in ('memories', 'entities', 'preferences', 'graph', 'contradictions', 'enrichment') then
+    perform loci.check_page(p_limit);
+    if p_name not in ('memories', 'entities', 'preferences', 'graph', 'contradictions', 'enrichment') then
         raise invalid_parameter_value using column = 'name',
             message = format('name must be memories, entities, preferences, graph, contradictions or enrichment, not %L', p_name);
     end if;

@@ -11,17 +11,11 @@ declare
     v_namespace_id integer := loci.authorize(p_namespace, 'reader');
     v_before       uuid;
 begin
-    if p_limit is null or p_limit not between 1 and 1001 then  -- a page of 1,000, and one to know whether there are more
-        raise invalid_parameter_value using message = format('limit must be 1 to 1000, not %s', p_limit), column = 'limit';
-    end if;
-    begin
-        v_before := coalesce(p_cursor, 'ffffffff-ffff-ffff-ffff-ffffffffffff');
-    exception when data_exception then
-        raise invalid_parameter_value using message = 'the cursor is not one of ours', column = 'cursor';
-    end;
+    perform loci.check_page(p_limit);
+    v_before := coalesce((loci.read_cursor(p_cursor, 'uuid'))[1], 'ffffffff-ffff-ffff-ffff-ffffffffffff');
     return query
     select r.id, r.at, r.agent_id, r.session_id, r.query, r.arms, r.fusion, r.k, r.filters, r.as_of, r.known_at, r.skipped, r.results, r.took_ms,
-           f.useful, f.useless, r.id::text
+           f.useful, f.useless, loci.make_cursor(jsonb_build_array(r.id))
     from (select l.* from loci_data.recalls l
           where l.namespace_id = v_namespace_id and l.id < v_before and (p_session_id is null or l.session_id = p_session_id)
           order by l.id desc limit p_limit) r

@@ -6,9 +6,7 @@ returns table (cursor bigint, hour timestamptz, address text, outcome text, requ
 language plpgsql stable security definer set search_path = ''
 as $$
 begin
-    if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
-        raise insufficient_privilege using message = 'only the operator may see refused keys';
-    end if;
+    perform loci.require_operator('see refused keys');
     return query
     select u.id, u.hour, host(u.address), u.outcome, u.requests, u.first_at, u.last_at from loci_data.key_uses u
     where u.key_id is null and (p_cursor is null or u.id < p_cursor)

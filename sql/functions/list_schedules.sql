@@ -6,9 +6,7 @@ returns table (namespace text, wanted text, cron text, due_at timestamptz, now t
 language plpgsql stable security definer set search_path = ''
 as $$
 begin
-    if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
-        raise insufficient_privilege using message = 'only the operator may read all schedules';
-    end if;
+    perform loci.require_operator('read all schedules');
     return query
     select n.name, nullif(btrim(n.settings ->> 'dream_schedule'), ''), s.cron, s.due_at, clock_timestamp()
     from loci_data.namespaces n

@@ -9,16 +9,10 @@ declare
     v_ns     integer := loci.authorize(p_namespace, 'reader');
     v_before uuid;
 begin
-    if p_limit is null or p_limit not between 1 and 1001 then  -- a page of 1,000, and one to know whether there are more
-        raise invalid_parameter_value using message = format('limit must be 1 to 1000, not %s', p_limit), column = 'limit';
-    end if;
-    begin
-        v_before := coalesce(p_cursor, 'ffffffff-ffff-ffff-ffff-ffffffffffff');
-    exception when data_exception then
-        raise invalid_parameter_value using message = 'the cursor is not one of ours', column = 'cursor';
-    end;
+    perform loci.check_page(p_limit);
+    v_before := coalesce((loci.read_cursor(p_cursor, 'uuid'))[1], 'ffffffff-ffff-ffff-ffff-ffffffffffff');
     return query
-    select s.id, s.kind, s.content, s.session_id, s.memory_id, s.agent_id, s.at, s.id::text
+    select s.id, s.kind, s.content, s.session_id, s.memory_id, s.agent_id, s.at, loci.make_cursor(jsonb_build_array(s.id))
     from loci_data.feedback_signals s
     where s.namespace_id = v_ns and s.id < v_before and (p_kind is null or s.kind = p_kind)
       and (p_session_id is null or s.session_id = p_session_id)

@@ -16,17 +16,16 @@ declare
     v_entity_id    uuid := (loci.resolve_entities(v_namespace_id, array_remove(array[p_entity], null), 'entity'))[1];
     v_of_entity    uuid[];
     v_ids          uuid[];
+    v_before       uuid;
 begin
-    if p_limit is null or p_limit not between 1 and 1001 then  -- a page of 1,000, and one to know whether there are more
-        raise invalid_parameter_value using message = format('limit must be 1 to 1000, not %s', p_limit), column = 'limit';
-    elsif p_status not in ('proposed', 'applied', 'dismissed', 'undone') then
+    perform loci.check_page(p_limit);
+    if p_status not in ('proposed', 'applied', 'dismissed', 'undone') then
         raise invalid_parameter_value using message = format('status must be proposed, applied, dismissed or undone, not %L', p_status), column = 'status';
     elsif p_signal not in ('negation', 'antonym', 'value_conflict', 'temporal_marker', 'model') then
         raise invalid_parameter_value using column = 'signal',
             message = format('signal must be negation, antonym, value_conflict, temporal_marker or model, not %L', p_signal);
-    elsif p_cursor !~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then
-        raise invalid_parameter_value using message = 'the cursor is not one of ours', column = 'cursor';
     end if;
+    v_before := coalesce((loci.read_cursor(p_cursor, 'uuid'))[1], 'ffffffff-ffff-ffff-ffff-ffffffffffff');
     if v_entity_id is not null then
         v_of_entity := array(
             select s.id from loci_data.aspects p
@@ -36,10 +35,10 @@ begin
     end if;
     v_ids := array(
         select s.id from loci_data.supersessions s
-        where s.namespace_id = v_namespace_id and s.id < coalesce(p_cursor, 'ffffffff-ffff-ffff-ffff-ffffffffffff')::uuid
+        where s.namespace_id = v_namespace_id and s.id < v_before
           and (p_status is null or s.status = p_status) and (p_signal is null or s.signal = p_signal)
           and (v_of_entity is null or s.id = any (v_of_entity))
         order by s.id desc limit p_limit);
-    return query select r.*, r.id::text from loci.supersession_rows(v_namespace_id, v_ids) r order by r.id desc;
+    return query select r.*, loci.make_cursor(jsonb_build_array(r.id)) from loci.supersession_rows(v_namespace_id, v_ids) r order by r.id desc;
 end $$;
 comment on function loci.list_supersessions(text, text, text, text, integer, text) is 'Supersessions, newest first, by status, signal or entity; cursor pages. Errors: 42501, P0002, 22023.';

@@ -9,9 +9,7 @@ declare
     v_ns    integer := loci.authorize(p_namespace, 'reader');
     v_limit integer := coalesce(p_limit, (loci.settings(v_ns) ->> 'replayed_turns')::integer);
 begin
-    if p_limit not between 1 and 1001 then  -- a page of 1,000, and one to know whether there are more
-        raise invalid_parameter_value using message = format('limit must be 1 to 1000, not %s', p_limit), column = 'limit';
-    end if;
+    perform loci.check_page(coalesce(p_limit, 1));
     return query
     select l.id, l.session_id, l.role, l.content, l.metadata, l.said_at
     from (select t.* from loci_data.conversation_turns t

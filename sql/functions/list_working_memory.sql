@@ -12,9 +12,7 @@ declare
     v_prefix text := coalesce(p_prefix, case when p_space is not null then loci.own_space(p_space) end);
     v_now    timestamptz := clock_timestamp();
 begin
-    if p_limit is null or p_limit not between 1 and 1001 then  -- a page of 1,000, and one to know whether there are more
-        raise invalid_parameter_value using message = format('limit must be 1 to 1000, not %s', p_limit), column = 'limit';
-    end if;
+    perform loci.check_page(p_limit);
     return query
     select w.key, w.space, w.category, w.tags, w.stored_at, w.expires_at
     from loci.key_ranges(v_prefix) r

@@ -26,7 +26,7 @@ begin
 
     with added as (
         insert into loci_data.lineages as l (namespace_id, lineage, id, versions)
-        select p_namespace_id, u, '00000000-0000-0000-0000-000000000000', 0 from unnest(v_lineages) u order by u
+        select p_namespace_id, u, loci.nil_uuid(), 0 from unnest(v_lineages) u order by u
         on conflict do nothing returning l.lineage
     )
     select array_agg(a.lineage) into v_new from added a;

@@ -11,9 +11,7 @@ declare
     v_ns   integer := loci.authorize(p_namespace, 'writer');
     v_pair record;
 begin
-    if p_limit is null or p_limit not between 1 and 1000 then
-        raise invalid_parameter_value using message = format('limit must be 1 to 1000, not %s', p_limit), column = 'limit';
-    end if;
+    perform loci.check_limit(p_limit);
     if not p_dry_run then
         perform loci.lock_merges(v_ns);
     end if;

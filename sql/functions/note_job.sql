@@ -6,9 +6,7 @@ returns table (failures integer, postponed integer)
 language plpgsql volatile security definer set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$
 begin
-    if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
-        raise insufficient_privilege using message = 'only the operator may run jobs';
-    end if;
+    perform loci.require_operator('run jobs');
     return query
     update loci_data.jobs j set error = left(p_error, 2000), failures = j.failures + (not p_postponed)::integer,
                                 postponed = j.postponed + p_postponed::integer

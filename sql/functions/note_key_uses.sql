@@ -7,9 +7,7 @@ as $$
 declare
     v_now timestamptz := clock_timestamp();
 begin
-    if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
-        raise insufficient_privilege using message = 'only the operator may note uses of keys';
-    end if;
+    perform loci.require_operator('note uses of keys');
     insert into loci_data.key_uses as u (namespace_id, key_id, hour, address, outcome, requests, first_at, last_at)
     select r.id, k.id, date_trunc('hour', v_now, 'UTC'), c.address, c.outcome, sum(c.requests), v_now, v_now
     from unnest(p_key_ids, p_namespaces, p_addresses, p_outcomes, p_requests) c(key_id, namespace, address, outcome, requests)

@@ -15,9 +15,7 @@ declare
     v_known    jsonb;
     v_total    integer := 0;
 begin
-    if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
-        raise insufficient_privilege using message = 'only the operator may note names';
-    end if;
+    perform loci.require_operator('note names');
     for v_ns in select distinct u from unnest(p_namespaces || p_read_namespaces) u order by u loop
         v_shortest := (loci.settings(v_ns) ->> 'extracted_length')::integer;
         insert into loci_data.name_candidates (namespace_id, canonical_name, memory_id, name)

@@ -10,9 +10,8 @@ as $$
 declare
     v_ns integer := loci.authorize(p_namespace, 'reader');
 begin
-    if p_limit is null or p_limit not between 1 and 1001 then  -- a page of 1,000, and one to know whether there are more
-        raise invalid_parameter_value using message = format('limit must be 1 to 1000, not %s', p_limit), column = 'limit';
-    elsif not exists (select from loci_data.operations o where o.namespace_id = v_ns and o.id = p_id) then
+    perform loci.check_page(p_limit);
+    if not exists (select from loci_data.operations o where o.namespace_id = v_ns and o.id = p_id) then
         raise no_data_found using message = format('operation %s does not exist', p_id), column = 'id';
     end if;
     return query

@@ -5,7 +5,7 @@ language plpgsql stable
 as $$
 begin
     if p_space is null then
-        return 'agent/' || case when loci.caller() = '00000000-0000-0000-0000-000000000000' then 'operator' else loci.caller()::text end;
+        return 'agent/' || case when loci.is_operator() then 'operator' else loci.caller()::text end;
     elsif p_space !~ '^[^/]+/[^/]+$' or p_space ~ '[\u0001-\u001f\u007f-\u009f]' or p_space ~ '(^|/)\.\.?(/|$)' or length(p_space) > 255 then
         raise invalid_parameter_value using column = 'space',
             message = format('space must be two segments such as session/abc, at most 255 characters, not %L', left(p_space, 100));

@@ -6,9 +6,7 @@ as $$
 declare
     v_next integer;
 begin
-    if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
-        raise insufficient_privilege using message = 'only the operator may change the embedding model';
-    end if;
+    perform loci.require_operator('change the embedding model');
     select n.id into v_next from loci_data.namespaces n where p_after is null or n.id > p_after order by n.id limit 1;
     if v_next is null then
         update loci_data.embedding_models m set queued_at = clock_timestamp() where m.id = p_model_id and m.filling and m.queued_at is null;

@@ -4,9 +4,7 @@ returns void
 language plpgsql volatile security definer set search_path = ''
 as $$
 begin
-    if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
-        raise insufficient_privilege using message = 'only the operator may refuse embeddings';
-    end if;
+    perform loci.require_operator('refuse embeddings');
     update loci_data.embedding_queue set error = left(p_error, 1000)
     where namespace_id = p_namespace and memory_id = p_id and model_id = p_model_id;
     update loci_data.entity_queue set error = left(p_error, 1000)

@@ -8,9 +8,7 @@ declare
     v_model  loci_data.embedding_models;
     v_active loci_data.embedding_models;
 begin
-    if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
-        raise insufficient_privilege using message = 'only the operator may register an embedding model';
-    end if;
+    perform loci.require_operator('register an embedding model');
     select * into v_active from loci_data.embedding_models where active;
     if v_active.name = p_name and v_active.dimensions = p_dimensions then
         return v_active.id;

@@ -11,7 +11,7 @@ as $$
         from (select distinct unnest(p_names)) n(name)
         cross join lateral (
             select k.entity_id, k.is_alias from loci_data.entity_names k
-            where k.namespace_id = p_namespace_id and (k.canonical_name, k.entity_id) >= (n.name, '00000000-0000-0000-0000-000000000000')
+            where k.namespace_id = p_namespace_id and (k.canonical_name, k.entity_id) >= (n.name, loci.nil_uuid())
               and (k.canonical_name, k.entity_id) <= (n.name, 'ffffffff-ffff-ffff-ffff-ffffffffffff') offset 0) k
     )
     select n.name, n.entity_id from named n where not n.shared

@@ -26,7 +26,7 @@ begin
         from loci.stray_lines(v_ns, p_kind, v_lines) s;
     end if;
     if problems is null then
-        if p_kind = 'memory' and loci.caller() = '00000000-0000-0000-0000-000000000000' then
+        if p_kind = 'memory' and loci.is_operator() then
             perform loci.pass_number('loci_data.memories_doc_id_seq', (select max((l ->> 'doc_id')::bigint) from jsonb_array_elements(v_lines) l), 1::bigint << 40);
         elsif p_kind = 'conversation_turn' then
             perform loci.pass_number('loci_data.conversation_turns_id_seq', (select max((l ->> 'id')::bigint) from jsonb_array_elements(v_lines) l), 1::bigint << 40);

@@ -15,9 +15,8 @@ declare
     v_namespace_id integer := loci.authorize(p_namespace, 'reader');
     v_depth        integer := least(1000, greatest(50, 2 * p_limit));
 begin
-    if p_limit is null or p_limit not between 1 and 1000 then
-        raise invalid_parameter_value using message = format('limit must be 1 to 1000, not %s', p_limit), column = 'limit';
-    elsif p_mode is null or p_mode not in ('name', 'semantic', 'both') then
+    perform loci.check_limit(p_limit);
+    if p_mode is null or p_mode not in ('name', 'semantic', 'both') then
         raise invalid_parameter_value using message = format('mode must be name, semantic or both, not %s', coalesce(p_mode, 'null')), column = 'mode';
     end if;
     if p_embedding is not null and p_model_id <> (select m.id from loci_data.embedding_models m where m.active) then

@@ -12,9 +12,7 @@ declare
     v_terms    text[] := tsvector_to_array(loci.tier_document(v_ns, p_query));
     v_query    tsquery := loci.any_term(v_terms);
 begin
-    if p_limit is null or p_limit not between 1 and 1000 then
-        raise invalid_parameter_value using message = format('limit must be 1 to 1000, not %s', p_limit), column = 'limit';
-    end if;
+    perform loci.check_limit(p_limit);
     return query
     with searched as materialized (
         select n.id, n.terms, case when n.document @@ v_query then n.document end as document

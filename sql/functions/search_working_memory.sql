@@ -19,9 +19,7 @@ declare
     v_terms    text[] := tsvector_to_array(loci.tier_document(v_ns, nullif(btrim(p_query), '')));  -- null: no question
     v_query    tsquery := loci.any_term(v_terms);
 begin
-    if p_limit is null or p_limit not between 1 and 1000 then
-        raise invalid_parameter_value using message = format('limit must be 1 to 1000, not %s', p_limit), column = 'limit';
-    end if;
+    perform loci.check_limit(p_limit);
     return query
     with searched as materialized (
         select w.key, w.stored_at, w.terms, case when w.document @@ v_query then w.document end as document

@@ -18,7 +18,7 @@ begin
         perform pg_advisory_xact_lock(hashtextextended('loci_data.changes', 0));
         loop
             select array_agg(w.namespace_id) filter (where w.free), array_agg(w.namespace_id) filter (where not w.free) into v_free, v_held
-            from (select f.namespace_id, loci.lock_changes(f.namespace_id, false) as free
+            from (select f.namespace_id, loci.lock_work(f.namespace_id, 'changes', false) as free
                   from (select o.namespace_id from (select o.namespace_id, o.id from loci_data.outbox o
                                                     where o.namespace_id <> all (v_busy) order by o.id limit p_limit) o
                         group by o.namespace_id order by min(o.id) limit 500) f offset 0) w;  -- locks and the notice have their room

@@ -12,9 +12,7 @@ declare
     v_active  loci_data.embedding_models;
     v_filling loci_data.embedding_models;
 begin
-    if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
-        raise insufficient_privilege using message = 'only the operator may ask for the figures of the service';
-    end if;
+    perform loci.require_operator('ask for the figures of the service');
     select count(*) into invalid_indexes from pg_catalog.pg_index i join pg_catalog.pg_class c on c.oid = i.indexrelid
     where c.relnamespace = 'loci_data'::regnamespace and not (i.indisvalid and i.indisready)  -- but those of a model that does not serve yet
       and not exists (select from loci_data.embedding_models m where not m.active and c.relname ~ format('_hnsw_%s$', m.id));

@@ -18,9 +18,7 @@ declare
     v_scores double precision[];
     v_budget integer;
 begin
-    if p_limit is null or p_limit not between 1 and 1000 then
-        raise invalid_parameter_value using message = format('limit must be 1 to 1000, not %s', p_limit), column = 'limit';
-    end if;
+    perform loci.check_limit(p_limit);
     select * into v_model from loci_data.embedding_models where active;
     if v_model.id is null then
         return;

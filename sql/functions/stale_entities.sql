@@ -13,9 +13,7 @@ declare
     v_before   timestamptz := clock_timestamp() - (v_settings ->> 'dream_entity_days')::double precision * interval '1 day';
     v_strong   double precision := v_settings ->> 'protected_confidence';
 begin
-    if p_limit is null or p_limit < 0 then
-        raise invalid_parameter_value using message = format('limit must be 0 or more, not %s', p_limit), column = 'limit';
-    end if;
+    perform loci.check_limit(p_limit, null, 0);
     return query
     select e.id, e.name, e.type, e.mentions, e.created_at, e.updated_at,
            (select count(*) from loci_data.edges g where g.namespace_id = v_ns and g.source_id = e.id and g.superseded_at is null)

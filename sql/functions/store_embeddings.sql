@@ -5,9 +5,7 @@ returns integer
 language plpgsql volatile security definer set search_path from current
 as $$
 begin
-    if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
-        raise insufficient_privilege using message = 'only the operator may store embeddings';
-    end if;
+    perform loci.require_operator('store embeddings');
     -- Held to the end: whoever retires the model waits for these vectors, and there are none after that.
     perform from loci_data.embedding_models m where m.id = p_model_id and (m.active or m.filling) for share;
     if not found then

@@ -12,15 +12,10 @@ declare
     v_ns     integer := loci.authorize(p_namespace, 'reader');
     v_filter loci.memory_filter := loci.resolve_filter(v_ns, '{}', p_as_of, p_known_at);
     v_node   uuid := loci.node_id(v_ns, p_id);
-    v_after  record;
+    v_after  text[] := coalesce(loci.read_cursor(p_cursor, 'integer', 'uuid'), array['0', loci.nil_uuid()::text]);
 begin
-    if p_cursor !~* '^\d{1,9}/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then
-        raise invalid_parameter_value using message = 'the cursor is not one of ours', column = 'cursor';
-    end if;
-    select coalesce(split_part(p_cursor, '/', 1)::integer, 0) as depth,
-           coalesce(split_part(p_cursor, '/', 2), '00000000-0000-0000-0000-000000000000')::uuid as node into v_after;
     return query
-    select c.depth, loci.memory_record(b, v_filter.as_of, p.parent_id), c.depth || '/' || c.descendant_id
+    select c.depth, loci.memory_record(b, v_filter.as_of, p.parent_id), loci.make_cursor(jsonb_build_array(c.depth, c.descendant_id))
     from loci_data.memory_closure c
     cross join lateral (
         select o.* from loci_data.memories o
@@ -28,7 +23,7 @@ begin
         order by o.valid_from desc limit 1) m
     cross join lateral loci.as_believed(m, p_known_at) b
     left join lateral loci.parent_of(b, v_filter.as_of, p_known_at) p on true
-    where c.namespace_id = v_ns and c.ancestor_id = v_node and (c.depth, c.descendant_id) > (v_after.depth, v_after.node)
+    where c.namespace_id = v_ns and c.ancestor_id = v_node and (c.depth, c.descendant_id) > (v_after[1]::integer, v_after[2]::uuid)
       and loci.is_held(c.valid_from, c.valid_to, c.recorded_at, c.superseded_at, v_filter.as_of, p_known_at)
     order by c.depth, c.descendant_id limit p_limit;
 end $$;

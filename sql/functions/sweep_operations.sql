@@ -12,9 +12,7 @@ declare
     v_last bigint;
     v_ns   record;
 begin
-    if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
-        raise insufficient_privilege using message = 'only the operator may sweep the log';
-    end if;
+    perform loci.require_operator('sweep the log');
     perform pg_advisory_xact_lock(hashtextextended('loci_data.sweep_operations', 0));
     changes := 0;
     operations := 0;
@@ -27,7 +25,7 @@ begin
         order by n.id
     loop
         if changes < p_limit and v_ns.changes_before > (select c.changed_at from loci_data.changes c where c.namespace_id = v_ns.id order by c.position limit 1)
-           and loci.lock_changes(v_ns.id, false) then
+           and loci.lock_work(v_ns.id, 'changes', false) then
             with oldest as materialized (
                 select c.position, c.changed_at from loci_data.changes c where c.namespace_id = v_ns.id order by c.position limit p_limit - changes
             ), gone as (

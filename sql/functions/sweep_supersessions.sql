@@ -21,12 +21,9 @@ declare
 begin
     if v_mode not in ('apply', 'propose') then
         raise invalid_parameter_value using message = format('mode must be apply or propose, not %L', p_mode), column = 'mode';
-    elsif p_limit is null or p_limit not between 1 and 10000 then
-        raise invalid_parameter_value using message = format('limit must be 1 to 10000, not %s', p_limit), column = 'limit';
-    elsif p_cursor !~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then
-        raise invalid_parameter_value using message = 'the cursor is not one of ours', column = 'cursor';
     end if;
-    v_ids := loci.facts_after(v_namespace_id, v_entity_id, coalesce(p_cursor, '00000000-0000-0000-0000-000000000000')::uuid, p_limit);
+    perform loci.check_limit(p_limit, 10000);
+    v_ids := loci.facts_after(v_namespace_id, v_entity_id, coalesce((loci.read_cursor(p_cursor, 'uuid'))[1]::uuid, loci.nil_uuid()), p_limit);
     perform from loci_data.aspects s where s.namespace_id = v_namespace_id and s.id = any (array(
         select distinct a.aspect_id from loci_data.attributes a where a.namespace_id = v_namespace_id and a.id = any (v_ids)))
     order by s.id for no key update;
@@ -41,7 +38,7 @@ begin
         decided := decided || v_made.applied || v_made.proposed;
         superseded := superseded || v_made.superseded;
     end loop;
-    next_cursor := case when visited = p_limit then v_ids[visited]::text end;
+    next_cursor := case when visited = p_limit then loci.make_cursor(jsonb_build_array(v_ids[visited])) end;
     return next;
 end $$;
 comment on function loci.sweep_supersessions(text, text, text, integer, text) is 'Visit a page of active facts and supersede what they contradict; facts visited, decisions, attributes superseded, cursor of the next page. Errors: 42501, P0002, 22023.';

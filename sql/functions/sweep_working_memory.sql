@@ -9,9 +9,7 @@ as $$
 declare
     v_now timestamptz := clock_timestamp();
 begin
-    if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
-        raise insufficient_privilege using message = 'only the operator may sweep working memory';
-    end if;
+    perform loci.require_operator('sweep working memory');
     return query
     with page as materialized (
         select w.namespace_id, w.key, w.expires_at from loci_data.working_memory w

@@ -13,9 +13,7 @@ declare
     v_job   loci_data.jobs;
     v_lost  integer := 0;  -- that are to be tried again
 begin
-    if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
-        raise insufficient_privilege using message = 'only the operator may run jobs';
-    end if;
+    perform loci.require_operator('run jobs');
     for v_place in
         select q.id, (q.args ->> 'namespace_id')::integer as namespace_id, (q.args ->> 'job_id')::uuid as job_id
         from procrastinate_jobs q left join procrastinate_workers w on w.id = q.worker_id

@@ -9,9 +9,7 @@ declare
     v_ns    integer;
     v_terms bigint[];
 begin
-    if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
-        raise insufficient_privilege using message = 'only the operator may tidy the index';
-    end if;
+    perform loci.require_operator('tidy the index');
     select c.namespace_id into v_ns from loci_data.corpus_counts c
     group by c.namespace_id having count(*) > p_deltas order by count(*) desc, c.namespace_id limit 1;
     folded := 0;

@@ -7,9 +7,8 @@ declare
     v_memories bigint;
     v_entities bigint;
 begin
-    if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
-        raise insufficient_privilege using message = 'only the operator may change the embedding model';
-    elsif exists (select from loci_data.embedding_models m where m.id = p_model_id and (m.active or m.filling)) then
+    perform loci.require_operator('change the embedding model');
+    if exists (select from loci_data.embedding_models m where m.id = p_model_id and (m.active or m.filling)) then
         raise invalid_parameter_value using column = 'model', message = 'this model is in use';
     end if;
     delete from loci_data.embedding_queue q

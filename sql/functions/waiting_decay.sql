@@ -5,9 +5,7 @@ returns table (namespace text, type text)
 language plpgsql stable security definer set search_path = ''
 as $$
 begin
-    if loci.caller() is distinct from '00000000-0000-0000-0000-000000000000' then
-        raise insufficient_privilege using message = 'only the operator may ask what waits';
-    end if;
+    perform loci.require_operator('ask what waits');
     return query
     select n.name, nullif(c.type, '') from loci_data.decay_changes c join loci_data.namespaces n on n.id = c.namespace_id
     where c.finished_at is null and c.worked_at < clock_timestamp() - p_seconds * interval '1 second'

@@ -16,9 +16,7 @@ declare
     v_ids      uuid[];
     v_beside   uuid[];
 begin
-    if p_limit is null or p_limit < 0 then
-        raise invalid_parameter_value using message = format('limit must be 0 or more, not %s', p_limit), column = 'limit';
-    end if;
+    perform loci.check_limit(p_limit, null, 0);
     with edge as materialized (
         select e.id, e.source_id, e.target_id, e.confidence, e.last_observed_at, e.type,
                least(e.source_id, e.target_id) as one, greatest(e.source_id, e.target_id) as other

@@ -131,3 +131,16 @@ def test_every_foreign_key_has_an_index_that_serves_its_deletes(connection: psyc
         "idempotency_keys_agent_id_fkey",
     }
     assert {row["conname"] for row in found} <= never_deleted
+
+
+@pytest.mark.parametrize(
+    ("said", "where"),
+    [
+        ("00000000-0000-0000-0000-000000000000", "sql/functions/nil_uuid.sql"),
+        ("column = 'cursor'", "sql/functions/read_cursor.sql"),
+        ("only the operator may ", "sql/functions/require_operator.sql"),
+        ("'limit must be ", "sql/functions/check_limit.sql"),
+    ],
+)
+def test_what_is_said_once_is_said_in_its_place(said: str, where: str) -> None:
+    assert [str(path.relative_to(ROOT)) for path in ROOT.glob("sql/**/*.sql") if said in path.read_text()] == [where]

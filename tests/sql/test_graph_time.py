@@ -375,7 +375,9 @@ def test_pages_of_a_timeline_visit_each_event_once(world: World, limit: int) -> 
     assert visited == timeline(world, "Zeus")
 
 
-@pytest.mark.parametrize("cursor", ["x", "1", "[]", '["a", "b", "c"]', "{}"])
+@pytest.mark.parametrize(
+    "cursor", ["x", "1", "[]", "a,b,c", "{}", "{1}", "2026-01-01,2026-01-01", '"', "2026-01-01,2026-01-01,null"]
+)
 def test_a_wrong_cursor_of_a_timeline_is_refused(world: World, cursor: str) -> None:
     told(world)
     with pytest.raises(InvalidParameterValue) as raised:

@@ -336,7 +336,7 @@ def test_what_ended_longer_ago_than_job_days_is_deleted(queue: Queue) -> None:
     queue.as_owner(
         "update loci_data.jobs set finished_at = finished_at - interval '31 days' where id = %(id)s returning id", id=old
     )
-    assert world.value("select loci.sweep_jobs()") == 1
+    assert world.value("select loci.sweep_log('jobs')") == 1
     assert [row["id"] for row in world.rows("select id from loci.list_jobs(%(ns)s)")] == [waits, new]
 
 
@@ -378,7 +378,7 @@ def test_a_reader_sees_jobs_and_changes_none(owned: World, function: str) -> Non
         "select * from loci.begin_job(1, 0)",
         "select * from loci.note_job(1, 0, 'x')",
         "select * from loci.take_over_jobs(30, 3)",
-        "select loci.sweep_jobs()",
+        "select loci.sweep_log('jobs')",
         "select * from loci.job_figures()",
     ],
 )

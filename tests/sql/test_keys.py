@@ -401,9 +401,9 @@ def test_uses_are_kept_for_the_days_of_their_namespace(owned: World) -> None:
     owned.connection.execute("reset session authorization")
     owned.connection.execute("update loci_data.key_uses set hour = hour - interval '50 days'")
     owned.connection.execute("set session authorization loci_app")
-    assert owned.value("select loci.sweep_key_uses()") == 0
+    assert owned.value("select loci.sweep_log('key_uses')") == 0
     owned.rows("select loci.update_namespace(%(ns)s, %(c)s)", c=Jsonb({"settings": {"key_use_days": 40}}))
-    assert owned.value("select loci.sweep_key_uses()") == 1
+    assert owned.value("select loci.sweep_log('key_uses')") == 1
     assert len(owned.rows("select * from loci.list_refusals()")) == 1
 
 

@@ -292,7 +292,7 @@ def test_who_writes_may_call_models(world: World, role: str, may: bool) -> None:
 
 
 def sweep(world: World, limit: int = 1000) -> int:
-    return int(world.value("select loci.sweep_model_calls(%(limit)s)", limit=limit))
+    return int(world.value("select loci.sweep_log('model_calls', %(limit)s)", limit=limit))
 
 
 def test_calls_are_kept_for_the_days_of_jobs_and_those_of_today_always(world: World) -> None:

@@ -9,6 +9,7 @@ from psycopg.errors import CheckViolation, InsufficientPrivilege, InvalidParamet
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
+from db.operations import LOGS
 from tests.databases import Database
 from tests.factories import OPERATOR, Row, World, act_as, grant, new_world
 from tests.sql.test_walk import as_owner
@@ -224,11 +225,20 @@ def test_the_log_is_kept_for_the_days_of_its_namespace_and_swept_in_bounded_batc
     theirs = log(forever)
     as_owner(world, "update loci_data.recalls set at = at - interval '31 days' where id = any (%(old)s)", old=old)
     as_owner(world, "update loci_data.recalls set at = at - interval '31 days' where id = %(r)s", r=theirs)
-    assert [world.value("select loci.sweep_recalls(3)") for _ in range(3)] == [3, 2, 0]
+    assert [world.value("select loci.sweep_log('recalls', 3)") for _ in range(3)] == [3, 2, 0]
     assert (logged(world), logged(forever)) == (1, 1)
     assert len(rows_of(world, kept)) == 1
     keep_days(world, 0)
-    assert world.value("select loci.sweep_recalls()") == 1
+    assert world.value("select loci.sweep_log('recalls')") == 1
+
+
+def test_the_worker_sweeps_every_log_that_is_swept_and_no_other_can_be_named(world: World) -> None:
+    world.connection.execute("reset session authorization")
+    assert tuple(row["log"] for row in world.rows("select log from loci.swept_logs()")) == LOGS
+    world.connection.execute("set session authorization loci_app")
+    with pytest.raises(InvalidParameterValue) as raised:
+        world.rows("select loci.sweep_log('memories')")
+    assert raised.value.diag.column_name == "log"
 
 
 def test_only_the_operator_sweeps(world: World) -> None:
@@ -237,7 +247,7 @@ def test_only_the_operator_sweeps(world: World) -> None:
     world.connection.execute("set session authorization loci_app")
     act_as(world.connection, agent)
     with pytest.raises(InsufficientPrivilege):
-        world.rows("select loci.sweep_recalls()")
+        world.rows("select loci.sweep_log('recalls')")
 
 
 def test_a_recall_neither_waits_for_an_erasure_under_way_nor_fails_over_it(own_database: Database) -> None:

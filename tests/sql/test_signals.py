@@ -46,7 +46,7 @@ def test_signals_are_kept_for_the_days_of_their_setting(owned: World, admin: psy
     admin.execute("update loci_data.feedback_signals set at = at - interval '91 days' where id = any (%s)", [old])
     admin.execute("set session authorization loci_app")
     act_as(admin, OPERATOR)
-    owned.rows("select loci.sweep_signals()")
+    owned.rows("select loci.sweep_log('feedback_signals')")
     assert [row["id"] for row in owned.rows("select id from loci.list_signals(%(ns)s)")] == young
 
 
@@ -56,7 +56,7 @@ def test_only_the_operator_sweeps_signals(owned: World, admin: psycopg.Connectio
     admin.execute("set session authorization loci_app")
     act_as(admin, agent)
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
-        owned.rows("select loci.sweep_signals()")
+        owned.rows("select loci.sweep_log('feedback_signals')")
 
 
 @pytest.mark.parametrize(
