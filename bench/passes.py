@@ -6,16 +6,21 @@ The model is scripted: in a namespace of 10,000 memories it merges 200 pairs of 
 each answer checked as a real one's is. The floor of applying writes as many memories and forgets as many by plain calls.
 """
 
+import asyncio
 import json
 import time
 from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
+from psycopg.rows import dict_row
+
 from bench.database import Database, database
 from bench.measure import Figure, Options, options, report
+from db.texts import TEXT_MARKS
 from service.dreams.consolidation import Consolidation, Known, check
-from service.dreams.passes import Seen
+from service.dreams.passes import Plan, Seen
+from service.text.marks import with_readings
 
 NAME = "passes"
 PAIRS, DELETES, REFINEMENTS = 200, 100, 100
@@ -59,6 +64,15 @@ def answer(known: Known) -> Consolidation:
     return Consolidation.model_validate({"merges": merges, "deletes": deletes, "refinements": refinements})
 
 
+async def checked(app: Any, said: Consolidation, known: Known) -> Plan:
+    """What stands up to the guards, with the texts read that they look at."""
+
+    async def ask(texts: list[str]) -> list[dict[str, Any]]:
+        return app.cursor(row_factory=dict_row).execute(TEXT_MARKS, {"texts": texts}).fetchall()
+
+    return await with_readings(ask, lambda read: check(Seen(None, 0, None, known, read), said, None))  # type: ignore[arg-type]
+
+
 def forget(app: Any, ids: list[UUID]) -> None:
     """The floor: forget one by one in one call, and write as many as merges do."""
     app.execute("select loci.forget_memory(%s, i, true) from unnest(%s::uuid[]) i", [NAME, ids]).fetchall()
@@ -77,7 +91,7 @@ def run(base: Database, given: Options) -> list[Figure]:
             names = [column.name for column in cursor.description]
             known = Known({n: dict(zip(names, row, strict=True)) for n, row in enumerate(cursor.fetchall(), 1)}, {})
             said = answer(known)
-            plan = timed(times["check"], lambda s=said, k=known: check(Seen(None, 0, None, k), s, None))  # type: ignore[misc]
+            plan = timed(times["check"], lambda s=said, k=known: asyncio.run(checked(app, s, k)))  # type: ignore[misc]
             steps = json.dumps(plan.steps)
             with app.transaction(force_rollback=True):
                 done = timed(

@@ -18,6 +18,7 @@ from service.dreams.passes import Applied, Pass, Plan, Refusal, Seen, hash_of
 from service.jobs.job import Job
 from service.llm.output import Answer
 from service.text.guards import invented, kept_share, missing
+from service.text.marks import Read
 
 Row = dict[str, Any]
 Tags = list[str]
@@ -85,6 +86,7 @@ class Draft:
     """A plan in the making."""
 
     known: Known
+    read: Read
     steps: dict[str, list[Row]] = field(default_factory=lambda: {"merges": [], "deletes": [], "refinements": [], "lessons": []})
     refused: list[Refusal] = field(default_factory=list)
     taken: set[int] = field(default_factory=set)  # numbers that a merge or a delete of the plan removes
@@ -133,7 +135,7 @@ async def corpus(tx: Transaction, job: Job) -> str | None:
 def check(seen: Seen, answer: Consolidation, job: Job) -> Plan:
     """What of an answer stands up to its numbers, its texts and itself. Merges first: deletes and refinements give way to them."""
     del job
-    draft = Draft(seen.known)
+    draft = Draft(seen.known, seen.read)
     twice = {number for number, times in Counter(n for merge in answer.merges for n in set(merge.source_ids)).items() if times > 1}
     for merge in answer.merges:
         _check_merge(draft, merge, twice)
@@ -174,20 +176,20 @@ def _merge_fault(draft: Draft, merge: Merge, numbers: list[int], twice: set[int]
     if fault := _category_fault(merge.category, kinds) or _tags_fault(merge.tags):
         return fault
     sources = [memories[number]["content"] for number in numbers]
-    return _text_fault(sources, merge.content)
+    return _text_fault(draft.read, sources, merge.content)
 
 
-def _text_fault(sources: list[str], text: str) -> tuple[str, str] | None:
+def _text_fault(read: Read, sources: list[str], text: str) -> tuple[str, str] | None:
     """Why a text cannot stand for its sources: it lost something, says something new, or is another text altogether."""
     if not text:
         return "empty", "the text is empty"
     if len(text) > sum(map(len, sources)) + ROOM:
         return "long", "the text is longer than all its sources together"
-    if lost := missing(sources, text):
+    if lost := missing(read, sources, text):
         return "coverage", f"the text lost {_named(lost)}"
-    if new := invented(sources, text):
+    if new := invented(read, sources, text):
         return "invented", f"no source says {_named(new)}"
-    if min(kept_share(source, text) for source in sources) < ALIKE:
+    if min(kept_share(read, source, text) for source in sources) < ALIKE:
         return "unlike", "the text says less than half of what one of its sources says"
     return None
 
@@ -237,7 +239,7 @@ def _check_lesson(draft: Draft, lesson: AntiPattern) -> None:
         draft.refuse("category", "learn", ids, "its domain or its tags cannot be used")
     elif not lesson.content:
         draft.refuse("empty", "learn", ids, "the text is empty")
-    elif new := invented(sources, lesson.content, allowed=[lesson.domain]):
+    elif new := invented(draft.read, sources, lesson.content, allowed=[lesson.domain]):
         draft.refuse("invented", "learn", ids, f"no signal says {_named(new)}")
     else:
         tags = _tags(["anti-pattern", *lesson.tags])

@@ -1,6 +1,5 @@
 """Enrichment: a memory that was saved becomes well-formed ones (row L2). It is stored and found before; nobody waits for this."""
 
-import re
 from dataclasses import asdict
 from datetime import date
 from typing import Any
@@ -18,6 +17,7 @@ from service.llm.output import Answer
 from service.resources import Resources
 from service.text.dates import Resolved, resolve, without
 from service.text.guards import invented, kept_share, missing
+from service.text.marks import Read
 
 Row = dict[str, Any]
 MOST = 10  # memories that one becomes
@@ -28,15 +28,10 @@ BELOW = 0.1  # how far under the importance that protects a memory a model may r
 TAGS, TAG = 10, 50  # of an entry, and characters of one
 
 
-NEGATORS = frozenset(
-    {"no", "not", "never", "none", "nobody", "nothing", "neither", "nor", "cannot", "without"}
-    | {"nicht", "nie", "niemals", "niemand", "nichts", "kein", "keine", "keinen", "keinem", "keiner", "keines", "ohne", "weder"}
-)
 TURNS = frozenset(
     {"avoid", "stop", "stopped", "instead", "rather", "refuse", "against", "wrong"}
     | {"meiden", "vermeiden", "statt", "stattdessen", "falsch", "gegen"}
 )
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
 class Entry(Answer):
@@ -81,7 +76,7 @@ def check(seen: Seen, answer: Entries, job: Job) -> Plan:
     """The entries, if together they say what the memory says and nothing else; all or none."""
     row, dates = seen.known
     entries = [_entry(entry, job.settings) for entry in answer.memories if entry.content]
-    why = _fault(row, dates, [entry["content"] for entry in entries])
+    why = _fault(seen.read, row, dates, [entry["content"] for entry in entries])
     if why is None:
         return Plan((row["id"], entries), len(entries))
     return Plan(None, len(entries), [Refusal(why[0], "expand", [str(row["id"])], why[1])])
@@ -101,7 +96,7 @@ def _entry(entry: Entry, settings: Row) -> Row:
     }
 
 
-def _fault(row: Row, dates: list[Resolved], contents: list[str]) -> tuple[str, str] | None:
+def _fault(read: Read, row: Row, dates: list[Resolved], contents: list[str]) -> tuple[str, str] | None:
     """Guard and reason for which entries cannot take the place of a memory; None: they can."""
     raw, together = row["content"], " \n".join(contents)
     if not 1 <= len(contents) <= MOST:
@@ -111,42 +106,35 @@ def _fault(row: Row, dates: list[Resolved], contents: list[str]) -> tuple[str, s
     if len(contents) > 1 and row["is_named"]:
         return "lineage", "it is a version of a named lineage, which cannot become several"
     free = [*(form for one in dates for form in _forms(one.means)), row["source"] or ""]
-    added = next((why for content in contents if (why := _added(raw, content, free)) is not None), None)
+    added = next((why for content in contents if (why := _added(read, raw, content, free)) is not None), None)
     if added is not None:
         return "invented", added
-    lost = _lost(raw, together, dates)
+    lost = _lost(read, raw, together, dates)
     return None if lost is None else ("lost", lost)
 
 
-def _added(raw: str, content: str, free: list[str]) -> str | None:
+def _added(read: Read, raw: str, content: str, free: list[str]) -> str | None:
     """What an entry says that the memory does not; `free`: texts whose names and numbers it may have."""
-    if new := invented([raw], content, free):
+    if new := invented(read, [raw], content, free):
         return f"it does not say {', '.join(new[:5])}"
-    if denials(content) and not denials(raw, turns=True):
+    if read(content).denials and not read(raw).denials and not TURNS & read(raw).words:
         return "an entry denies something that it does not deny"
-    share = kept_share(content, "\n".join([raw, *free]))
+    share = kept_share(read, content, "\n".join([raw, *free]))
     return None if share >= SAID else f"it says {share:.0%} of the words of an entry"
 
 
-def _lost(raw: str, together: str, dates: list[Resolved]) -> str | None:
+def _lost(read: Read, raw: str, together: str, dates: list[Resolved]) -> str | None:
     """What the memory says that the entries do not."""
     stated = without(raw, dates)
-    if lost := missing([stated], together):
+    if lost := missing(read, [stated], together):
         return f"the entries do not say {', '.join(lost[:5])}"
     for one in dates:
-        if one.said.lower() not in together.lower() and all(missing([form], together) for form in _forms(one.means)):
+        if one.said.lower() not in together.lower() and all(missing(read, [form], together) for form in _forms(one.means)):
             return f"the entries do not say when {one.said} is"
-    if denials(together) < denials(raw):
+    if read(together).denials < read(raw).denials:
         return "the entries deny less than it does"
-    share = kept_share(stated, together)
+    share = kept_share(read, stated, together)
     return None if share >= KEPT else f"the entries have {share:.0%} of its words"
-
-
-def denials(text: str, *, turns: bool = False) -> int:
-    """How many words of a text deny something, in English or German; `turns`: also those that turn away from something."""
-    return sum(
-        word in NEGATORS or word.endswith(("n't", "n’t")) or (turns and word in TURNS) for word in _WORD.findall(text.lower())
-    )
 
 
 def _forms(means: str) -> list[str]:

@@ -4,6 +4,7 @@ The model says what it has read and where; what is not written there is refused.
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from pydantic import Field
@@ -11,6 +12,7 @@ from pydantic import Field
 from db import dreams
 from db.graph import edges
 from db.pool import Transaction
+from db.texts import canonical_names
 from service.dreams.extraction_guards import Entity, Known, Text, Triple, plan_of
 from service.dreams.passes import Applied, Pass, Plan, Refusal, Seen
 from service.jobs.job import Job
@@ -66,18 +68,20 @@ async def look(tx: Transaction, job: Job) -> Seen:
     length = min(LONGEST, max(SHORTEST, ALL // max(len(turns) + len(episodes), 1)))
     texts = [
         *(
-            Text.of(content=turn["content"][:length], at=turn["said_at"], session_id=turn["session_id"], role=turn["role"])
+            Text(content=turn["content"][:length], at=turn["said_at"], session_id=turn["session_id"], role=turn["role"])
             for turn in turns
         ),
         *(
-            Text.of(content=row["content"][:length], at=row["valid_from"], session_id=row["session_id"], memory_id=row["id"])
+            Text(content=row["content"][:length], at=row["valid_from"], session_id=row["session_id"], memory_id=row["id"])
             for row in episodes
         ),
     ]
     if not texts:
         return Seen(None, 0)
     catalogue = await dreams.entity_catalogue(tx, texts=[text.content for text in texts], limit=limit)
-    known = Known(dict(enumerate(texts, 1)), dict(enumerate(catalogue, 1)), types_of(catalogue))
+    said = [*(text.content for text in texts), *(name for row in catalogue for name in (row["name"], *row["aliases"]))]
+    names = dict(zip(said, await canonical_names(tx, texts=said), strict=True))
+    known = Known(dict(enumerate(texts, 1)), dict(enumerate(catalogue, 1)), types_of(catalogue), names)
     data = {
         "texts": shown(known.texts),
         "catalogue": [
@@ -108,7 +112,8 @@ def check(seen: Seen, answer: Extraction, job: Job) -> Plan:
     """What of the answer stands in the texts, as a plan for apply_extraction."""
     entities = [Entity(e.name, e.type, e.aliases, e.description, e.existing, e.texts) for e in answer.entities]
     triples = [Triple(t.source, t.predicate, t.target, t.literal, t.confidence, t.texts) for t in answer.triples]
-    steps, refused = plan_of(seen.known, entities, triples, float(job.settings["extracted_confidence"]))
+    known = replace(seen.known, read=seen.read, places={})
+    steps, refused = plan_of(known, entities, triples, float(job.settings["extracted_confidence"]))
     return Plan(steps, len(entities) + len(triples), refused)
 
 

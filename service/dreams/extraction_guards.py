@@ -11,6 +11,7 @@ from uuid import UUID
 
 from service.dreams.passes import Refusal
 from service.text.guards import invented
+from service.text.marks import Read, Readings
 from service.text.names import UNSPACED
 
 LONGEST_NAME, LONGEST_PREDICATE, LONGEST_LITERAL, LONGEST_DESCRIPTION = 255, 64, 1000, 500
@@ -19,28 +20,15 @@ WORD = re.compile(r"\w+")
 _UNSPACED = UNSPACED.pattern.removeprefix("[").removesuffix("]")
 
 
-def canonical(name: str) -> str:
-    """A name as names are compared."""
-    return " ".join(name.split()).lower()
-
-
 @dataclass(frozen=True)
 class Text:
-    """A turn of a conversation (`role`), or an episode (`memory_id`). `folded`: lower case, white space folded."""
+    """A turn of a conversation (`role`), or an episode (`memory_id`)."""
 
     content: str
     at: datetime
-    session_id: str | None
-    memory_id: UUID | None
-    role: str | None
-    folded: str
-
-    @classmethod
-    def of(
-        cls, *, content: str, at: datetime, session_id: str | None = None, memory_id: UUID | None = None, role: str | None = None
-    ) -> "Text":
-        """Make one."""
-        return cls(content, at, session_id, memory_id, role, canonical(content))
+    session_id: str | None = None
+    memory_id: UUID | None = None
+    role: str | None = None
 
     @property
     def group(self) -> tuple[str, str]:
@@ -50,18 +38,31 @@ class Text:
 
 @dataclass(frozen=True)
 class Known:
-    """What the model was shown: texts and entities by number, and the types that it may give."""
+    """What the model was shown: texts and entities by number, and the types that it may give.
+
+    `names`: texts and names of it all in the form in which names are compared; `read` gives it of others.
+    """
 
     texts: dict[int, Text]
     catalogue: dict[int, dict[str, Any]]
     types: frozenset[str]
+    names: dict[str, str] = field(default_factory=dict)
+    read: Read = field(default_factory=Readings)
     places: dict[str, frozenset[int]] = field(default_factory=dict)  # where names stand, as far as it was asked
+
+    def canonical(self, text: str) -> str:
+        """A text as names are compared."""
+        return self.names[text] if text in self.names else self.read(text).name
+
+    def folded(self, number: int) -> str:
+        """What a text says, as names are compared."""
+        return self.canonical(self.texts[number].content)
 
     def where(self, name: str) -> frozenset[int]:
         """Numbers of the texts in which a canonical name stands."""
         if name not in self.places:
             self.places[name] = frozenset(
-                number for number, text in self.texts.items() if name in text.folded and stands_in(name, text.folded)
+                number for number in self.texts if name in self.folded(number) and stands_in(name, self.folded(number))
             )
         return self.places[name]
 
@@ -72,12 +73,12 @@ class Known:
     @cached_property
     def by_name(self) -> dict[str, int]:
         """Numbers of the catalogue by canonical name."""
-        return {canonical(row["name"]): number for number, row in self.catalogue.items()}
+        return {self.canonical(row["name"]): number for number, row in self.catalogue.items()}
 
     @cached_property
     def by_alias(self) -> dict[str, int]:
         """The same by alias; the first has it."""
-        return {canonical(alias): number for number, row in reversed(self.catalogue.items()) for alias in row["aliases"]}
+        return {self.canonical(alias): number for number, row in reversed(self.catalogue.items()) for alias in row["aliases"]}
 
     @cached_property
     def groups(self) -> dict[tuple[str, str], frozenset[int]]:
@@ -90,11 +91,11 @@ class Known:
     @cached_property
     def episodes(self) -> str:
         """All that the episodes say."""
-        return "\n".join(text.folded for text in self.texts.values() if text.memory_id)
+        return "\n".join(self.folded(number) for number, text in self.texts.items() if text.memory_id)
 
     def quote(self, said: str) -> str:
         """Words of the model for a report, short; none that begin like words of an episode, because reports outlive memories."""
-        words = (word for word in WORD.findall(canonical(said)) if len(word) >= TELLING or word.isdigit())
+        words = (word for word in WORD.findall(self.canonical(said)) if len(word) >= TELLING or word.isdigit())
         return "“…”" if any(word[:ROOT] in self.episodes for word in words) else f"“{' '.join(said.split())[:LONGEST_QUOTE]}”"
 
 
@@ -161,7 +162,7 @@ class _Reader:
         """The entity of the plan that stands for one of the catalogue."""
         if number not in self.by_number:
             row = self.known.catalogue[number]
-            names = {canonical(name) for name in (row["name"], *row["aliases"])}
+            names = {self.known.canonical(name) for name in (row["name"], *row["aliases"])}
             self.by_number[number] = self.add(names, {"id": str(row["id"]), "name": row["name"]})
         return self.by_number[number]
 
@@ -178,7 +179,7 @@ class _Reader:
 
     def read_entity(self, stated: Entity) -> None:
         """A name counts where it stands; a known entity where one of the names that it has stands."""
-        name = canonical(stated.name)
+        name = self.known.canonical(stated.name)
         number = stated.existing if stated.existing is not None else self.known.number_of(name)
         found = self.by_name.get(name)
         if number is not None and number in self.known.catalogue:
@@ -212,7 +213,7 @@ class _Reader:
 
     def alias(self, found: _Named, alias: str, places: set[int]) -> None:
         """Another name counts where it stands beside one that the entity has, and nothing else has it."""
-        name = canonical(alias)
+        name = self.known.canonical(alias)
         if not name or name in found.names:
             return
         if name in self.by_name or self.known.number_of(name) is not None:
@@ -226,11 +227,11 @@ class _Reader:
 
     def unsaid(self, said: str, places: Iterable[int], allowed: Iterable[str] = ()) -> list[str]:
         """Names and numbers that none of these texts has."""
-        return invented([self.known.texts[number].content for number in sorted(places)], said, allowed)
+        return invented(self.known.read, [self.known.texts[number].content for number in sorted(places)], said, allowed)
 
     def end(self, ref: str | int) -> _Named | None:
         """The entity that an end of a triple means."""
-        name = "" if isinstance(ref, int) else canonical(ref)
+        name = "" if isinstance(ref, int) else self.known.canonical(ref)
         number = ref if isinstance(ref, int) else self.known.number_of(name)
         if name in self.by_name:
             return self.by_name[name]
@@ -269,9 +270,9 @@ class _Reader:
 
     def holds(self, places: Iterable[int], literal: str) -> bool:
         """Whether texts have every word, name and number of a plain value."""
-        wanted = set(WORD.findall(canonical(literal)))
-        words = {word for number in places for word in WORD.findall(self.known.texts[number].folded)}
-        whole = any(canonical(literal) in self.known.texts[number].folded for number in places)
+        wanted = set(WORD.findall(self.known.canonical(literal)))
+        words = {word for number in places for word in WORD.findall(self.known.folded(number))}
+        whole = any(self.known.canonical(literal) in self.known.folded(number) for number in places)
         return bool(wanted) and len(literal) <= LONGEST_LITERAL and (whole or wanted <= words) and not self.unsaid(literal, places)
 
 

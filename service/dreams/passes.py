@@ -3,7 +3,6 @@
 The model is asked outside any transaction; what it says is only a proposal.
 """
 
-import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass, field, replace
@@ -12,12 +11,13 @@ from hashlib import sha256
 from typing import Any, Generic, Literal, TypeVar
 from uuid import UUID, uuid4
 
-from db import dreams
+from db import dreams, texts
 from db.pool import Transaction
 from service.jobs.job import Job
 from service.llm.output import Answer
 from service.models.calls import ask
 from service.resources import Resources
+from service.text.marks import Read, Readings, with_readings
 
 A = TypeVar("A", bound=Answer)
 Outcome = Literal["applied", "unchanged", "planned", "stopped", "failed"]
@@ -38,13 +38,14 @@ class Refusal:
 class Seen:
     """What the model is shown: `data` for its prompt, how many things that are, and the hash of it all (None: no gate).
 
-    `known` is what the checks compare the answer with; it is not shown.
+    `known` is what the checks compare the answer with, and `read` how they read a text; neither is shown.
     """
 
     data: Any
     count: int
     corpus: str | None = None
     known: Any = None
+    read: Read = field(default_factory=Readings)
 
 
 @dataclass
@@ -116,7 +117,12 @@ async def run_pass(work: Resources, job: Job, made: Pass[A], *, dry_run: bool = 
     answer = await ask(
         work, made.answer, namespace=job.namespace, purpose=made.name, prompt=made.prompt, data=seen.data, job_id=job.id
     )
-    plan = await asyncio.to_thread(made.check, seen, answer, job)  # seconds for a long answer, in a process that serves others
+
+    async def ask_texts(some: list[str]) -> list[dict[str, Any]]:
+        async with work.transaction(f"dream_{made.name}", job.namespace, "admin") as tx:
+            return await texts.text_marks(tx, texts=some)
+
+    plan = await with_readings(ask_texts, lambda read: made.check(replace(seen, read=read), answer, job))
     report.proposed = plan.proposed
     await _apply(work, job, made, seen, plan, report, dry_run=dry_run)
     return report

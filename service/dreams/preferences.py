@@ -12,6 +12,7 @@ from service.dreams.passes import Applied, Pass, Plan, Refusal, Seen
 from service.jobs.job import Job
 from service.llm.output import Answer
 from service.text.guards import invented, kept_share
+from service.text.marks import Read
 from service.text.sensitive import is_sensitive
 
 CATEGORY = "user-preferences/inferred"
@@ -96,7 +97,7 @@ def check(seen: Seen, answer: Preferences, job: Job) -> Plan:
     plan = Plan(steps=[], proposed=len(answer.preferences))
     taken: set[str] = set()
     for proposal in answer.preferences:
-        step = _judged(proposal, seen.known, job.settings)
+        step = _judged(proposal, seen, job.settings)
         if isinstance(step, Refusal):
             plan.refused.append(step)
         elif taken & {step["id"] or "", step["content"].casefold()} - {""}:
@@ -107,12 +108,13 @@ def check(seen: Seen, answer: Preferences, job: Job) -> Plan:
     return plan
 
 
-def _judged(proposal: Preference, known: Known, settings: dict[str, Any]) -> dict[str, Any] | Refusal:
+def _judged(proposal: Preference, seen: Seen, settings: dict[str, Any]) -> dict[str, Any] | Refusal:
     """The step that a proposal becomes, or the guard that refuses it. A refusal quotes nothing: it outlives the turns."""
+    known: Known = seen.known
     before = known.preferences.get(proposal.existing or 0) or _same_words(proposal.content, known)
     confirms = before is not None and before["content"].casefold() == proposal.content.casefold()
     evidence = before["metadata"] if before and confirms else {}
-    support = _support(proposal, known, after=int(evidence.get("last_turn", 0)))
+    support = _support(seen.read, proposal, known, after=int(evidence.get("last_turn", 0)))
 
     def refused(guard: str, reason: str) -> Refusal:
         return Refusal(guard, "infer", support.ids, reason)
@@ -122,7 +124,7 @@ def _judged(proposal: Preference, known: Known, settings: dict[str, Any]) -> dic
     if not support.cited:
         return refused("unsaid", f"none of the {len(set(proposal.turns))} turns that it cites was said by the user")
     said = [turn["content"] for turn in support.cited]
-    if new := invented([*said, before["content"]] if before else said, proposal.content, SPEAKS_OF):
+    if new := invented(seen.read, [*said, before["content"]] if before else said, proposal.content, SPEAKS_OF):
         return refused("invented", f"it names {len(new)} things that no cited turn names")
     if not support.about:
         return refused("unlike", f"none of the {len(said)} turns that it cites is about it, and has not counted before")
@@ -142,13 +144,13 @@ def _same_words(content: str, known: Known) -> dict[str, Any] | None:
     return next((row for row in known.preferences.values() if row["content"].casefold() == content.casefold()), None)
 
 
-def _support(proposal: Preference, known: Known, *, after: int) -> Support:
+def _support(read: Read, proposal: Preference, known: Known, *, after: int) -> Support:
     """Each turn counts once, if the user said it and it has a word that matters; those up to `after` have counted before."""
     cited = [known.turns[n] for n in sorted(set(proposal.turns)) if n in known.turns and known.turns[n]["role"] == SPEAKER]
     matter = " ".join(word for word in proposal.content.split() if word.strip(".,;:!?\"'()").casefold() not in GENERIC)
-    if kept_share(matter, "") > 0:  # there is no such word
+    if kept_share(read, matter, "") > 0:  # there is no such word
         return Support(cited)
-    return Support(cited, [turn for turn in cited if turn["id"] > after and kept_share(matter, turn["content"]) > 0])
+    return Support(cited, [turn for turn in cited if turn["id"] > after and kept_share(read, matter, turn["content"]) > 0])
 
 
 def _metadata(proposal: Preference, turns: list[dict[str, Any]], before: dict[str, Any], *, flagged: bool) -> dict[str, Any]:

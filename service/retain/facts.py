@@ -1,11 +1,13 @@
 """Retaining a text: cut into facts, embedded, decided and written in the database."""
 
 import time
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from db import retain as facts
+from db import texts
 from db.errors import FieldError, Invalid, Unavailable
 from db.pool import Transaction
 from service.embedding.active import active_model
@@ -17,6 +19,7 @@ from service.retain.asking import Choice, Read, T, Write, ask_within, reason_not
 from service.retain.judgements import Judgements, facts_shown, weigh_judgements
 from service.settings import EmbeddingSettings
 from service.text.facts import split
+from service.text.marks import with_readings
 
 ACTIONS = {"create": "created", "update": "updated", "link": "linked", "nothing": "unchanged"}
 AT_ONCE = 50  # facts that a model is asked about in one call
@@ -78,13 +81,19 @@ async def decide_facts(asking: Resources, read: Read, prepared: Prepared, choice
             skipped = {"model": refusal_of(error, choice)}
             break
         judged += answer.decisions
-    return Decided(weigh_judgements(basis, prepared.items, judged, settings), skipped)
+    weighed = await with_readings(_texts(read), lambda known: weigh_judgements(basis, prepared.items, judged, settings, known))
+    return Decided(weighed, skipped)
 
 
 async def _basis(tx: Transaction, prepared: Prepared) -> tuple[list[dict[str, Any]], str, dict[str, Any]]:
     rows = await facts.facts_to_decide(tx, items=prepared.items)
     entered = await tx.entered()
     return rows, str(entered.namespace), entered.settings
+
+
+def _texts(read: Read) -> Callable[[list[str]], Awaitable[list[dict[str, Any]]]]:
+    """How texts are read, for guards."""
+    return lambda some: read(lambda tx: texts.text_marks(tx, texts=some))
 
 
 async def write_facts(tx: Transaction, prepared: Prepared, *, dry_run: bool, decided: Decided | None = None) -> dict[str, Any]:

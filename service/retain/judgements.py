@@ -12,6 +12,7 @@ from pydantic import Field
 
 from service.llm.output import Answer
 from service.text.guards import kept_share, missing
+from service.text.marks import Read
 
 Row = dict[str, Any]
 SAID = 0.5  # share of a fact's words that a memory must have to make the fact known
@@ -70,7 +71,7 @@ def _shown(one: Row) -> Row:
     return said if one["fact"] is None else {**said, "earlier_fact": one["fact"] + 1}
 
 
-def weigh_judgements(basis: list[Row], items: list[Row], judged: list[Judgement], settings: Row) -> list[Row]:
+def weigh_judgements(basis: list[Row], items: list[Row], judged: list[Judgement], settings: Row, read: Read) -> list[Row]:
     """One decision a fact, in the form that loci.retain takes, with `decided_by`: the model's where it stands, else another."""
     by_fact: dict[int, Judgement] = {}
     for one in judged:
@@ -81,13 +82,13 @@ def weigh_judgements(basis: list[Row], items: list[Row], judged: list[Judgement]
         if row["is_settled"] or judgement is None:
             decision = _by_rules(row, text)
         else:
-            decision = _weighed(row, items[row["ordinal"]]["content"], judgement, settings, text)
+            decision = _weighed(row, items[row["ordinal"]]["content"], judgement, settings, text, read)
         _note(decision, row, text)
         decisions.append(decision)
     return decisions
 
 
-def _weighed(row: Row, fact: str, judgement: Judgement, settings: Row, text: _Text) -> Row:
+def _weighed(row: Row, fact: str, judgement: Judgement, settings: Row, text: _Text, read: Read) -> Row:
     """The model's decision about a fact, if no guard refuses it."""
     known = {one["number"]: one for one in row["known"] if not _ended(one, text)}
     links = _links(judgement, known)
@@ -102,7 +103,7 @@ def _weighed(row: Row, fact: str, judgement: Judgement, settings: Row, text: _Te
         if judgement.action == "link" and not links and target is not None:
             links = [{**_ref(target), "type": "related_to", "strength": 0.5}]
         return {**stated, **_own(links)}
-    why = _fault(fact, judgement, target, settings)
+    why = _fault(fact, judgement, target, settings, read)
     if target is None or why is not None:
         return _refused(row, judgement, target, links, f"the model's {judgement.action} was refused: {why}", text)
     if judgement.action == "nothing":
@@ -110,20 +111,20 @@ def _weighed(row: Row, fact: str, judgement: Judgement, settings: Row, text: _Te
     return {**stated, "action": "update", **_ref(target), "signal": target["signal"] or "model", "links": links}
 
 
-def _fault(fact: str, judgement: Judgement, target: Row | None, settings: Row) -> str | None:
+def _fault(fact: str, judgement: Judgement, target: Row | None, settings: Row, read: Read) -> str | None:
     """Why a decision about something known does not stand; None: it does."""
     if target is None:
         return "its target is not among what is known beside the fact"
-    return _not_known(fact, target) if judgement.action == "nothing" else _not_sure(judgement, target, settings)
+    return _not_known(read, fact, target) if judgement.action == "nothing" else _not_sure(judgement, target, settings)
 
 
-def _not_known(fact: str, target: Row) -> str | None:
+def _not_known(read: Read, fact: str, target: Row) -> str | None:
     """Why a memory does not make a fact known; None: it does."""
     if target["signal"] is not None:
         return "the two contradict each other"
-    if lost := missing([fact], target["content"]):
+    if lost := missing(read, [fact], target["content"]):
         return f"what is known does not say {', '.join(lost[:5])}"
-    if kept_share(fact, target["content"]) < SAID:
+    if kept_share(read, fact, target["content"]) < SAID:
         return "what is known has few of its words"
     return None
 

@@ -13,6 +13,7 @@ from pydantic import Field
 from service.dreams.passes import Refusal
 from service.llm.output import Answer
 from service.text.guards import invented, kept_share
+from service.text.marks import Read
 
 Row = dict[str, Any]
 TITLE, SUMMARY = 80, 1000  # characters
@@ -96,8 +97,9 @@ def orphans_shown(orphans: list[Row], concepts: list[Row]) -> Row:
 class Plan:
     """A model's answer about a page of orphans, checked: `given` is what loci.reflect takes, `refused` what a guard held back."""
 
-    def __init__(self, orphans: list[Row], concepts: list[Row], answer: Reflection, settings: Row) -> None:
+    def __init__(self, orphans: list[Row], concepts: list[Row], answer: Reflection, settings: Row, read: Read) -> None:
         self.refused: list[Refusal] = []
+        self._read = read
         self._orphans = dict(enumerate(orphans, 1))
         self._concepts = {
             number: _Concept(
@@ -188,7 +190,7 @@ class Plan:
             if one.key is None:
                 continue
             texts = one.texts or [text for other in self._concepts.values() if other.under == number for text in other.texts]
-            new = invented(texts, one.title)
+            new = invented(self._read, texts, one.title)
             below = any(other.under == number and other.new >= self._smallest for other in self._concepts.values())
             if one.new < self._smallest and not below:
                 self._refuse("small", "concept", [], f"{one.new} memories come under it, {self._smallest} are needed (reflect_new)")
@@ -220,9 +222,9 @@ class Plan:
         if len(text) > SUMMARY or "\x00" in text:
             return "length", f"{len(text):,} characters, {SUMMARY:,} are allowed"
         sources = [*one.texts, one.title]
-        if new := invented(sources, text):
+        if new := invented(self._read, sources, text):
             return "invented", f"no memory under it says {', '.join(new[:5])}"
-        if (share := kept_share(text, "\n".join(sources))) < SAID:
+        if (share := kept_share(self._read, text, "\n".join(sources))) < SAID:
             return "invented", f"the memories under it have {share:.0%} of its words"
         return None
 

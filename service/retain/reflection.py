@@ -10,7 +10,9 @@ from service.jobs.job import Postponed
 from service.llm.model import ModelError
 from service.resources import Resources
 from service.retain.asking import Choice, Read, ask_within, reason_not_to_ask, refusal_of
+from service.retain.facts import _texts
 from service.retain.placements import Plan, Reflection, orphans_shown
+from service.text.marks import with_readings
 
 PAGE = 100  # orphans that a model is shown in one call
 
@@ -52,7 +54,7 @@ async def plan_reflection(asking: Resources, read: Read, choice: Choice, page: P
         )
     except (ModelError, Postponed) as error:
         return Planned(page, skipped={"model": refusal_of(error, choice)})
-    made = Plan(seen["orphans"], seen["concepts"], answer, settings)
+    made = await with_readings(_texts(read), lambda known: Plan(seen["orphans"], seen["concepts"], answer, settings, known))
     return Planned(page, made.given, made.reasons())
 
 

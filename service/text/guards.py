@@ -1,36 +1,32 @@
 """Guards over texts that a model proposes (row L5): what a merge lost, what nobody said, and whether it still says the same at all.
 
-Pure functions of texts. They are strict where they cannot tell: what they refuse stays as it was.
+Pure functions of texts, which `read` gives as they were read. They are strict where they cannot tell: what they refuse stays as it
+was.
 """
 
-import re
 from collections.abc import Iterable
 
-from service.text.marks import Mark, Reading, read
-from service.text.names import UNSPACED
-from service.text.words import STOP, fold, stem
-
-_WORD = re.compile(r"\w+")
+from service.text.marks import Mark, Read, Reading
 
 
-def names_in(text: str) -> set[str]:
+def names_in(read: Read, text: str) -> set[str]:
     """Names, acronyms, identifiers and addresses in a text, as they are spelt there; names that stand together are one."""
     return {name for kind, name in _spelled(read(text).marks) if kind in {"name", "code"}}
 
 
-def numbers_in(text: str) -> set[str]:
+def numbers_in(read: Read, text: str) -> set[str]:
     """Numbers, dates, times and versions of a text in one form: 1000, 3.5, 10%, 2024-05-01, --05-01 (no year), 14:30, 1.2.3."""
     return {mark.key for mark in read(text).marks if mark.kind == "number"}
 
 
-def missing(sources: Iterable[str], text: str) -> list[str]:
+def missing(read: Read, sources: Iterable[str], text: str) -> list[str]:
     """What sources name or count and a text that is to stand for them does not, in order, as it is spelt there."""
     there = read(text)
     lost = {mark.key: mark.spelled for source in sources for mark in read(source).marks if not there.has(mark)}
     return list(lost.values())
 
 
-def invented(sources: Iterable[str], text: str, allowed: Iterable[str] = ()) -> list[str]:
+def invented(read: Read, sources: Iterable[str], text: str, allowed: Iterable[str] = ()) -> list[str]:
     """What a text names or counts that no source does, in order; `allowed`: texts whose names and numbers may stand in it too.
 
     Names that stand together in the text must do so for one source: Alice Smith does not follow from Alice Jones and Bob Smith.
@@ -52,20 +48,10 @@ def invented(sources: Iterable[str], text: str, allowed: Iterable[str] = ()) -> 
     return list(found.values())
 
 
-def kept_share(source: str, text: str) -> float:
+def kept_share(read: Read, source: str, text: str) -> float:
     """Share of the words with content in a source that a text still has, in any form; of pairs of characters without spaces."""
-    words = _content(source)
-    return len(words & _content(text)) / len(words) if words else 1.0
-
-
-def _content(text: str) -> set[str]:
-    words: set[str] = set()
-    for word in _WORD.findall(fold(text)):
-        if UNSPACED.search(word):
-            words.update(word[place : place + 2] for place in range(max(len(word) - 1, 1)))
-        elif word not in STOP:
-            words.add(stem(word))
-    return words
+    words, there = read(source).content, read(text)
+    return sum(map(there.tells, words.values())) / len(words) if words else 1.0
 
 
 def _runs(marks: list[Mark]) -> list[list[Mark]]:

@@ -1,16 +1,21 @@
 """What in a text must not get lost or be made up: names, acronyms, numbers, dates, times, addresses, identifiers and quotes.
 
-Found by spelling, without a model. Where a language marks no names (Chinese, Arabic), only what stands in another script and what
-service/text/names.py knows is found.
+Words and numbers are the database's to read (loci.text_marks), as it reads them where facts are written. What spelling alone tells
+is found here: capitals, quotation marks, and what is spelt like no language. Where a language marks no names (Chinese, Arabic),
+only what stands in another script and what service/text/names.py knows is found.
 """
 
+import asyncio
 import re
-import unicodedata
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from service.text.names import UNSPACED, find_names, is_german
-from service.text.numbers import COUNTS, find_numbers, implied
-from service.text.words import STOP, fold, is_common, stem
+
+Row = dict[str, Any]
+Span = tuple[int, int]
+T = TypeVar("T")
 
 _CODE = re.compile(
     r"(?:https?://|www\.)[^\s<>\"'`)\]]+"  # an address
@@ -25,36 +30,43 @@ _QUOTE = re.compile(
 )
 _BREAK = re.compile(r"[.!?:;\n\r\"“”„«»()\[\]{}•*>|`]|(?<!\S)[-–—](?!\S)")
 _WORD = re.compile(r"\w+(?:['&]\w+)*(?:-\w+)*")
+_PART = re.compile(r"[^\W_]+")
 _POSSESSIVE = re.compile(r"'s$")
 _INNER_CAPITAL = re.compile(r"[^\W\d_][a-zß-ÿ]+[A-Z]|^[a-z]+[A-Z]")
 _QUANTITY = re.compile(r"v?\d+(?:[.,]\d+)*(?:[A-Za-z%µ°]{1,3})?(?:[-/].*)?|\d+(?:st|nd|rd|th)|[\d:./-]+T?[\d:.]*Z?")
 _NUMBERED = re.compile(r"(?<!\w)([A-Z]{2,})[ -]?(\d[\w.]*\w|\d)(?!\w)")
-_DIGIT = re.compile(r"[^\D0-9]")
-_LIKE = str.maketrans({"\u2010": "-", "\u2011": "-", "\u2212": "-", "\u2019": "'"})
-_UNSPACED_RUN = re.compile(UNSPACED.pattern + "+")
+_CONTRACTED = frozenset({"t", "s", "m", "d", "re", "ve", "ll"})
+_ALSO_NAMES = frozenset({"may", "will"})  # with a capital, more often than not
 _SHORTEST = 2
+_AT_ONCE = 20_000  # characters that one statement reads: a third of a second
 
 
 @dataclass(frozen=True)
 class Mark:
-    """One of them. `key` is what it is compared by; `weak`: another form of the word will do; `run`: adjacent names share it."""
+    """One of them. `key` is what it is compared by; one of `forms` will do where there are some; `run`: adjacent names share it."""
 
     kind: str  # name, code, number or quote
     spelled: str
     key: str
-    weak: bool = False
+    forms: tuple[str, ...] = ()
     run: int = -1
 
 
 @dataclass
 class Reading:
-    """A text, read: its marks in order, and all that marks of other texts may be found in."""
+    """A text, read: its marks in order, and what marks of other texts may be found in. `content`: words that tell, with stems.
+
+    `name` is the text if it is a name, as names are compared; `denials` counts words that deny.
+    """
 
     marks: list[Mark] = field(default_factory=list)
     words: set[str] = field(default_factory=set)
     stems: set[str] = field(default_factory=set)
     numbers: set[str] = field(default_factory=set)
     texts: list[str] = field(default_factory=list)
+    content: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    name: str = ""
+    denials: int = 0
 
     def has(self, mark: Mark) -> bool:
         """Whether the text has what another text marks."""
@@ -62,7 +74,11 @@ class Reading:
             return mark.key in self.numbers
         if mark.kind == "quote":
             return any(mark.key in text for text in self.texts)
-        return mark.key in self.words or (mark.weak and stem(mark.key) in self.stems)
+        return mark.key in self.words or self.tells(mark.forms)
+
+    def tells(self, forms: Iterable[str]) -> bool:
+        """Whether the text has a word with one of these stems."""
+        return not self.stems.isdisjoint(forms)
 
     def add(self, other: "Reading") -> None:
         """Have what another has as well."""
@@ -72,55 +88,196 @@ class Reading:
         self.texts += other.texts
 
 
-def read(text: str) -> Reading:
-    """Read a text."""
-    text = _normal(text)
-    unspaced = UNSPACED.search(text) is not None
-    placed: list[tuple[int, Mark]] = [(match.start(), _quote(match)) for match in _QUOTE.finditer(text)]
-    whole, text = text, _UNSPACED_RUN.sub(r" \g<0> ", text) if unspaced else text
-    rest = _codes(text, placed)
-    numbers, rest = find_numbers(rest)
-    placed += [(start, Mark("number", spelled, key)) for start, spelled, key in numbers]
-    _names(rest, placed, german=is_german(text, "english"))
-    reading = Reading(numbers=implied(text, numbers), texts=[" ".join(fold(whole).split())])
-    reading.words = _all_words(text)
-    if unspaced:
-        placed += [
-            (max(whole.find(name), 0), Mark("quote", name, " ".join(fold(name).split())))
-            for name in find_names(whole)
-            if UNSPACED.search(name)
-        ]
-    placed.sort(key=lambda pair: pair[0])
-    reading.marks = [mark for _, mark in placed]
-    reading.words.update(mark.key for mark in reading.marks if mark.kind in {"name", "code"})
-    reading.stems = {stem(word) for word in reading.words}
-    return reading
+Read = Callable[[str], Reading]
 
 
-def _normal(text: str) -> str:
-    """A text with one form of every character, digit, hyphen and apostrophe."""
-    text = unicodedata.normalize("NFKC", text)
-    if text.isascii():
-        return text
-    return _DIGIT.sub(lambda match: str(unicodedata.decimal(match[0])), text).translate(_LIKE)
+class Readings:
+    """Texts that were read, by what they say. One that was not is noted as `unread`, and says nothing until then."""
+
+    def __init__(self) -> None:
+        self.unread: dict[str, None] = {}
+        self._rows: dict[str, Row] = {}
+        self._read: dict[str, Reading] = {}
+
+    def __call__(self, text: str) -> Reading:
+        """A text, read."""
+        if text not in self._read:
+            if text not in self._rows:
+                self.unread[text] = None
+                return Reading()
+            self._read[text] = reading_of(self._rows.pop(text))
+        return self._read[text]
+
+    async def fetch(self, ask: Callable[[list[str]], Awaitable[list[Row]]]) -> None:
+        """Read what is unread. `ask` gives the rows of loci.text_marks for texts."""
+        texts, self.unread = list(self.unread), {}
+        for some in _portions(texts):
+            self._rows.update(zip(some, await ask([storable(text) for text in some]), strict=True))
 
 
-def _quote(match: re.Match[str]) -> Mark:
-    inner = next(group for group in match.groups() if group)
-    return Mark("quote", match[0], " ".join(fold(inner).split()).strip(".,!?;: "))
+async def with_readings(ask: Callable[[list[str]], Awaitable[list[Row]]], check: Callable[[Read], T]) -> T:
+    """What a pure function of texts gives once all texts are read that it looks at.
+
+    Which these are depends on what others say, so it runs again until it asks for no new one: mostly twice. In a thread: a long
+    answer takes seconds, in a process that serves others.
+    """
+    readings = Readings()
+    while True:
+        result = await asyncio.to_thread(check, readings)
+        if not readings.unread:
+            return result
+        await readings.fetch(ask)
 
 
-def _codes(text: str, placed: list[tuple[int, Mark]]) -> str:
-    """Addresses, paths, handles and identifiers go to `placed`; the text has blanks in their place."""
+def storable(text: str) -> str:
+    """A text without what the database cannot hold: a null character, half of a surrogate pair."""
+    return text.replace("\x00", " ").encode("utf-8", "replace").decode()
 
-    def blank(match: re.Match[str]) -> str:
-        code = match[0].rstrip(".,;:!?'")
-        if not _is_code(code):
-            return match[0]
-        placed.append((match.start(), Mark("code", code, fold(code).rstrip("/") or code)))
-        return " " * len(code) + match[0][len(code) :]
 
-    return _CODE.sub(blank, text)
+def _portions(texts: list[str]) -> Iterator[list[str]]:
+    some: list[str] = []
+    for text in texts:
+        if some and sum(map(len, some)) + len(text) > _AT_ONCE:
+            yield some
+            some = []
+        some.append(text)
+    if some:
+        yield some
+
+
+def reading_of(row: Row) -> Reading:
+    """A row of loci.text_marks, with the marks that spelling tells."""
+    return _Reader(row).reading()
+
+
+class _Reader:
+    """One text while it is read: `plain` as it is spelt, `folded` the same in lower case, character for character."""
+
+    def __init__(self, row: Row) -> None:
+        self.plain: str = row["plain"]
+        self.folded: str = row["folded"]
+        self.known: dict[str, list[str | None]] = row["words"]
+        self.numbers: list[tuple[int, str, str]] = row["numbers"]
+        self.implied: list[str] = row["implied"]
+        self.name: str = row["name"]
+        self.placed: list[tuple[int, Mark]] = []
+        self.codes: list[Span] = []
+
+    def reading(self) -> Reading:
+        """All of it."""
+        self.placed += [(match.start(), self.quote(match)) for match in _QUOTE.finditer(self.plain)]
+        rest = self.without_codes()
+        for start, spelled, key in self.numbers:
+            if not any(first <= start and start + len(spelled) <= end for first, end in self.codes):
+                self.placed.append((start, Mark("number", spelled, key)))
+            rest = rest[:start] + " " * len(spelled) + rest[start + len(spelled) :]
+        self.names(rest, german=is_german(self.plain, "english"))
+        self.unspaced_names()
+        self.placed.sort(key=lambda pair: pair[0])
+        marks = [mark for _, mark in self.placed]
+        words = self.all_words() | {mark.key for mark in marks if mark.kind in {"name", "code"}}
+        stems = {form for word in (*words, *self.known) for form in self.forms(word)}
+        content = {word: self.forms(word) for word, (_, _, kind) in self.known.items() if kind not in {"stop", "neg"}}
+        texts = [" ".join(self.folded.split())]
+        return Reading(marks, words, stems, set(self.implied), texts, content, self.name, self.denials())
+
+    def kind(self, word: str) -> str | None:
+        """What a folded word is: neg, stop, opening or None; a contraction is what it begins with."""
+        base, _, ending = word.partition("'")
+        return self.known.get(base if ending in _CONTRACTED else word, (None, None, None))[2]
+
+    def denials(self) -> int:
+        words = [match[0] for match in _WORD.finditer(self.folded)]
+        return sum(word.endswith("n't") or self.kind(word) == "neg" for word in words)
+
+    def forms(self, word: str) -> tuple[str, ...]:
+        """The stems of a folded word, or of the parts that a hyphen joins."""
+        if word in self.known:
+            english, german, _ = self.known[word]
+            return (str(english), str(german))
+        return ("-".join(str(self.known.get(part, [part])[0]) for part in word.split("-")),)
+
+    def quote(self, match: re.Match[str]) -> Mark:
+        start, end = next(match.span(group) for group in range(1, 7) if match[group])
+        return Mark("quote", match[0], " ".join(self.folded[start:end].split()).strip(".,!?;: "))
+
+    def without_codes(self) -> str:
+        """Addresses, paths, handles and identifiers are marked; the text has blanks in their place."""
+        rest = list(self.plain)
+        for start, end in _codes(self.plain):
+            if _is_code(self.plain[start:end]):
+                key = self.folded[start:end]
+                self.codes.append((start, end))
+                self.placed.append((start, Mark("code", self.plain[start:end], key.rstrip("/") or key)))
+                rest[start:end] = " " * (end - start)
+        return "".join(rest)
+
+    def names(self, text: str, *, german: bool) -> None:
+        """Capitalised words, but for those that only begin a sentence; acronyms with them."""
+        run, last, begins = 0, -1, 0
+        breaks = iter([*(match.end() for match in _BREAK.finditer(text)), len(text) + 1])
+        upcoming = next(breaks)
+        first = True
+        for match in _WORD.finditer(text):
+            while upcoming <= match.start():
+                first, begins = True, upcoming
+                upcoming = next(breaks)
+            word = _POSSESSIVE.sub("", match[0])
+            start, end = match.start(), match.start() + len(word)
+            key = self.key(start, end)
+            if word[0].isupper() and not self.says_nothing(key, first=first or german):
+                if not (start == last + 1 and text[last] == " " and last >= begins):
+                    run += 1
+                forms = self.forms(key) if first or german else ()
+                self.placed.append((start, Mark("name", word, key, forms, run)))
+                last = match.end()
+            first = False
+
+    def says_nothing(self, key: str, *, first: bool) -> bool:
+        """Whether a capitalised word is no name: a little word, or one that only begins a sentence."""
+        kind = self.kind(key)
+        return key not in _ALSO_NAMES and (kind in {"neg", "stop"} or (first and kind == "opening"))
+
+    def key(self, start: int, end: int) -> str:
+        """A word as it is compared: an acronym without the s of its plural."""
+        word = self.plain[start:end]
+        if word[-1:] == "s" and len(word) > _SHORTEST and word[:-1].isupper():
+            end -= 1
+        return self.folded[start:end]
+
+    def unspaced_names(self) -> None:
+        if UNSPACED.search(self.plain):
+            for name in filter(UNSPACED.search, find_names(self.plain)):
+                if (match := re.search(r"\s+".join(map(re.escape, name.split())), self.plain)) is not None:
+                    key = " ".join(self.folded[slice(*match.span())].split())
+                    self.placed.append((match.start(), Mark("quote", name, key)))
+
+    def all_words(self) -> set[str]:
+        """Every word in every form that a name may be looked for in: with and without possessive, hyphens and plural."""
+        words: set[str] = set()
+        for match in _WORD.finditer(self.plain):
+            start, end = match.start(), match.start() + len(_POSSESSIVE.sub("", match[0]))
+            words |= {self.key(start, end), self.folded[start:end]}
+            words |= {self.key(start + a, start + b) for a, b in (*_parts(match[0], "'"), *_parts(self.plain[start:end], "-"))}
+        for start, end in _codes(self.plain):
+            words.add(self.folded[start:end].rstrip("/"))
+            words |= {self.key(start + part.start(), start + part.end()) for part in _PART.finditer(self.plain[start:end])}
+        words |= {f"{self.folded[slice(*m.span(1))]}-{self.folded[slice(*m.span(2))]}" for m in _NUMBERED.finditer(self.plain)}
+        return words - {""}
+
+
+def _codes(text: str) -> Iterator[Span]:
+    """Where something stands that may be spelt like no language."""
+    for match in _CODE.finditer(text):
+        yield match.start(), match.start() + len(match[0].rstrip(".,;:!?'"))
+
+
+def _parts(word: str, mark: str) -> Iterator[Span]:
+    """Where the parts of a word are that a mark joins."""
+    start = 0
+    for part in word.split(mark):
+        yield start, start + len(part)
+        start += len(part) + 1
 
 
 def _is_code(word: str) -> bool:
@@ -135,49 +292,3 @@ def _is_code(word: str) -> bool:
     if dot and len(before) >= _SHORTEST and after and not after[0].isupper():
         return True
     return _INNER_CAPITAL.search(word) is not None and "-" not in word and "/" not in word
-
-
-def _names(text: str, placed: list[tuple[int, Mark]], *, german: bool) -> None:
-    """Capitalised words, but for those that only begin a sentence; acronyms with them."""
-    run, end, begins = 0, -1, 0
-    breaks = iter([*(match.end() for match in _BREAK.finditer(text)), len(text) + 1])
-    upcoming = next(breaks)
-    first = True
-    for match in _WORD.finditer(text):
-        while upcoming <= match.start():
-            first, begins = True, upcoming
-            upcoming = next(breaks)
-        word = _POSSESSIVE.sub("", match[0])
-        key = _key(word)
-        if word[0].isupper() and not _says_nothing(key, first=first or german):
-            if not (match.start() == end + 1 and text[end] == " " and end >= begins):
-                run += 1
-            placed.append((match.start(), Mark("name", word, key, weak=first or german, run=run)))
-            end = match.end()
-        first = False
-
-
-def _says_nothing(key: str, *, first: bool) -> bool:
-    """Whether a capitalised word is no name: one that carries nothing, or that only begins a sentence; a number is one anyway."""
-    return key in COUNTS or key in STOP - {"may", "will"} or (first and is_common(key))
-
-
-def _key(word: str) -> str:
-    """A word as it is compared: an acronym without the s of its plural."""
-    if word[-1:] == "s" and len(word) > _SHORTEST and word[:-1].isupper():
-        word = word[:-1]
-    return fold(word)
-
-
-def _all_words(text: str) -> set[str]:
-    """Every word in every form that a name may be looked for in: with and without its possessive, its hyphens and its plural."""
-    words: set[str] = set()
-    for match in _WORD.finditer(text):
-        word = _POSSESSIVE.sub("", match[0])
-        words.update((_key(word), fold(word), *map(_key, word.split("-")), *map(_key, match[0].split("'"))))
-    for match in _CODE.finditer(text):
-        code = match[0].rstrip(".,;:!?'")
-        words.update((fold(code).rstrip("/"), *map(_key, re.findall(r"[^\W_]+", code))))
-    words.update(fold(f"{name}-{number}") for name, number in _NUMBERED.findall(text))
-    words.discard("")
-    return words

@@ -1,4 +1,4 @@
--- The same quantity, the same words: number words become digits, and a number with a unit of time, size or count is told in seconds,
+-- The same quantity, the same words: number words (number_words) become digits, and a number with a unit of time, size or count is told in seconds,
 -- bytes or ones ("2 hours" and "120 min" are 7200 s). Other words pass. Pure. Called by statement_words; internal.
 create or replace function loci.fold_numbers(p_words text[]) returns text[]
 language plpgsql immutable parallel safe
@@ -6,8 +6,7 @@ as $$
 begin
     return (
     with word as (
-        select w.place, coalesce('{"zero": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8",
-                                   "nine": "9", "ten": "10", "eleven": "11", "twelve": "12", "dozen": "12", "twenty": "20"}'::jsonb ->> w.word, w.word) as word
+        select w.place, coalesce(loci.number_words() ->> w.word, '{"zero": "0", "one": "1", "dozen": "12"}'::jsonb ->> w.word, w.word) as word
         from unnest(p_words) with ordinality w(word, place)
     ), paired as (
         select w.place, w.word, w.word ~ '^\d{1,15}(\.\d{1,9})?$' as number,

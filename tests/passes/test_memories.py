@@ -1,11 +1,13 @@
 """Consolidation of memories: what a model may do to them, guard by guard (rows L4, L5; seed B)."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
+import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
@@ -17,6 +19,7 @@ from tests.databases import Database
 from tests.factories import Row, day
 from tests.passes.dreaming import Sleeper, new_sleeper
 from tests.scripted import ScriptedModel
+from tests.texts import reader
 
 NOTHING: Row = {"merges": [], "deletes": [], "refinements": [], "anti_patterns": []}
 
@@ -337,8 +340,15 @@ def seen(*contents: str, **signals: str) -> Seen:
     return Seen(None, len(memories), None, Known(memories, heard))
 
 
-def checked(said: Seen, **lists: Any) -> Plan:
-    return check(said, Consolidation.model_validate(NOTHING | lists), None)  # type: ignore[arg-type]
+@pytest.fixture
+def checked(connection: psycopg.Connection[dict]) -> Callable[..., Plan]:
+    """What the check lets pass of an answer."""
+    read = reader(connection)
+
+    def checked(said: Seen, **lists: Any) -> Plan:
+        return check(replace(said, read=read), Consolidation.model_validate(NOTHING | lists), None)  # type: ignore[arg-type]
+
+    return checked
 
 
 def refused(plan: Plan) -> list[tuple[str, str]]:
@@ -369,7 +379,9 @@ def refused(plan: Plan) -> list[tuple[str, str]]:
         (["likes tea", "likes green tea"], "  ", "empty", "the text is empty"),
     ],
 )
-def test_a_merge_that_loses_or_makes_up_something_is_refused(contents: list[str], text: str, guard: str, reason: str) -> None:
+def test_a_merge_that_loses_or_makes_up_something_is_refused(
+    checked: Callable[..., Plan], contents: list[str], text: str, guard: str, reason: str
+) -> None:
     plan = checked(seen(*contents), merges=[{"source_ids": [1, 2], "content": text}])
     assert refused(plan) == [(guard, reason)]
     assert plan.steps["merges"] == []
@@ -385,7 +397,9 @@ def test_a_merge_that_loses_or_makes_up_something_is_refused(contents: list[str]
         ([{"source_ids": [1, 2], "content": "likes tea", "tags": [" "]}], "tags"),
     ],
 )
-def test_a_merge_of_what_was_not_shown_or_of_nothing_is_refused(merges: list[Row], guard: str) -> None:
+def test_a_merge_of_what_was_not_shown_or_of_nothing_is_refused(
+    checked: Callable[..., Plan], merges: list[Row], guard: str
+) -> None:
     assert [pair[0] for pair in refused(checked(seen("likes tea", "likes the tea"), merges=merges))] == [guard]
 
 
@@ -393,7 +407,9 @@ def test_a_merge_of_what_was_not_shown_or_of_nothing_is_refused(merges: list[Row
     ("before", "after"),
     [("general", "anti-patterns/email"), ("anti-patterns/email", "general"), ("general", "user-preferences/inferred")],
 )
-def test_no_memory_is_passed_off_as_a_lesson_or_an_inference_nor_a_lesson_as_anything_else(before: str, after: str) -> None:
+def test_no_memory_is_passed_off_as_a_lesson_or_an_inference_nor_a_lesson_as_anything_else(
+    checked: Callable[..., Plan], before: str, after: str
+) -> None:
     said = seen("likes tea", "likes the tea")
     for memory in said.known.memories.values():
         memory["category"] = before
@@ -403,13 +419,13 @@ def test_no_memory_is_passed_off_as_a_lesson_or_an_inference_nor_a_lesson_as_any
     assert [step["tags"] for step in refine.steps["refinements"]] == [["x"]]
 
 
-def test_a_memory_in_two_merges_goes_into_neither(night: Night) -> None:
+def test_a_memory_in_two_merges_goes_into_neither(checked: Callable[..., Plan], night: Night) -> None:
     said = seen("likes tea", "likes the tea", "likes tea, really")
     plan = checked(said, merges=[{"source_ids": [1, 2], "content": "likes tea"}, {"source_ids": [2, 3], "content": "likes tea"}])
     assert [pair[0] for pair in refused(plan)] == ["twice", "twice"]
 
 
-def test_sources_of_a_refused_merge_are_not_deleted_although_the_model_lists_them() -> None:
+def test_sources_of_a_refused_merge_are_not_deleted_although_the_model_lists_them(checked: Callable[..., Plan]) -> None:
     plan = checked(
         seen("Alice likes tea", "Alice likes the tea"),
         merges=[{"source_ids": [1, 2], "content": "likes tea"}],
@@ -419,7 +435,7 @@ def test_sources_of_a_refused_merge_are_not_deleted_although_the_model_lists_the
     assert plan.steps == {"merges": [], "deletes": [], "refinements": [], "lessons": []}
 
 
-def test_what_is_removed_is_not_refined_and_what_was_not_shown_is_neither() -> None:
+def test_what_is_removed_is_not_refined_and_what_was_not_shown_is_neither(checked: Callable[..., Plan]) -> None:
     deletes = [{"id": 1, "reason": "noise"}, {"id": 7, "reason": "noise"}]
     refinements = [{"id": 1, "category": "x"}, {"id": 9, "category": "x"}, {"id": 2, "category": "/x"}]
     plan = checked(seen("a", "b"), deletes=deletes, refinements=refinements)
@@ -438,7 +454,9 @@ def test_what_is_removed_is_not_refined_and_what_was_not_shown_is_neither() -> N
         ({"signal_ids": [1], "content": "Don't shout", "domain": "a/b"}, "category"),
     ],
 )
-def test_an_anti_pattern_that_rests_on_no_correction_or_says_more_is_refused(lesson: Row, guard: str) -> None:
+def test_an_anti_pattern_that_rests_on_no_correction_or_says_more_is_refused(
+    checked: Callable[..., Plan], lesson: Row, guard: str
+) -> None:
     said = seen(**{"do not shout": "correction", "well done": "praise"})
     assert [pair[0] for pair in refused(checked(said, anti_patterns=[{"domain": "email", **lesson}]))] == [guard]
 

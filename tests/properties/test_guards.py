@@ -1,10 +1,13 @@
 """Guards over texts that a model proposes: laws that hold for every text, and what a reader expects (row L5)."""
 
+import psycopg
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from service.text.guards import invented, kept_share, missing, names_in, numbers_in
+from service.text.marks import Read
+from tests.texts import reader
 
 PIECES = st.sampled_from(
     [
@@ -32,35 +35,43 @@ PIECES = st.sampled_from(
 TEXTS = st.one_of(st.text(max_size=80), st.lists(PIECES, max_size=12).map("".join))
 
 
+@pytest.fixture
+def read(connection: psycopg.Connection[dict]) -> Read:
+    """How the guards read a text."""
+    return reader(connection)
+
+
 @given(TEXTS)
-def test_a_text_lacks_nothing_of_itself_and_invents_nothing(text: str) -> None:
-    assert missing([text], text) == []
-    assert invented([text], text) == []
-    assert kept_share(text, text) == 1.0
+def test_a_text_lacks_nothing_of_itself_and_invents_nothing(read: Read, text: str) -> None:
+    assert missing(read, [text], text) == []
+    assert invented(read, [text], text) == []
+    assert kept_share(read, text, text) == 1.0
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=3), st.data())
-def test_none_of_the_sources_is_an_invention(sources: list[str], data: st.DataObject) -> None:
-    assert invented(sources, data.draw(st.sampled_from(sources))) == []
-    assert invented([], sources[0], allowed=sources) == []
+def test_none_of_the_sources_is_an_invention(read: Read, sources: list[str], data: st.DataObject) -> None:
+    assert invented(read, sources, data.draw(st.sampled_from(sources))) == []
+    assert invented(read, [], sources[0], allowed=sources) == []
 
 
 @given(st.lists(TEXTS, max_size=3), TEXTS, TEXTS)
-def test_a_line_more_in_the_text_never_loses_more(sources: list[str], text: str, line: str) -> None:
-    assert set(missing(sources, f"{text}\n{line}")) <= set(missing(sources, text))
+def test_a_line_more_in_the_text_never_loses_more(read: Read, sources: list[str], text: str, line: str) -> None:
+    assert set(missing(read, sources, f"{text}\n{line}")) <= set(missing(read, sources, text))
     for source in sources:
-        assert kept_share(source, f"{text}\n{line}") >= kept_share(source, text)
+        assert kept_share(read, source, f"{text}\n{line}") >= kept_share(read, source, text)
 
 
 @given(st.lists(TEXTS, max_size=3), TEXTS, TEXTS)
-def test_a_source_more_never_excuses_a_loss_and_never_makes_an_invention(sources: list[str], source: str, text: str) -> None:
-    assert len(missing([*sources, source], text)) >= len(missing(sources, text))
-    assert len(invented([*sources, source], text)) <= len(invented(sources, text))
+def test_a_source_more_never_excuses_a_loss_and_never_makes_an_invention(
+    read: Read, sources: list[str], source: str, text: str
+) -> None:
+    assert len(missing(read, [*sources, source], text)) >= len(missing(read, sources, text))
+    assert len(invented(read, [*sources, source], text)) <= len(invented(read, sources, text))
 
 
 @given(st.lists(TEXTS, max_size=3))
-def test_all_sources_in_a_row_lack_nothing(sources: list[str]) -> None:
-    assert missing(sources, "\n".join(sources)) == []
+def test_all_sources_in_a_row_lack_nothing(read: Read, sources: list[str]) -> None:
+    assert missing(read, sources, "\n".join(sources)) == []
 
 
 @pytest.mark.parametrize(
@@ -91,8 +102,8 @@ def test_all_sources_in_a_row_lack_nothing(sources: list[str]) -> None:
         (["Uses iPhone and pgvector2"], "Uses a phone", ["iPhone", "pgvector2"]),
     ],
 )
-def test_what_a_merge_lost_is_named(sources: list[str], text: str, lost: list[str]) -> None:
-    assert sorted(missing(sources, text)) == sorted(lost)
+def test_what_a_merge_lost_is_named(read: Read, sources: list[str], text: str, lost: list[str]) -> None:
+    assert sorted(missing(read, sources, text)) == sorted(lost)
 
 
 @pytest.mark.parametrize(
@@ -112,8 +123,8 @@ def test_what_a_merge_lost_is_named(sources: list[str], text: str, lost: list[st
         (["nothing is named here"], ""),
     ],
 )
-def test_what_is_only_written_differently_is_not_lost(sources: list[str], text: str) -> None:
-    assert missing(sources, text) == []
+def test_what_is_only_written_differently_is_not_lost(read: Read, sources: list[str], text: str) -> None:
+    assert missing(read, sources, text) == []
 
 
 @pytest.mark.parametrize(
@@ -129,12 +140,12 @@ def test_what_is_only_written_differently_is_not_lost(sources: list[str], text: 
         (["Uses tea"], "Uses `rm -rf` for tea", ["`rm -rf`"]),
     ],
 )
-def test_what_no_source_says_is_named(sources: list[str], text: str, new: list[str]) -> None:
-    assert invented(sources, text) == new
+def test_what_no_source_says_is_named(read: Read, sources: list[str], text: str, new: list[str]) -> None:
+    assert invented(read, sources, text) == new
 
 
-def test_what_is_allowed_is_not_invented() -> None:
-    assert invented(["likes tea"], "Alice likes 2 teas", allowed=["Alice", "2"]) == []
+def test_what_is_allowed_is_not_invented(read: Read) -> None:
+    assert invented(read, ["likes tea"], "Alice likes 2 teas", allowed=["Alice", "2"]) == []
 
 
 @pytest.mark.parametrize(
@@ -147,9 +158,9 @@ def test_what_is_allowed_is_not_invented() -> None:
         ("\u0665 مرات", set(), {"5"}),
     ],
 )
-def test_names_and_numbers_are_read(text: str, names: set[str], numbers: set[str]) -> None:
-    assert names_in(text) == names
-    assert numbers_in(text) == numbers
+def test_names_and_numbers_are_read(read: Read, text: str, names: set[str], numbers: set[str]) -> None:
+    assert names_in(read, text) == names
+    assert numbers_in(read, text) == numbers
 
 
 @pytest.mark.parametrize(
@@ -162,5 +173,5 @@ def test_names_and_numbers_are_read(text: str, names: set[str], numbers: set[str
         ("東京に住んでいる", "天気がいい", 0.0),
     ],
 )
-def test_how_much_of_a_source_a_text_still_says(source: str, text: str, share: float) -> None:
-    assert kept_share(source, text) == share
+def test_how_much_of_a_source_a_text_still_says(read: Read, source: str, text: str, share: float) -> None:
+    assert kept_share(read, source, text) == share
