@@ -17,7 +17,7 @@ from psycopg.rows import dict_row
 
 from bench.database import Database, database
 from bench.measure import Figure, Options, options, report
-from db.texts import TEXT_MARKS
+from db.text import TEXT_MARKS
 from service.dreams.consolidation import Consolidation, Known, check
 from service.dreams.passes import Plan, Seen
 from service.text.marks import with_readings

@@ -11,41 +11,48 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 class EmbeddingSettings(BaseModel):
     """Which model makes vectors: `LOCI_EMBEDDING__PROVIDER` and so on (row L1)."""
 
-    provider: Literal["static", "openai", "minilm", "none"] = "static"
-    endpoint: str = "https://api.openai.com/v1"
-    model: str = "text-embedding-3-small"
-    api_key: str | None = Field(default=None, repr=False)
+    provider: Literal["static", "openai", "minilm", "none"] = Field(
+        default="static",
+        description="Who makes vectors: a small model on this CPU, an OpenAI-compatible endpoint, MiniLM (an extra), nobody",
+    )
+    endpoint: str = Field(default="https://api.openai.com/v1", description="Address of the endpoint up to /v1, for openai")
+    model: str = Field(default="text-embedding-3-small", description="Name of the model at the endpoint, for openai")
+    api_key: str | None = Field(default=None, repr=False, description="Key for the endpoint; sent as a bearer")
     dimensions: int | None = Field(
-        default=None, ge=1, le=4000, description="Asked of the endpoint; None: its own. static: 64, 128 or 256"
+        default=None, ge=1, le=4000, description="Asked of the endpoint; none: its own. For static: 64, 128 or 256"
     )
     timeout: float = Field(default=30.0, gt=0, description="Seconds for a batch in the background")
-    query_timeout: float = Field(default=2.0, gt=0, description="Seconds that a recall waits for its query's vector")
-    max_chars: int = Field(default=30_000, ge=1)
-    batch: int = Field(default=128, ge=1, le=2048)
+    query_timeout: float = Field(default=2.0, gt=0, description="Seconds that a recall waits for the vector of its question")
+    max_chars: int = Field(default=30_000, ge=1, description="Characters after which a text is cut before it is embedded")
+    batch: int = Field(default=128, ge=1, le=2048, description="Texts that are sent to the endpoint at once")
     automatic: int = Field(
         default=1000,
         ge=0,
-        description="Memories and entities up to which a worker that is configured with another model changes to it",
+        description="Memories and entities up to which a worker that is configured with another model changes to it by itself",
     )
 
 
 class LLMSettings(BaseModel):
     """Which language model the passes ask, over any OpenAI-compatible endpoint: `LOCI_LLM__ENDPOINT` and so on (rows L2 to L5)."""
 
-    endpoint: str | None = Field(default=None, description="Such as http://localhost:11434/v1; None: no model is asked")
-    model: str = "gpt-4o-mini"
-    api_key: str | None = Field(default=None, repr=False)
-    timeout: float = Field(default=60.0, gt=0, description="Seconds without a byte from the endpoint")
-    deadline: float = Field(default=600.0, gt=0, description="Seconds for a whole answer to a pass")
-    request_deadline: float = Field(default=30.0, gt=0, description="The same, while a request waits for it (retain, reflect)")
+    endpoint: str | None = Field(
+        default=None, description="Address up to /v1, such as http://localhost:11434/v1; none: no model is asked"
+    )
+    model: str = Field(default="gpt-4o-mini", description="Name of the model at the endpoint")
+    api_key: str | None = Field(default=None, repr=False, description="Key for the endpoint; sent as a bearer")
+    timeout: float = Field(default=60.0, gt=0, description="Seconds without a byte after which a try is given up")
+    deadline: float = Field(default=600.0, gt=0, description="Seconds for a whole answer to a job")
+    request_deadline: float = Field(default=30.0, gt=0, description="The same while a request waits for it (retain, reflect)")
     attempts: int = Field(default=3, ge=1, le=10, description="Tries of one call; the job that makes it has its own")
-    stream: bool = Field(default=True, description="Whether answers are asked for as streams, so that slow ones are not given up")
-    format: Literal["json_schema", "json_object", "none"] = Field(default="json_schema", description="How JSON is asked for")
+    stream: bool = Field(default=True, description="Whether answers come as streams, so that slow ones are not given up")
+    format: Literal["json_schema", "json_object", "none"] = Field(
+        default="json_schema", description="How JSON is asked for; with the last two the schema stands in the prompt"
+    )
     max_tokens: int = Field(default=16_000, ge=1, description="Tokens that an answer may have")
-    temperature: float | None = Field(default=0.0, ge=0, le=2, description="None: the endpoint's own")
-    prompt_price: float = Field(default=0.0, ge=0, description="Of a million tokens that are sent, in any unit of money")
-    completion_price: float = Field(default=0.0, ge=0, description="Of a million tokens that come back, in the same unit")
-    prompts: Path | None = Field(default=None, description="Folder whose files take the place of prompts of the same name")
+    temperature: float | None = Field(default=0.0, ge=0, le=2, description="Sent with each call; none: the endpoint's own")
+    prompt_price: float = Field(default=0.0, ge=0, description="Price of a million tokens that are sent, in any unit of money")
+    completion_price: float = Field(default=0.0, ge=0, description="Price of a million tokens of answers, in the same unit")
+    prompts: Path | None = Field(default=None, description="Folder whose files replace prompts of the same name")
 
     @field_validator("endpoint", "temperature", "prompts", mode="before")
     @classmethod
@@ -56,49 +63,62 @@ class LLMSettings(BaseModel):
 class JobSettings(BaseModel):
     """How jobs are worked: `LOCI_JOBS__CONCURRENCY` and so on (row L6)."""
 
-    concurrency: int = Field(default=4, ge=1, le=100, description="Jobs at a time in a process")
+    concurrency: int = Field(default=4, ge=1, le=100, description="Jobs at a time in one process")
     attempts: int = Field(default=6, ge=1, le=100, description="Failures after which a job is dead")
     backoff: float = Field(default=10.0, ge=0, description="Seconds before the second try; then three times as long each time")
-    backoff_limit: float = Field(default=3600.0, ge=0, description="Seconds, at most")
+    backoff_limit: float = Field(default=3600.0, ge=0, description="Seconds before a try, at most")
     busy_backoff: float = Field(default=300.0, ge=0, description="Seconds that a job waits for a busy namespace; doubled each time")
-    busy_limit: float = Field(default=3600.0, ge=0, description="Seconds, at most")
+    busy_limit: float = Field(default=3600.0, ge=0, description="Seconds that it waits at a time, at most")
     busy_tries: int = Field(default=6, ge=0, description="How often it waits before it is skipped")
-    heartbeat: float = Field(default=10.0, gt=0, description="Seconds between signs of life of a worker")
-    lost_after: float = Field(default=30.0, gt=0, description="Seconds without one after which others take its jobs over")
+    heartbeat: float = Field(default=10.0, gt=0, description="Seconds between signs of life of a worker; the same in all processes")
+    lost_after: float = Field(
+        default=30.0, gt=0, description="Seconds without a sign of life after which others take over; the same in all processes"
+    )
 
 
 class Settings(BaseSettings):
-    """Everything that can be configured.
-
-    `database_url` None starts the embedded PostgreSQL in `data_dir`. `migration_url` is the owner's connection for
-    `loci migrate`; the service itself never uses it.
-    """
+    """Everything that can be configured."""
 
     model_config = SettingsConfigDict(env_prefix="LOCI_", env_nested_delimiter="__", env_file=".env", extra="ignore")
 
-    database_url: str | None = Field(default=None, validation_alias=AliasChoices("LOCI_DATABASE_URL", "DATABASE_URL"))
-    migration_url: str | None = None
-    app_password: str | None = Field(default=None, description="Password that `loci migrate` gives the role loci_app")
-    data_dir: Path = Path(".loci")
-    postgres_version: Literal[16, 18] = 18
-    host: str = "127.0.0.1"
-    port: int = Field(default=8420, ge=0, le=65535)
-    pool_size: int = Field(default=10, ge=1, le=200)
-    max_body_bytes: int = Field(default=64 * 1024 * 1024, ge=1024)
-    allowed_hosts: Annotated[list[str], NoDecode] = Field(
-        default=[], description="Names, with commas between, that a service without keys answers to beside this machine's; *: all"
+    database_url: str | None = Field(
+        default=None,
+        validation_alias=AliasChoices("LOCI_DATABASE_URL", "DATABASE_URL"),
+        description="PostgreSQL to connect to, as loci_app; none: the embedded server, in LOCI_DATA_DIR",
     )
-    rate_limit: int | None = Field(default=None, ge=1, le=1_000_000, description="Requests a minute of a key that has no limit")
-    wrong_keys: int | None = Field(default=60, ge=1, description="Wrong keys a minute from one address; None: any number")
-    require_keys: bool | None = Field(default=None, description="None: needed unless bound to loopback")
-    worker: bool = Field(default=True, description="Whether `loci serve` also runs the background worker")
+    migration_url: str | None = Field(
+        default=None, description="The owner's connection, for `loci migrate`, `reembed` and `analyst`; the service never uses it"
+    )
+    app_password: str | None = Field(default=None, description="Password that `loci migrate` gives the role loci_app")
+    data_dir: Path = Field(default=Path(".loci"), description="Folder of the embedded server")
+    postgres_version: Literal[16, 18] = Field(default=18, description="Version of the embedded server")
+    host: str = Field(default="127.0.0.1", description="Address that `loci serve` listens on")
+    port: int = Field(default=8420, ge=0, le=65535, description="Its port; 0: any that is free")
+    pool_size: int = Field(default=10, ge=1, le=200, description="Connections to the database that a process may have for requests")
+    max_body_bytes: int = Field(default=64 * 1024 * 1024, ge=1024, description="Bytes of the largest body of a request")
+    allowed_hosts: Annotated[list[str], NoDecode] = Field(
+        default=[],
+        description="Names, with commas between, that a service without keys answers to besides this machine's own; `*`: all",
+    )
+    rate_limit: int | None = Field(
+        default=None, ge=1, le=1_000_000, description="Requests a minute of a key that has no limit of its own; none: any number"
+    )
+    wrong_keys: int | None = Field(default=60, ge=1, description="Wrong keys a minute from one address; none: any number")
+    require_keys: bool | None = Field(
+        default=None, description="Whether requests need a key; none: they do unless the service is bound to loopback"
+    )
+    worker: bool = Field(default=True, description="Whether `loci serve` also does background work")
     workers: int = Field(default=1, ge=1, le=100, description="Processes of `loci serve`, on one port")
-    metrics_port: int | None = Field(default=None, ge=0, le=65535, description="Port of 127.0.0.1 for the metrics of `loci worker`")
-    log_level: str = "INFO"
-    log_format: Literal["auto", "json", "text"] = Field(default="auto", description="auto: text on a terminal, else JSON")
-    embedding: EmbeddingSettings = EmbeddingSettings()
-    llm: LLMSettings = LLMSettings()
-    jobs: JobSettings = JobSettings()
+    metrics_port: int | None = Field(
+        default=None, ge=0, le=65535, description="Port of 127.0.0.1 where `loci worker` shows its metrics; none: nowhere"
+    )
+    log_level: str = Field(default="INFO", description="Least level that is logged: DEBUG, INFO, WARNING, ERROR")
+    log_format: Literal["auto", "json", "text"] = Field(
+        default="auto", description="Format of the log; auto: text on a terminal, else JSON"
+    )
+    embedding: EmbeddingSettings = Field(default=EmbeddingSettings(), description="Embeddings")
+    llm: LLMSettings = Field(default=LLMSettings(), description="Language model")
+    jobs: JobSettings = Field(default=JobSettings(), description="Jobs")
 
     @field_validator("allowed_hosts", mode="before")
     @classmethod

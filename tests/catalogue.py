@@ -15,3 +15,6 @@ TRIGGERS = sorted(
     for path in ROOT.glob("sql/triggers/*.sql")
     for name in re.findall(r"^create (?:or replace|constraint) trigger (\w+)", path.read_text(), re.MULTILINE)
 )
+SUBJECTS = re.findall(
+    r"^\| `(\w+)` \|", (ROOT / "docs" / "architecture.md").read_text().split("## Subjects")[1].split("\n## ")[0], re.MULTILINE
+)

@@ -12,7 +12,7 @@ from pydantic import Field
 from db import dreams
 from db.graph import edges
 from db.pool import Transaction
-from db.texts import canonical_names
+from db.text import canonical_names
 from service.dreams.extraction_guards import Entity, Known, Text, Triple, plan_of
 from service.dreams.passes import Applied, Pass, Plan, Refusal, Seen
 from service.jobs.job import Job

@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import Any, Generic, Literal, TypeVar
 from uuid import UUID, uuid4
 
-from db import dreams, texts
+from db import dreams, text
 from db.pool import Transaction
 from service.jobs.job import Job
 from service.llm.output import Answer
@@ -120,7 +120,7 @@ async def run_pass(work: Resources, job: Job, made: Pass[A], *, dry_run: bool = 
 
     async def ask_texts(some: list[str]) -> list[dict[str, Any]]:
         async with work.transaction(f"dream_{made.name}", job.namespace, "admin") as tx:
-            return await texts.text_marks(tx, texts=some)
+            return await text.text_marks(tx, texts=some)
 
     plan = await with_readings(ask_texts, lambda read: made.check(replace(seen, read=read), answer, job))
     report.proposed = plan.proposed

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from db import retain as facts
-from db import texts
+from db import text
 from db.errors import FieldError, Invalid, Unavailable
 from db.pool import Transaction
 from service.embedding.active import active_model
@@ -93,7 +93,7 @@ async def _basis(tx: Transaction, prepared: Prepared) -> tuple[list[dict[str, An
 
 def _texts(read: Read) -> Callable[[list[str]], Awaitable[list[dict[str, Any]]]]:
     """How texts are read, for guards."""
-    return lambda some: read(lambda tx: texts.text_marks(tx, texts=some))
+    return lambda some: read(lambda tx: text.text_marks(tx, texts=some))
 
 
 async def write_facts(tx: Transaction, prepared: Prepared, *, dry_run: bool, decided: Decided | None = None) -> dict[str, Any]:

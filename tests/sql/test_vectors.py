@@ -70,6 +70,14 @@ def test_the_score_is_the_cosine(model: World) -> None:
     assert [scores[id] for id in ids] == pytest.approx(list(vectors @ vectors[0]), abs=2e-3)  # noqa: A001
 
 
+def test_every_index_of_vectors_has_the_documented_parameters(model: World) -> None:
+    made = model.rows(
+        """select distinct substring(indexdef from 'WITH [(](.*?)[)]') as options from pg_indexes
+           where schemaname = 'loci_data' and indexdef ~ 'USING hnsw .* halfvec_cosine_ops'"""
+    )
+    assert made == [{"options": "m='24', ef_construction='128'"}]
+
+
 @pytest.mark.parametrize("dimensions", [1, DIMENSIONS - 1, DIMENSIONS + 1])
 def test_a_question_of_a_wrong_dimension_is_refused(model: World, dimensions: int) -> None:
     with pytest.raises(errors.InvalidParameterValue, match=f"{dimensions} dimensions; the model test has {DIMENSIONS}"):

@@ -1,0 +1,1 @@
+"""Pages of docs/ that say of the code what can be checked."""

@@ -1,0 +1,119 @@
+"""The tables of docs/settings.md: the service's settings from their fields, those of a namespace from setting_definitions."""
+
+import re
+from collections.abc import Iterable
+from decimal import Decimal
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+import orjson
+import psycopg
+from pydantic import AliasChoices, BaseModel
+from pydantic.fields import FieldInfo
+
+from service.settings import Settings
+from tests.catalogue import ROOT
+
+LARGEST = 10**8  # of a count: no bound that one would state
+PAGE = ROOT / "docs" / "settings.md"
+PART = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- /\2 -->)", re.DOTALL)
+NAMED = {bool: "true or false", int: "integer", float: "number", str: "text", Path: "path", list: "list"}
+DEFINITIONS = "select subject, name, standard, type, lowest, highest, meaning from loci.setting_definitions()"
+
+
+def parts(connection: psycopg.Connection[Any]) -> dict[str, str]:
+    """The generated parts of the page by the name of their marker."""
+    return {"environment": environment(), "namespace": namespace(connection)}
+
+
+def filled(text: str, made: dict[str, str]) -> str:
+    """The page with its generated parts written anew."""
+    return PART.sub(lambda found: f"{found[1]}{made[found[2]]}{found[3]}", text)
+
+
+def environment() -> str:
+    """Tables of the service's settings: those of its own, then a table for each group."""
+    groups = {name: field for name, field in Settings.model_fields.items() if isinstance(field.default, BaseModel)}
+    own = {name: field for name, field in Settings.model_fields.items() if name not in groups}
+    tables = [f"### Service\n\n{fields_table('LOCI_', own)}"]
+    for name, group in groups.items():
+        tables.append(f"### {group.description}\n\n{fields_table(f'LOCI_{name.upper()}__', type(group.default).model_fields)}")
+    return "\n".join(tables)
+
+
+def fields_table(prefix: str, fields: dict[str, FieldInfo]) -> str:
+    """A table of fields, each under the name that it has in the environment."""
+    return table("variable", (row(variable(prefix, name, field), field) for name, field in fields.items()))
+
+
+def row(name: str, field: FieldInfo) -> tuple[str, str, str, str]:
+    """Name, default, values and meaning of a field."""
+    return name, default(field.default), values(field), field.description or ""
+
+
+def variable(prefix: str, name: str, field: FieldInfo) -> str:
+    """The environment variable of a field: the shortest of its names."""
+    if isinstance(field.validation_alias, AliasChoices):
+        return min((str(choice) for choice in field.validation_alias.choices), key=len)
+    return prefix + name.upper()
+
+
+def default(value: Any) -> str:
+    """A default as one would write it."""
+    match value:
+        case None | []:
+            return "none"
+        case bool():
+            return f"`{str(value).lower()}`"
+        case float():
+            return f"`{value:g}`"
+    return f"`{value}`"
+
+
+def values(field: FieldInfo) -> str:
+    """Which values a field may have."""
+    kind = field.annotation
+    if get_origin(kind) in {Union, UnionType}:
+        (kind,) = (choice for choice in get_args(kind) if choice is not NoneType)
+    if get_origin(kind) is Literal:
+        return ", ".join(f"`{choice}`" for choice in get_args(kind))
+    limits = {limit: getattr(rule, limit) for rule in field.metadata for limit in ("ge", "gt", "le") if hasattr(rule, limit)}
+    return NAMED[get_origin(kind) or kind] + bounds(limits.get("ge"), limits.get("le"), limits.get("gt"))  # type: ignore[index]
+
+
+def bounds(lowest: Any, highest: Any, above: Any = None) -> str:
+    """A range in words."""
+    if highest is not None:
+        return f", {plain(lowest)} to {plain(highest)}"
+    if above is not None:
+        return f", more than {plain(above)}"
+    return "" if lowest is None else f", {plain(lowest)} or more"
+
+
+def plain(number: Any) -> str:
+    """A bound without needless digits."""
+    return str(int(number)) if number == int(number) else str(number)
+
+
+def namespace(connection: psycopg.Connection[Any]) -> str:
+    """A table for each subject that has settings."""
+    subjects: dict[str, list[tuple[str, str, str, str]]] = {}
+    for subject, name, standard, kind, lowest, highest, meaning in connection.execute(DEFINITIONS).fetchall():
+        shown = f"`{orjson.dumps(standard).decode()}`"
+        subjects.setdefault(subject, []).append((name, shown, kind_of(kind, lowest, highest), meaning))
+    return "\n".join(f"### {subject}\n\n{table('setting', rows)}" for subject, rows in subjects.items())
+
+
+def kind_of(kind: str, lowest: Decimal | None, highest: Decimal | None) -> str:
+    """Type and range of a namespace's setting."""
+    if " | " in kind:
+        return ", ".join(f"`{choice}`" for choice in kind.split(" | "))
+    return {"boolean": "true or false"}.get(kind, kind) + bounds(lowest, None if highest == LARGEST else highest)
+
+
+def table(first: str, rows: Iterable[tuple[str, str, str, str]]) -> str:
+    """A table in Markdown."""
+    lines = [f"| {first} | default | values | meaning |", "|---|---|---|---|"]
+    lines += [f"| `{name}` | {standard} | {allowed} | {meaning} |" for name, standard, allowed, meaning in rows]
+    return "\n".join(lines) + "\n"
