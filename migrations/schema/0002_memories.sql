@@ -10,6 +10,17 @@ create table loci_data.lineages (
     constraint lineages_versions_check check (versions >= 0)
 );
 
+-- What is said about a memory, beside its content and its time, and may change without a new version. These are the last columns of
+-- memories, in this order, and the last fields of memory_record.
+create type loci.memory_details as (
+    category   text collate "C",
+    tags       text[],
+    layer      smallint,
+    importance double precision,
+    confidence double precision,
+    metadata   jsonb
+);
+
 create table loci_data.memories (
     namespace_id     integer not null references loci_data.namespaces on delete cascade,
     id               uuid not null,
@@ -20,24 +31,24 @@ create table loci_data.memories (
     content          text not null,
     content_hash     bytea not null,
     fold_scope       text,
-    category         text not null default 'general',
-    tags             text[] not null default '{}',
-    layer            smallint not null default 2,
     valid_from       timestamptz not null,
     valid_to         timestamptz,
     recorded_at      timestamptz not null,
     believed_at      timestamptz not null,
     superseded_at    timestamptz,
     status           text not null default 'active',
-    importance       double precision not null default 0.5,
-    confidence       double precision not null default 1.0,
-    metadata         jsonb not null default '{}',
     source           text,
     session_id       text,
     observations     integer not null default 1,
     last_observed_at timestamptz not null,
     created_by       uuid,
     updated_at       timestamptz not null,
+    category         text not null default 'general',
+    tags             text[] not null default '{}',
+    layer            smallint not null default 2,
+    importance       double precision not null default 0.5,
+    confidence       double precision not null default 1.0,
+    metadata         jsonb not null default '{}',
     primary key (namespace_id, id),
     constraint memories_doc_id_key unique (namespace_id, doc_id),
     constraint memories_lineage_version_key unique (namespace_id, lineage, version),
@@ -74,12 +85,7 @@ create table loci_data.memory_beliefs (
     valid_from   timestamptz not null,
     valid_to     timestamptz,
     status       text not null,
-    category     text not null,
-    tags         text[] not null,
-    layer        smallint not null,
-    importance   double precision not null,
-    confidence   double precision not null,
-    metadata     jsonb not null,
+    details      loci.memory_details not null,
     believed_at  timestamptz not null,
     believed_to  timestamptz not null,
     primary key (namespace_id, memory_id, believed_at),
@@ -149,15 +155,9 @@ create type loci.memory_input as (
     content_hash bytea,
     fold_scope   text,
     lineage      text,
-    category     text,
-    tags         text[],
-    layer        smallint,
     parent_id    uuid,
     valid_from   timestamptz,
     valid_to     timestamptz,
-    importance   double precision,
-    confidence   double precision,
-    metadata     jsonb,
     source       text,
     session_id   text,
     embedding    real[],
@@ -167,7 +167,8 @@ create type loci.memory_input as (
     resumes      boolean,
     lengthens    uuid,
     until        timestamptz,
-    duplicate    boolean
+    duplicate    boolean,
+    details      loci.memory_details
 );
 -- What became of it.
 create type loci.memory_outcome as (
@@ -182,9 +183,6 @@ create type loci.memory_record as (
     lineage          text,
     version          integer,
     content          text,
-    category         text,
-    tags             text[],
-    layer            smallint,
     parent_id        uuid,
     valid_from       timestamptz,
     valid_to         timestamptz,
@@ -192,15 +190,18 @@ create type loci.memory_record as (
     superseded_at    timestamptz,
     current          boolean,
     status           text,
-    importance       double precision,
-    confidence       double precision,
-    metadata         jsonb,
     source           text,
     session_id       text,
     observations     integer,
     last_observed_at timestamptz,
     updated_at       timestamptz,
-    cursor           bigint
+    cursor           bigint,
+    category         text collate "C",
+    tags             text[],
+    layer            smallint,
+    importance       double precision,
+    confidence       double precision,
+    metadata         jsonb
 );
 -- What a recall or a listing is restricted to; a null field restricts nothing.
 create type loci.memory_filter as (
@@ -224,6 +225,23 @@ create type loci.memory_filter as (
     known_at        timestamptz,
     begun_by        timestamptz
 );
+comment on type loci.memory_details is 'What is said about a memory beside its content and its time; may change without a new version.';
+comment on column loci.memory_details.category is 'Slash-separated path; general when none was given.';
+comment on column loci.memory_details.tags is 'Labels.';
+comment on column loci.memory_details.layer is '0 domain, 1 concept, 2 fact, 3 episode.';
+comment on column loci.memory_details.importance is '0 to 1.';
+comment on column loci.memory_details.confidence is '0 to 1.';
+comment on column loci.memory_details.metadata is 'Any JSON object.';
+do $$
+declare
+    v_detail record;
+begin
+    for v_detail in select a.attname as name, col_description(a.attrelid, a.attnum) as comment from pg_attribute a
+                    where a.attrelid = 'loci.memory_details'::regclass and a.attnum > 0 loop
+        execute format('comment on column loci_data.memories.%I is %L', v_detail.name, v_detail.comment);
+        execute format('comment on column loci.memory_record.%I is %L', v_detail.name, v_detail.comment);
+    end loop;
+end $$;
 comment on type loci.memory_input is 'One item of a write: as parsed, and once placed in its lineage with recorded_at, the version that it ends (and whether that goes on after it), the one that becomes longer until a moment because what followed was corrected, and whether it is a duplicate.';
 comment on type loci.memory_outcome is 'What became of one item: the memory it made or reinforced, and the version it superseded.';
 comment on type loci.memory_record is 'A memory as REST, SQL and MCP show it; cursor pages listings.';
@@ -231,9 +249,6 @@ comment on column loci.memory_record.id is 'Identifier of this version.';
 comment on column loci.memory_record.lineage is 'Name that groups the versions.';
 comment on column loci.memory_record.version is '1 for the first, in the order of recording.';
 comment on column loci.memory_record.content is 'The statement.';
-comment on column loci.memory_record.category is 'Slash-separated path.';
-comment on column loci.memory_record.tags is 'Labels.';
-comment on column loci.memory_record.layer is '0 domain, 1 concept, 2 fact, 3 episode.';
 comment on column loci.memory_record.parent_id is 'The memory it stood under, now or when it was last valid.';
 comment on column loci.memory_record.valid_from is 'Valid time: from when it is true.';
 comment on column loci.memory_record.valid_to is 'Valid time: until when (exclusive); null: still.';
@@ -241,9 +256,6 @@ comment on column loci.memory_record.recorded_at is 'Recorded time: when it was 
 comment on column loci.memory_record.superseded_at is 'Recorded time: when a later version first ended it.';
 comment on column loci.memory_record.current is 'Whether it is active and valid now.';
 comment on column loci.memory_record.status is 'active or forgotten.';
-comment on column loci.memory_record.importance is '0 to 1.';
-comment on column loci.memory_record.confidence is '0 to 1.';
-comment on column loci.memory_record.metadata is 'Any JSON object.';
 comment on column loci.memory_record.source is 'Who said it.';
 comment on column loci.memory_record.session_id is 'The conversation it comes from.';
 comment on column loci.memory_record.observations is 'How often exactly this was written.';
@@ -268,36 +280,25 @@ comment on column loci_data.memories.version is '1 for the first, counted in the
 comment on column loci_data.memories.content is 'The statement; at most 1 MiB of UTF-8.';
 comment on column loci_data.memories.content_hash is 'SHA-256 of the content.';
 comment on column loci_data.memories.fold_scope is 'Exact duplicates fold when content and this agree: empty text for a memory without a stated lineage, else the lineage; null is never folded (episodes, stated valid_from).';
-comment on column loci_data.memories.category is 'Slash-separated path; general when none was given.';
-comment on column loci_data.memories.tags is 'Labels.';
-comment on column loci_data.memories.layer is '0 domain, 1 concept, 2 fact, 3 episode.';
 comment on column loci_data.memories.valid_from is 'Valid time: from when the statement is true.';
 comment on column loci_data.memories.valid_to is 'Valid time: until when (exclusive); null: still. Equal to valid_from: never true, a corrected error.';
 comment on column loci_data.memories.recorded_at is 'Recorded time: when this version was written.';
-comment on column loci_data.memories.believed_at is 'Recorded time: since when the present validity, status, category, tags, layer, importance, confidence and metadata are believed; earlier beliefs are in memory_beliefs.';
+comment on column loci_data.memories.believed_at is 'Recorded time: since when the present validity, status and details are believed; earlier beliefs are in memory_beliefs.';
 comment on column loci_data.memories.superseded_at is 'Recorded time: when a later version first ended this one; null: none has.';
 comment on column loci_data.memories.status is 'active or forgotten.';
-comment on column loci_data.memories.importance is '0 to 1.';
-comment on column loci_data.memories.confidence is '0 to 1.';
-comment on column loci_data.memories.metadata is 'Any JSON object.';
 comment on column loci_data.memories.source is 'Who said it.';
 comment on column loci_data.memories.session_id is 'The conversation it comes from.';
 comment on column loci_data.memories.observations is 'How often exactly this was written: 1, plus one for each folded duplicate.';
 comment on column loci_data.memories.last_observed_at is 'When it was last written.';
 comment on column loci_data.memories.created_by is 'The agent that wrote it.';
 comment on column loci_data.memories.updated_at is 'When any column last changed.';
-comment on table loci_data.memory_beliefs is 'What was believed of a memory before: kept by a trigger whenever its validity, status or description changes, so that known_at can be answered.';
+comment on table loci_data.memory_beliefs is 'What was believed of a memory before: kept by a trigger whenever its validity, status or details change, so that known_at can be answered.';
 comment on column loci_data.memory_beliefs.namespace_id is 'The namespace.';
 comment on column loci_data.memory_beliefs.memory_id is 'The memory.';
 comment on column loci_data.memory_beliefs.valid_from is 'The valid_from believed then.';
 comment on column loci_data.memory_beliefs.valid_to is 'The valid_to believed then; null: open.';
 comment on column loci_data.memory_beliefs.status is 'The status then.';
-comment on column loci_data.memory_beliefs.category is 'The category then.';
-comment on column loci_data.memory_beliefs.tags is 'The tags then.';
-comment on column loci_data.memory_beliefs.layer is 'The layer then.';
-comment on column loci_data.memory_beliefs.importance is 'The importance then.';
-comment on column loci_data.memory_beliefs.confidence is 'The confidence then.';
-comment on column loci_data.memory_beliefs.metadata is 'The metadata then.';
+comment on column loci_data.memory_beliefs.details is 'What was said about it then.';
 comment on column loci_data.memory_beliefs.believed_at is 'Since when this was believed.';
 comment on column loci_data.memory_beliefs.believed_to is 'Until when (exclusive).';
 comment on table loci_data.memory_placements is 'Where lineages stand in the hierarchy, in both times: at any moment, as known at any moment, a node has at most one parent (row M6). Rows are only added, and ended by superseded_at.';

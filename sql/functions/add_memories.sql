@@ -1,6 +1,6 @@
 -- Write items that name no lineage, all at once. Exact duplicates of each other or of what is open and current reinforce
 -- that memory instead. The unique index memories_fold settles races: the loser of two equal writers reinforces.
--- Look-ups between items go through JSON objects, so that no plan depends on how many there are. Called by remember; internal. Errors: 40001.
+-- Rows are written whole, in the order of the table's columns, of which the details are the last. Look-ups between items go through JSON objects, so that no plan depends on how many there are. Called by remember; internal. Errors: 40001.
 create or replace function loci.add_memories(p_namespace_id integer, p_items loci.memory_input[], p_at timestamptz)
 returns setof loci.memory_outcome
 language plpgsql volatile set search_path = ''
@@ -40,14 +40,10 @@ begin
         union all
         select i.*, 1, 1 from unnest(p_items) i where i.lineage is null and i.fold_scope is null
     ), written as (
-        insert into loci_data.memories as m (
-            namespace_id, id, lineage, lineage_id, content, content_hash, fold_scope, category, tags, layer,
-            valid_from, valid_to, recorded_at, believed_at, importance, confidence, metadata, source, session_id,
-            observations, last_observed_at, created_by, updated_at)
-        select p_namespace_id, i.id, i.id::text, i.id, i.content, i.content_hash, i.fold_scope,
-               coalesce(i.category, 'general'), coalesce(i.tags, '{}'), coalesce(i.layer, 2),
-               coalesce(i.valid_from, p_at), i.valid_to, p_at, p_at, coalesce(i.importance, 0.5), coalesce(i.confidence, 1.0),
-               coalesce(i.metadata, '{}'), i.source, i.session_id, i.times, p_at, (select loci.caller()), p_at
+        insert into loci_data.memories as m overriding user value
+        select p_namespace_id, i.id, null, i.id::text, i.id, 1, i.content, i.content_hash, i.fold_scope, coalesce(i.valid_from, p_at),
+               i.valid_to, p_at, p_at, null, 'active', i.source, i.session_id, i.times, p_at, (select loci.caller()), p_at,
+               (loci.complete_details(i.details, null)).*
         from item i where i.nth = 1 order by i.ordinal
         on conflict (namespace_id, content_hash, fold_scope) where valid_to is null and status = 'active'
         do update set observations = m.observations + excluded.observations, last_observed_at = excluded.last_observed_at,

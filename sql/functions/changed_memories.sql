@@ -12,11 +12,9 @@ as $$
                                                             else n.after end) a
     cross join lateral jsonb_populate_record(m.memory, coalesce(n.before, '{}')) b
     where n.after is not null and not (n.created and m.status = 'forgotten')
-      and (a.category, a.tags, a.layer, a.valid_from, a.valid_to, a.superseded_at, a.status, a.importance, a.confidence, a.metadata)
-          is distinct from ((m.memory).category, (m.memory).tags, (m.memory).layer, (m.memory).valid_from, (m.memory).valid_to,
-                            (m.memory).superseded_at, (m.memory).status, (m.memory).importance, (m.memory).confidence, (m.memory).metadata)
-      and (n.created or (b.category, b.tags, b.layer, b.valid_from, b.valid_to, b.superseded_at, b.status, b.importance, b.confidence, b.metadata)
-          is distinct from ((m.memory).category, (m.memory).tags, (m.memory).layer, (m.memory).valid_from, (m.memory).valid_to,
-                            (m.memory).superseded_at, (m.memory).status, (m.memory).importance, (m.memory).confidence, (m.memory).metadata))
+      and (a.valid_from, a.valid_to, a.superseded_at, a.status, loci.memory_details(a))
+          is distinct from ((m.memory).valid_from, (m.memory).valid_to, (m.memory).superseded_at, (m.memory).status, loci.memory_details(m.memory))
+      and (n.created or (b.valid_from, b.valid_to, b.superseded_at, b.status, loci.memory_details(b))
+          is distinct from ((m.memory).valid_from, (m.memory).valid_to, (m.memory).superseded_at, (m.memory).status, loci.memory_details(m.memory)))
 $$;
 comment on function loci.changed_memories(integer, uuid) is 'Memories of an operation that were changed since. Internal.';

@@ -13,7 +13,7 @@ begin
     insert into loci_data.outbox (namespace_id, operation_id, kind, action, subject_id, before, after)
     select v_ns, loci.operation_of(v_ns), tg_argv[0], case when v_old is null then 'created' else 'changed' end, (v_new ->> tg_argv[1])::uuid,
            jsonb_object_agg(k, v_old -> k) filter (where v_old is not null), jsonb_object_agg(k, v_new -> k)
-    from unnest(v_keys || tg_argv[3:]) k
+    from unnest(v_keys || case tg_argv[3] when 'all but' then array(select jsonb_object_keys(v_new - tg_argv[4:] - v_keys)) else tg_argv[3:] end) k
     where k = any (v_keys) or v_old -> k is distinct from v_new -> k
     having bool_or(v_old -> k is distinct from v_new -> k);
     return null;

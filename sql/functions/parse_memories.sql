@@ -8,21 +8,19 @@ as $$
     from (
         select (i.ordinal - 1)::integer as ordinal, row_number() over (partition by i.lineage order by i.ordinal)::integer,
                coalesce(i.id, loci.uuid7()), i.content, loci.content_hash(i.content),
-               case when i.layer = 3 or i.valid_from is not null or i.valid_to is not null or i.corrects is not null then null
+               case when (i.details).layer = 3 or i.valid_from is not null or i.valid_to is not null or i.corrects is not null then null
                     else coalesce(i.lineage, '') end,
-               i.lineage, i.category, i.tags, i.layer, i.parent_id, i.valid_from, i.valid_to, i.importance, i.confidence,
-               i.metadata, i.source, i.session_id, i.embedding, i.corrects, null::timestamptz, null::uuid, false, null::uuid, null::timestamptz, false
+               i.lineage, i.parent_id, i.valid_from, i.valid_to, i.source, i.session_id, i.embedding, i.corrects,
+               null::timestamptz, null::uuid, false, null::uuid, null::timestamptz, false, i.details
         from (
             select u.id, u.content, coalesce(u.lineage, (select m.lineage from loci_data.memories m
                                                          where m.namespace_id = p_namespace_id and m.id = u.corrects), u.corrects::text) as lineage,
-                   u.category, u.tags, u.layer, u.parent_id, u.valid_from, u.valid_to, u.importance, u.confidence, u.metadata,
-                   u.source, u.session_id, u.embedding, u.corrects, u.ordinal
+                   u.parent_id, u.valid_from, u.valid_to, u.source, u.session_id, u.embedding, u.corrects,
+                   jsonb_populate_record(null::loci.memory_details, u.item) as details, u.ordinal
             from rows from (jsonb_to_recordset(p_items) as (
-                     id uuid, content text, lineage text, category text, tags text[], layer smallint, parent_id uuid,
-                     valid_from timestamptz, valid_to timestamptz, importance double precision, confidence double precision,
-                     metadata jsonb, source text, session_id text, embedding real[], corrects uuid)) with ordinality
-                 as u(id, content, lineage, category, tags, layer, parent_id, valid_from, valid_to, importance, confidence,
-                      metadata, source, session_id, embedding, corrects, ordinal)) i
+                     id uuid, content text, lineage text, parent_id uuid, valid_from timestamptz, valid_to timestamptz, source text,
+                     session_id text, embedding real[], corrects uuid), jsonb_array_elements(p_items)) with ordinality
+                 as u(id, content, lineage, parent_id, valid_from, valid_to, source, session_id, embedding, corrects, item, ordinal)) i
     ) i
 $$;
 comment on function loci.parse_memories(integer, jsonb) is 'JSON array of memory items as memory_input[]. Internal.';

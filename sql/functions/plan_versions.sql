@@ -1,7 +1,7 @@
 -- Where do items that name a lineage, at most one for each, stand in its chain (row M2)? What each repeats, when it is recorded, its
 -- validity (from its start to its end, or to the start of the version after), the version that it ends and whether that
 -- goes on after it. A correction takes the validity of the version that it corrects; what ended where that one began lasts until the
--- new one begins. Fields that are not stated are those of the latest version. Index look-ups. Called by supersede_memories; internal.
+-- new one begins. Details that are not stated: see complete_details. Index look-ups. Called by supersede_memories; internal.
 create or replace function loci.plan_versions(p_namespace_id integer, p_items loci.memory_input[], p_at timestamptz)
 returns loci.memory_input[]
 language plpgsql stable set search_path = '' set enable_seqscan = off
@@ -9,16 +9,13 @@ as $$
 begin
     return (
     select array_agg((i.ordinal, i.round, coalesce(same.id, i.id), i.content, i.content_hash, i.fold_scope, i.lineage,
-                      coalesce(i.category, last.category, 'general'), coalesce(i.tags, last.tags, '{}'),
-                      coalesce(i.layer, last.layer, 2), i.parent_id, start.valid_from, final.valid_to,
-                      coalesce(i.importance, last.importance, 0.5), coalesce(i.confidence, 1.0), coalesce(i.metadata, '{}'),
-                      i.source, i.session_id, i.embedding, i.corrects, clock.recorded_at, ended.id,
+                      i.parent_id, start.valid_from, final.valid_to, i.source, i.session_id, i.embedding, i.corrects, clock.recorded_at, ended.id,
                       ended.id is not null and final.valid_to < coalesce(ended.valid_to, 'infinity'), longer.id, least(start.valid_from, longer.until),
-                      same.id is not null)::loci.memory_input order by i.ordinal)
+                      same.id is not null, loci.complete_details(i.details, last.details))::loci.memory_input order by i.ordinal)
     from unnest(p_items) i
     cross join lateral (select o.id, o.written_at from loci_data.lineages o
                         where o.namespace_id = p_namespace_id and o.lineage = i.lineage limit 1) l
-    left join lateral (select m.* from loci_data.memories m where m.namespace_id = p_namespace_id and m.lineage = i.lineage
+    left join lateral (select m.believed_at, loci.memory_details(m) as details from loci_data.memories m where m.namespace_id = p_namespace_id and m.lineage = i.lineage
                        order by m.version desc limit 1) last on true
     left join lateral (
         select m.id from loci_data.memories m

@@ -10,16 +10,14 @@ begin
     from unnest(p_plan) i where i.resumes and not i.duplicate and l.namespace_id = p_namespace_id and l.lineage = i.lineage;
 
     select jsonb_object_agg(i.ends, loci.uuid7()) into v_pairs from unnest(p_plan) i where i.resumes and not i.duplicate;
-    insert into loci_data.memories (
-        namespace_id, id, lineage, lineage_id, version, content, content_hash, fold_scope, category, tags, layer,
-        valid_from, valid_to, recorded_at, believed_at, importance, confidence, metadata, source, session_id,
-        observations, last_observed_at, created_by, updated_at)
-    select p_namespace_id, (v_pairs ->> m.id::text)::uuid, m.lineage, m.lineage_id, l.versions, m.content, m.content_hash, m.fold_scope,
-           m.category, m.tags, m.layer, i.valid_to, b.valid_to, i.recorded_at, i.recorded_at, m.importance, m.confidence, m.metadata,
-           m.source, m.session_id, m.observations, m.last_observed_at, (select loci.caller()), i.recorded_at
+    insert into loci_data.memories overriding user value  -- in the order of its columns
+    select p_namespace_id, (v_pairs ->> m.id::text)::uuid, null, m.lineage, m.lineage_id, l.versions, m.content, m.content_hash, m.fold_scope,
+           i.valid_to, b.valid_to, i.recorded_at, i.recorded_at, null, 'active', m.source, m.session_id, m.observations, m.last_observed_at,
+           (select loci.caller()), i.recorded_at, (m.details).*
     from unnest(p_plan) i
     join loci_data.lineages l on l.namespace_id = p_namespace_id and l.lineage = i.lineage
-    cross join lateral (select * from loci_data.memories o where o.namespace_id = p_namespace_id and o.id = i.ends limit 1) m
+    cross join lateral (select o.*, loci.memory_details(o) as details from loci_data.memories o
+                        where o.namespace_id = p_namespace_id and o.id = i.ends limit 1) m
     cross join lateral (select o.valid_to from loci_data.memory_beliefs o
                         where o.namespace_id = p_namespace_id and o.memory_id = m.id order by o.believed_at desc limit 1) b
     where i.resumes and not i.duplicate order by i.ordinal;

@@ -34,13 +34,10 @@ begin
     update loci_data.lineages l set versions = l.versions + (not i.duplicate)::integer, written_at = i.recorded_at
     from unnest(v_plan) i where l.namespace_id = p_namespace_id and l.lineage = i.lineage;
 
-    insert into loci_data.memories (
-        namespace_id, id, lineage, lineage_id, version, content, content_hash, fold_scope, category, tags, layer,
-        valid_from, valid_to, recorded_at, believed_at, importance, confidence, metadata, source, session_id,
-        last_observed_at, created_by, updated_at)
-    select p_namespace_id, i.id, i.lineage, l.id, l.versions, i.content, i.content_hash, i.fold_scope, i.category, i.tags,
-           i.layer, i.valid_from, i.valid_to, i.recorded_at, i.recorded_at, i.importance, i.confidence, i.metadata,
-           i.source, i.session_id, i.recorded_at, (select loci.caller()), i.recorded_at
+    insert into loci_data.memories overriding user value  -- in the order of its columns
+    select p_namespace_id, i.id, null, i.lineage, l.id, l.versions, i.content, i.content_hash, i.fold_scope, i.valid_from, i.valid_to,
+           i.recorded_at, i.recorded_at, null, 'active', i.source, i.session_id, 1, i.recorded_at, (select loci.caller()), i.recorded_at,
+           (i.details).*
     from unnest(v_plan) i join loci_data.lineages l on l.namespace_id = p_namespace_id and l.lineage = i.lineage
     where not i.duplicate order by i.ordinal;
     if exists (select from unnest(v_plan) i where i.resumes and not i.duplicate) then

@@ -21,20 +21,16 @@ begin
     order by m.id for no key update;
     v_at := clock_timestamp();
     foreach v_count in array array[0, 1] loop  -- first what is not current any more
-        update loci_data.memories m
-        set category = b.category, tags = b.tags, layer = b.layer, valid_from = b.valid_from, valid_to = b.valid_to,
-            superseded_at = b.superseded_at, status = b.status, importance = b.importance, confidence = b.confidence,
-            metadata = b.metadata, updated_at = greatest(m.updated_at, v_at)
-        from (select c.subject_id as id, case when c.created then '{"status": "forgotten"}' else c.before end as fields
-              from loci.net_changes(p_namespace_id, p_operation, 'memory') c
-              where c.subject_id <> all (p_left) and (c.created or c.before is not null)) n
-        cross join lateral (select x as memory from loci_data.memories x where x.namespace_id = p_namespace_id and x.id = n.id limit 1) x
-        cross join lateral jsonb_populate_record(x.memory, n.fields) b
-        where m.namespace_id = p_namespace_id and m.id = n.id
-          and (b.status = 'active' and b.valid_to is null) = (v_count = 1)
-          and (b.category, b.tags, b.layer, b.valid_from, b.valid_to, b.superseded_at, b.status, b.importance, b.confidence, b.metadata)
-              is distinct from (m.category, m.tags, m.layer, m.valid_from, m.valid_to, m.superseded_at, m.status, m.importance, m.confidence, m.metadata);
-        get diagnostics v_count = row_count;
+        select count(*) into v_count from loci.change_memories(p_namespace_id, array(
+            select b
+            from (select c.subject_id as id, case when c.created then '{"status": "forgotten"}' else c.before end as fields
+                  from loci.net_changes(p_namespace_id, p_operation, 'memory') c
+                  where c.subject_id <> all (p_left) and (c.created or c.before is not null)) n
+            cross join lateral (select m from loci_data.memories m where m.namespace_id = p_namespace_id and m.id = n.id limit 1) x
+            cross join lateral jsonb_populate_record(x.m, n.fields || jsonb_build_object('updated_at', greatest((x.m).updated_at, v_at))) b
+            where (b.status = 'active' and b.valid_to is null) = (v_count = 1)
+              and (b.valid_from, b.valid_to, b.superseded_at, b.status, loci.memory_details(b))
+                  is distinct from ((x.m).valid_from, (x.m).valid_to, (x.m).superseded_at, (x.m).status, loci.memory_details(x.m))));
         v_total := v_total + v_count;
     end loop;
     return v_total;

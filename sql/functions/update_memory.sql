@@ -1,5 +1,4 @@
--- Change what is said about a memory, not what it says: category, tags, layer, importance, confidence, metadata, its validity, and the
--- parent. Absent keys keep their value. valid_from and valid_to correct or end this version; overlap with another is refused.
+-- Change what is said about a memory, not what it says: its details (loci.memory_details), its validity, and the parent. Absent keys keep their value. valid_from and valid_to correct or end this version; overlap with another is refused.
 -- parent_id (null: detach) is a move: it holds from parent_since on, by default now, for as long as the version is valid; a version
 -- that is no longer valid is corrected for all of its time. What was believed before stays askable with known_at. Another
 -- content is another version: write it with the lineage. Triggers keep index, beliefs and closure.
@@ -23,12 +22,12 @@ begin
         perform loci.lock_hierarchy(v_ns, true);
     end if;
     v_at := clock_timestamp();
-    update loci_data.memories m
-    set category = v_new.category, tags = v_new.tags, layer = v_new.layer, valid_from = v_new.valid_from, valid_to = v_new.valid_to,
-        importance = v_new.importance, confidence = v_new.confidence, metadata = v_new.metadata, updated_at = v_at,
-        fold_scope = case when v_new.valid_from = v_old.valid_from then m.fold_scope end
-    where m.namespace_id = v_ns and m.id = p_id
-    returning * into v_new;
+    v_new.id := p_id;
+    v_new.status := v_old.status;
+    v_new.superseded_at := v_old.superseded_at;
+    v_new.fold_scope := case when v_new.valid_from = v_old.valid_from then v_old.fold_scope end;
+    v_new.updated_at := v_at;
+    select * into v_new from loci.change_memories(v_ns, array[v_new]);
     if p_changes ? 'parent_id' then
         if v_parent is not null and not exists (select from loci_data.memories where namespace_id = v_ns and id = v_parent) then
             raise foreign_key_violation using message = format('memory %s does not exist', v_parent),
@@ -43,4 +42,4 @@ begin
     return query 
     select (loci.memory_record(v_new, v_at, (select p.parent_id from loci.parent_of(v_new, clock_timestamp(), null) p))).*;
 end $$;
-comment on function loci.update_memory(text, uuid, jsonb) is 'Change category, tags, layer, validity, importance, confidence, metadata or parent_id (with parent_since) of a memory; returns it.';
+comment on function loci.update_memory(text, uuid, jsonb) is 'Change details (category, tags and the like), validity or parent_id (with parent_since) of a memory; returns it.';

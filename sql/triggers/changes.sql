@@ -1,12 +1,14 @@
 -- The change feed and the operations log follow every table of meaning in the same transaction (rows X4, X5): kind, id, key, columns.
--- Names begin with zz: they fire last, and see what the others made of a row.
+-- Where they begin with 'all but', the columns that are none of meaning are named: all others are. Names begin with zz: they fire last, and see what the others made of a row.
 create or replace trigger zz_memories_created after insert on loci_data.memories
     referencing new table as added for each statement
-    execute function loci.note_rows('memory', 'id', 'lineage version', 'category', 'tags', 'layer', 'valid_from', 'valid_to', 'superseded_at', 'status', 'importance', 'confidence', 'metadata', 'source', 'session_id');
+    execute function loci.note_rows('memory', 'id', 'lineage version', 'all but', 'namespace_id', 'id', 'doc_id', 'lineage_id', 'content', 'content_hash', 'fold_scope',
+                                     'recorded_at', 'believed_at', 'observations', 'last_observed_at', 'created_by', 'updated_at');
 create or replace trigger zz_memories_changed after update on loci_data.memories
-    for each row when ((old.category, old.tags, old.layer, old.valid_from, old.valid_to, old.superseded_at, old.status, old.importance, old.confidence, old.metadata)
-                       is distinct from (new.category, new.tags, new.layer, new.valid_from, new.valid_to, new.superseded_at, new.status, new.importance, new.confidence, new.metadata))
-    execute function loci.note_row('memory', 'id', 'lineage version', 'category', 'tags', 'layer', 'valid_from', 'valid_to', 'superseded_at', 'status', 'importance', 'confidence', 'metadata', 'source', 'session_id');
+    for each row when ((old.valid_from, old.valid_to, old.superseded_at, old.status) is distinct from (new.valid_from, new.valid_to, new.superseded_at, new.status)
+                       or loci.memory_details(old) is distinct from loci.memory_details(new))
+    execute function loci.note_row('memory', 'id', 'lineage version', 'all but', 'namespace_id', 'id', 'doc_id', 'lineage_id', 'content', 'content_hash', 'fold_scope',
+                                     'recorded_at', 'believed_at', 'observations', 'last_observed_at', 'created_by', 'updated_at');
 create or replace trigger zz_memories_erased after delete on loci_data.memories
     referencing old table as gone for each statement execute function loci.note_rows('memory', 'id', '');
 create or replace trigger zz_memory_placements_created after insert on loci_data.memory_placements

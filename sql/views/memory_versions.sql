@@ -1,6 +1,6 @@
 -- Every version of every memory, with both times. Under the policies: rows of granted namespaces only.
 create or replace view loci.memory_versions with (security_invoker = true) as
-select n.name as namespace, m.id, m.lineage, m.version, m.content, m.category collate "C" as category, m.tags, m.layer,
+select n.name as namespace, m.id, m.lineage, m.version, m.content,
        (select coalesce((select v.id from loci_data.memories v
                          where v.namespace_id = p.namespace_id and v.lineage_id = p.parent_id and v.status = 'active'
                            and v.valid_from <= t.moment and (v.valid_to is null or v.valid_to > t.moment) limit 1),
@@ -13,7 +13,7 @@ select n.name as namespace, m.id, m.lineage, m.version, m.content, m.category co
        m.valid_to, m.recorded_at, m.superseded_at,
        m.status = 'active' and m.valid_from <= statement_timestamp()
            and (m.valid_to is null or m.valid_to > statement_timestamp()) as current,
-       m.status, m.importance, m.confidence, m.metadata, m.source, m.session_id, m.observations, m.last_observed_at, m.updated_at
+       m.status, m.source, m.session_id, m.observations, m.last_observed_at, m.updated_at, (loci.memory_details(m)).*
 from loci_data.memories m
 join loci_data.namespaces n on n.id = m.namespace_id
 cross join lateral (select greatest(m.valid_from, least(statement_timestamp(), m.valid_to - interval '1 microsecond')) as moment) t;
@@ -23,9 +23,6 @@ comment on column loci.memory_versions.id is 'Identifier of this version.';
 comment on column loci.memory_versions.lineage is 'Name that groups the versions.';
 comment on column loci.memory_versions.version is '1 for the first, in the order of recording.';
 comment on column loci.memory_versions.content is 'The statement.';
-comment on column loci.memory_versions.category is 'Slash-separated path.';
-comment on column loci.memory_versions.tags is 'Labels.';
-comment on column loci.memory_versions.layer is '0 domain, 1 concept, 2 fact, 3 episode.';
 comment on column loci.memory_versions.parent_id is 'The memory it stood under, now or when it was last valid.';
 comment on column loci.memory_versions.valid_from is 'Valid time: from when it is true.';
 comment on column loci.memory_versions.valid_to is 'Valid time: until when (exclusive); null: still.';
@@ -33,11 +30,17 @@ comment on column loci.memory_versions.recorded_at is 'Recorded time: when it wa
 comment on column loci.memory_versions.superseded_at is 'Recorded time: when a later version first ended it.';
 comment on column loci.memory_versions.current is 'Whether it is active and valid now.';
 comment on column loci.memory_versions.status is 'active or forgotten.';
-comment on column loci.memory_versions.importance is '0 to 1.';
-comment on column loci.memory_versions.confidence is '0 to 1.';
-comment on column loci.memory_versions.metadata is 'Any JSON object.';
 comment on column loci.memory_versions.source is 'Who said it.';
 comment on column loci.memory_versions.session_id is 'The conversation it comes from.';
 comment on column loci.memory_versions.observations is 'How often exactly this was written.';
 comment on column loci.memory_versions.last_observed_at is 'When it was last written.';
 comment on column loci.memory_versions.updated_at is 'When any column last changed.';
+do $$
+declare
+    v_detail record;
+begin
+    for v_detail in select a.attname as name, col_description(a.attrelid, a.attnum) as comment from pg_attribute a
+                    where a.attrelid = 'loci.memory_details'::regclass and a.attnum > 0 loop
+        execute format('comment on column loci.memory_versions.%I is %L', v_detail.name, v_detail.comment);
+    end loop;
+end $$;
