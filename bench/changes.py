@@ -55,7 +55,7 @@ def fill(owner: Connection[Any], rows: int) -> None:
     if owner.execute("select from loci_data.namespaces where name = 'feed-0'").fetchone():
         return
     for number in range(SPACES):
-        owner.execute("select loci.create_namespace(%s)", [f"feed-{number}"])
+        owner.execute("select loci_api.create_namespace(%s)", [f"feed-{number}"])
     owner.execute(OPERATIONS, {"operator": OPERATOR_AGENT})
     owner.execute(FILL, {"rows": rows})
     owner.execute("vacuum analyze loci_data.changes")
@@ -98,7 +98,7 @@ def pages(owner: Connection[Any], app: Connection[Any]) -> list[Figure]:
 def drain(app: Connection[Any], limit: int = 10_000) -> int:
     """Give everything its position; how much that was."""
     moved = 0
-    while batch := (app.execute("select moved from loci.sequence_changes(%s)", [limit]).fetchone() or (0,))[0]:
+    while batch := (app.execute("select moved from loci_api.sequence_changes(%s)", [limit]).fetchone() or (0,))[0]:
         moved += batch
     return moved
 
@@ -124,10 +124,10 @@ def sequencer(owner: Connection[Any], app: Connection[Any], other: Connection[An
 
     def one() -> float:
         owner.execute(NOTE, {"rows": 1})
-        return 1000 * timed(lambda: app.execute("select moved from loci.sequence_changes()").fetchall())
+        return 1000 * timed(lambda: app.execute("select moved from loci_api.sequence_changes()").fetchall())
 
     def idle() -> float:
-        return 1000 * timed(lambda: app.execute("select moved from loci.sequence_changes()").fetchall())
+        return 1000 * timed(lambda: app.execute("select moved from loci_api.sequence_changes()").fetchall())
 
     figures.append(
         Figure(

@@ -31,11 +31,11 @@ def load(base: Database) -> None:
     )
     with base.app() as app:
         for session in range(SESSIONS):
-            app.execute("select count(*) from loci.delete_turns(%s, %s)", [MAIN, f"s{session}"])
-            app.execute("select count(*) from loci.add_turns(%s, %s, %s)", [MAIN, f"s{session}", turns])
+            app.execute("select count(*) from loci_api.delete_turns(%s, %s)", [MAIN, f"s{session}"])
+            app.execute("select count(*) from loci_api.add_turns(%s, %s, %s)", [MAIN, f"s{session}", turns])
         spaces = [f"session/s{n}" for n in range(SESSIONS)] + [f"patrol/p{n}" for n in range(PATROLS)]
         for space, entry in itertools.product(spaces, range(ENTRIES)):
-            app.execute("select * from loci.save_working_memory(%s, %s, '1', 86400)", [MAIN, f"{space}/entry-{entry}"])
+            app.execute("select * from loci_api.save_working_memory(%s, %s, '1', 86400)", [MAIN, f"{space}/entry-{entry}"])
 
 
 def run(base: Database, given: Options) -> list[Figure]:

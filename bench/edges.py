@@ -2,7 +2,7 @@
 
     python -m bench.edges [--folder FOLDER] [--quick]
 
-Bulk: loci.observe_edges on one connection, batches of 1,000 and 10,000 (the largest that REST takes), between entities that are
+Bulk: loci_api.observe_edges on one connection, batches of 1,000 and 10,000 (the largest that REST takes), between entities that are
 known; ten edges a session, or ten a memory. Beside it, batch by batch, the floor: COPY of the same rows into a temporary table,
 and insert…select into edges, edge_observations and entity_sessions (or memory_mentions), foreign keys checked, nothing resolved or
 counted.
@@ -32,7 +32,7 @@ insert into loci_data.edges (namespace_id, id, source_id, type, target_id, confi
 select %(ns)s, id, source_id, type, target_id, 0.9, 0.9, now(), now(), now() + interval '219 days', now(), now(), now() from stage"""
 BARE_EVIDENCE = """
 insert into loci_data.edge_observations (namespace_id, id, edge_id, memory_id, session_id, observed_at, confidence, restored, recorded_at)
-select %(ns)s, loci.uuid7(), id, memory_id, session_id, now(), 0.9, true, now() from stage"""
+select %(ns)s, loci_api.uuid7(), id, memory_id, session_id, now(), 0.9, true, now() from stage"""
 BARE_SESSIONS = """
 insert into loci_data.entity_sessions (namespace_id, entity_id, session_id, observations, first_observed_at, last_observed_at)
 select %(ns)s, e.id, e.session_id, count(*), now(), now()
@@ -50,19 +50,19 @@ class Namespace:
 
     def __init__(self, app: Connection[Any], size: int) -> None:
         self.name = f"edges-{uuid4().hex[:8]}"
-        self.number = first(app, "select loci.create_namespace(%s)", self.name)
+        self.number = first(app, "select loci_api.create_namespace(%s)", self.name)
         self.entities = [f"Person number {n}" for n in range(ENTITIES)]
         self.ids: list[UUID] = []
         for start in range(0, ENTITIES, 5000):
             names = Jsonb([{"name": name, "type": "person"} for name in self.entities[start : start + 5000]])
             self.ids += [
-                row[0] for row in app.execute("select id from loci.upsert_entities(%s, %s) order by ordinal", [self.name, names])
+                row[0] for row in app.execute("select id from loci_api.upsert_entities(%s, %s) order by ordinal", [self.name, names])
             ]
         self.memories: list[UUID] = []
         for start in range(0, size // PER_CONVERSATION, 5000):
             items = Jsonb([{"content": f"{self.name} {n}"} for n in range(start, min(start + 5000, size // PER_CONVERSATION))])
             self.memories += [
-                row[0] for row in app.execute("select id from loci.remember(%s, %s) order by ordinal", [self.name, items])
+                row[0] for row in app.execute("select id from loci_api.remember(%s, %s) order by ordinal", [self.name, items])
             ]
 
 
@@ -107,7 +107,7 @@ def observe(app: Connection[Any], space: Namespace, edges: list[dict[str, Any]])
     """Seconds that a batch takes."""
     batch = Jsonb(edges)
     started = time.perf_counter()
-    app.execute("select count(*) from loci.observe_edges(%s, %s)", [space.name, batch])
+    app.execute("select count(*) from loci_api.observe_edges(%s, %s)", [space.name, batch])
     return time.perf_counter() - started
 
 
@@ -175,12 +175,12 @@ def decay(base: Database, count: int) -> list[Figure]:
 
         thread = threading.Thread(target=read)
         thread.start()
-        app.execute("select loci.set_edge_type(%s, 'works_on', '{\"decay_rate\": 0.05}')", [name])
+        app.execute("select loci_api.set_edge_type(%s, 'works_on', '{\"decay_rate\": 0.05}')", [name])
         batches, counts = [], (0, 0, 0, False)
         started = time.perf_counter()
         while not counts[3]:
             began = time.perf_counter()
-            counts = app.execute("select * from loci.fade_batch(%s, 'works_on')", [name]).fetchone() or counts
+            counts = app.execute("select * from loci_api.recalculate_decay_batch(%s, 'works_on')", [name]).fetchone() or counts
             batches.append(time.perf_counter() - began)
         total = time.perf_counter() - started
         done.set()

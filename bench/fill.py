@@ -19,9 +19,9 @@ STATEMENT = 1000  # memories a statement, as an import writes them
 ADD = """
 insert into loci_data.memories (namespace_id, id, lineage, lineage_id, content, content_hash, source, session_id,
                            valid_from, recorded_at, believed_at, last_observed_at, updated_at)
-select s.namespace_id, s.id, s.id::text, s.id, s.content, loci.content_hash(s.content), s.source, s.session_id,
+select s.namespace_id, s.id, s.id::text, s.id, s.content, loci_internal.content_hash(s.content), s.source, s.session_id,
        coalesce(s.said_at, s.at), s.at, s.at, s.at, s.at
-from (select n.*, loci.uuid7() as id, now() as at from staged n
+from (select n.*, loci_api.uuid7() as id, now() as at from staged n
       where n.place >= %(first)s and n.place < %(last)s order by n.place) s
 """
 
@@ -81,7 +81,7 @@ def vectors(connection: Connection[Any], namespaces: Sequence[int], ids: Sequenc
     with connection.transaction():
         bulk = len(ids) > 10_000
         indexes = connection.execute(
-            """select 'loci_data.' || i.name, replace(i.statement, ' concurrently', '') from loci.vector_indexes(%s::smallint) i
+            """select 'loci_data.' || i.name, replace(i.statement, ' concurrently', '') from loci_api.vector_indexes(%s::smallint) i
                where i.partition like 'memory%%' and i.valid""",
             [number],
         ).fetchall()
@@ -102,7 +102,7 @@ def vectors(connection: Connection[Any], namespaces: Sequence[int], ids: Sequenc
 
 def settle(connection: Connection[Any]) -> None:
     """Join posting blocks as the worker does, and leave fresh statistics and no pending writes behind."""
-    while (connection.execute("select folded from loci.tidy_index()").fetchone() or (0,))[0]:
+    while (connection.execute("select folded from loci_api.compact_lexical_index()").fetchone() or (0,))[0]:
         pass
     for table in (
         b"memories",

@@ -75,12 +75,12 @@ with pair as (
 ), written as (
     insert into loci_data.edges (namespace_id, id, source_id, type, target_id, confidence, initial_confidence, strength,
                             first_observed_at, last_observed_at, fades_at, valid_from, recorded_at, updated_at)
-    select %(namespace)s, loci.uuid7(), source_id, 'related_to', target_id, 0.8, 0.8, 0.5, at, at, loci.fades_at(0.8, 0.01, at, 0.1), at, at, at
+    select %(namespace)s, loci_api.uuid7(), source_id, 'related_to', target_id, 0.8, 0.8, 0.5, at, at, loci.fades_at(0.8, 0.01, at, 0.1), at, at, at
     from pair
     returning id, source_id, target_id
 )
 insert into loci_data.edge_observations (namespace_id, id, edge_id, memory_id, observed_at, confidence, restored, recorded_at)
-select %(namespace)s, loci.uuid7(), w.id, p.memory_id, p.at, 0.8, true, p.at from written w join pair p using (source_id, target_id)
+select %(namespace)s, loci_api.uuid7(), w.id, p.memory_id, p.at, 0.8, true, p.at from written w join pair p using (source_id, target_id)
 """
 
 

@@ -24,7 +24,7 @@ from bench.server import running
 
 PAST, TREE = "history", "tree"
 CHANGED = datetime(2025, 1, 1, tzinfo=UTC)
-REMEMBER = "select count(*) from loci.remember(%s, %s)"
+REMEMBER = "select count(*) from loci_api.remember(%s, %s)"
 RECURSION = """
 with recursive under as (
     select node_id, 1 as depth from loci_data.memory_placements where namespace_id = %(ns)s and parent_id = %(top)s
@@ -134,7 +134,7 @@ def tree(base: Database, given: Options) -> list[Figure]:
 
         def node(content: str, parent: Any = None) -> Any:
             item = {"content": content, **({"parent_id": str(parent)} if parent else {})}
-            return (app.execute("select id from loci.remember(%s, %s)", [TREE, Jsonb([item])]).fetchone() or (None,))[0]
+            return (app.execute("select id from loci_api.remember(%s, %s)", [TREE, Jsonb([item])]).fetchone() or (None,))[0]
 
         roots = [node(f"root {n} {time.time_ns()}") for n in range(2)]
         top = node(f"top {time.time_ns()}", roots[0])
@@ -168,7 +168,7 @@ def tree(base: Database, given: Options) -> list[Figure]:
         moves = []
         for n in range(3):
             started = time.perf_counter()
-            app.execute("select from loci.update_memory(%s, %s, %s)", [TREE, top, Jsonb({"parent_id": str(roots[1 - n % 2])})])
+            app.execute("select from loci_api.update_memory(%s, %s, %s)", [TREE, top, Jsonb({"parent_id": str(roots[1 - n % 2])})])
             moves.append(1000 * (time.perf_counter() - started))
         after = interleaved({"moved": lambda _: app.execute(page, [TREE, top, None]).fetchall()}, list(range(100)))
         broken = app.execute("select sum(broken) from loci.verify(%s)", [TREE]).fetchone()

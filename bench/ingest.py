@@ -236,7 +236,7 @@ def one_write(base: Database, texts: list[str]) -> list[Figure]:
 
 def new_id(owner: Connection[Any]) -> Any:
     """An identifier that sorts by time."""
-    row = owner.execute("select loci.uuid7()").fetchone()
+    row = owner.execute("select loci_api.uuid7()").fetchone()
     assert row is not None
     return row[0]
 

@@ -84,7 +84,7 @@ async def of_loci(base: Database, settings: Settings, many: int) -> tuple[list[f
 
             def ask(count: int) -> None:
                 app.execute(
-                    "select count(*) from generate_series(1, %s) n, loci.enqueue_job(%s, 'enrich', jsonb_build_object('n', n))",
+                    "select count(*) from generate_series(1, %s) n, loci_api.enqueue_job(%s, 'enrich', jsonb_build_object('n', n))",
                     [count, NAME],
                 )
 
@@ -117,7 +117,7 @@ def run(base: Database, given: Options) -> list[Figure]:
     many = given.size(2_000)
     settings = Settings(_env_file=None)
     with base.owner() as owner, base.app() as app:
-        app.execute("select loci.create_namespace(%s)", [NAME])
+        app.execute("select loci_api.create_namespace(%s)", [NAME])
         floor = asyncio.run(of_the_library(base, settings, many))
         ours = asyncio.run(of_loci(base, settings, many))
         half = [percentile(values, 0.5) for values in (*ours[:2], *floor[:2])]

@@ -22,7 +22,7 @@ ARM = "select * from loci.match_entities(%s, %s)"
 FLOOR = """
 select count(*) from loci_data.entity_names n
 where n.namespace_id = %s and n.head = any (array(
-    select hashtext(ltrim(u, ' ')) from unnest(loci.name_pieces(loci.fold_characters(%s))) u))
+    select hashtext(ltrim(u, ' ')) from unnest(loci_internal.name_tokens(loci.fold_characters(%s))) u))
 """
 WORDS = """
 create temp table word as

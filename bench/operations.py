@@ -26,10 +26,10 @@ from bench.server import running
 
 NAME = "operations"
 ORIGIN = json.dumps({"action": "write_memory", "via": "rest", "request_id": "0123456789abcdef"})
-ENTER = "select agent_id from loci.enter(null, %s, 'writer', %s::jsonb)"
+ENTER = "select agent_id from loci_api.begin_request(null, %s, 'writer', %s::jsonb)"
 LOGGED = """
 insert into loci_data.operations (namespace_id, id, action, via, request_id, started_at)
-select %s, loci.uuid_floor(now() - n * interval '1 minute'), case when n %% 1000 = 0 then 'erase_memories' else 'write_memory' end, 'rest',
+select %s, loci_api.uuid7_floor(now() - n * interval '1 minute'), case when n %% 1000 = 0 then 'erase_memories' else 'write_memory' end, 'rest',
        md5(n::text), now() - n * interval '1 minute'
 from generate_series(1, %s) n"""
 CHANGED = """
@@ -101,14 +101,14 @@ def by_statements(base: Database, owner: Connection[Any], texts: "itertools.cycl
             number = next(mark)
             return {"source": f"Source {number % 5000}", "type": "knows", "target": f"Target {number % 4999}"}
 
-        one, many = "select loci.remember_one(%s, %s::jsonb)", "select id from loci.remember(%s, %s::jsonb)"
+        one, many = "select loci_api.remember_one(%s, %s::jsonb)", "select id from loci_api.remember(%s, %s::jsonb)"
         ways: list[tuple[str, Callable[[], Any], int, int, float | None]] = [
             ("one memory", lambda: send(one, memory()), 40, given.size(20), None),
             ("a version of one", lambda: send(one, memory(lineage=f"line {next(mark) % 50}")), 40, given.size(20), None),
             ("1,000 memories", lambda: send(many, [memory() for _ in range(1000)]), 2, given.size(20), 1.15),
-            ("1,000 edges", lambda: send("select id from loci.observe_edges(%s, %s::jsonb)", [edge() for _ in range(1000)]),
+            ("1,000 edges", lambda: send("select id from loci_api.observe_edges(%s, %s::jsonb)", [edge() for _ in range(1000)]),
              3, given.size(20), 1.15),
-            ("an entry of working memory", lambda: send("select key from loci.save_working_memory(%s, 'session/a/plan', %s::jsonb)", 1),
+            ("an entry of working memory", lambda: send("select key from loci_api.save_working_memory(%s, 'session/a/plan', %s::jsonb)", 1),
              40, given.size(20), 1.05),
         ]  # fmt: skip
         for name, write, block, rounds, goal in ways:
@@ -123,7 +123,7 @@ def by_statements(base: Database, owner: Connection[Any], texts: "itertools.cycl
                 )  # fmt: skip
         send(many, [memory() for _ in range(given.size(10_000))])
         started = time.perf_counter()
-        (moved,) = app.execute("select moved from loci.sequence_changes(1000000)").fetchone() or (0,)
+        (moved,) = app.execute("select moved from loci_api.sequence_changes(1000000)").fetchone() or (0,)
         figures.append(Figure("changes given their positions", f"{moved / (time.perf_counter() - started):,.0f} a second"))
     return figures
 

@@ -36,10 +36,10 @@ def statement(number: int) -> str:
 
 def fill(app: Any, size: int) -> None:
     """A namespace of so many memories."""
-    app.execute("select loci.create_namespace(%s, null, 'english')", [NAME])
+    app.execute("select loci_api.create_namespace(%s, null, 'english')", [NAME])
     for start in range(0, size, 5_000):
         items = [{"content": statement(n), "category": f"topic/{n // 20 % 50}"} for n in range(start, min(start + 5_000, size))]
-        app.execute("select count(*) from loci.remember(%s, %s::jsonb)", [NAME, json.dumps(items)])
+        app.execute("select count(*) from loci_api.remember(%s, %s::jsonb)", [NAME, json.dumps(items)])
 
 
 def timed(times: list[float], what: Callable[[], Any]) -> Any:
@@ -75,9 +75,9 @@ async def checked(app: Any, said: Consolidation, known: Known) -> Plan:
 
 def forget(app: Any, ids: list[UUID]) -> None:
     """The floor: forget one by one in one call, and write as many as merges do."""
-    app.execute("select loci.forget_memory(%s, i, true) from unnest(%s::uuid[]) i", [NAME, ids]).fetchall()
+    app.execute("select loci_api.forget_memory(%s, i, true) from unnest(%s::uuid[]) i", [NAME, ids]).fetchall()
     items = [{"content": f"written {n} on 2024-01-01"} for n in range(PAIRS)]
-    app.execute("select count(*) from loci.remember(%s, %s::jsonb)", [NAME, json.dumps(items)])
+    app.execute("select count(*) from loci_api.remember(%s, %s::jsonb)", [NAME, json.dumps(items)])
 
 
 def run(base: Database, given: Options) -> list[Figure]:
@@ -87,7 +87,7 @@ def run(base: Database, given: Options) -> list[Figure]:
     with base.owner() as owner, base.app() as app:
         fill(app, size)
         for _ in range(5):
-            cursor = timed(times["look"], lambda: app.execute("select * from loci.look_memories(%s)", [NAME]))
+            cursor = timed(times["look"], lambda: app.execute("select * from loci_api.memories_to_consolidate(%s)", [NAME]))
             names = [column.name for column in cursor.description]
             known = Known({n: dict(zip(names, row, strict=True)) for n, row in enumerate(cursor.fetchall(), 1)}, {})
             said = answer(known)
@@ -96,7 +96,7 @@ def run(base: Database, given: Options) -> list[Figure]:
             with app.transaction(force_rollback=True):
                 done = timed(
                     times["apply"],
-                    lambda s=steps: app.execute("select * from loci.apply_consolidation(%s, %s::jsonb)", [NAME, s]).fetchone(),
+                    lambda s=steps: app.execute("select * from loci_api.apply_consolidation(%s, %s::jsonb)", [NAME, s]).fetchone(),
                 )
             assert done[2] is None, done[2]
             ids = [memory["id"] for memory in list(known.memories.values())[: 2 * len(said.merges) + len(said.deletes)]]

@@ -48,9 +48,9 @@ def decide(app: Any, pair: dict[str, Any], vectors: list[list[float]] | None) ->
         {"content": text} | ({"embedding": vectors[n]} if vectors else {}) for n, text in enumerate((pair["known"], pair["told"]))
     )
     with app.transaction(force_rollback=True):
-        app.execute("select loci.create_namespace('pair', null, 'english')")
-        app.execute("select * from loci.remember('pair', %s::jsonb)", [json.dumps([known])])
-        row = app.execute("select action from loci.retain('pair', %s::jsonb, null, true)", [json.dumps([told])]).fetchone()
+        app.execute("select loci_api.create_namespace('pair', null, 'english')")
+        app.execute("select * from loci_api.remember('pair', %s::jsonb)", [json.dumps([known])])
+        row = app.execute("select action from loci_api.retain('pair', %s::jsonb, null, true)", [json.dumps([told])]).fetchone()
     return str(row[0])
 
 
@@ -70,7 +70,7 @@ def quality(app: Any) -> list[Figure]:
     """Decide about all pairs, with vectors and without; print the confusion table."""
     pairs = [json.loads(line) for line in PAIRS.read_text().splitlines()]
     told = embed([text for pair in pairs for text in (pair["known"], pair["told"])])
-    app.execute("select loci.register_model('static/wordllama-256', 256)")
+    app.execute("select loci_api.register_model('static/wordllama-256', 256)")
     decided = {
         "with vectors": [decide(app, pair, told[2 * n : 2 * n + 2]) for n, pair in enumerate(pairs)],
         "words alone": [decide(app, pair, None) for pair in pairs],
@@ -106,20 +106,20 @@ def statement(number: int) -> str:
 
 def cost(app: Any, size: int) -> list[Figure]:
     """Retain a text of 200 facts among many memories, and write it as it is."""
-    app.execute("select loci.create_namespace(%s, null, 'english')", [NAME])
+    app.execute("select loci_api.create_namespace(%s, null, 'english')", [NAME])
     for start in range(0, size, 10_000):
         texts = [statement(n) for n in range(start, min(start + 10_000, size))]
         items = [{"content": text, "embedding": vector} for text, vector in zip(texts, embed(texts), strict=True)]
-        app.execute("select count(*) from loci.remember(%s, %s::jsonb)", [NAME, json.dumps(items)])
+        app.execute("select count(*) from loci_api.remember(%s, %s::jsonb)", [NAME, json.dumps(items)])
     spent: dict[str, list[float]] = {"retain": [], "remember": []}
     for turn in range(5):
         for way, times in spent.items():
             texts = [statement(size * 7 + turn * 1000 + n + (500 if way == "retain" else 0)) for n in range(200)]
             items = [{"content": text, "embedding": vector} for text, vector in zip(texts, embed(texts), strict=True)]
             call = (
-                "select count(*) from loci.retain(%s, %s::jsonb)"
+                "select count(*) from loci_api.retain(%s, %s::jsonb)"
                 if way == "retain"
-                else "select count(*) from loci.remember(%s, %s::jsonb)"
+                else "select count(*) from loci_api.remember(%s, %s::jsonb)"
             )
             started = time.perf_counter()
             app.execute(call, [NAME, json.dumps(items)]).fetchall()

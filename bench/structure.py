@@ -11,14 +11,14 @@ MADE = "(lpad(to_hex(1700000000000 + {0}), 12, '0') || '70008000' || lpad(to_hex
 # Every third entity: 4 aspects of 4 attributes and 1 constraint each; every second attribute rests on a memory.
 ASPECTS = """
 insert into loci_data.aspects (namespace_id, id, entity_id, name, canonical_name, weight)
-select e.namespace_id, loci.uuid7(), e.id, 'aspect ' || n, 'aspect ' || n, 0.1 + abs(hashtext(e.id::text || n)) %% 90 / 100.0
+select e.namespace_id, loci_api.uuid7(), e.id, 'aspect ' || n, 'aspect ' || n, 0.1 + abs(hashtext(e.id::text || n)) %% 90 / 100.0
 from (select *, row_number() over (order by id) as place from loci_data.entities where namespace_id = %(ns)s) e
 cross join generate_series(1, 4) n
 where e.place %% 3 = 0
 """
 ATTRIBUTES = """
 insert into loci_data.attributes (namespace_id, id, aspect_id, entity_id, kind, content, memory_id, importance, valid_from)
-select a.namespace_id, loci.uuid7(), a.id, a.entity_id, case when n = 5 then 'constraint' else 'attribute' end,
+select a.namespace_id, loci_api.uuid7(), a.id, a.entity_id, case when n = 5 then 'constraint' else 'attribute' end,
        'what is worth knowing, number ' || n || ' of ' || a.name,
        (%(memories)s::uuid[])[case when n %% 2 = 0 then 1 + (a.place * 4 + n) %% cardinality(%(memories)s) end],
        abs(hashtext(a.id::text || n)) %% 100 / 100.0, now() - interval '1 day'
@@ -40,7 +40,7 @@ select %(ns)s, {MADE.format("i")}, {MADE.format("1 + i %% %(aspects)s")}, {MADE.
        case when i <= %(constraints)s then 'constraint' else 'attribute' end, 'a rule that always holds, number ' || i, i %% 1000 / 1000.0
 from generate_series(1, %(constraints)s + %(aspects)s) i;
 insert into loci_data.attributes (namespace_id, id, aspect_id, entity_id, content, importance)
-select %(ns)s, loci.uuid7(), a.id, a.entity_id, 'something else to know, number ' || n, n / 20.0
+select %(ns)s, loci_api.uuid7(), a.id, a.entity_id, 'something else to know, number ' || n, n / 20.0
 from loci_data.aspects a cross join generate_series(1, 20) n
 where a.namespace_id = %(ns)s and a.entity_id <> {MADE.format("1")};
 insert into loci_data.edges (namespace_id, id, source_id, type, target_id, confidence, initial_confidence, strength,

@@ -67,7 +67,7 @@ def figures_of(name: str, pairs: list[dict[str, Any]], fired: list[bool], floor:
 def quality(app: Any) -> list[Figure]:
     """Compare the labelled pairs; by signal and by label as well."""
     pairs = [json.loads(line) for line in PAIRS.read_text().splitlines()]
-    opposites = app.execute("select one, other from loci.antonyms()").fetchall()
+    opposites = app.execute("select one, other from loci_internal.antonym_pairs()").fetchall()
     signals = []
     for pair in pairs:
         asked = (pair["older"], pair["newer"], pair["single_valued"])
@@ -97,15 +97,15 @@ def statement(number: int) -> str:
 
 def load(owner: Any, app: Any, aspects: int, siblings: int) -> int:
     """A namespace of aspects with many siblings, written past the signals."""
-    app.execute("select loci.create_namespace(%s, null, 'english')", [NAME])
+    app.execute("select loci_api.create_namespace(%s, null, 'english')", [NAME])
     (number,) = owner.execute("select id from loci_data.namespaces where name = %s", [NAME]).fetchone()
     for n in range(aspects + 1):
-        app.execute("select * from loci.upsert_entities(%s, %s::jsonb)", [NAME, json.dumps([{"name": f"Entity {n}"}])])
-        (aspect,) = app.execute('select id from loci.add_aspect(%s, %s, \'{"name": "facts"}\')', [NAME, f"Entity {n}"]).fetchone()
+        app.execute("select * from loci_api.upsert_entities(%s, %s::jsonb)", [NAME, json.dumps([{"name": f"Entity {n}"}])])
+        (aspect,) = app.execute('select id from loci_api.upsert_aspect(%s, %s, \'{"name": "facts"}\')', [NAME, f"Entity {n}"]).fetchone()
         if n < aspects:
             owner.execute(
                 """insert into loci_data.attributes (namespace_id, id, aspect_id, content, valid_from)
-                   select %s, loci.uuid7(), %s, t.content, '2024-01-01'::timestamptz + t.place * interval '1 minute'
+                   select %s, loci_api.uuid7(), %s, t.content, '2024-01-01'::timestamptz + t.place * interval '1 minute'
                    from unnest(%s::text[]) with ordinality t(content, place)""",
                 [number, aspect, [statement(i) for i in range(siblings)]],
             )
@@ -120,7 +120,7 @@ def sweep(app: Any) -> tuple[int, int, float, float]:
     cursor, started, longest = None, time.perf_counter(), 0.0
     while visited == 0 or cursor is not None:
         page_started = time.perf_counter()
-        page = app.execute("select * from loci.sweep_supersessions(%s, null, 'apply', 500, %s)", [NAME, cursor]).fetchone()
+        page = app.execute("select * from loci_api.sweep_supersessions(%s, null, 'apply', 500, %s)", [NAME, cursor]).fetchone()
         longest = max(longest, time.perf_counter() - page_started)
         visited, superseded, cursor = visited + page[0], superseded + len(page[2]), page[3]
     return visited, superseded, time.perf_counter() - started, longest
@@ -135,7 +135,7 @@ def run(base: Database, given: Options) -> list[Figure]:
         aspects = [
             row[0] for row in owner.execute("select id from loci_data.aspects where namespace_id = %s order by id", [number])
         ]
-        write = "select id from loci.add_attribute(%s, %s, jsonb_build_object('content', %s::text))"
+        write = "select id from loci_api.add_attribute(%s, %s, jsonb_build_object('content', %s::text))"
         counter = iter(range(10**9))
         times = interleaved(
             {

@@ -22,9 +22,9 @@ from bench.measure import Figure, Options, against, interleaved, options, report
 AGENTS = 8
 NAME = "working-memory"
 VALUE = {"status": "working", "step": 12, "note": "looked at the inbox and found three mails that need an answer today"}
-SAVE = "select key from loci.save_working_memory(%s, %s, %s::jsonb, %s)"
+SAVE = "select key from loci_api.save_working_memory(%s, %s, %s::jsonb, %s)"
 SEARCH = "select key, score from loci.search_working_memory(%s, %s, p_prefix => %s)"
-SAY = "select id from loci.add_turns(%s, %s, %s::jsonb)"
+SAY = "select id from loci_api.add_turns(%s, %s, %s::jsonb)"
 SEARCH_TURNS = "select id, score from loci.search_turns(%s, %s, %s)"
 FLOOR_TABLE = """create table bench_entries (space integer, key text, value jsonb, expires_at timestamptz, primary key (space, key))
                  with (fillfactor = 50)"""
@@ -32,9 +32,9 @@ FLOOR = """insert into bench_entries values (%s, %s, %s::jsonb, clock_timestamp(
            on conflict (space, key) do update set value = excluded.value, expires_at = excluded.expires_at"""
 FLOOR_SWEEP = "delete from bench_entries where space = %s and expires_at < clock_timestamp()"
 COMPUTED = """
-    with entry as (select w.key, loci.tier_document(w.namespace_id, loci.entry_text(w.key, w.value, w.category, w.tags)) as document
+    with entry as (select w.key, loci_internal.session_text_document(w.namespace_id, loci_internal.working_memory_text(w.key, w.value, w.category, w.tags)) as document
                    from loci_data.working_memory w where w.namespace_id = %s and w.key >= %s and w.key < %s),
-         question as (select loci.any_term(tsvector_to_array(loci.tier_document(%s, %s))) as query)
+         question as (select loci_internal.or_tsquery(tsvector_to_array(loci_internal.session_text_document(%s, %s))) as query)
     select key, ts_rank(document, query) from entry, question where document @@ query order by 2 desc, 1 limit 10"""
 
 
@@ -79,7 +79,7 @@ def writing(base: Database, seconds: float) -> list[Figure]:
     def sweep() -> None:
         with base.app() as app, base.owner() as owner:
             while not done.wait(1):
-                app.execute("select * from loci.sweep_working_memory()").fetchall()
+                app.execute("select * from loci_api.sweep_working_memory()").fetchall()
                 for space in range(AGENTS):
                     owner.execute(FLOOR_SWEEP, [space])
 
@@ -224,7 +224,7 @@ def spoken(said: list[str], start: int, count: int) -> str:
 def run(base: Database, given: Options, seconds: float | None = None) -> list[Figure]:
     """Writes, then searches."""
     with base.owner() as owner, base.app() as app:
-        app.execute("select loci.create_namespace(%s, null, 'english')", [NAME])
+        app.execute("select loci_api.create_namespace(%s, null, 'english')", [NAME])
         figures = writing(base, seconds or given.size(20)) + searching(base, given) + conversing(base, given)
         return report("Working memory and conversations", owner, figures)
 

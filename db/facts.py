@@ -13,7 +13,7 @@ Row = dict[str, Any]
 
 async def upsert_aspect(tx: Transaction, *, entity: str, aspect: Row) -> Row:
     """Give an entity an aspect, or change the one of this name; the aspect, and whether it is new."""
-    return await tx.row("select * from loci.add_aspect(%(namespace)s, %(entity)s, %(aspect)s)", entity=entity, aspect=Jsonb(aspect))
+    return await tx.row("select * from loci_api.upsert_aspect(%(namespace)s, %(entity)s, %(aspect)s)", entity=entity, aspect=Jsonb(aspect))
 
 
 async def list_aspects(tx: Transaction, *, entity: str, as_of: datetime | None, known_at: datetime | None) -> list[Row]:
@@ -29,7 +29,7 @@ async def list_aspects(tx: Transaction, *, entity: str, as_of: datetime | None, 
 async def add_attribute(tx: Transaction, *, aspect_id: UUID, attribute: Row) -> Row:
     """Put an attribute or constraint under an aspect; returns it."""
     return await tx.row(
-        "select * from loci.add_attribute(%(namespace)s, %(aspect_id)s, %(attribute)s)",
+        "select * from loci_api.add_attribute(%(namespace)s, %(aspect_id)s, %(attribute)s)",
         aspect_id=aspect_id,
         attribute=Jsonb(attribute),
     )
@@ -37,7 +37,7 @@ async def add_attribute(tx: Transaction, *, aspect_id: UUID, attribute: Row) -> 
 
 async def update_attribute(tx: Transaction, *, id: UUID, changes: Row) -> Row:
     """Change an attribute; new content supersedes the old. Returns the attribute that stands now."""
-    return await tx.row("select * from loci.update_attribute(%(namespace)s, %(id)s, %(changes)s)", id=id, changes=Jsonb(changes))
+    return await tx.row("select * from loci_api.update_attribute(%(namespace)s, %(id)s, %(changes)s)", id=id, changes=Jsonb(changes))
 
 
 async def list_supersessions(
@@ -57,7 +57,7 @@ async def list_supersessions(
 async def sweep_supersessions(tx: Transaction, *, entity: str | None, mode: str | None, limit: int, cursor: str | None) -> Row:
     """Visit a page of active facts; how many, the decisions made, the attributes superseded and the cursor of the next page."""
     return await tx.row(
-        "select * from loci.sweep_supersessions(%(namespace)s, %(entity)s, %(mode)s, %(limit)s, %(cursor)s)",
+        "select * from loci_api.sweep_supersessions(%(namespace)s, %(entity)s, %(mode)s, %(limit)s, %(cursor)s)",
         entity=entity,
         mode=mode,
         limit=limit,
@@ -72,22 +72,22 @@ async def get_supersessions(tx: Transaction, *, ids: list[UUID]) -> list[Row]:
 
 async def apply_supersession(tx: Transaction, *, id: UUID) -> Row:
     """Accept a decision: the older attribute is superseded."""
-    return await tx.row("select * from loci.apply_supersession(%(namespace)s, %(id)s)", id=id)
+    return await tx.row("select * from loci_api.apply_supersession(%(namespace)s, %(id)s)", id=id)
 
 
 async def undo_supersession(tx: Transaction, *, id: UUID) -> Row:
     """Take an applied decision back: the older attribute is what it was."""
-    return await tx.row("select * from loci.undo_supersession(%(namespace)s, %(id)s)", id=id)
+    return await tx.row("select * from loci_api.undo_supersession(%(namespace)s, %(id)s)", id=id)
 
 
 async def dismiss_supersession(tx: Transaction, *, id: UUID) -> Row:
     """Say no to a proposed decision."""
-    return await tx.row("select * from loci.dismiss_supersession(%(namespace)s, %(id)s)", id=id)
+    return await tx.row("select * from loci_api.dismiss_supersession(%(namespace)s, %(id)s)", id=id)
 
 
 async def propagate_memory_status(tx: Transaction) -> Row:
     """Supersede attributes that rest on memories which are over; how many."""
-    return await tx.row("select loci.propagate_memory_status(%(namespace)s) as attributes")
+    return await tx.row("select loci_api.propagate_memory_status(%(namespace)s) as attributes")
 
 
 async def walk(

@@ -91,7 +91,7 @@ async def connections(connection: Connection) -> tuple[int, int]:
 
 async def has_keys(connection: Connection) -> bool:
     """Whether any key could be accepted."""
-    row = await (await connection.execute("select loci.has_keys() as found")).fetchone()
+    row = await (await connection.execute("select loci_api.has_keys() as found")).fetchone()
     return bool(row and row["found"])
 
 
@@ -130,7 +130,7 @@ async def check_vector(connection: Connection) -> Check:
 async def embedding_queue(connection: Connection) -> EmbeddingQueue:
     """The embedding queues of all namespaces, as the operator sees it."""
     async with connection.transaction():
-        await connection.execute("select from loci.enter(null, null, null)")
+        await connection.execute("select from loci_api.begin_request(null, null, null)")
         row = await (
             await connection.execute(
                 """select count(*) filter (where error is null) as waiting, count(*) filter (where error is not null) as refused,
@@ -147,5 +147,5 @@ async def embedding_queue(connection: Connection) -> EmbeddingQueue:
 async def embedding_models(connection: Connection) -> list[dict[str, Any]]:
     """Embedding models, with what waits for each, as the operator sees it."""
     async with connection.transaction():
-        await connection.execute("select from loci.enter(null, null, null)")
+        await connection.execute("select from loci_api.begin_request(null, null, null)")
         return await (await connection.execute("select * from loci.embedding_models order by id")).fetchall()

@@ -11,7 +11,7 @@ Row = dict[str, Any]
 
 async def repair_hierarchy(tx: Transaction) -> Row:
     """Make the closure equal to the recursion; how many rows were removed and added."""
-    return await tx.row("select * from loci.repair_hierarchy(%(namespace)s)")
+    return await tx.row("select * from loci_api.repair_hierarchy(%(namespace)s)")
 
 
 async def subtree(

@@ -9,13 +9,13 @@ Row = dict[str, Any]
 
 async def claim_idempotency_key(tx: Transaction, *, key: str, request_hash: bytes) -> Row:
     """The reply kept for an idempotency key (status, response), or {} when this request now holds the key."""
-    return await tx.row("select * from loci.replay_request(%(namespace)s, %(key)s, %(hash)s)", key=key, hash=request_hash)
+    return await tx.row("select * from loci_api.claim_idempotency_key(%(namespace)s, %(key)s, %(hash)s)", key=key, hash=request_hash)
 
 
 async def store_idempotent_reply(tx: Transaction, *, key: str, status: int, response: bytes) -> None:
     """Keep the reply, as JSON, of the request that holds an idempotency key."""
     await tx.send(
-        "select loci.keep_reply(%(namespace)s, %(key)s, %(status)s::smallint, %(response)s::jsonb)",
+        "select loci_api.store_idempotent_reply(%(namespace)s, %(key)s, %(status)s::smallint, %(response)s::jsonb)",
         key=key,
         status=status,
         response=response.decode(),

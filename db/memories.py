@@ -13,13 +13,13 @@ Row = dict[str, Any]
 
 async def remember(tx: Transaction, *, items: list[Row]) -> list[Row]:
     """Write memories in one transaction; one row (ordinal, id, superseded, duplicate) an item, in order."""
-    return await tx.rows("select * from loci.remember(%(namespace)s, %(items)s)", items=Jsonb(items))
+    return await tx.rows("select * from loci_api.remember(%(namespace)s, %(items)s)", items=Jsonb(items))
 
 
 async def remember_one(tx: Transaction, *, item: Row) -> Row:
     """Write one memory; the memory, with `superseded` and `duplicate`."""
     return await tx.row(
-        "select (memory).*, superseded, duplicate from loci.remember_one(%(namespace)s, %(item)s)", item=Jsonb(item)
+        "select (memory).*, superseded, duplicate from loci_api.remember_one(%(namespace)s, %(item)s)", item=Jsonb(item)
     )
 
 
@@ -92,18 +92,18 @@ async def history(
 
 async def update_memory(tx: Transaction, *, id: UUID, changes: Row) -> Row:
     """Change category, tags, layer, validity, parent_id, importance, confidence or metadata; returns the memory."""
-    return await tx.row("select * from loci.update_memory(%(namespace)s, %(id)s, %(changes)s)", id=id, changes=Jsonb(changes))
+    return await tx.row("select * from loci_api.update_memory(%(namespace)s, %(id)s, %(changes)s)", id=id, changes=Jsonb(changes))
 
 
 async def forget_memory(tx: Transaction, *, id: UUID, forget: bool) -> Row:
     """Forget a memory, or restore it; returns it."""
-    return await tx.row("select * from loci.forget_memory(%(namespace)s, %(id)s, %(forget)s)", id=id, forget=forget)
+    return await tx.row("select * from loci_api.forget_memory(%(namespace)s, %(id)s, %(forget)s)", id=id, forget=forget)
 
 
 async def erase_memories(tx: Transaction, *, ids: list[UUID], versions: str = "all", subtree: bool = False) -> Row:
     """Erase memories for good; the receipt: `erased` memories, and rows `deleted`, `added` and `changed` by table."""
     return await tx.row(
-        "select * from loci.erase_memories(%(namespace)s, %(ids)s, %(versions)s, %(subtree)s)",
+        "select * from loci_api.erase_memories(%(namespace)s, %(ids)s, %(versions)s, %(subtree)s)",
         ids=ids,
         versions=versions,
         subtree=subtree,
@@ -113,7 +113,7 @@ async def erase_memories(tx: Transaction, *, ids: list[UUID], versions: str = "a
 async def link_memories(tx: Transaction, *, source: UUID, target: UUID, type: str, strength: float) -> Row:
     """Upsert a link between two memories."""
     return await tx.row(
-        "select * from loci.link_memories(%(namespace)s, %(source)s, %(target)s, %(type)s, %(strength)s)",
+        "select * from loci_api.link_memories(%(namespace)s, %(source)s, %(target)s, %(type)s, %(strength)s)",
         source=source,
         target=target,
         type=type,
@@ -124,7 +124,7 @@ async def link_memories(tx: Transaction, *, source: UUID, target: UUID, type: st
 async def unlink_memories(tx: Transaction, *, source: UUID, target: UUID, type: str) -> bool:
     """End a link; whether there was one."""
     row = await tx.row(
-        "select loci.unlink_memories(%(namespace)s, %(source)s, %(target)s, %(type)s) as ended",
+        "select loci_api.unlink_memories(%(namespace)s, %(source)s, %(target)s, %(type)s) as ended",
         source=source,
         target=target,
         type=type,

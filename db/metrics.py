@@ -55,7 +55,7 @@ class DatabaseMetrics:
 
 async def job_metrics(connection: AsyncConnection[dict[str, Any]], *, alive: float) -> JobMetrics:
     """How jobs stand, as the operator sees it; a worker lives that has shown a sign of it in the last `alive` seconds."""
-    rows = await (await connection.execute("select * from loci.job_figures(%s)", [alive])).fetchall()
+    rows = await (await connection.execute("select * from loci_api.job_metrics(%s)", [alive])).fetchall()
     kinds = [JobKindMetrics(r["kind"], r["waiting"], r["running"], r["dead"], r["oldest"]) for r in rows if r["kind"] is not None]
     (rest,) = (row for row in rows if row["kind"] is None)
     return JobMetrics(kinds, rest["workers"], rest["lost"])
@@ -68,8 +68,8 @@ async def read_metrics(url: str, *, within: int, alive: float) -> DatabaseMetric
     ) as connection:
         async with connection.transaction():
             await connection.execute("select set_config('statement_timeout', %s, true)", [f"{within}s"])
-            await connection.execute("select from loci.enter(null, null, null)")
-            rows = await (await connection.execute("select now(), * from loci.service_figures()")).fetchall()
+            await connection.execute("select from loci_api.begin_request(null, null, null)")
+            rows = await (await connection.execute("select now(), * from loci_api.service_metrics()")).fetchall()
             jobs = await job_metrics(connection, alive=alive)
         revision = await check_revision(connection)
     first = rows[0]

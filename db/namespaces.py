@@ -12,7 +12,7 @@ Row = dict[str, Any]
 async def create_namespace(tx: Transaction, *, name: str, description: str | None, language: str, settings: Row) -> None:
     """Create a namespace. Operator only."""
     await tx.row(
-        "select loci.create_namespace(%(name)s, %(description)s, %(language)s, %(settings)s)",
+        "select loci_api.create_namespace(%(name)s, %(description)s, %(language)s, %(settings)s)",
         name=name,
         description=description,
         language=language,
@@ -29,13 +29,13 @@ async def list_namespaces(tx: Transaction, *, name: str | None = None, limit: in
 
 async def update_namespace(tx: Transaction, *, changes: Row) -> bool:
     """Merge {description, settings} into the transaction's namespace; whether graph.fade_batch has edges to bring in step."""
-    row = await tx.row("select loci.update_namespace(%(namespace)s, %(changes)s) as decaying", changes=Jsonb(changes))
+    row = await tx.row("select loci_api.update_namespace(%(namespace)s, %(changes)s) as decaying", changes=Jsonb(changes))
     return bool(row["decaying"])
 
 
 async def delete_namespace(tx: Transaction) -> None:
     """Delete the transaction's namespace and everything in it."""
-    await tx.row("select loci.delete_namespace(%(namespace)s)")
+    await tx.row("select loci_api.delete_namespace(%(namespace)s)")
 
 
 async def verify(tx: Transaction) -> list[Row]:

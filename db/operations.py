@@ -56,38 +56,38 @@ async def operation_changes(tx: Transaction, *, id: UUID, limit: int, after: int
 
 async def sweep_log(tx: Transaction, *, log: str, limit: int) -> int:
     """Delete what is past its days in one of LOGS, oldest first; how many rows. The operator's."""
-    row = await tx.row("select loci.sweep_log(%(log)s, %(limit)s) as deleted", log=log, limit=limit)
+    row = await tx.row("select loci_api.sweep_log(%(log)s, %(limit)s) as deleted", log=log, limit=limit)
     return int(row["deleted"])
 
 
 async def sweep_operations(tx: Transaction, *, limit: int) -> int:
     """Delete changes and operations that are past their time; how many of what there was more of. The operator's."""
-    row = await tx.row("select greatest(changes, operations) as swept from loci.sweep_operations(%(limit)s)", limit=limit)
+    row = await tx.row("select greatest(changes, operations) as swept from loci_api.sweep_operations(%(limit)s)", limit=limit)
     return int(row["swept"])
 
 
 async def undo_operation(tx: Transaction, *, id: UUID, skip_changed: bool = False) -> Row:
     """Undo an operation: which one does it, what is as before, what was skipped, and whether edges are `decaying`."""
     return await tx.row(
-        "select * from loci.undo_operation(%(namespace)s, %(id)s, %(skip_changed)s)", id=id, skip_changed=skip_changed
+        "select * from loci_api.undo_operation(%(namespace)s, %(id)s, %(skip_changed)s)", id=id, skip_changed=skip_changed
     )
 
 
 async def sequence_changes(tx: Transaction, *, limit: int = 10_000) -> int:
     """Give committed changes their positions in the feed, and wake its readers; how many."""
-    row = await tx.row("select moved from loci.sequence_changes(%(limit)s)", limit=limit)
+    row = await tx.row("select moved from loci_api.sequence_changes(%(limit)s)", limit=limit)
     moved: int = row["moved"]
     return moved
 
 
 async def send_sequence_changes(tx: Transaction) -> None:
     """Have positions given to what is committed, without waiting: the statements after it see them."""
-    await tx.send("select moved from loci.sequence_changes()")
+    await tx.send("select moved from loci_api.sequence_changes()")
 
 
 async def send_feed_bounds(tx: Transaction, *, namespaces: list[str] | None) -> Any:
     """Ask from where to where the feed reaches: {kept_after, last_position, namespace_ids}, to be fetched."""
-    return await tx.send("select * from loci.feed_bounds(%(namespaces)s::text[])", namespaces=namespaces)
+    return await tx.send("select * from loci_api.feed_bounds(%(namespaces)s::text[])", namespaces=namespaces)
 
 
 async def list_changes(

@@ -20,7 +20,7 @@ Connection = AsyncConnection[DictRow]
 Pool = AsyncConnectionPool[Connection]
 OPERATOR = None  # the key hash of the operator: none
 OPERATOR_AGENT = "00000000-0000-0000-0000-000000000000"  # its id
-ENTER: LiteralString = "select agent_id, namespace_id, namespace, settings from loci.enter(%s, %s, %s, %s)"
+ENTER: LiteralString = "select agent_id, namespace_id, namespace, settings from loci_api.begin_request(%s, %s, %s, %s)"
 _WAITS = (0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10)
 WAITED = Histogram("loci_pool_wait_seconds", "Time that a transaction waited for a connection of the pool.", buckets=_WAITS)
 
@@ -82,7 +82,7 @@ class Transaction:
     statements: Statements = field(default_factory=Statements)
 
     async def entered(self) -> Entered:
-        """Return who this transaction acts for; may be asked again. Raises what loci.enter raises."""
+        """Return who this transaction acts for; may be asked again. Raises what loci_api.begin_request raises."""
         row = await self.entering.fetchone()
         await self.entering.scroll(0, mode="absolute")
         return Entered(str(row["agent_id"]), row["namespace_id"], row["namespace"], row["settings"] or {})

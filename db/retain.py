@@ -21,14 +21,14 @@ async def fact_candidates(tx: Transaction, *, items: list[Row], limit: int = 8) 
 
 async def facts_to_decide(tx: Transaction, *, items: list[Row]) -> list[Row]:
     """For each fact what the rules would do (`decision`), what is `known` beside it, and whether it `is_settled`."""
-    return await tx.rows("select * from loci.facts_to_decide(%(namespace)s, %(items)s)", items=Jsonb(items))
+    return await tx.rows("select * from loci_api.facts_to_decide(%(namespace)s, %(items)s)", items=Jsonb(items))
 
 
 async def retain(tx: Transaction, *, items: list[Row], decisions: list[Row] | None = None, dry_run: bool = False) -> list[Row]:
     """Take in facts in order, decided by rules or as given. Raises Outdated where given decisions no longer stand."""
     try:
         return await tx.rows(
-            "select * from loci.retain(%(namespace)s, %(items)s, %(decisions)s, %(dry_run)s)",
+            "select * from loci_api.retain(%(namespace)s, %(items)s, %(decisions)s, %(dry_run)s)",
             items=Jsonb(items),
             decisions=None if decisions is None else Jsonb(decisions),
             dry_run=dry_run,
@@ -42,7 +42,7 @@ async def retain(tx: Transaction, *, items: list[Row], decisions: list[Row] | No
 async def orphans_to_place(tx: Transaction, *, limit: int, category: str | None = None, cursor: int | None = None) -> Row:
     """A page of `orphans` with the places that the rules would give them, and the `concepts` that there are."""
     return await tx.row(
-        "select * from loci.orphans_to_place(%(namespace)s, %(limit)s, %(category)s, %(cursor)s)",
+        "select * from loci_api.orphans_to_place(%(namespace)s, %(limit)s, %(category)s, %(cursor)s)",
         limit=limit,
         category=category,
         cursor=cursor,
@@ -63,7 +63,7 @@ async def reflect(
     `plan`: what a model proposes, checked; None: by rules alone.
     """
     return await tx.row(
-        "select * from loci.reflect(%(namespace)s, %(limit)s, %(category)s, %(cursor)s, %(dry_run)s, %(plan)s)",
+        "select * from loci_api.reflect(%(namespace)s, %(limit)s, %(category)s, %(cursor)s, %(dry_run)s, %(plan)s)",
         plan=None if plan is None else Jsonb(plan),
         limit=limit,
         category=category,

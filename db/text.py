@@ -6,7 +6,7 @@ from db.pool import Transaction
 
 Row = dict[str, Any]
 # Calls of this function need no namespace and see no data.
-TEXT_MARKS = "select name, plain, folded, numbers, implied, words from loci.text_marks(%(texts)s)"
+TEXT_MARKS = "select name, plain, folded, numbers, implied, words from loci_api.text_marks(%(texts)s)"
 
 
 async def text_marks(tx: Transaction, *, texts: list[str]) -> list[Row]:

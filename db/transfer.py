@@ -11,13 +11,13 @@ Row = dict[str, Any]
 
 async def export_header(tx: Transaction, *, vectors: bool) -> Row:
     """The first line of an export of the transaction's namespace; `kinds` in their order and their `counts`."""
-    return await tx.row("select * from loci.export_header(%(namespace)s, %(vectors)s)", vectors=vectors)
+    return await tx.row("select * from loci_api.export_header(%(namespace)s, %(vectors)s)", vectors=vectors)
 
 
 async def export_page(tx: Transaction, *, kind: str, after: Row | None) -> Row:
     """The next `lines` of a kind, how many `rows` they are, and the `last` position; no rows when the kind is done."""
     return await tx.row(
-        "select * from loci.export_page(%(namespace)s, %(kind)s, %(after)s)",
+        "select * from loci_api.export_page(%(namespace)s, %(kind)s, %(after)s)",
         kind=kind,
         after=None if after is None else Jsonb(after),
     )
@@ -25,24 +25,24 @@ async def export_page(tx: Transaction, *, kind: str, after: Row | None) -> Row:
 
 async def export_kinds(tx: Transaction) -> list[str]:
     """The kinds of lines that this version knows, in their order."""
-    return [row["kind"] for row in await tx.rows("select kind from loci.export_kinds() order by place")]
+    return [row["kind"] for row in await tx.rows("select kind from loci_api.export_kinds() order by place")]
 
 
 async def begin_restore(tx: Transaction, *, header: str) -> Row:
     """Make the namespace if it does not exist, and settle what the header says: `created`, `kept` fields, `vectors` (why not)."""
-    return await tx.row("select * from loci.begin_restore(%(namespace)s, %(header)s::jsonb)", header=header)
+    return await tx.row("select * from loci_api.begin_restore(%(namespace)s, %(header)s::jsonb)", header=header)
 
 
 async def restore_rows(tx: Transaction, *, kind: str, lines: str) -> Row:
     """Restore lines of a kind, a JSON array; how many were `written` and `unchanged`, and `problems` {row, reason, conflict}."""
-    return await tx.row("select * from loci.restore_rows(%(namespace)s, %(kind)s, %(lines)s::jsonb)", kind=kind, lines=lines)
+    return await tx.row("select * from loci_api.restore_rows(%(namespace)s, %(kind)s, %(lines)s::jsonb)", kind=kind, lines=lines)
 
 
 async def restore_vectors(tx: Transaction, *, lines: str) -> Row:
     """Restore vectors, a JSON array of {memory_id, embedding}; as restore_rows."""
-    return await tx.row("select * from loci.restore_vectors(%(namespace)s, %(lines)s::jsonb)", lines=lines)
+    return await tx.row("select * from loci_api.restore_vectors(%(namespace)s, %(lines)s::jsonb)", lines=lines)
 
 
 async def finish_restore(tx: Transaction) -> None:
     """Check what restored lines say of later ones."""
-    await tx.row("select loci.finish_restore(%(namespace)s)")
+    await tx.row("select loci_api.finish_restore(%(namespace)s)")

@@ -1,14 +1,17 @@
-"""Replay of sql/: every function, view, trigger, policy and grant, in full, at the end of an upgrade."""
+"""Replay of sql/: every function, view, trigger, policy and grant, in full, at the end of an upgrade.
+
+What has no file any more is dropped in the same transaction.
+"""
 
 import random
 import time
-from collections.abc import Iterator
-from importlib.resources import files
+from collections.abc import Sequence
 
 from psycopg import errors as pg
-from sqlalchemy import Connection
+from sqlalchemy import Connection, text
 
 from migrations.schema_files import execute
+from migrations.sql_files import SqlObject, about_all, declared
 
 # Functions that use pgvector take this path with them (`set search_path from current`); all other names are qualified.
 VECTOR_PATH = """
@@ -34,32 +37,75 @@ begin
     end loop;
 end $$"""
 PATIENCE = 60.0  # seconds in which the tables must have been free once
-ORDER = ("functions", "views", "triggers", "policies", "grants")
+KINDS = ("trigger", "view", "routine")  # in the order in which they are dropped: what rests on others first
+NOT_YET = (pg.UndefinedFunction, pg.UndefinedObject, pg.UndefinedTable)  # one object needs another that is not there yet
+Written = dict[tuple[str, int], str]
 
 
-def statements() -> Iterator[tuple[str, str]]:
-    """Yield (path, text) of each file of sql/, in load order: folder by folder, by name inside a folder."""
-    for folder in ORDER:
-        for entry in sorted(files("sql").joinpath(folder).iterdir(), key=lambda item: item.name):
-            if entry.name.endswith(".sql"):
-                yield f"sql/{folder}/{entry.name}", entry.read_text(encoding="utf-8")
+class StillNeeded(Exception):
+    """Something that is not Loci's own rests on what this release does not have any more."""
 
 
 def replay(connection: Connection) -> None:
-    """Create or replace every object of sql/ in the caller's transaction.
+    """Create or replace every object of sql/ in the caller's transaction, and drop what has no file any more.
 
-    Bodies are not checked while loading, because functions may call functions that are created after them.
+    Bodies are not checked while loading. What names another object outside of a body waits until that one is there, so the order
+    of the files means nothing. Raises StillNeeded.
     """
     hold_tables(connection)
     execute(connection, "set local check_function_bodies = off")
     execute(connection, VECTOR_PATH)
     execute(connection, "select loci_migration.drop_policies()")
-    for path, text in statements():
+    before = written(connection)
+    objects = declared()
+    load(connection, [item for item in objects if item.kind != "trigger"])
+    load(connection, [item for item in objects if item.kind == "trigger"])
+    drop_stale(connection, before)
+    for path, statements in about_all():
         try:
-            execute(connection, text)
+            execute(connection, statements)
         except Exception as error:
             error.add_note(f"while loading {path}")
             raise
+
+
+def load(connection: Connection, waiting: Sequence[SqlObject]) -> None:
+    """Make objects, in rounds: one that needs another waits for the next round."""
+    while waiting:
+        left: list[tuple[SqlObject, Exception]] = []
+        for item in waiting:
+            try:
+                with connection.begin_nested():
+                    execute(connection, ";\n".join(item.statements))
+            except Exception as error:
+                error.add_note(f"while loading {item.path}")
+                if not isinstance(error, NOT_YET):
+                    raise
+                left.append((item, error))
+        if len(left) == len(waiting):
+            raise left[0][1]
+        waiting = [item for item, _ in left]
+
+
+def written(connection: Connection) -> Written:
+    """The transaction that last wrote each object, by kind and id. Replaying one writes it anew."""
+    rows = connection.execute(text("select kind, id, written from loci_migration.replayed_objects()"))
+    return {(kind, id): transaction for kind, id, transaction in rows}
+
+
+def drop_stale(connection: Connection, before: Written) -> None:
+    """Drop what was there before and is as it was then: it has no file any more. Raises StillNeeded."""
+    now = written(connection)
+    stale = [key for key, transaction in before.items() if now.get(key) == transaction]
+    for wanted in KINDS:
+        ids = [id for kind, id in stale if kind == wanted]
+        try:
+            connection.connection.cursor().execute("select loci_migration.drop_objects(%s, %s::oid[])", [wanted, ids])
+        except pg.DependentObjectsStillExist as error:
+            raise StillNeeded(
+                f"this release has no use for a {wanted} any more that something of your own rests on: {error.diag.message_detail}. "
+                "Change or drop yours, then migrate again."
+            ) from None
 
 
 def hold_tables(connection: Connection) -> None:

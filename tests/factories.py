@@ -63,7 +63,7 @@ class World:
 
     def remember(self, *items: Row) -> list[Row]:
         """Write items in one call; one outcome (ordinal, id, superseded, duplicate) each."""
-        return self.rows("select * from loci.remember(%(ns)s, %(items)s)", items=Jsonb([stated(item) for item in items]))
+        return self.rows("select * from loci_api.remember(%(ns)s, %(items)s)", items=Jsonb([stated(item) for item in items]))
 
     def write(self, content: str, **fields: Any) -> Row:
         """Write one memory; its row, with what the write superseded and whether it was a duplicate."""
@@ -76,16 +76,16 @@ class World:
 
     def change(self, id: UUID, **changes: Any) -> Row:
         """Change what is said about a memory."""
-        return self.row("select * from loci.update_memory(%(ns)s, %(id)s, %(changes)s)", id=id, changes=Jsonb(stated(changes)))
+        return self.row("select * from loci_api.update_memory(%(ns)s, %(id)s, %(changes)s)", id=id, changes=Jsonb(stated(changes)))
 
     def forget(self, id: UUID, forget: bool = True) -> Row:
         """Forget a memory, or restore it."""
-        return self.row("select * from loci.forget_memory(%(ns)s, %(id)s, %(forget)s)", id=id, forget=forget)
+        return self.row("select * from loci_api.forget_memory(%(ns)s, %(id)s, %(forget)s)", id=id, forget=forget)
 
     def erase(self, *ids: UUID, versions: str = "all", subtree: bool = False) -> Row:
         """Erase memories; the receipt."""
         return self.row(
-            "select * from loci.erase_memories(%(ns)s, %(ids)s, %(versions)s, %(subtree)s)",
+            "select * from loci_api.erase_memories(%(ns)s, %(ids)s, %(versions)s, %(subtree)s)",
             ids=list(ids),
             versions=versions,
             subtree=subtree,
@@ -114,6 +114,6 @@ def new_world(connection: psycopg.Connection[Row], language: str = "english") ->
     """Make a namespace as the operator and stay in it."""
     act_as(connection, OPERATOR)
     name = f"world-{uuid4().hex[:12]}"
-    row = connection.execute("select loci.create_namespace(%s, null, %s) as id", [name, language]).fetchone()
+    row = connection.execute("select loci_api.create_namespace(%s, null, %s) as id", [name, language]).fetchone()
     assert row is not None
     return World(connection, name, row["id"])

@@ -49,7 +49,7 @@ class Jobs:
     def ask(self, kind: str = "enrich", *, key: str | None = None, turn: str | None = None, **arguments: Any) -> UUID:
         """Ask for a job of any kind."""
         row = self.admin.execute(
-            "select a.id from loci_data.namespaces n, loci.add_job(n.id, %s, %s, %s, %s) a where n.name = %s",
+            "select a.id from loci_data.namespaces n, loci_internal.insert_job(n.id, %s, %s, %s, %s) a where n.name = %s",
             [kind, Jsonb(arguments), key, turn, self.namespace],
         ).fetchone()
         assert row is not None

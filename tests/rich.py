@@ -25,7 +25,7 @@ def fill(connection: psycopg.Connection[Row], name: str, *, language: str = "ger
     """Make a namespace with something of everything, in many transactions, so that there are many moments to ask about."""
     act_as(connection, OPERATOR)
     row = connection.execute(
-        "select loci.create_namespace(%s, 'Eine Welt', %s, %s) as id",
+        "select loci_api.create_namespace(%s, 'Eine Welt', %s, %s) as id",
         [name, language, psycopg.types.json.Jsonb(settings or {"rrf_k": 9, "decay_rate": 0.02, "weights": {"names": 0.5}})],
     ).fetchone()
     assert row is not None
@@ -34,7 +34,7 @@ def fill(connection: psycopg.Connection[Row], name: str, *, language: str = "ger
         _commit(world)
         part(world)
     _commit(world)
-    while not world.row("select * from loci.fade_batch(%(ns)s, 'works_on')")["done"]:  # fades_at in step with the rates in force
+    while not world.row("select * from loci_api.recalculate_decay_batch(%(ns)s, 'works_on')")["done"]:  # fades_at in step with the rates in force
         _commit(world)
     _commit(world)
     return world
@@ -91,19 +91,19 @@ def _hierarchy(world: World) -> None:
             )
         if step % 5 == 0:
             world.change(leaves[(step + 1) % 8]["id"], parent_id=None)
-    link = "select loci.link_memories(%(ns)s, %(a)s, %(b)s, %(type)s, %(strength)s)"
+    link = "select loci_api.link_memories(%(ns)s, %(a)s, %(b)s, %(type)s, %(strength)s)"
     for strength in (0.5, 0.75, 0.1):
         _commit(world)
         world.rows(link, a=leaves[0]["id"], b=leaves[1]["id"], type="stützt", strength=strength)
     world.rows(link, a=leaves[1]["id"], b=top[0]["id"], type="related_to", strength=1)
     _commit(world)
-    world.rows("select loci.unlink_memories(%(ns)s, %(a)s, %(b)s, 'related_to')", a=leaves[1]["id"], b=top[0]["id"])
+    world.rows("select loci_api.unlink_memories(%(ns)s, %(a)s, %(b)s, 'related_to')", a=leaves[1]["id"], b=top[0]["id"])
 
 
 def _graph(world: World) -> None:
     json = psycopg.types.json.Jsonb
     world.rows(
-        "select loci.upsert_entities(%(ns)s, %(e)s)",
+        "select loci_api.upsert_entities(%(ns)s, %(e)s)",
         e=json(
             [{"name": "Straße  24", "type": "place", "aliases": ["Str. 24", "ΣΊΣΥΦΟΣ"]}, {"name": "Ada", "description": "Gräfin"}]
         ),
@@ -118,24 +118,24 @@ def _graph(world: World) -> None:
         _commit(world)
         item = {**edge, "session_id": session, "confidence": 0.7, "observed_at": day(2300 + number).isoformat()}
         world.rows(
-            "select loci.observe_edges(%(ns)s, %(e)s)",
+            "select loci_api.observe_edges(%(ns)s, %(e)s)",
             e=json([item, {"source": "Ada", "type": "geboren", "literal": "1815\n„London“"}]),
         )
-    world.rows("select loci.set_edge_type(%(ns)s, 'works_on', %(c)s)", c=json({"decay_rate": 0.001, "description": "arbeitet an"}))
+    world.rows("select loci_api.set_edge_type(%(ns)s, 'works_on', %(c)s)", c=json({"decay_rate": 0.001, "description": "arbeitet an"}))
     [ada] = [row["id"] for row in world.rows("select id from loci_data.entities where namespace_id = %(ns_id)s and name = 'Ada'")]
     _commit(world)
     world.rows(
-        "select loci.update_entity(%(ns)s, %(id)s, %(c)s)", id=ada, c=json({"aliases": ["Lady Lovelace"], "metadata": {"x": 1}})
+        "select loci_api.update_entity(%(ns)s, %(id)s, %(c)s)", id=ada, c=json({"aliases": ["Lady Lovelace"], "metadata": {"x": 1}})
     )
-    world.rows("select loci.pin_entity(%(ns)s, %(id)s, true)", id=ada)
+    world.rows("select loci_api.pin_entity(%(ns)s, %(id)s, true)", id=ada)
     _merges(world)
     gone = world.rows(
-        "select id from loci.observe_edges(%(ns)s, %(e)s)", e=json([{"source": "Ada", "type": "mag", "target": "Tee"}])
+        "select id from loci_api.observe_edges(%(ns)s, %(e)s)", e=json([{"source": "Ada", "type": "mag", "target": "Tee"}])
     )
     _commit(world)
-    world.rows("select loci.delete_edge(%(ns)s, %(id)s)", id=gone[0]["id"])
+    world.rows("select loci_api.delete_edge(%(ns)s, %(id)s)", id=gone[0]["id"])
     world.rows(
-        "select loci.note_names(array[%(n)s, %(n)s], array[%(m)s, %(m)s]::uuid[], array['Ada Lovelace', 'Analytical Engine'])",
+        "select loci_api.store_found_names(array[%(n)s, %(n)s], array[%(m)s, %(m)s]::uuid[], array['Ada Lovelace', 'Analytical Engine'])",
         n=world.id, m=memory["id"],
     )  # fmt: skip
 
@@ -149,14 +149,14 @@ def _merges(world: World) -> None:
             {"source": name, "type": "ist", "target": "Ada"},
         ]
         world.write(f"{name} arbeitet", entities=[{"name": name, "aliases": [f"{name} II"]}], edges=edges)
-    merge = "select merge_id from loci.merge_entities(%(ns)s, %(into)s, %(other)s, 'dieselbe „Person“')"
+    merge = "select merge_id from loci_api.merge_entities(%(ns)s, %(into)s, %(other)s, 'dieselbe „Person“')"
     for into, other in (("Ada", "Bürgerin Ada"), ("Ada", "Augusta Ada"), ("Analytical Engine", "Die Maschine")):
         _commit(world)
         made = world.value(merge, into=into, other=other)
     _commit(world)
-    world.rows("select loci.undo_merge(%(ns)s, %(id)s)", id=made)
+    world.rows("select loci_api.undo_merge(%(ns)s, %(id)s)", id=made)
     _commit(world)
-    world.rows("select loci.split_entity(%(ns)s, 'Ada', %(s)s)", s=json({"name": "Augusta Ada II", "reason": "doch nicht"}))
+    world.rows("select loci_api.split_entity(%(ns)s, 'Ada', %(s)s)", s=json({"name": "Augusta Ada II", "reason": "doch nicht"}))
 
 
 def _tiers(world: World) -> None:
@@ -166,13 +166,13 @@ def _tiers(world: World) -> None:
         ns = world.id
         admin.execute(
             """insert into loci_data.aspects (namespace_id, id, entity_id, name, canonical_name, weight)
-               select %s, loci.uuid7(), id, 'Vorlieben  und Abneigungen', loci.canonical_name('Vorlieben  und Abneigungen'), 0.8
+               select %s, loci_api.uuid7(), id, 'Vorlieben  und Abneigungen', loci.canonical_name('Vorlieben  und Abneigungen'), 0.8
                from loci_data.entities where namespace_id = %s and name = 'Ada'""",
             [ns, ns],
         )
         admin.execute(
             """insert into loci_data.attributes (namespace_id, id, aspect_id, kind, content, memory_id)
-               select %s, loci.uuid7(), a.id, k, 'Satz ' || k || n, (select id from loci_data.memories where namespace_id = %s limit 1)
+               select %s, loci_api.uuid7(), a.id, k, 'Satz ' || k || n, (select id from loci_data.memories where namespace_id = %s limit 1)
                from loci_data.aspects a, unnest(array['attribute', 'constraint']) k, generate_series(1, 3) n where a.namespace_id = %s""",
             [ns, ns, ns],
         )
@@ -185,7 +185,7 @@ def _tiers(world: World) -> None:
         )
         admin.execute(
             """insert into loci_data.supersessions (namespace_id, id, older_id, newer_id, signal, confidence, evidence, origin, status, created_at)
-               select namespace_id, loci.uuid7(), id, superseded_by, 'antonym', 0.8, '{an,aus}', 'inline', 'applied', now()
+               select namespace_id, loci_api.uuid7(), id, superseded_by, 'antonym', 0.8, '{an,aus}', 'inline', 'applied', now()
                from loci_data.attributes where namespace_id = %s and superseded_by is not null""",
             [ns],
         )
@@ -202,30 +202,30 @@ def _tiers(world: World) -> None:
         for number, key in enumerate(("session/abc/plan", "patrol/heartbeat/ö")):
             admin.execute(
                 """insert into loci_data.working_memory (namespace_id, space, key, agent_id, value, tags, stored_at, expires_at)
-                   values (%s, %s, %s, loci.uuid7(), %s, '{a,"b c"}', now(), now() + interval '1 hour' * %s)""",
+                   values (%s, %s, %s, loci_api.uuid7(), %s, '{a,"b c"}', now(), now() + interval '1 hour' * %s)""",
                 [ns, key.rsplit("/", 1)[0], key, psycopg.types.json.Jsonb({"plan": [1, None]}), number],
             )
         admin.execute(
             """insert into loci_data.conversation_turns (namespace_id, session_id, agent_id, role, content, said_at)
-               select %s, 's ' || n %% 3, loci.uuid7(), case n %% 2 when 0 then 'user' else 'assistant' end, 'Turn ' || n, now() + n * interval '1 second'
+               select %s, 's ' || n %% 3, loci_api.uuid7(), case n %% 2 when 0 then 'user' else 'assistant' end, 'Turn ' || n, now() + n * interval '1 second'
                from generate_series(1, 9) n""",
             [ns],
         )
         admin.execute(
-            """update loci_data.working_memory set document = d.document, terms = loci.count_terms(d.document)
-               from (select o.key, loci.tier_document(o.namespace_id, loci.entry_text(o.key, o.value, o.category, o.tags)) as document
+            """update loci_data.working_memory set document = d.document, terms = loci_internal.count_terms(d.document)
+               from (select o.key, loci_internal.session_text_document(o.namespace_id, loci_internal.working_memory_text(o.key, o.value, o.category, o.tags)) as document
                      from loci_data.working_memory o where o.namespace_id = %s) d
                where namespace_id = %s and working_memory.key = d.key""",
             [ns, ns],
         )
         admin.execute(
-            """update loci_data.conversation_turns set document = loci.tier_document(namespace_id, content),
-               terms = loci.count_terms(loci.tier_document(namespace_id, content)) where namespace_id = %s""",
+            """update loci_data.conversation_turns set document = loci_internal.session_text_document(namespace_id, content),
+               terms = loci_internal.count_terms(loci_internal.session_text_document(namespace_id, content)) where namespace_id = %s""",
             [ns],
         )
         admin.execute(
             """insert into loci_data.context_sessions (namespace_id, session_id, agent_id, contexts, first_at, last_at)
-               values (%s, 's 1', loci.uuid7(), 2, now(), now())""",
+               values (%s, 's 1', loci_api.uuid7(), 2, now(), now())""",
             [ns],
         )
 
@@ -236,7 +236,7 @@ def _use(world: World) -> None:
         {"kind": "correction", "content": NASTY[0], "memory_id": memory, "session_id": "s"},
         {"kind": "note", "content": NASTY[4]},
     ]
-    world.rows("select * from loci.note_signals(%(ns)s, %(signals)s)", signals=psycopg.types.json.Jsonb(signals))
+    world.rows("select * from loci_api.record_signals(%(ns)s, %(signals)s)", signals=psycopg.types.json.Jsonb(signals))
     """Sessions: one that was ended and goes on, and one that was not."""
     shown = [
         row["id"] for row in world.rows("select distinct memory_id as id from loci_data.attributes where namespace_id = %(ns_id)s")
@@ -245,7 +245,7 @@ def _use(world: World) -> None:
         for call in ("note_injections", "note_hits"):
             world.rows("select loci." + call + "(%(ns)s, %(s)s, %(ids)s)", s=session, ids=shown)  # type: ignore[operator]
         if ended:
-            world.rows("select loci.end_session(%(ns)s, %(s)s)", s=session)
+            world.rows("select loci_api.end_session(%(ns)s, %(s)s)", s=session)
         _commit(world)
     _recalls(world)
 
@@ -258,7 +258,7 @@ def _recalls(world: World) -> None:
         for row in world.rows("select doc_id from loci_data.memories where namespace_id = %(ns_id)s order by 1 limit 3")
     ]
     for number, found in enumerate((documents, [])):
-        [recall] = [row["id"] for row in world.rows("select loci.uuid7()::text as id")]
+        [recall] = [row["id"] for row in world.rows("select loci_api.uuid7()::text as id")]
         asked = {"id": recall, "session_id": "s 1", "query": "Wo wohnt „Ada“?", "arms": ["lexical", "vector"], "fusion": "rrf", "k": 8,
                  "filters": {"category": "ä"}, "as_of": day(number).isoformat(), "skipped": {"vector": "kein Modell"},
                  "results": len(found), "took_ms": 1.25}  # fmt: skip
@@ -266,13 +266,13 @@ def _recalls(world: World) -> None:
             {"document": document, "rank": rank, "score": 1 / rank, "arms": {"lexical": {"rank": rank, "score": 7.5}}}
             for rank, document in enumerate(found, start=1)
         ]
-        world.rows("select loci.log_recall(%(ns)s, %(r)s, %(m)s)", r=json(asked), m=json(results))
+        world.rows("select loci_api.log_recall(%(ns)s, %(r)s, %(m)s)", r=json(asked), m=json(results))
         _commit(world)
         rated = world.rows(
             "select memory_id::text from loci.recall_log where namespace = %(ns)s and recall_id = %(r)s and rank = 2", r=recall
         )
         ratings = [{"memory_id": row["memory_id"], "useful": False, "note": "wohnt „anderswo“"} for row in rated]
-        world.rows("select loci.rate_recall(%(ns)s, %(r)s, %(m)s)", r=recall, m=json(ratings))
+        world.rows("select loci_api.rate_recall(%(ns)s, %(r)s, %(m)s)", r=recall, m=json(ratings))
         _commit(world)
 
 

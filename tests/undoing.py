@@ -42,7 +42,7 @@ def state(world: World, as_of: datetime | None = None, known_at: datetime | None
 
 def operation(world: World, work: Callable[[], T]) -> tuple[T, UUID]:
     """What some work returns, done as an operation of its own, and the id of that."""
-    made = world.value("select set_config('loci.operation', loci.uuid7()::text, true)::uuid")
+    made = world.value("select set_config('loci.operation', loci_api.uuid7()::text, true)::uuid")
     done = work()
     world.connection.execute("select set_config('loci.operation', '', true)")
     return done, made
@@ -51,9 +51,9 @@ def operation(world: World, work: Callable[[], T]) -> tuple[T, UUID]:
 def undo(world: World, id: UUID, skip_changed: bool = False) -> Row:
     """Undo an operation, as one of its own; what the call returns."""
     world.connection.execute("select set_config('loci.operation', '', true)")
-    return world.row("select * from loci.undo_operation(%(ns)s, %(id)s, %(skip)s)", id=id, skip=skip_changed)
+    return world.row("select * from loci_api.undo_operation(%(ns)s, %(id)s, %(skip)s)", id=id, skip=skip_changed)
 
 
 def observe(world: World, *edges: Row) -> list[Row]:
     """Write edges by name."""
-    return world.rows("select * from loci.observe_edges(%(ns)s, %(e)s)", e=Jsonb([stated(edge) for edge in edges]))
+    return world.rows("select * from loci_api.observe_edges(%(ns)s, %(e)s)", e=Jsonb([stated(edge) for edge in edges]))

@@ -70,8 +70,8 @@ def create(
             raise Conflict(
                 f"the server has a role {login!r} already", hint="Choose another name; roles are shared by all databases."
             ) from None
-        connection.execute("select loci.add_analyst(%s::name, %s, %s, %s::interval)", [login, namespaces, expires_at, timeout])
-        # The service is a member of the login, so that it may stop the login's statements (loci.stop_analysts), and nothing else.
+        connection.execute("select loci_api.create_analyst_agent(%s::name, %s, %s, %s::interval)", [login, namespaces, expires_at, timeout])
+        # The service is a member of the login, so that it may stop the login's statements (loci_api.stop_analysts), and nothing else.
         connection.execute(sql.SQL("grant loci_analyst to {} with inherit true, set false").format(role))
         connection.execute(sql.SQL("grant {} to loci_app with inherit true, set false").format(role))
         return _configure(connection, login, timeout)
@@ -81,7 +81,7 @@ def drop(url: str, *, login: str, origin: Origin) -> None:
     """End an analyst's sessions and remove login, agent and grants. Raises NotFound for a login that is no analyst."""
     with _transaction(url, origin) as connection:
         role = sql.Identifier(login)
-        connection.execute("select loci.remove_analyst(%s::name)", [login])
+        connection.execute("select loci_api.delete_analyst_agent(%s::name)", [login])
         if connection.execute("select from pg_roles where rolname = %s", [login]).fetchone() is None:
             return
         connection.execute(sql.SQL("alter role {} nologin").format(role))
@@ -96,29 +96,29 @@ def drop(url: str, *, login: str, origin: Origin) -> None:
 def set_password(url: str, *, login: str, password: str, origin: Origin) -> None:
     """Give an analyst a new password. Raises NotFound for a login that is no analyst."""
     with _transaction(url, origin) as connection:
-        connection.execute("select loci.analyst_id(%s::name)", [login])
+        connection.execute("select loci_api.analyst_agent_id(%s::name)", [login])
         verifier = sql.Literal(_verifier(connection, login, password))
         connection.execute(sql.SQL("alter role {} password {}").format(sql.Identifier(login), verifier))
 
 
 async def list_analysts(tx: Transaction) -> list[Row]:
     """Analysts by login, with the namespaces that they may read now."""
-    return await tx.rows("select * from loci.list_analysts()")
+    return await tx.rows("select * from loci_api.list_analysts()")
 
 
 async def grant_analyst(tx: Transaction, *, login: str, expires_at: datetime | None) -> None:
     """Let an analyst read the transaction's namespace."""
-    await tx.row("select loci.grant_analyst(%(namespace)s, %(login)s, %(expires_at)s)", login=login, expires_at=expires_at)
+    await tx.row("select loci_api.grant_analyst(%(namespace)s, %(login)s, %(expires_at)s)", login=login, expires_at=expires_at)
 
 
 async def revoke_analyst(tx: Transaction, *, login: str) -> None:
     """Take an analyst's grant in the transaction's namespace away."""
-    await tx.row("select loci.revoke_analyst(%(namespace)s, %(login)s)", login=login)
+    await tx.row("select loci_api.revoke_analyst(%(namespace)s, %(login)s)", login=login)
 
 
 async def stop_analysts(tx: Transaction) -> list[Row]:
     """Cancel what analysts let run past their limits; the sessions, and whether they were ended."""
-    return await tx.rows("select * from loci.stop_analysts()")
+    return await tx.rows("select * from loci_api.stop_analysts()")
 
 
 def _verifier(connection: Connection, login: str, password: str) -> str:

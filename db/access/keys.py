@@ -28,7 +28,7 @@ async def create_key(
 ) -> Row:
     """Register a key by its SHA-256: of a new agent with a role in the transaction's namespace, or a further one of `agent_id`."""
     return await tx.row(
-        "select * from loci.create_key(%(namespace)s, %(role)s, %(name)s, %(id)s, %(hash)s, %(expires_at)s,"
+        "select * from loci_api.create_key(%(namespace)s, %(role)s, %(name)s, %(id)s, %(hash)s, %(expires_at)s,"
         " %(scope)s, %(namespaces)s, %(agent_id)s, %(rate_limit)s)",
         id=id,
         hash=hash,
@@ -44,17 +44,17 @@ async def create_key(
 
 async def list_keys(tx: Transaction, *, limit: int, cursor: UUID | None = None) -> list[Row]:
     """Keys that reach the transaction's namespace, newest first."""
-    return await tx.rows("select * from loci.list_keys(%(namespace)s, %(limit)s, %(cursor)s)", limit=limit, cursor=cursor)
+    return await tx.rows("select * from loci_api.list_keys(%(namespace)s, %(limit)s, %(cursor)s)", limit=limit, cursor=cursor)
 
 
 async def get_key(tx: Transaction, *, id: UUID) -> Row:
     """One key that reaches the transaction's namespace; {} for none."""
-    return await tx.row("select * from loci.list_keys(%(namespace)s, p_key_id => %(id)s)", id=id)
+    return await tx.row("select * from loci_api.list_keys(%(namespace)s, p_key_id => %(id)s)", id=id)
 
 
 async def revoke_key(tx: Transaction, *, id: UUID) -> None:
     """End a key at once."""
-    await tx.row("select loci.revoke_key(%(namespace)s, %(id)s)", id=id)
+    await tx.row("select loci_api.revoke_key(%(namespace)s, %(id)s)", id=id)
 
 
 async def rotate_key(
@@ -62,7 +62,7 @@ async def rotate_key(
 ) -> Row:
     """Put a new key in the place of one, which ends after the grace (`old_ends_at`)."""
     return await tx.row(
-        "select * from loci.rotate_key(%(namespace)s, %(id)s, %(new_id)s, %(hash)s, %(grace)s, %(expires_at)s)",
+        "select * from loci_api.rotate_key(%(namespace)s, %(id)s, %(new_id)s, %(hash)s, %(grace)s, %(expires_at)s)",
         id=id,
         new_id=new_id,
         hash=hash,
@@ -73,19 +73,19 @@ async def rotate_key(
 
 async def update_key(tx: Transaction, *, id: UUID, changes: Row) -> None:
     """Change {name, rate_limit, expires_at} of a key."""
-    await tx.row("select loci.update_key(%(namespace)s, %(id)s, %(changes)s)", id=id, changes=Jsonb(changes))
+    await tx.row("select loci_api.update_key(%(namespace)s, %(id)s, %(changes)s)", id=id, changes=Jsonb(changes))
 
 
 async def list_key_usage(tx: Transaction, *, id: UUID, limit: int, cursor: int | None = None) -> list[Row]:
     """What a key was used for in the transaction's namespace, newest first."""
     return await tx.rows(
-        "select * from loci.list_key_uses(%(namespace)s, %(id)s, %(limit)s, %(cursor)s)", id=id, limit=limit, cursor=cursor
+        "select * from loci_api.list_key_usage(%(namespace)s, %(id)s, %(limit)s, %(cursor)s)", id=id, limit=limit, cursor=cursor
     )
 
 
 async def list_refused_requests(tx: Transaction, *, limit: int, cursor: int | None = None) -> list[Row]:
     """Requests with keys that are not valid, newest first. The operator's."""
-    return await tx.rows("select * from loci.list_refusals(%(limit)s, %(cursor)s)", limit=limit, cursor=cursor)
+    return await tx.rows("select * from loci_api.list_refused_requests(%(limit)s, %(cursor)s)", limit=limit, cursor=cursor)
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class KeyUse:
 async def record_key_usage(tx: Transaction, *, uses: Sequence[tuple[KeyUse, int]]) -> None:
     """Add counts of requests to the record of what keys were used for. The operator's."""
     await tx.row(
-        "select loci.note_key_uses(%(keys)s::uuid[], %(namespaces)s::text[], %(addresses)s::inet[],"
+        "select loci_api.record_key_usage(%(keys)s::uuid[], %(namespaces)s::text[], %(addresses)s::inet[],"
         " %(outcomes)s::text[], %(n)s::bigint[])",
         keys=[use.key_id for use, _ in uses],
         namespaces=[use.namespace for use, _ in uses],
@@ -130,7 +130,7 @@ async def lease_requests(pool: Pool, *, key_hash: bytes, wanted: int, default: i
         await connection.set_autocommit(True)  # a setting of the client: nothing is sent
         try:
             cursor = await connection.execute(
-                "select * from loci.lease_requests(%s, %s, %s, %s)", (key_hash, wanted, default, returned)
+                "select * from loci_api.lease_requests(%s, %s, %s, %s)", (key_hash, wanted, default, returned)
             )
             row = await cursor.fetchone()
         finally:

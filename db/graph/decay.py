@@ -9,19 +9,19 @@ Row = dict[str, Any]
 
 async def begin_decay_change(tx: Transaction, *, type: str | None) -> None:
     """Start to recalculate when edges of a type, or of all, fade; fade_batch does it."""
-    await tx.row("select loci.begin_decay(%(namespace)s, %(type)s)", type=type)
+    await tx.row("select loci_api.begin_decay_change(%(namespace)s, %(type)s)", type=type)
 
 
 async def recalculate_decay_batch(tx: Transaction, *, type: str | None, limit: int = 2000) -> Row:
     """The next edges of a change of decay, in this transaction: `edges`, `faded`, `revived` so far, and whether it is `done`."""
-    return await tx.row("select * from loci.fade_batch(%(namespace)s, %(type)s, %(limit)s)", type=type, limit=limit)
+    return await tx.row("select * from loci_api.recalculate_decay_batch(%(namespace)s, %(type)s, %(limit)s)", type=type, limit=limit)
 
 
 async def next_unfinished_decay(tx: Transaction, *, seconds: float) -> Row:
     """The change of decay (`namespace`, `type`) left for longest, at least for `seconds`, or {}. Operator only."""
-    return await tx.row("select * from loci.waiting_decay(%(seconds)s)", seconds=seconds)
+    return await tx.row("select * from loci_api.next_unfinished_decay(%(seconds)s)", seconds=seconds)
 
 
 async def unfinished_decay_changes(tx: Transaction) -> list[str | None]:
     """Edge types whose edges have to be brought in step with a change of decay; None: all."""
-    return [row["type"] for row in await tx.rows("select type from loci.unfinished_decay(%(namespace)s)")]
+    return [row["type"] for row in await tx.rows("select type from loci_api.unfinished_decay_changes(%(namespace)s)")]

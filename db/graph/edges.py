@@ -13,7 +13,7 @@ Row = dict[str, Any]
 
 async def observe_edges(tx: Transaction, *, edges: list[Row]) -> list[Row]:
     """Observe edges between named entities: rows (ordinal, id, source_id, target_id, created, restored), in order."""
-    return await tx.rows("select * from loci.observe_edges(%(namespace)s, %(edges)s)", edges=Jsonb(edges))
+    return await tx.rows("select * from loci_api.observe_edges(%(namespace)s, %(edges)s)", edges=Jsonb(edges))
 
 
 async def list_edges(
@@ -43,7 +43,7 @@ async def list_edges(
 
 async def delete_edge(tx: Transaction, *, id: UUID) -> Row:
     """Take an edge back: it is no longer believed, and stays in history."""
-    return await tx.row("select * from loci.delete_edge(%(namespace)s, %(id)s)", id=id)
+    return await tx.row("select * from loci_api.delete_edge(%(namespace)s, %(id)s)", id=id)
 
 
 async def get_edge_type(tx: Transaction, *, type: str) -> Row:
@@ -53,10 +53,10 @@ async def get_edge_type(tx: Transaction, *, type: str) -> Row:
 
 async def set_edge_type(tx: Transaction, *, type: str, changes: Row) -> Row:
     """Change settings of an edge type; the row, and `decaying`: whether fade_batch has edges to bring in step."""
-    return await tx.row("select * from loci.set_edge_type(%(namespace)s, %(type)s, %(changes)s)", type=type, changes=Jsonb(changes))
+    return await tx.row("select * from loci_api.set_edge_type(%(namespace)s, %(type)s, %(changes)s)", type=type, changes=Jsonb(changes))
 
 
 async def edge_types_used(tx: Transaction, *, limit: int = 100) -> list[str]:
     """Types of edges that the namespace uses."""
-    row = await tx.row("select loci.edge_types_used(%(namespace)s, %(limit)s) as types", limit=limit)
+    row = await tx.row("select loci_api.edge_types_used(%(namespace)s, %(limit)s) as types", limit=limit)
     return list(row["types"])

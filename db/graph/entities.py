@@ -13,7 +13,7 @@ Row = dict[str, Any]
 
 async def upsert_entities(tx: Transaction, *, entities: list[Row]) -> list[Row]:
     """Create entities or add to them, by canonical name or alias: rows (ordinal, id, name, created), in order."""
-    return await tx.rows("select * from loci.upsert_entities(%(namespace)s, %(entities)s)", entities=Jsonb(entities))
+    return await tx.rows("select * from loci_api.upsert_entities(%(namespace)s, %(entities)s)", entities=Jsonb(entities))
 
 
 async def list_entities(
@@ -57,22 +57,22 @@ async def entity_timeline(tx: Transaction, *, ref: str, limit: int, cursor: str 
 
 async def update_entity(tx: Transaction, *, id: UUID, changes: Row) -> Row:
     """Change name, type, aliases, description, metadata or confidence of an entity; returns it."""
-    return await tx.row("select * from loci.update_entity(%(namespace)s, %(id)s, %(changes)s)", id=id, changes=Jsonb(changes))
+    return await tx.row("select * from loci_api.update_entity(%(namespace)s, %(id)s, %(changes)s)", id=id, changes=Jsonb(changes))
 
 
 async def pin_entity(tx: Transaction, *, id: UUID, pinned: bool) -> Row:
     """Pin an entity, or unpin it; returns it."""
-    return await tx.row("select * from loci.pin_entity(%(namespace)s, %(id)s, %(pinned)s)", id=id, pinned=pinned)
+    return await tx.row("select * from loci_api.pin_entity(%(namespace)s, %(id)s, %(pinned)s)", id=id, pinned=pinned)
 
 
 async def delete_entity(tx: Transaction, *, id: UUID) -> Row:
     """Take an entity out of the graph; returns it as it was."""
-    return await tx.row("select * from loci.delete_entity(%(namespace)s, %(id)s)", id=id)
+    return await tx.row("select * from loci_api.delete_entity(%(namespace)s, %(id)s)", id=id)
 
 
 async def touch_entities(tx: Transaction, *, ids: list[UUID]) -> int:
     """Note that entities were referenced now; returns how many there were."""
-    row = await tx.row("select loci.touch_entities(%(namespace)s, %(ids)s) as touched", ids=ids)
+    row = await tx.row("select loci_api.touch_entities(%(namespace)s, %(ids)s) as touched", ids=ids)
     return int(row["touched"])
 
 

@@ -10,7 +10,7 @@ Row = dict[str, Any]
 
 async def claim_memories_to_name(tx: Transaction, *, limit: int) -> list[Row]:
     """Take up to `limit` memories off the name queue: rows (namespace_id, memory_id, content, source, language)."""
-    return await tx.rows("select * from loci.claim_names(%(limit)s)", limit=limit)
+    return await tx.rows("select * from loci_api.claim_memories_to_name(%(limit)s)", limit=limit)
 
 
 async def store_found_names(tx: Transaction, *, found: list[tuple[int, UUID, str]], read: list[tuple[int, UUID]]) -> int:
@@ -19,7 +19,7 @@ async def store_found_names(tx: Transaction, *, found: list[tuple[int, UUID, str
     Returns the number of new mentions.
     """
     row = await tx.row(
-        """select loci.note_names(%(namespaces)s::int[], %(memories)s::uuid[], %(names)s::text[],
+        """select loci_api.store_found_names(%(namespaces)s::int[], %(memories)s::uuid[], %(names)s::text[],
                                   %(read_namespaces)s::int[], %(read)s::uuid[]) as mentions""",
         namespaces=[namespace for namespace, _, _ in found],
         memories=[memory for _, memory, _ in found],

@@ -24,7 +24,7 @@ async def enqueue_job(
 ) -> Row:
     """Ask for a job in this transaction: (id, created). created is False where one with the same key waits already."""
     return await tx.row(
-        "select id, created from loci.enqueue_job(%(namespace)s, %(kind)s, %(arguments)s, %(key)s, %(turn)s, %(due_at)s)",
+        "select id, created from loci_api.enqueue_job(%(namespace)s, %(kind)s, %(arguments)s, %(key)s, %(turn)s, %(due_at)s)",
         kind=kind,
         arguments=Jsonb(arguments or {}),
         key=key,
@@ -35,18 +35,18 @@ async def enqueue_job(
 
 async def start_job(tx: Transaction, *, queue_id: int, attempt: int) -> Row:
     """The job of a place in the queue that was taken; empty if there is nothing to do any more."""
-    return await tx.row("select * from loci.begin_job(%(queue_id)s, %(attempt)s)", queue_id=queue_id, attempt=attempt)
+    return await tx.row("select * from loci_api.start_job(%(queue_id)s, %(attempt)s)", queue_id=queue_id, attempt=attempt)
 
 
 async def lock_job(tx: Transaction, *, id: UUID, tries: int | None = None) -> None:
     """Lock a job for this transaction, which does its work as the `tries`-th try. Raises JobOver."""
-    await tx.row("select loci.hold_job(%(namespace)s, %(id)s, %(tries)s)", id=id, tries=tries)
+    await tx.row("select loci_api.lock_job(%(namespace)s, %(id)s, %(tries)s)", id=id, tries=tries)
 
 
 async def finish_job(tx: Transaction, *, id: UUID, result: Any = None, state: str = "succeeded", error: str | None = None) -> None:
     """Say that a job is over, in the transaction of its work. Raises JobOver."""
     await tx.row(
-        "select loci.finish_job(%(namespace)s, %(id)s, %(result)s, %(state)s, %(error)s)",
+        "select loci_api.finish_job(%(namespace)s, %(id)s, %(result)s, %(state)s, %(error)s)",
         id=id,
         result=None if result is None else Jsonb(result),
         state=state,
@@ -57,7 +57,7 @@ async def finish_job(tx: Transaction, *, id: UUID, result: Any = None, state: st
 async def record_job_failure(tx: Transaction, *, queue_id: int, attempt: int, error: str, postponed: bool = False) -> Row:
     """Note why a try failed or was put off: (failures, postponed); empty if the job is gone, over, or another worker's."""
     return await tx.row(
-        "select * from loci.note_job(%(queue_id)s, %(attempt)s, %(error)s, %(postponed)s)",
+        "select * from loci_api.record_job_failure(%(queue_id)s, %(attempt)s, %(error)s, %(postponed)s)",
         queue_id=queue_id,
         attempt=attempt,
         error=error,
@@ -68,7 +68,7 @@ async def record_job_failure(tx: Transaction, *, queue_id: int, attempt: int, er
 async def take_over_jobs(tx: Transaction, *, lost_after: float, attempts: int, backoff: float, backoff_limit: float) -> list[Row]:
     """Give jobs of lost workers back to the queue, or up: (id, kind, dead). The operator's."""
     return await tx.rows(
-        "select * from loci.take_over_jobs(%(lost_after)s, %(attempts)s, %(backoff)s, %(backoff_limit)s)",
+        "select * from loci_api.take_over_jobs(%(lost_after)s, %(attempts)s, %(backoff)s, %(backoff_limit)s)",
         lost_after=lost_after,
         attempts=attempts,
         backoff=backoff,
@@ -78,13 +78,13 @@ async def take_over_jobs(tx: Transaction, *, lost_after: float, attempts: int, b
 
 async def cancel_job(tx: Transaction, *, id: UUID) -> str:
     """Cancel a job; its state: cancelled, or running until its worker has stopped."""
-    row = await tx.row("select loci.cancel_job(%(namespace)s, %(id)s) as state", id=id)
+    row = await tx.row("select loci_api.cancel_job(%(namespace)s, %(id)s) as state", id=id)
     return str(row["state"])
 
 
 async def retry_job(tx: Transaction, *, id: UUID) -> None:
     """Put a job that is dead, cancelled or skipped into the queue again."""
-    await tx.row("select loci.retry_job(%(namespace)s, %(id)s)", id=id)
+    await tx.row("select loci_api.retry_job(%(namespace)s, %(id)s)", id=id)
 
 
 async def list_jobs(

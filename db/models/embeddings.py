@@ -14,7 +14,7 @@ Row = dict[str, Any]
 async def register_model(tx: Transaction, *, name: str, dimensions: int, asks: int | None = None) -> int | None:
     """Make a model the active one where no other has made vectors; its number, None where another one serves."""
     row = await tx.row(
-        "select loci.register_model(%(name)s, %(dimensions)s, %(asks)s) as id", name=name, dimensions=dimensions, asks=asks
+        "select loci_api.register_model(%(name)s, %(dimensions)s, %(asks)s) as id", name=name, dimensions=dimensions, asks=asks
     )
     return cast("int | None", row["id"])
 
@@ -24,13 +24,13 @@ async def claim_memories_to_embed(tx: Transaction, *, limit: int, model: int | N
 
     Rows (namespace_id, memory_id, model_id, text, speaker, said).
     """
-    return await tx.rows("select * from loci.claim_embeddings(%(limit)s, %(model)s::smallint)", limit=limit, model=model)
+    return await tx.rows("select * from loci_api.claim_memories_to_embed(%(limit)s, %(model)s::smallint)", limit=limit, model=model)
 
 
 async def store_memory_vectors(tx: Transaction, *, claimed: list[Row], vectors: NDArray[np.float32]) -> None:
     """Store a vector, shape (len(claimed), dimensions), for each claimed memory."""
     await tx.row(
-        "select loci.store_embeddings(%(model)s::smallint, %(namespaces)s::int[], %(ids)s::uuid[], %(vectors)s::halfvec[])",
+        "select loci_api.store_memory_vectors(%(model)s::smallint, %(namespaces)s::int[], %(ids)s::uuid[], %(vectors)s::halfvec[])",
         model=claimed[0]["model_id"],
         namespaces=[row["namespace_id"] for row in claimed],
         ids=[row["memory_id"] for row in claimed],
@@ -40,13 +40,13 @@ async def store_memory_vectors(tx: Transaction, *, claimed: list[Row], vectors: 
 
 async def claim_entities_to_embed(tx: Transaction, *, limit: int, model: int | None = None) -> list[Row]:
     """Lock up to `limit` entities that wait for a model, like claim_embeddings: rows (namespace_id, entity_id, model_id, text)."""
-    return await tx.rows("select * from loci.claim_entities(%(limit)s, %(model)s::smallint)", limit=limit, model=model)
+    return await tx.rows("select * from loci_api.claim_entities_to_embed(%(limit)s, %(model)s::smallint)", limit=limit, model=model)
 
 
 async def store_entity_vectors(tx: Transaction, *, claimed: list[Row], vectors: NDArray[np.float32]) -> None:
     """Store a vector, shape (len(claimed), dimensions), for each claimed entity."""
     await tx.row(
-        """select loci.store_entity_vectors(%(model)s::smallint, %(namespaces)s::int[], %(ids)s::uuid[], %(texts)s::text[],
+        """select loci_api.store_entity_vectors(%(model)s::smallint, %(namespaces)s::int[], %(ids)s::uuid[], %(texts)s::text[],
            %(vectors)s::halfvec[])""",
         model=claimed[0]["model_id"],
         namespaces=[row["namespace_id"] for row in claimed],
@@ -59,7 +59,7 @@ async def store_entity_vectors(tx: Transaction, *, claimed: list[Row], vectors: 
 async def refuse_embedding(tx: Transaction, *, claimed: Row, error: str) -> None:
     """Keep why the provider refused the text of a claimed memory or entity for good."""
     await tx.row(
-        "select loci.refuse_embedding(%(namespace_id)s, %(id)s, %(model)s::smallint, %(error)s)",
+        "select loci_api.refuse_embedding(%(namespace_id)s, %(id)s, %(model)s::smallint, %(error)s)",
         namespace_id=claimed["namespace_id"],
         id=claimed["memory_id"] if "memory_id" in claimed else claimed["entity_id"],
         model=claimed["model_id"],

@@ -48,7 +48,7 @@ async def sample_texts(tx: Transaction, *, limit: int) -> list[str]:
 async def begin_reembedding(tx: Transaction, *, model: Row, chosen: bool, indexes: bool) -> int:
     """Begin to fill a model (name, dimensions, asks), or join in; its number. `indexes`: make them now, while it is empty."""
     row = await tx.row(
-        """select loci.begin_reembedding(%(name)s, %(dimensions)s, %(asks)s, %(chosen)s, %(indexes)s) as id""",
+        """select loci_api.begin_reembedding(%(name)s, %(dimensions)s, %(asks)s, %(chosen)s, %(indexes)s) as id""",
         **model,
         chosen=chosen,
         indexes=indexes,
@@ -58,13 +58,13 @@ async def begin_reembedding(tx: Transaction, *, model: Row, chosen: bool, indexe
 
 async def queue_reembedding(tx: Transaction, *, model: int, after: int | None) -> int | None:
     """Queue the next namespace after this one for the model; its number, None after the last."""
-    row = await tx.row("select loci.queue_reembedding(%(model)s::smallint, %(after)s) as id", model=model, after=after)
+    row = await tx.row("select loci_api.queue_reembedding(%(model)s::smallint, %(after)s) as id", model=model, after=after)
     return cast("int | None", row["id"])
 
 
 async def create_model_indexes(tx: Transaction, *, model: int) -> int:
     """Make the indexes that a model lacks, while writers of vectors wait; how many."""
-    row = await tx.row("select loci.index_model(%(model)s::smallint) as made", model=model)
+    row = await tx.row("select loci_api.create_model_indexes(%(model)s::smallint) as made", model=model)
     return cast("int", row["made"])
 
 
@@ -75,13 +75,13 @@ async def set_lock_timeout(tx: Transaction, *, seconds: float) -> None:
 
 async def finish_reembedding(tx: Transaction, *, model: int) -> int:
     """Hold writers, and make a filled model the active one; how many still wait for it, 0 if it is active now."""
-    row = await tx.row("select loci.finish_reembedding(%(model)s::smallint) as waiting", model=model)
+    row = await tx.row("select loci_api.finish_reembedding(%(model)s::smallint) as waiting", model=model)
     return int(row["waiting"])
 
 
 async def cancel_reembedding(tx: Transaction) -> str | None:
     """Stop filling; the name of the model."""
-    row = await tx.row("select loci.cancel_reembedding() as name")
+    row = await tx.row("select loci_api.cancel_reembedding() as name")
     return cast("str | None", row["name"])
 
 
@@ -89,7 +89,7 @@ async def delete_retired_vectors(tx: Transaction, *, model: int, table: str, aft
     """Delete the next vectors of a retired model: (namespace_id, id) to go on after, and how many; None at the end."""
     row = await tx.row(
         """select namespace_id, id, dropped
-           from loci.drop_vectors(%(model)s::smallint, %(table)s, %(after)s, %(after_id)s, %(limit)s)""",
+           from loci_api.delete_retired_vectors(%(model)s::smallint, %(table)s, %(after)s, %(after_id)s, %(limit)s)""",
         model=model,
         table=table,
         after=after[0],
@@ -101,13 +101,13 @@ async def delete_retired_vectors(tx: Transaction, *, model: int, table: str, aft
 
 async def clear_model_queues(tx: Transaction, *, model: int) -> int:
     """Take the next of what waits for a retired model off the queues; how many."""
-    row = await tx.row("select loci.unqueue_model(%(model)s::smallint) as taken", model=model)
+    row = await tx.row("select loci_api.clear_model_queues(%(model)s::smallint) as taken", model=model)
     return int(row["taken"])
 
 
 async def drop_retired_model(tx: Transaction, *, model: int) -> bool:
     """Drop the next index of a retired model; True when none is left."""
-    row = await tx.row("select loci.forget_model(%(model)s::smallint) as gone", model=model)
+    row = await tx.row("select loci_api.drop_retired_model(%(model)s::smallint) as gone", model=model)
     return bool(row["gone"])
 
 
@@ -128,7 +128,7 @@ class IndexBuilder:
 
     async def indexes(self, model: int) -> list[Row]:
         """The indexes that a model has or lacks: (partition, name, valid, statement); valid None: there is none."""
-        return await (await self._connection.execute("select * from loci.vector_indexes(%s::smallint)", [model])).fetchall()
+        return await (await self._connection.execute("select * from loci_api.vector_indexes(%s::smallint)", [model])).fetchall()
 
     async def build(self, index: Row) -> None:
         """Build one of them; what is left of an attempt that was cut short is dropped first."""

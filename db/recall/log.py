@@ -12,7 +12,7 @@ Row = dict[str, Any]
 
 async def log_recall(tx: Transaction, *, recall: Row, results: list[Row]) -> None:
     """Send a recall and the memories in its answer to the log, without waiting."""
-    await tx.send("select loci.log_recall(%(namespace)s, %(recall)s, %(results)s)", recall=Jsonb(recall), results=Jsonb(results))
+    await tx.send("select loci_api.log_recall(%(namespace)s, %(recall)s, %(results)s)", recall=Jsonb(recall), results=Jsonb(results))
 
 
 async def list_recalls(tx: Transaction, *, session_id: str | None, limit: int, cursor: str | None) -> list[Row]:
@@ -33,7 +33,7 @@ async def get_recall(tx: Transaction, *, id: UUID) -> Row:
 async def rate_recall(tx: Transaction, *, recall_id: UUID | None, ratings: list[Row]) -> list[UUID]:
     """Say of results {memory_id, useful, note?} whether they were of use; the memories rated."""
     rows = await tx.rows(
-        "select memory_id from loci.rate_recall(%(namespace)s, %(recall_id)s, %(ratings)s) order by memory_id",
+        "select memory_id from loci_api.rate_recall(%(namespace)s, %(recall_id)s, %(ratings)s) order by memory_id",
         recall_id=recall_id,
         ratings=Jsonb(ratings),
     )
@@ -42,4 +42,4 @@ async def rate_recall(tx: Transaction, *, recall_id: UUID | None, ratings: list[
 
 async def delete_recall(tx: Transaction, *, id: UUID) -> None:
     """Take a recall out of the log."""
-    await tx.row("select loci.delete_recall(%(namespace)s, %(id)s)", id=id)
+    await tx.row("select loci_api.delete_recall(%(namespace)s, %(id)s)", id=id)

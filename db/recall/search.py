@@ -17,8 +17,8 @@ from psycopg.types.json import Jsonb
 from db.pool import Transaction
 
 Row = dict[str, Any]
-STEPS = ("lexical", "vector", "entities", "graph", "walk")  # of loci.recall_arms
-EXPANSION_STEPS = ("neighbours", "hierarchy", "names")  # of loci.recall_around
+STEPS = ("lexical", "vector", "entities", "graph", "walk")  # of loci_api.recall_arms
+EXPANSION_STEPS = ("neighbours", "hierarchy", "names")  # of loci_api.expand_recall_hits
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ async def recall_arms(
     Only with `explain` do hits say what led to them. `model` made the vector: it takes no part where another one is active.
     """
     row = await tx.row(
-        """select * from loci.recall_arms(%(namespace)s, %(query)s, %(embedding)s::vector::real[], %(arms)s::text[],
+        """select * from loci_api.recall_arms(%(namespace)s, %(query)s, %(embedding)s::vector::real[], %(arms)s::text[],
            %(filters)s, %(as_of)s, %(known_at)s, %(explain)s, %(model)s::smallint)""",
         query=query,
         explain=explain,
@@ -114,7 +114,7 @@ async def send_recall_namespaces(tx: Transaction, *, namespaces: list[str] | Non
     Rows (namespace, settings, searched, own) are fetched from the cursor returned.
     """
     return await tx.send(
-        "select * from loci.recall_scope(%(namespaces)s::text[], %(namespace)s)",
+        "select * from loci_api.recall_namespaces(%(namespaces)s::text[], %(namespace)s)",
         namespaces=namespaces,
     )
 
@@ -132,7 +132,7 @@ async def recall_arms_in_namespaces(
 ) -> dict[str, Found]:
     """The arms in each of several namespaces, in order; without those that do not have what a filter names."""
     rows = await tx.rows(
-        """select * from loci.recall_each(%(namespaces)s::text[], %(namespace)s, %(query)s, %(embedding)s::vector::real[],
+        """select * from loci_api.recall_arms_in_namespaces(%(namespaces)s::text[], %(namespace)s, %(query)s, %(embedding)s::vector::real[],
            %(arms)s::text[], %(filters)s, %(as_of)s, %(known_at)s, %(explain)s, %(model)s::smallint)""",
         namespaces=namespaces,
         query=query,
@@ -182,7 +182,7 @@ async def send_expansion(
 ) -> Any:
     """Ask for neighbours of `documents`, hierarchy and shared names around `seeds`, given best first; see read_around."""
     return await tx.send(
-        """select * from loci.recall_around(%(namespace)s, %(query)s, %(documents)s::bigint[], %(seeds)s::bigint[],
+        """select * from loci_api.expand_recall_hits(%(namespace)s, %(query)s, %(documents)s::bigint[], %(seeds)s::bigint[],
            %(arms)s::text[], %(filters)s, %(as_of)s, %(known_at)s)""",
         query=query,
         documents=documents,
@@ -204,7 +204,7 @@ async def read_expansion(cursor: Any) -> Expansion:
 async def send_recalled_memories(tx: Transaction, *, documents: list[int], scope: Scope) -> Any:
     """Memories by document number, at the scope's times, in the order asked; rows are fetched from the cursor returned."""
     return await tx.send(
-        "select * from loci.get_documents(%(namespace)s, %(documents)s::bigint[], %(as_of)s, %(known_at)s)",
+        "select * from loci_api.get_recalled_memories(%(namespace)s, %(documents)s::bigint[], %(as_of)s, %(known_at)s)",
         documents=documents,
         as_of=scope.as_of,
         known_at=scope.known_at,
@@ -214,7 +214,7 @@ async def send_recalled_memories(tx: Transaction, *, documents: list[int], scope
 async def search_context(tx: Transaction, *, query: str, documents: list[int]) -> Row:
     """Entities that a question names, rules of these and of pinned ones, and the entities that each document mentions."""
     row = await tx.row(
-        "select * from loci.search_context(%(namespace)s, %(query)s, %(documents)s::bigint[])", query=query, documents=documents
+        "select * from loci_api.search_context(%(namespace)s, %(query)s, %(documents)s::bigint[])", query=query, documents=documents
     )
     mentions = {int(document): named for document, named in (row["mentions"] or {}).items()}
     return {"entities": row["entities"] or [], "constraints": row["constraints"] or [], "mentions": mentions}

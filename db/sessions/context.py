@@ -32,7 +32,7 @@ class ContextParts:
 
 async def begin_context(tx: Transaction, *, session_id: str) -> None:
     """Send word, without waiting, that a context of a session begins: it is counted, and others of the session wait."""
-    await tx.send("select loci.begin_context(%(namespace)s, %(session_id)s)", session_id=session_id)
+    await tx.send("select loci_api.begin_context(%(namespace)s, %(session_id)s)", session_id=session_id)
 
 
 async def context_parts(
@@ -64,7 +64,7 @@ async def context_parts(
 async def record_context(tx: Transaction, *, session_id: str, ids: list[str], entities: list[str]) -> set[str]:
     """Note that memories go into the context of a session, and touch entities; ids of the memories that are new to the session."""
     rows = await tx.rows(
-        "select memory_id from loci.note_context(%(namespace)s, %(session_id)s, %(ids)s::uuid[], %(entities)s::uuid[])",
+        "select memory_id from loci_api.record_context(%(namespace)s, %(session_id)s, %(ids)s::uuid[], %(entities)s::uuid[])",
         session_id=session_id,
         ids=ids,
         entities=entities,

@@ -12,7 +12,7 @@ Row = dict[str, Any]
 async def add_turns(tx: Transaction, *, session_id: str, turns: list[Row]) -> list[Row]:
     """Append turns to a session, all or none; the turns, in order."""
     return await tx.rows(
-        "select * from loci.add_turns(%(namespace)s, %(session_id)s, %(turns)s)", session_id=session_id, turns=Jsonb(turns)
+        "select * from loci_api.add_turns(%(namespace)s, %(session_id)s, %(turns)s)", session_id=session_id, turns=Jsonb(turns)
     )
 
 
@@ -38,7 +38,7 @@ async def search_turns(tx: Transaction, *, query: str, session_id: str | None = 
 
 async def delete_turns(tx: Transaction, *, session_id: str) -> int:
     """Delete the turns of a session; how many."""
-    row = await tx.row("select deleted from loci.delete_turns(%(namespace)s, %(session_id)s)", session_id=session_id)
+    row = await tx.row("select deleted from loci_api.delete_turns(%(namespace)s, %(session_id)s)", session_id=session_id)
     return int(row["deleted"])
 
 
@@ -56,4 +56,4 @@ async def conversation_log(tx: Transaction, *, limit: int = 1000, cursor: int | 
 
 async def clear_conversation_log(tx: Transaction, *, ids: list[int]) -> Row:
     """Take turns out of the log: how many were `cleared`, and how many `deleted`, being older than what is replayed."""
-    return await tx.row("select * from loci.clear_conversation_log(%(namespace)s, %(ids)s::bigint[])", ids=ids)
+    return await tx.row("select * from loci_api.clear_conversation_log(%(namespace)s, %(ids)s::bigint[])", ids=ids)

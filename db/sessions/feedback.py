@@ -11,7 +11,7 @@ Row = dict[str, Any]
 async def record_injections(tx: Transaction, *, session_id: str | None, ids: list[UUID]) -> list[UUID]:
     """Note that memories are shown to a session; those that are new to it."""
     rows = await tx.rows(
-        "select memory_id from loci.note_injections(%(namespace)s, %(session_id)s, %(ids)s::uuid[]) order by memory_id",
+        "select memory_id from loci_api.record_injections(%(namespace)s, %(session_id)s, %(ids)s::uuid[]) order by memory_id",
         session_id=session_id,
         ids=ids,
     )
@@ -21,7 +21,7 @@ async def record_injections(tx: Transaction, *, session_id: str | None, ids: lis
 async def record_hits(tx: Transaction, *, session_id: str | None, ids: list[UUID]) -> list[UUID]:
     """Note that a full-text search of a session found memories; those that had been shown to it."""
     rows = await tx.rows(
-        "select memory_id from loci.note_hits(%(namespace)s, %(session_id)s, %(ids)s::uuid[]) order by memory_id",
+        "select memory_id from loci_api.record_hits(%(namespace)s, %(session_id)s, %(ids)s::uuid[]) order by memory_id",
         session_id=session_id,
         ids=ids,
     )
@@ -31,7 +31,7 @@ async def record_hits(tx: Transaction, *, session_id: str | None, ids: list[UUID
 async def send_recall_hits(tx: Transaction, *, session_id: str, documents: list[int]) -> None:
     """Send word, without waiting, of documents that a search of a session found by words; who may only read notes nothing."""
     await tx.send(
-        "select loci.note_recall(%(namespace)s, %(session_id)s, %(documents)s::bigint[])",
+        "select loci_api.record_recall_hits(%(namespace)s, %(session_id)s, %(documents)s::bigint[])",
         session_id=session_id,
         documents=documents,
     )
@@ -39,7 +39,7 @@ async def send_recall_hits(tx: Transaction, *, session_id: str, documents: list[
 
 async def end_session(tx: Transaction, *, session_id: str) -> Row:
     """End a session; what that changed."""
-    return await tx.row("select * from loci.end_session(%(namespace)s, %(session_id)s)", session_id=session_id)
+    return await tx.row("select * from loci_api.end_session(%(namespace)s, %(session_id)s)", session_id=session_id)
 
 
 async def list_feedback(tx: Transaction, *, session_id: str | None, limit: int, cursor: str | None) -> list[Row]:

@@ -21,7 +21,7 @@ async def save_working_memory(
 ) -> Row:
     """Write an entry, or replace it; the entry without its value."""
     return await tx.row(
-        """select * from loci.save_working_memory(%(namespace)s, %(key)s, %(value)s, %(ttl_seconds)s::double precision,
+        """select * from loci_api.save_working_memory(%(namespace)s, %(key)s, %(value)s, %(ttl_seconds)s::double precision,
            %(category)s, %(tags)s::text[], %(space)s)""",
         key=key,
         value=Jsonb(value),
@@ -75,13 +75,13 @@ async def search_working_memory(
 
 async def delete_working_memory(tx: Transaction, *, key: str, space: str | None = None) -> Row:
     """Delete an entry: its full key, and whether there was a live one (`deleted`)."""
-    return await tx.row("select * from loci.delete_working_memory(%(namespace)s, %(key)s, %(space)s)", key=key, space=space)
+    return await tx.row("select * from loci_api.delete_working_memory(%(namespace)s, %(key)s, %(space)s)", key=key, space=space)
 
 
 async def sweep_working_memory(tx: Transaction, *, after: tuple[int, str]) -> tuple[int, tuple[int, str] | None]:
     """Delete what has expired among the next entries after a namespace's number and a key; how many, and where to go on."""
     row = await tx.row(
-        "select swept, next_id, next_key from loci.sweep_working_memory(5000, %(after_id)s, %(after_key)s)",
+        "select swept, next_id, next_key from loci_api.sweep_working_memory(5000, %(after_id)s, %(after_key)s)",
         after_id=after[0],
         after_key=after[1],
     )

@@ -2,7 +2,8 @@
 --   loci_owner    owns every object, logs in nowhere; policies let it through
 --   loci_app      the service: no superuser, no BYPASSRLS, owns nothing
 --   loci_analyst  group role of people who query in SQL
---   loci_worker   what loci_app becomes to take jobs off the queue (schema loci_jobs); without becoming it, the service cannot touch the queue
+-- loci_worker   what loci_app becomes to take jobs off the queue (schema loci_jobs); without becoming it, the service
+-- cannot touch the queue
 
 do $$
 declare
@@ -32,12 +33,18 @@ end $$;
 
 create extension if not exists vector;
 create schema loci authorization loci_owner;
+create schema loci_api authorization loci_owner;
+create schema loci_internal authorization loci_owner;
 create schema loci_data authorization loci_owner;
 create schema loci_jobs authorization loci_owner;
 create schema loci_migration authorization loci_owner;
-comment on schema loci is 'Memory and knowledge graph for AI agents: functions and views, the contract.';
+comment on schema loci is 'Memory and knowledge graph for AI agents: what people use, views and functions that read.';
+comment on schema loci_api is 'What the service calls, beside what it shares with people in the schema loci.';
+comment on schema loci_internal is 'Parts of the functions in loci and loci_api. Nobody may call them directly.';
 comment on schema loci_data is 'Tables of Loci, under row-level security. Programs and people use the schema loci.';
-comment on schema loci_jobs is 'The queue of jobs: tables and functions of procrastinate. Its rows hold numbers of jobs; what they are is in loci.jobs.';
+comment on schema loci_jobs is
+    'The queue of jobs: tables and functions of procrastinate. Its rows hold numbers of jobs; what they are is in '
+    'loci.jobs.';
 comment on schema loci_migration is 'Revision of the schema, and what only migrations call.';
 
 -- Plans of hot statements depend on the namespace and on these settings; hanging them on the roles
@@ -52,11 +59,13 @@ begin
     foreach v_role in array array['loci_app', 'loci_analyst'] loop
         execute format('alter role %I in database %I set jit = off', v_role, current_database());
         execute format('alter role %I in database %I set hnsw.ef_search = 128', v_role, current_database());
-        execute format('alter role %I in database %I set hnsw.iterative_scan = strict_order', v_role, current_database());
+        execute format('alter role %I in database %I set hnsw.iterative_scan = strict_order', v_role,
+                       current_database());
         execute format('alter role %I in database %I set search_path = loci, %I', v_role, current_database(), v_vector);
     end loop;
     execute format('grant usage on schema %I to loci_owner, loci_app, loci_analyst', v_vector);
 end $$;
 grant usage on schema loci, loci_data to loci_app, loci_analyst;
+grant usage on schema loci_api to loci_app;
 grant usage on schema loci_migration to loci_app;
 grant usage on schema loci_jobs to loci_worker;

@@ -21,7 +21,8 @@ create table loci_data.agents (
     database_role name unique,
     statement_limit interval,
     created_at    timestamptz not null default now(),
-    constraint agents_statement_limit_check check (statement_limit is null or (kind = 'analyst' and statement_limit > interval '0')),
+    constraint agents_statement_limit_check check (statement_limit is null
+                                                   or (kind = 'analyst' and statement_limit > interval '0')),
     constraint agents_kind_check check (kind in ('operator', 'key', 'analyst')),
     constraint agents_database_role_check check ((kind = 'analyst') = (database_role is not null))
 );
@@ -74,53 +75,72 @@ create table loci_data.idempotency_keys (
 );
 create index idempotency_keys_resource_ids on loci_data.idempotency_keys using gin (resource_ids);
 
-comment on table loci_data.namespaces is 'The unit of isolation: one agent''s, or one team''s, whole world. Every other row belongs to one.';
-comment on column loci_data.namespaces.id is 'Internal number; first column of every key, so that the tables can be distributed by it.';
+comment on table loci_data.namespaces is
+    'The unit of isolation: one agent''s, or one team''s, whole world. Every other row belongs to one.';
+comment on column loci_data.namespaces.id is
+    'Internal number; first column of every key, so that the tables can be distributed by it.';
 comment on column loci_data.namespaces.name is 'Public name: [a-z0-9][a-z0-9._-]{0,63}.';
 comment on column loci_data.namespaces.description is 'Free text for people.';
-comment on column loci_data.namespaces.language is 'Text search configuration that cuts this namespace''s texts and questions into terms.';
-comment on column loci_data.namespaces.settings is 'Overrides of loci.default_settings(); absent keys have the default.';
-comment on column loci_data.namespaces.rates_version is 'Grows with every change of a rate of decay or of the threshold; who writes edges locks the version whose rates it reads.';
-comment on column loci_data.namespaces.changes_from is 'Highest position of the change feed that is no longer kept: readers who are not past it begin again.';
+comment on column loci_data.namespaces.language is
+    'Text search configuration that cuts this namespace''s texts and questions into terms.';
+comment on column loci_data.namespaces.settings is
+    'Overrides of loci.default_settings(); absent keys have the default.';
+comment on column loci_data.namespaces.rates_version is
+    'Grows with every change of a rate of decay or of the threshold; who writes edges locks the version whose rates '
+    'it reads.';
+comment on column loci_data.namespaces.changes_from is
+    'Highest position of the change feed that is no longer kept: readers who are not past it begin again.';
 comment on column loci_data.namespaces.created_at is 'When the namespace was made.';
 comment on column loci_data.namespaces.updated_at is 'When name, description or settings last changed.';
-comment on table loci_data.agents is 'Callers: the operator (the service''s own machine), holders of API keys, and analysts with a database role.';
+comment on table loci_data.agents is
+    'Callers: the operator (the service''s own machine), holders of API keys, and analysts with a database role.';
 comment on column loci_data.agents.id is 'Identifier; the all-zero one is the operator.';
 comment on column loci_data.agents.name is 'Name given when the agent was made.';
 comment on column loci_data.agents.kind is 'operator (every namespace, admin), key (REST and MCP), analyst (SQL).';
 comment on column loci_data.agents.database_role is 'The login role of an analyst; null for the others.';
-comment on column loci_data.agents.statement_limit is 'How long a statement of this analyst may run before loci.stop_analysts cancels it; null for the others.';
+comment on column loci_data.agents.statement_limit is
+    'How long a statement of this analyst may run before loci_api.stop_analysts cancels it; null for the others.';
 comment on column loci_data.agents.created_at is 'When the agent was made.';
 comment on table loci_data.api_keys is 'API keys. Only the SHA-256 of a key is kept; the key itself is shown once.';
 comment on column loci_data.api_keys.id is 'Identifier, also the readable part of the key.';
 comment on column loci_data.api_keys.agent_id is 'The agent that the key speaks for.';
 comment on column loci_data.api_keys.name is 'Name for people.';
-comment on column loci_data.api_keys.fingerprint is 'Start of the SHA-256 of hash: what a key is looked up by, which says nothing of the key.';
+comment on column loci_data.api_keys.fingerprint is
+    'Start of the SHA-256 of hash: what a key is looked up by, which says nothing of the key.';
 comment on column loci_data.api_keys.hash is 'SHA-256 of the whole key (32 bytes).';
-comment on column loci_data.api_keys.scope is 'read, write or admin: what the key does at most of what its agent may; read stands for reader, write for writer.';
-comment on column loci_data.api_keys.namespaces is 'Numbers of the namespaces that the key works in, of those that its agent reaches; null: all of them. A namespace that was deleted leaves its number, which is never given again.';
+comment on column loci_data.api_keys.scope is
+    'read, write or admin: what the key does at most of what its agent may; read stands for reader, write for writer.';
+comment on column loci_data.api_keys.namespaces is
+    'Numbers of the namespaces that the key works in, of those that its agent reaches; null: all of them. A namespace '
+    'that was deleted leaves its number, which is never given again.';
 comment on column loci_data.api_keys.rate_limit is 'Requests a minute; null: the default of the service.';
-comment on column loci_data.api_keys.bucket is 'What its requests draw from (rate_buckets): its own id, or that of the key whose place it took.';
+comment on column loci_data.api_keys.bucket is
+    'What its requests draw from (rate_buckets): its own id, or that of the key whose place it took.';
 comment on column loci_data.api_keys.created_by is 'The agent that made it; null: somebody with rights of the owner.';
 comment on column loci_data.api_keys.created_at is 'When the key was made.';
 comment on column loci_data.api_keys.expires_at is 'The key is refused from this moment on; null: never.';
 comment on column loci_data.api_keys.revoked_at is 'The key is refused since this moment; null: not revoked.';
 comment on column loci_data.api_keys.replaced_by is 'The key that took its place by rotation; null: none.';
 comment on column loci_data.api_keys.last_used_at is 'When a request last carried it, to within seconds; null: never.';
-comment on table loci_data.grants is 'The role of an agent in a namespace. Policies and functions read this table on every statement.';
+comment on table loci_data.grants is
+    'The role of an agent in a namespace. Policies and functions read this table on every statement.';
 comment on column loci_data.grants.namespace_id is 'The namespace.';
 comment on column loci_data.grants.agent_id is 'The agent.';
 comment on column loci_data.grants.role is 'reader, writer or admin; each includes the ones before it.';
 comment on column loci_data.grants.expires_at is 'The grant is void from this moment on; null: never.';
 comment on column loci_data.grants.created_at is 'When the grant was made.';
-comment on table loci_data.idempotency_keys is 'Replies to requests that carried an Idempotency-Key, written in the transaction of the request itself.';
+comment on table loci_data.idempotency_keys is
+    'Replies to requests that carried an Idempotency-Key, written in the transaction of the request itself.';
 comment on column loci_data.idempotency_keys.namespace_id is 'The namespace of the request.';
 comment on column loci_data.idempotency_keys.agent_id is 'The agent that sent it; keys of different agents never meet.';
 comment on column loci_data.idempotency_keys.key is 'The header''s value.';
-comment on column loci_data.idempotency_keys.request_hash is 'SHA-256 of method, path and body: the same key with another request is refused. Empty once the reply was erased.';
+comment on column loci_data.idempotency_keys.request_hash is
+    'SHA-256 of method, path and body: the same key with another request is refused. Empty once the reply was erased.';
 comment on column loci_data.idempotency_keys.status is 'HTTP status of the reply; 410: it was erased.';
 comment on column loci_data.idempotency_keys.response is 'The reply.';
-comment on column loci_data.idempotency_keys.resource_ids is 'Everything that the reply speaks of by its id: memories, entities, edges, …; erasing one of them replaces the reply.';
+comment on column loci_data.idempotency_keys.resource_ids is
+    'Everything that the reply speaks of by its id: memories, entities, edges, …; erasing one of them replaces the '
+    'reply.';
 comment on column loci_data.idempotency_keys.created_at is 'When the request was answered.';
 
 insert into loci_data.agents (id, name, kind) values ('00000000-0000-0000-0000-000000000000', 'operator', 'operator');

@@ -10,7 +10,8 @@ create table loci_data.lineages (
     constraint lineages_versions_check check (versions >= 0)
 );
 
--- What is said about a memory, beside its content and its time, and may change without a new version. These are the last columns of
+-- What is said about a memory, beside its content and its time, and may change without a new version. These are the
+-- last columns of
 -- memories, in this order, and the last fields of memory_record.
 create type loci.memory_details as (
     category   text collate "C",
@@ -72,12 +73,15 @@ create unique index memories_open_lineage on loci_data.memories (namespace_id, l
 create unique index memories_fold on loci_data.memories (namespace_id, content_hash, fold_scope)
     where valid_to is null and status = 'active';
 create index memories_chain on loci_data.memories (namespace_id, lineage_id, valid_from);
--- Every memory passes the conditions of these three; only a query that states them, or compares the column, can be planned over the index, so no
+-- Every memory passes the conditions of these three; only a query that states them, or compares the column, can be
+-- planned over the index, so no
 -- look-up of ids is drawn to it while the table has no statistics.
-create index memories_category on loci_data.memories (namespace_id, category collate "C", doc_id) where category is not null;
+create index memories_category on loci_data.memories (namespace_id, category collate "C", doc_id)
+where category is not null;
 create index memories_importance on loci_data.memories (namespace_id, importance, doc_id) where importance >= 0;
 create index memories_recorded on loci_data.memories (namespace_id, recorded_at) where recorded_at is not null;
-create index memories_session on loci_data.memories (namespace_id, session_id, valid_from, doc_id) where session_id is not null;
+create index memories_session on loci_data.memories (namespace_id, session_id, valid_from, doc_id)
+where session_id is not null;
 
 create table loci_data.memory_beliefs (
     namespace_id integer not null,
@@ -143,11 +147,12 @@ create table loci_data.memory_links (
     constraint memory_links_self_check check (source_id <> target_id),
     constraint memory_links_recorded_check check (superseded_at > recorded_at)
 );
-create unique index memory_links_present on loci_data.memory_links (namespace_id, source_id, target_id, type) where superseded_at is null;
+create unique index memory_links_present on loci_data.memory_links (namespace_id, source_id, target_id, type)
+where superseded_at is null;
 create index memory_links_target on loci_data.memory_links (namespace_id, target_id);
 
--- What a write states, one item; arrays of it carry a batch through loci.remember.
-create type loci.memory_input as (
+-- What a write states, one item; arrays of it carry a batch through loci_api.remember.
+create type loci_internal.memory_input as (
     ordinal      integer,
     round        integer,
     id           uuid,
@@ -171,7 +176,7 @@ create type loci.memory_input as (
     details      loci.memory_details
 );
 -- What became of it.
-create type loci.memory_outcome as (
+create type loci_internal.memory_outcome as (
     ordinal    integer,
     id         uuid,
     superseded uuid,
@@ -204,7 +209,7 @@ create type loci.memory_record as (
     metadata         jsonb
 );
 -- What a recall or a listing is restricted to; a null field restricts nothing.
-create type loci.memory_filter as (
+create type loci_internal.memory_filter as (
     category        text,
     tags            text[],
     tags_all        text[],
@@ -225,7 +230,8 @@ create type loci.memory_filter as (
     known_at        timestamptz,
     begun_by        timestamptz
 );
-comment on type loci.memory_details is 'What is said about a memory beside its content and its time; may change without a new version.';
+comment on type loci.memory_details is
+    'What is said about a memory beside its content and its time; may change without a new version.';
 comment on column loci.memory_details.category is 'Slash-separated path; general when none was given.';
 comment on column loci.memory_details.tags is 'Labels.';
 comment on column loci.memory_details.layer is '0 domain, 1 concept, 2 fact, 3 episode.';
@@ -242,8 +248,12 @@ begin
         execute format('comment on column loci.memory_record.%I is %L', v_detail.name, v_detail.comment);
     end loop;
 end $$;
-comment on type loci.memory_input is 'One item of a write: as parsed, and once placed in its lineage with recorded_at, the version that it ends (and whether that goes on after it), the one that becomes longer until a moment because what followed was corrected, and whether it is a duplicate.';
-comment on type loci.memory_outcome is 'What became of one item: the memory it made or reinforced, and the version it superseded.';
+comment on type loci_internal.memory_input is
+    'One item of a write: as parsed, and once placed in its lineage with recorded_at, the version that it ends (and '
+    'whether that goes on after it), the one that becomes longer until a moment because what followed was corrected, '
+    'and whether it is a duplicate.';
+comment on type loci_internal.memory_outcome is
+    'What became of one item: the memory it made or reinforced, and the version it superseded.';
 comment on type loci.memory_record is 'A memory as REST, SQL and MCP show it; cursor pages listings.';
 comment on column loci.memory_record.id is 'Identifier of this version.';
 comment on column loci.memory_record.lineage is 'Name that groups the versions.';
@@ -262,37 +272,54 @@ comment on column loci.memory_record.observations is 'How often exactly this was
 comment on column loci.memory_record.last_observed_at is 'When it was last written.';
 comment on column loci.memory_record.updated_at is 'When any column last changed.';
 comment on column loci.memory_record.cursor is 'Pass it as cursor to go on after this row.';
-comment on type loci.memory_filter is 'What recall and listings are restricted to, resolved by loci.resolve_filter: filters, and the two times. known_at null: what is believed now. begun_by: the latest present valid_from that can be visible.';
+comment on type loci_internal.memory_filter is
+    'What recall and listings are restricted to, resolved by loci_internal.resolve_filter: filters, and the two '
+    'times. known_at null: what is believed now. begun_by: the latest present valid_from that can be visible.';
 
-comment on table loci_data.lineages is 'Names under which memories have versions. The row is the lock that makes two writers of one lineage take turns.';
+comment on table loci_data.lineages is
+    'Names under which memories have versions. The row is the lock that makes two writers of one lineage take turns.';
 comment on column loci_data.lineages.namespace_id is 'The namespace.';
 comment on column loci_data.lineages.lineage is 'The name, such as alice-location.';
 comment on column loci_data.lineages.id is 'Identifier of the lineage: the id of its first version.';
 comment on column loci_data.lineages.versions is 'How many versions were ever written.';
-comment on column loci_data.lineages.written_at is 'Recorded time of its last write: the next one is later, even if the clock went back.';
-comment on table loci_data.memories is 'One row a version of a memory: a statement in natural language with two times (seeds B, E).';
+comment on column loci_data.lineages.written_at is
+    'Recorded time of its last write: the next one is later, even if the clock went back.';
+comment on table loci_data.memories is
+    'One row a version of a memory: a statement in natural language with two times (seeds B, E).';
 comment on column loci_data.memories.namespace_id is 'The namespace.';
 comment on column loci_data.memories.id is 'Identifier of this version (UUID version 7: ordered by time).';
-comment on column loci_data.memories.doc_id is 'Document number in the lexical index; also the order of arrival that listings page by.';
-comment on column loci_data.memories.lineage is 'Name that groups all versions; a memory written without one has its own id as the name.';
-comment on column loci_data.memories.lineage_id is 'Id of the lineage''s first version: the node that hierarchy and links attach to.';
+comment on column loci_data.memories.doc_id is
+    'Document number in the lexical index; also the order of arrival that listings page by.';
+comment on column loci_data.memories.lineage is
+    'Name that groups all versions; a memory written without one has its own id as the name.';
+comment on column loci_data.memories.lineage_id is
+    'Id of the lineage''s first version: the node that hierarchy and links attach to.';
 comment on column loci_data.memories.version is '1 for the first, counted in the order of recording.';
 comment on column loci_data.memories.content is 'The statement; at most 1 MiB of UTF-8.';
 comment on column loci_data.memories.content_hash is 'SHA-256 of the content.';
-comment on column loci_data.memories.fold_scope is 'Exact duplicates fold when content and this agree: empty text for a memory without a stated lineage, else the lineage; null is never folded (episodes, stated valid_from).';
+comment on column loci_data.memories.fold_scope is
+    'Exact duplicates fold when content and this agree: empty text for a memory without a stated lineage, else the '
+    'lineage; null is never folded (episodes, stated valid_from).';
 comment on column loci_data.memories.valid_from is 'Valid time: from when the statement is true.';
-comment on column loci_data.memories.valid_to is 'Valid time: until when (exclusive); null: still. Equal to valid_from: never true, a corrected error.';
+comment on column loci_data.memories.valid_to is
+    'Valid time: until when (exclusive); null: still. Equal to valid_from: never true, a corrected error.';
 comment on column loci_data.memories.recorded_at is 'Recorded time: when this version was written.';
-comment on column loci_data.memories.believed_at is 'Recorded time: since when the present validity, status and details are believed; earlier beliefs are in memory_beliefs.';
-comment on column loci_data.memories.superseded_at is 'Recorded time: when a later version first ended this one; null: none has.';
+comment on column loci_data.memories.believed_at is
+    'Recorded time: since when the present validity, status and details are believed; earlier beliefs are in '
+    'memory_beliefs.';
+comment on column loci_data.memories.superseded_at is
+    'Recorded time: when a later version first ended this one; null: none has.';
 comment on column loci_data.memories.status is 'active or forgotten.';
 comment on column loci_data.memories.source is 'Who said it.';
 comment on column loci_data.memories.session_id is 'The conversation it comes from.';
-comment on column loci_data.memories.observations is 'How often exactly this was written: 1, plus one for each folded duplicate.';
+comment on column loci_data.memories.observations is
+    'How often exactly this was written: 1, plus one for each folded duplicate.';
 comment on column loci_data.memories.last_observed_at is 'When it was last written.';
 comment on column loci_data.memories.created_by is 'The agent that wrote it.';
 comment on column loci_data.memories.updated_at is 'When any column last changed.';
-comment on table loci_data.memory_beliefs is 'What was believed of a memory before: kept by a trigger whenever its validity, status or details change, so that known_at can be answered.';
+comment on table loci_data.memory_beliefs is
+    'What was believed of a memory before: kept by a trigger whenever its validity, status or details change, so that '
+    'known_at can be answered.';
 comment on column loci_data.memory_beliefs.namespace_id is 'The namespace.';
 comment on column loci_data.memory_beliefs.memory_id is 'The memory.';
 comment on column loci_data.memory_beliefs.valid_from is 'The valid_from believed then.';
@@ -301,15 +328,20 @@ comment on column loci_data.memory_beliefs.status is 'The status then.';
 comment on column loci_data.memory_beliefs.details is 'What was said about it then.';
 comment on column loci_data.memory_beliefs.believed_at is 'Since when this was believed.';
 comment on column loci_data.memory_beliefs.believed_to is 'Until when (exclusive).';
-comment on table loci_data.memory_placements is 'Where lineages stand in the hierarchy, in both times: at any moment, as known at any moment, a node has at most one parent (row M6). Rows are only added, and ended by superseded_at.';
+comment on table loci_data.memory_placements is
+    'Where lineages stand in the hierarchy, in both times: at any moment, as known at any moment, a node has at most '
+    'one parent (row M6). Rows are only added, and ended by superseded_at.';
 comment on column loci_data.memory_placements.namespace_id is 'The namespace.';
 comment on column loci_data.memory_placements.node_id is 'lineage_id of the memory that stands there.';
 comment on column loci_data.memory_placements.parent_id is 'lineage_id of the memory that it stands under.';
-comment on column loci_data.memory_placements.valid_from is 'Valid time: from when; -infinity for the first place of a lineage.';
+comment on column loci_data.memory_placements.valid_from is
+    'Valid time: from when; -infinity for the first place of a lineage.';
 comment on column loci_data.memory_placements.valid_to is 'Valid time: until when (exclusive); null: still.';
 comment on column loci_data.memory_placements.recorded_at is 'Recorded time: since when this is believed.';
 comment on column loci_data.memory_placements.superseded_at is 'Recorded time: until when (exclusive); null: still.';
-comment on table loci_data.memory_closure is 'Transitive closure of memory_placements, kept by its triggers in the transaction of the change (row M6): one row a path, valid and believed where all steps of the path are.';
+comment on table loci_data.memory_closure is
+    'Transitive closure of memory_placements, kept by its triggers in the transaction of the change (row M6): one row '
+    'a path, valid and believed where all steps of the path are.';
 comment on column loci_data.memory_closure.namespace_id is 'The namespace.';
 comment on column loci_data.memory_closure.ancestor_id is 'lineage_id of the node above.';
 comment on column loci_data.memory_closure.descendant_id is 'lineage_id of the node below.';
@@ -318,7 +350,9 @@ comment on column loci_data.memory_closure.valid_from is 'Valid time: from when 
 comment on column loci_data.memory_closure.valid_to is 'Valid time: until when (exclusive); null: still.';
 comment on column loci_data.memory_closure.recorded_at is 'Recorded time: since when the path is believed.';
 comment on column loci_data.memory_closure.superseded_at is 'Recorded time: until when (exclusive); null: still.';
-comment on table loci_data.memory_links is 'Typed, weighted relations between memories (row M5). Both ends are lineage ids, so that they survive new versions. Another strength is another row.';
+comment on table loci_data.memory_links is
+    'Typed, weighted relations between memories (row M5). Both ends are lineage ids, so that they survive new '
+    'versions. Another strength is another row.';
 comment on column loci_data.memory_links.namespace_id is 'The namespace.';
 comment on column loci_data.memory_links.source_id is 'lineage_id the link starts from.';
 comment on column loci_data.memory_links.target_id is 'lineage_id the link points to.';

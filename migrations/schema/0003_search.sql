@@ -76,43 +76,67 @@ create table loci_data.embedding_queue (
     error        text,
     primary key (namespace_id, memory_id, model_id)
 );
-create index embedding_queue_waiting on loci_data.embedding_queue (namespace_id, model_id, enqueued_at) where error is null;
+create index embedding_queue_waiting on loci_data.embedding_queue (namespace_id, model_id, enqueued_at)
+where error is null;
 create index embedding_queue_refused on loci_data.embedding_queue (namespace_id, model_id) where error is not null;
 
-comment on table loci_data.memory_texts is 'The indexed text of each memory, cut into terms: content, tags, category, who said it and when (rows R6, R8). For phrase and websearch queries; ranking reads postings.';
+comment on table loci_data.memory_texts is
+    'The indexed text of each memory, cut into terms: content, tags, category, who said it and when (rows R6, R8). '
+    'For phrase and websearch queries; ranking reads postings.';
 comment on column loci_data.memory_texts.namespace_id is 'The namespace.';
 comment on column loci_data.memory_texts.memory_id is 'The memory.';
 comment on column loci_data.memory_texts.document is 'tsvector in the namespace''s language.';
-comment on table loci_data.postings is 'Inverted index for exact BM25: blocks of postings of one term. A statement that adds memories writes its own blocks, so writers never wait for each other; the worker joins small blocks.';
+comment on table loci_data.postings is
+    'Inverted index for exact BM25: blocks of postings of one term. A statement that adds memories writes its own '
+    'blocks, so writers never wait for each other; the worker joins small blocks.';
 comment on column loci_data.postings.namespace_id is 'The namespace.';
-comment on column loci_data.postings.term is 'hashtextextended(lexeme, 0): no dictionary to keep, and no text of an erased memory stays behind.';
+comment on column loci_data.postings.term is
+    'hashtextextended(lexeme, 0): no dictionary to keep, and no text of an erased memory stays behind.';
 comment on column loci_data.postings.id is 'Number of the block.';
-comment on column loci_data.postings.size is 'Number of entries; their sum over a term''s blocks is its document frequency.';
-comment on column loci_data.postings.entries is 'Packed: doc_id in the high 40 bits, then 8 bits of term frequency (at most 255) and 15 of document length in terms (at most 32767); ascending.';
-comment on table loci_data.corpus_counts is 'Number of documents and terms of a namespace, as deltas to be summed: a statement adds a row, so writers never wait for each other; the worker folds them.';
+comment on column loci_data.postings.size is
+    'Number of entries; their sum over a term''s blocks is its document frequency.';
+comment on column loci_data.postings.entries is
+    'Packed: doc_id in the high 40 bits, then 8 bits of term frequency (at most 255) and 15 of document length in '
+    'terms (at most 32767); ascending.';
+comment on table loci_data.corpus_counts is
+    'Number of documents and terms of a namespace, as deltas to be summed: a statement adds a row, so writers never '
+    'wait for each other; the worker folds them.';
 comment on column loci_data.corpus_counts.namespace_id is 'The namespace.';
 comment on column loci_data.corpus_counts.id is 'Number of the delta.';
 comment on column loci_data.corpus_counts.documents is 'Documents added (negative: removed).';
 comment on column loci_data.corpus_counts.terms is 'Terms added, counted with repetition (negative: removed).';
-comment on table loci_data.embedding_models is 'Models that have made vectors here. One is active: recall asks it. One may be filling: it gets vectors of all behind the active one, to take its place. Any other is retired: its vectors are being dropped, or are gone.';
+comment on table loci_data.embedding_models is
+    'Models that have made vectors here. One is active: recall asks it. One may be filling: it gets vectors of all '
+    'behind the active one, to take its place. Any other is retired: its vectors are being dropped, or are gone.';
 comment on column loci_data.embedding_models.id is 'Number of the model.';
 comment on column loci_data.embedding_models.name is 'Provider and model, such as static/wordllama-256.';
 comment on column loci_data.embedding_models.dimensions is 'Length of its vectors.';
-comment on column loci_data.embedding_models.asks is 'Dimensions that an endpoint is asked for; null: as many as it gives. They are the end of the name then.';
+comment on column loci_data.embedding_models.asks is
+    'Dimensions that an endpoint is asked for; null: as many as it gives. They are the end of the name then.';
 comment on column loci_data.embedding_models.active is 'Whether recall uses it.';
-comment on column loci_data.embedding_models.filling is 'Whether it is being filled, behind the active one: all that is written waits for a vector of both.';
-comment on column loci_data.embedding_models.chosen is 'Whether somebody asked for it by name: then no service changes it for being configured with another.';
-comment on column loci_data.embedding_models.queued_at is 'When all that was there before waited for a vector of it; null: not yet.';
-comment on column loci_data.embedding_models.dropped_at is 'When the last vector of a retired model was dropped; null: it is in use, or vectors are left.';
+comment on column loci_data.embedding_models.filling is
+    'Whether it is being filled, behind the active one: all that is written waits for a vector of both.';
+comment on column loci_data.embedding_models.chosen is
+    'Whether somebody asked for it by name: then no service changes it for being configured with another.';
+comment on column loci_data.embedding_models.queued_at is
+    'When all that was there before waited for a vector of it; null: not yet.';
+comment on column loci_data.embedding_models.dropped_at is
+    'When the last vector of a retired model was dropped; null: it is in use, or vectors are left.';
 comment on column loci_data.embedding_models.created_at is 'When it was first used.';
-comment on table loci_data.memory_vectors is 'Embeddings of memories, beside them and not in them: a changed counter never touches the HNSW index, and two models can live side by side. One partial HNSW index a model on each partition (m = 24, ef_construction = 128, cosine).';
+comment on table loci_data.memory_vectors is
+    'Embeddings of memories, beside them and not in them: a changed counter never touches the HNSW index, and two '
+    'models can live side by side. One partial HNSW index a model on each partition (m = 24, ef_construction = 128, '
+    'cosine).';
 comment on column loci_data.memory_vectors.namespace_id is 'The namespace.';
 comment on column loci_data.memory_vectors.memory_id is 'The memory.';
 comment on column loci_data.memory_vectors.model_id is 'The model that made the vector.';
 comment on column loci_data.memory_vectors.embedding is 'Unit vector, 16-bit floats.';
-comment on table loci_data.embedding_queue is 'Memories that wait for a vector. Written in the transaction of the memory, claimed with SKIP LOCKED, deleted with the arrival of the vector.';
+comment on table loci_data.embedding_queue is
+    'Memories that wait for a vector. Written in the transaction of the memory, claimed with SKIP LOCKED, deleted '
+    'with the arrival of the vector.';
 comment on column loci_data.embedding_queue.namespace_id is 'The namespace.';
 comment on column loci_data.embedding_queue.memory_id is 'The memory.';
 comment on column loci_data.embedding_queue.model_id is 'The model that should embed it.';
 comment on column loci_data.embedding_queue.enqueued_at is 'Since when it waits.';
-comment on column loci_data.embedding_queue.error is 'Why the provider refused this text for good; null: still to be tried.';
+comment on column loci_data.embedding_queue.error is
+    'Why the provider refused this text for good; null: still to be tried.';

@@ -34,8 +34,10 @@ create table loci_data.entities (
     constraint entities_metadata_check check (jsonb_typeof(metadata) = 'object'),
     constraint entities_first_seen_check check (first_seen_at <= created_at)
 ) with (fillfactor = 85);  -- counters change at every observation
-create unique index entities_canonical_name_key on loci_data.entities (namespace_id, canonical_name) where merged_into is null;
-create index entities_name on loci_data.entities (namespace_id, name) where name is not null;  -- as people write it in SQL
+create unique index entities_canonical_name_key on loci_data.entities (namespace_id, canonical_name)
+where merged_into is null;
+-- as people write it in SQL
+create index entities_name on loci_data.entities (namespace_id, name) where name is not null;
 create index entities_merged_into on loci_data.entities (namespace_id, merged_into) where merged_into is not null;
 create index entities_pinned on loci_data.entities (namespace_id, pinned_at, id) where pinned_at is not null;
 create index entities_projects on loci_data.entities (namespace_id, id) where type = 'project';
@@ -142,28 +144,40 @@ create table loci_data.edge_types (
     constraint edge_types_decay_rate_check check (decay_rate >= 0 and decay_rate < 'infinity')
 );
 
-comment on table loci_data.entities is 'Named things: people, projects, tools, topics, … (seeds A, C, D). One row a canonical name, merged and removed ones aside.';
+comment on table loci_data.entities is
+    'Named things: people, projects, tools, topics, … (seeds A, C, D). One row a canonical name, merged and removed '
+    'ones aside.';
 comment on column loci_data.entities.namespace_id is 'The namespace.';
 comment on column loci_data.entities.id is 'Identifier.';
 comment on column loci_data.entities.name is 'Name as first written.';
 comment on column loci_data.entities.canonical_name is 'Lower-cased, white space folded: loci.canonical_name(name).';
-comment on column loci_data.entities.type is 'person, project, topic, tool, …; unknown and extracted give way to any other.';
+comment on column loci_data.entities.type is
+    'person, project, topic, tool, …; unknown and extracted give way to any other.';
 comment on column loci_data.entities.aliases is 'Other names; looked up like the name.';
 comment on column loci_data.entities.description is 'Free text.';
-comment on column loci_data.entities.confidence is '0 to 1; observed in a new conversation it is restored, by the setting reinforcement.';
-comment on column loci_data.entities.initial_confidence is 'Confidence at the first observation, or as last set by hand.';
-comment on column loci_data.entities.mentions is 'Number of memories that mention it; a present figure, at whatever moment it is asked for.';
-comment on column loci_data.entities.observations is 'How often it was written or extracted, once a memory; a present figure, like confidence.';
+comment on column loci_data.entities.confidence is
+    '0 to 1; observed in a new conversation it is restored, by the setting reinforcement.';
+comment on column loci_data.entities.initial_confidence is
+    'Confidence at the first observation, or as last set by hand.';
+comment on column loci_data.entities.mentions is
+    'Number of memories that mention it; a present figure, at whatever moment it is asked for.';
+comment on column loci_data.entities.observations is
+    'How often it was written or extracted, once a memory; a present figure, like confidence.';
 comment on column loci_data.entities.pinned is 'Pinned entities are always focal and never removed by a sweep.';
 comment on column loci_data.entities.pinned_at is 'When it was pinned.';
 comment on column loci_data.entities.metadata is 'Any JSON object.';
-comment on column loci_data.entities.first_seen_at is 'Valid time: the earliest moment that anything said about it dates from; a back-dated memory or edge lowers it.';
+comment on column loci_data.entities.first_seen_at is
+    'Valid time: the earliest moment that anything said about it dates from; a back-dated memory or edge lowers it.';
 comment on column loci_data.entities.created_at is 'Recorded time: when it was first written.';
 comment on column loci_data.entities.updated_at is 'When any column last changed.';
 comment on column loci_data.entities.last_referenced_at is 'When a text last matched it, by touch (row G6).';
-comment on column loci_data.entities.merged_into is 'The entity that it was merged into: from then on its id, name and aliases lead there. Its own id: it was removed, and leads nowhere. Null: it stands for itself.';
+comment on column loci_data.entities.merged_into is
+    'The entity that it was merged into: from then on its id, name and aliases lead there. Its own id: it was '
+    'removed, and leads nowhere. Null: it stands for itself.';
 comment on column loci_data.entities.merged_at is 'Recorded time: when it was merged or removed.';
-comment on table loci_data.entity_beliefs is 'What was believed of an entity before: kept by a trigger whenever what it says of itself changes (not counters), so that known_at can be answered.';
+comment on table loci_data.entity_beliefs is
+    'What was believed of an entity before: kept by a trigger whenever what it says of itself changes (not counters), '
+    'so that known_at can be answered.';
 comment on column loci_data.entity_beliefs.namespace_id is 'The namespace.';
 comment on column loci_data.entity_beliefs.entity_id is 'The entity.';
 comment on column loci_data.entity_beliefs.name is 'The name then.';
@@ -174,46 +188,62 @@ comment on column loci_data.entity_beliefs.description is 'The description then.
 comment on column loci_data.entity_beliefs.metadata is 'The metadata then.';
 comment on column loci_data.entity_beliefs.pinned_at is 'Since when it was pinned then; null: it was not.';
 comment on column loci_data.entity_beliefs.first_seen_at is 'The first_seen_at believed then.';
-comment on column loci_data.entity_beliefs.merged_into is 'What it was merged into then; its own id: it was removed; null: it stood for itself.';
+comment on column loci_data.entity_beliefs.merged_into is
+    'What it was merged into then; its own id: it was removed; null: it stood for itself.';
 comment on column loci_data.entity_beliefs.believed_at is 'Since when this was believed.';
 comment on column loci_data.entity_beliefs.believed_to is 'Until when (exclusive).';
-comment on table loci_data.entity_names is 'Every name and alias of every entity, kept by a trigger: one indexed look-up finds an entity by any of them.';
+comment on table loci_data.entity_names is
+    'Every name and alias of every entity, kept by a trigger: one indexed look-up finds an entity by any of them.';
 comment on column loci_data.entity_names.namespace_id is 'The namespace.';
-comment on column loci_data.entity_names.canonical_name is 'Canonical form of the name or alias; in code point order, so that names which begin with a word are a range of the key.';
+comment on column loci_data.entity_names.canonical_name is
+    'Canonical form of the name or alias; in code point order, so that names which begin with a word are a range of '
+    'the key.';
 comment on column loci_data.entity_names.entity_id is 'The entity.';
 comment on column loci_data.entity_names.is_alias is 'False for the name itself, which wins over an alias.';
-comment on column loci_data.entity_names.tokens is 'Number of words and punctuation marks in it: see loci.mark_tokens.';
-comment on column loci_data.entity_names.head is 'Hash of its first two tokens, the first in the upper half: finds the places of a text where it may stand.';
+comment on column loci_data.entity_names.tokens is
+    'Number of words and punctuation marks in it: see loci_internal.mark_tokens.';
+comment on column loci_data.entity_names.head is
+    'Hash of its first two tokens, the first in the upper half: finds the places of a text where it may stand.';
 comment on table loci_data.memory_mentions is 'Which memory mentions which entity (seed D).';
 comment on column loci_data.memory_mentions.namespace_id is 'The namespace.';
 comment on column loci_data.memory_mentions.memory_id is 'The memory.';
 comment on column loci_data.memory_mentions.entity_id is 'The entity.';
 comment on column loci_data.memory_mentions.mention_text is 'The name as it stood in the write.';
 comment on column loci_data.memory_mentions.confidence is '0 to 1.';
-comment on column loci_data.memory_mentions.observed is 'Whether the memory has counted as an observation of the entity: it does so once.';
-comment on column loci_data.memory_mentions.session_id is 'The conversation that this observation counted in; null: the memory is one of its own.';
+comment on column loci_data.memory_mentions.observed is
+    'Whether the memory has counted as an observation of the entity: it does so once.';
+comment on column loci_data.memory_mentions.session_id is
+    'The conversation that this observation counted in; null: the memory is one of its own.';
 comment on column loci_data.memory_mentions.created_at is 'When the mention was recorded.';
-comment on column loci_data.memory_mentions.operation_id is 'The operation that found it: an entity that only its own operation mentions goes when that is undone.';
-comment on table loci_data.entity_sessions is 'Which conversations have observed an entity, and how often: a new one restores its confidence, the same one only counts.';
+comment on column loci_data.memory_mentions.operation_id is
+    'The operation that found it: an entity that only its own operation mentions goes when that is undone.';
+comment on table loci_data.entity_sessions is
+    'Which conversations have observed an entity, and how often: a new one restores its confidence, the same one only '
+    'counts.';
 comment on column loci_data.entity_sessions.namespace_id is 'The namespace.';
 comment on column loci_data.entity_sessions.entity_id is 'The entity.';
 comment on column loci_data.entity_sessions.session_id is 'The conversation.';
 comment on column loci_data.entity_sessions.observations is 'Observations of the entity in it.';
 comment on column loci_data.entity_sessions.first_observed_at is 'Valid time: what the earliest of them dates from.';
 comment on column loci_data.entity_sessions.last_observed_at is 'Valid time: what the latest of them dates from.';
-comment on table loci_data.name_candidates is 'Proper-noun phrases seen in one memory so far (row R9). The second memory makes an entity of type extracted of them.';
+comment on table loci_data.name_candidates is
+    'Proper-noun phrases seen in one memory so far (row R9). The second memory makes an entity of type extracted of '
+    'them.';
 comment on column loci_data.name_candidates.namespace_id is 'The namespace.';
 comment on column loci_data.name_candidates.canonical_name is 'Canonical form of the phrase.';
 comment on column loci_data.name_candidates.memory_id is 'The memory that has it.';
 comment on column loci_data.name_candidates.name is 'The phrase as it stands in the memory.';
-comment on table loci_data.name_queue is 'Memories whose names are still to be found. Written in the transaction of the memory, claimed with SKIP LOCKED.';
+comment on table loci_data.name_queue is
+    'Memories whose names are still to be found. Written in the transaction of the memory, claimed with SKIP LOCKED.';
 comment on column loci_data.name_queue.namespace_id is 'The namespace.';
 comment on column loci_data.name_queue.memory_id is 'The memory.';
 comment on column loci_data.name_queue.enqueued_at is 'Since when it waits.';
-comment on table loci_data.edge_types is 'Settings of an edge type in a namespace; a type without a row has the defaults.';
+comment on table loci_data.edge_types is
+    'Settings of an edge type in a namespace; a type without a row has the defaults.';
 comment on column loci_data.edge_types.namespace_id is 'The namespace.';
 comment on column loci_data.edge_types.type is 'The predicate.';
 comment on column loci_data.edge_types.decay_rate is 'Per day; null: the namespace''s decay_rate.';
-comment on column loci_data.edge_types.single_valued is 'Whether a source has at most one target of this type at a time.';
+comment on column loci_data.edge_types.single_valued is
+    'Whether a source has at most one target of this type at a time.';
 comment on column loci_data.edge_types.description is 'What the type means.';
 comment on column loci_data.edge_types.updated_at is 'When the row last changed.';

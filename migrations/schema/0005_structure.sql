@@ -52,11 +52,15 @@ create table loci_data.attributes (
     constraint attributes_content_check check (length(content) between 1 and 10000),
     constraint attributes_valid_check check (valid_to >= valid_from)
 );
-create index attributes_aspect on loci_data.attributes (namespace_id, aspect_id, importance desc) where status = 'active';
-create index attributes_importance on loci_data.attributes (namespace_id, aspect_id, importance, id) where kind = 'attribute';
-create index attributes_constraints on loci_data.attributes (namespace_id, entity_id, importance, id) where kind = 'constraint';
+create index attributes_aspect on loci_data.attributes (namespace_id, aspect_id, importance desc)
+where status = 'active';
+create index attributes_importance on loci_data.attributes (namespace_id, aspect_id, importance, id)
+where kind = 'attribute';
+create index attributes_constraints on loci_data.attributes (namespace_id, entity_id, importance, id)
+where kind = 'constraint';
 create index attributes_history on loci_data.attributes (namespace_id, aspect_id, recorded_at, id);
-create index attributes_superseded_by on loci_data.attributes (namespace_id, superseded_by) where superseded_by is not null;
+create index attributes_superseded_by on loci_data.attributes (namespace_id, superseded_by)
+where superseded_by is not null;
 create index attributes_memory on loci_data.attributes (namespace_id, memory_id) where memory_id is not null;
 
 create table loci_data.attribute_beliefs (
@@ -83,7 +87,8 @@ comment on column loci_data.aspects.entity_id is 'The entity.';
 comment on column loci_data.aspects.name is 'Name as written.';
 comment on column loci_data.aspects.canonical_name is 'Lower-cased, white space folded; unique per entity.';
 comment on column loci_data.aspects.weight is 'Learned salience, 0 to 1.';
-comment on column loci_data.aspects.single_valued is 'Whether its attributes replace each other: true or false as declared; null: their words decide.';
+comment on column loci_data.aspects.single_valued is
+    'Whether its attributes replace each other: true or false as declared; null: their words decide.';
 comment on column loci_data.aspects.confirmed_at is 'When use last confirmed it.';
 comment on column loci_data.aspects.created_at is 'When it was made.';
 comment on column loci_data.aspects.updated_at is 'When any column last changed.';
@@ -91,8 +96,11 @@ comment on table loci_data.attributes is 'Atomic facts and non-negotiable constr
 comment on column loci_data.attributes.namespace_id is 'The namespace.';
 comment on column loci_data.attributes.id is 'Identifier.';
 comment on column loci_data.attributes.aspect_id is 'The aspect.';
-comment on column loci_data.attributes.entity_id is 'The entity of the aspect, kept by a trigger and the foreign key: the constraints of an entity are one range of an index.';
-comment on column loci_data.attributes.kind is 'attribute, or constraint: always surfaced, never superseded automatically.';
+comment on column loci_data.attributes.entity_id is
+    'The entity of the aspect, kept by a trigger and the foreign key: the constraints of an entity are one range of '
+    'an index.';
+comment on column loci_data.attributes.kind is
+    'attribute, or constraint: always surfaced, never superseded automatically.';
 comment on column loci_data.attributes.content is 'The fact or rule.';
 comment on column loci_data.attributes.status is 'active, superseded or deleted.';
 comment on column loci_data.attributes.superseded_by is 'The attribute that replaced it.';
@@ -103,9 +111,12 @@ comment on column loci_data.attributes.valid_from is 'Valid time: from when.';
 comment on column loci_data.attributes.valid_to is 'Valid time: until when; null: still.';
 comment on column loci_data.attributes.recorded_at is 'Recorded time: when written.';
 comment on column loci_data.attributes.superseded_at is 'Recorded time: when replaced or deleted.';
-comment on column loci_data.attributes.withdrawn_at is 'Since when it is superseded because the memory it rests on is; null: it is not for that reason.';
+comment on column loci_data.attributes.withdrawn_at is
+    'Since when it is superseded because the memory it rests on is; null: it is not for that reason.';
 comment on column loci_data.attributes.updated_at is 'When any column last changed.';
-comment on table loci_data.attribute_beliefs is 'What was believed of an attribute before: kept by a trigger whenever status, validity, importance or confidence changes, so that known_at can be answered.';
+comment on table loci_data.attribute_beliefs is
+    'What was believed of an attribute before: kept by a trigger whenever status, validity, importance or confidence '
+    'changes, so that known_at can be answered.';
 comment on column loci_data.attribute_beliefs.namespace_id is 'The namespace.';
 comment on column loci_data.attribute_beliefs.attribute_id is 'The attribute.';
 comment on column loci_data.attribute_beliefs.status is 'The status then.';

@@ -79,10 +79,13 @@ create table loci_data.edge_observations (
     constraint edge_observations_confidence_check check (confidence between 0 and 1)
 );
 create index edge_observations_edge on loci_data.edge_observations (namespace_id, edge_id, observed_at);
-create unique index edge_observations_memory on loci_data.edge_observations (namespace_id, memory_id, edge_id) where memory_id is not null;
-create index edge_observations_operation on loci_data.edge_observations (namespace_id, operation_id, edge_id) where operation_id is not null;
+create unique index edge_observations_memory on loci_data.edge_observations (namespace_id, memory_id, edge_id)
+where memory_id is not null;
+create index edge_observations_operation on loci_data.edge_observations (namespace_id, operation_id, edge_id)
+where operation_id is not null;
 
--- Changes of rates of decay, and how far they have got with edges.fades_at. While one is unfinished, readers reckon for themselves.
+-- Changes of rates of decay, and how far they have got with edges.fades_at. While one is unfinished, readers reckon for
+-- themselves.
 create table loci_data.decay_changes (
     namespace_id  integer not null references loci_data.namespaces on delete cascade,
     type          text not null,
@@ -97,8 +100,9 @@ create table loci_data.decay_changes (
     primary key (namespace_id, type)
 );
 
--- An observation of an edge, typed and checked. source and target are as written until source_id and target_id are known.
-create type loci.edge_input as (
+-- An observation of an edge, typed and checked. source and target are as written until source_id and target_id are
+-- known.
+create type loci_internal.edge_input as (
     ordinal     integer,
     source      text,
     source_type text,
@@ -121,7 +125,7 @@ create type loci.edge_input as (
     aspect_id   uuid
 );
 -- An observation of an entity: by a memory, in a conversation, or by hand.
-create type loci.sighting as (
+create type loci_internal.sighting as (
     entity_id  uuid,
     memory_id  uuid,
     session_id text,
@@ -129,14 +133,18 @@ create type loci.sighting as (
     seen_at    timestamptz,
     mention    text
 );
-comment on type loci.edge_input is 'An observation of an edge.';
-comment on type loci.sighting is 'An observation of an entity.';
+comment on type loci_internal.edge_input is 'An observation of an edge.';
+comment on type loci_internal.sighting is 'An observation of an entity.';
 
-comment on table loci_data.decay_changes is 'Changes of decay by edge type, with how far they have got in moving edges.fades_at; an unfinished one tells readers to reckon for themselves.';
+comment on table loci_data.decay_changes is
+    'Changes of decay by edge type, with how far they have got in moving edges.fades_at; an unfinished one tells '
+    'readers to reckon for themselves.';
 comment on column loci_data.decay_changes.namespace_id is 'The namespace.';
 comment on column loci_data.decay_changes.type is 'The edge type; empty: all of them.';
-comment on column loci_data.decay_changes.since_version is 'Oldest namespaces.rates_version whose writers have to be waited for first; null: they are gone.';
-comment on column loci_data.decay_changes.started_at is 'When the change was made: edges count as faded or come back at this moment.';
+comment on column loci_data.decay_changes.since_version is
+    'Oldest namespaces.rates_version whose writers have to be waited for first; null: they are gone.';
+comment on column loci_data.decay_changes.started_at is
+    'When the change was made: edges count as faded or come back at this moment.';
 comment on column loci_data.decay_changes.after_id is 'The last edge that was looked at; null: none yet.';
 comment on column loci_data.decay_changes.edges is 'Edges looked at so far.';
 comment on column loci_data.decay_changes.faded is 'Edges that faded by it so far.';
@@ -144,28 +152,42 @@ comment on column loci_data.decay_changes.revived is 'Edges that came back by it
 comment on column loci_data.decay_changes.worked_at is 'When a batch last ended: the worker takes over from who died.';
 comment on column loci_data.decay_changes.finished_at is 'When all edges were done; null: not yet.';
 
-comment on table loci_data.edges is 'Directed, typed relations: source entity, type, target entity or literal; unique among those believed now (seeds A, C, D).';
+comment on table loci_data.edges is
+    'Directed, typed relations: source entity, type, target entity or literal; unique among those believed now (seeds '
+    'A, C, D).';
 comment on column loci_data.edges.namespace_id is 'The namespace.';
-comment on column loci_data.edges.id is 'Identifier (UUID version 7): its order is the order of discovery in traversals.';
+comment on column loci_data.edges.id is
+    'Identifier (UUID version 7): its order is the order of discovery in traversals.';
 comment on column loci_data.edges.source_id is 'The entity it starts from.';
 comment on column loci_data.edges.type is 'The predicate, such as works_on.';
 comment on column loci_data.edges.target_id is 'The entity it points to; null when the target is a literal.';
 comment on column loci_data.edges.literal is 'A literal target; null when the target is an entity.';
-comment on column loci_data.edges.confidence is 'Confidence at last_observed_at, 0 to 1; what it is worth at a moment is loci.effective_confidence(...).';
+comment on column loci_data.edges.confidence is
+    'Confidence at last_observed_at, 0 to 1; what it is worth at a moment is loci.effective_confidence(...).';
 comment on column loci_data.edges.initial_confidence is 'Confidence at the first observation.';
-comment on column loci_data.edges.strength is '0 to 1; a present figure, like metadata, at whatever moment it is asked for.';
-comment on column loci_data.edges.aspect_id is 'The aspect of the source that motivated it, if known; a present figure, like strength.';
+comment on column loci_data.edges.strength is
+    '0 to 1; a present figure, like metadata, at whatever moment it is asked for.';
+comment on column loci_data.edges.aspect_id is
+    'The aspect of the source that motivated it, if known; a present figure, like strength.';
 comment on column loci_data.edges.observations is 'Number of observations; each is a row of edge_observations.';
 comment on column loci_data.edges.first_observed_at is 'When it was first observed.';
-comment on column loci_data.edges.last_observed_at is 'When confidence was last set or restored: decay counts from here.';
-comment on column loci_data.edges.fades_at is 'When the effective confidence falls below the threshold: last_observed_at + ln(confidence / threshold) / rate days (forward decay: Cormode et al., ICDE 2009). Not to be trusted while an unfinished row of decay_changes stands.';
+comment on column loci_data.edges.last_observed_at is
+    'When confidence was last set or restored: decay counts from here.';
+comment on column loci_data.edges.fades_at is
+    'When the effective confidence falls below the threshold: last_observed_at + ln(confidence / threshold) / rate '
+    'days (forward decay: Cormode et al., ICDE 2009). Not to be trusted while an unfinished row of decay_changes '
+    'stands.';
 comment on column loci_data.edges.valid_from is 'Valid time: from when it is true.';
 comment on column loci_data.edges.valid_to is 'Valid time: until when; null: still.';
 comment on column loci_data.edges.recorded_at is 'Recorded time: when first written.';
 comment on column loci_data.edges.superseded_at is 'Recorded time: when it was taken back; null: believed.';
 comment on column loci_data.edges.metadata is 'Any JSON object.';
-comment on column loci_data.edges.updated_at is 'When any column but fades_at last changed, in recorded time and never going back: at any known_at from then on the row itself is the answer.';
-comment on table loci_data.edge_beliefs is 'What was believed of an edge''s validity before: kept by a trigger whenever valid_from or valid_to changes, so that known_at can be answered.';
+comment on column loci_data.edges.updated_at is
+    'When any column but fades_at last changed, in recorded time and never going back: at any known_at from then on '
+    'the row itself is the answer.';
+comment on table loci_data.edge_beliefs is
+    'What was believed of an edge''s validity before: kept by a trigger whenever valid_from or valid_to changes, so '
+    'that known_at can be answered.';
 comment on column loci_data.edge_beliefs.namespace_id is 'The namespace.';
 comment on column loci_data.edge_beliefs.edge_id is 'The edge.';
 comment on column loci_data.edge_beliefs.valid_from is 'The valid_from believed then.';
@@ -180,7 +202,10 @@ comment on column loci_data.edge_observations.memory_id is 'The memory that show
 comment on column loci_data.edge_observations.session_id is 'The conversation that showed it, if any.';
 comment on column loci_data.edge_observations.observed_at is 'When it was observed.';
 comment on column loci_data.edge_observations.confidence is 'The edge''s confidence after this observation.';
-comment on column loci_data.edge_observations.restored is 'Whether it restored confidence (a new conversation) or only counted (the same one).';
+comment on column loci_data.edge_observations.restored is
+    'Whether it restored confidence (a new conversation) or only counted (the same one).';
 comment on column loci_data.edge_observations.recorded_at is 'When it was written.';
-comment on column loci_data.edge_observations.origin_id is 'The observation that it is a copy of, made when the edge was recorded anew (edge_moves); null: it is none.';
-comment on column loci_data.edge_observations.operation_id is 'The operation that observed; copies have that of the original. Undoing an operation takes its evidence back.';
+comment on column loci_data.edge_observations.origin_id is
+    'The observation that it is a copy of, made when the edge was recorded anew (edge_moves); null: it is none.';
+comment on column loci_data.edge_observations.operation_id is
+    'The operation that observed; copies have that of the original. Undoing an operation takes its evidence back.';

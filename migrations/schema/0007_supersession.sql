@@ -1,6 +1,7 @@
--- Which attributes contradict their siblings: how a statement is read, what it is found by, and every decision (row S7).
+-- Which attributes contradict their siblings: how a statement is read, what it is found by, and every decision (row
+-- S7).
 
-create type loci.statement as (
+create type loci_internal.statement as (
     words          text[],
     sequence       text[],
     topic          text[],
@@ -24,7 +25,12 @@ create type loci.statement as (
     spoken         jsonb,
     now_prefix     text[]
 );
-comment on type loci.statement is 'A statement, read: words (stems, all but articles), sequence and topic (what it is about), negators, markers of past and now, additive, moods, opposites (pairs and sides) with their stems, subject, predicate, relation (be, fn, count, change), value with its kind and unit, years, roles (a noun with one value), cumulative (a verb whose objects add up), replaced (what it says was there before), spoken (stem: word as written), now_prefix (the sequence as far as the word after a marker of now).';
+comment on type loci_internal.statement is
+    'A statement, read: words (stems, all but articles), sequence and topic (what it is about), negators, markers of '
+    'past and now, additive, moods, opposites (pairs and sides) with their stems, subject, predicate, relation (be, '
+    'fn, count, change), value with its kind and unit, years, roles (a noun with one value), cumulative (a verb whose '
+    'objects add up), replaced (what it says was there before), spoken (stem: word as written), now_prefix (the '
+    'sequence as far as the word after a marker of now).';
 
 create table loci_data.attribute_terms (
     namespace_id integer not null,
@@ -58,14 +64,16 @@ create table loci_data.supersessions (
     constraint supersessions_newer_fkey foreign key (namespace_id, newer_id)
         references loci_data.attributes (namespace_id, id) on delete cascade,
     constraint supersessions_pair_check check (older_id <> newer_id),
-    constraint supersessions_signal_check check (signal in ('negation', 'antonym', 'value_conflict', 'temporal_marker', 'model')),
+    constraint supersessions_signal_check check (signal in ('negation', 'antonym', 'value_conflict', 'temporal_marker',
+                                                            'model')),
     constraint supersessions_confidence_check check (confidence between 0 and 1),
     constraint supersessions_origin_check check (origin in ('inline', 'sweep', 'manual', 'pass')),
     constraint supersessions_status_check check (status in ('proposed', 'applied', 'dismissed', 'undone'))
 );
 create index supersessions_newer on loci_data.supersessions (namespace_id, newer_id);
 create index supersessions_status on loci_data.supersessions (namespace_id, status, id);
-create index supersessions_model on loci_data.supersessions (namespace_id, decided_at) where signal = 'model' and status = 'applied';
+create index supersessions_model on loci_data.supersessions (namespace_id, decided_at) where signal = 'model'
+and status = 'applied';
 
 -- Pairs on which all signals are silent: facts whose pairs wait for a model, and what it said.
 create table loci_data.contradiction_queue (
@@ -93,32 +101,42 @@ create table loci_data.supersession_verdicts (
 );
 create index supersession_verdicts_newer on loci_data.supersession_verdicts (namespace_id, newer_id);
 
-comment on table loci_data.attribute_terms is 'What active facts are found by when a sibling is written: hashes of the words of their topic and of what they state; kept by triggers.';
+comment on table loci_data.attribute_terms is
+    'What active facts are found by when a sibling is written: hashes of the words of their topic and of what they '
+    'state; kept by triggers.';
 comment on column loci_data.attribute_terms.namespace_id is 'The namespace.';
 comment on column loci_data.attribute_terms.aspect_id is 'The aspect.';
 comment on column loci_data.attribute_terms.term is 'Hash of a stem of the topic, or of subject and predicate.';
 comment on column loci_data.attribute_terms.attribute_id is 'The attribute.';
-comment on table loci_data.supersessions is 'Every decision that one attribute supersedes a sibling, proposed, applied, dismissed or undone: one a pair (row S7).';
+comment on table loci_data.supersessions is
+    'Every decision that one attribute supersedes a sibling, proposed, applied, dismissed or undone: one a pair (row '
+    'S7).';
 comment on column loci_data.supersessions.namespace_id is 'The namespace.';
 comment on column loci_data.supersessions.id is 'Identifier (UUID version 7).';
 comment on column loci_data.supersessions.older_id is 'The attribute that is superseded.';
 comment on column loci_data.supersessions.newer_id is 'The attribute that wins.';
-comment on column loci_data.supersessions.signal is 'What gave it away: negation, antonym, value_conflict or temporal_marker; model: a language model said so.';
+comment on column loci_data.supersessions.signal is
+    'What gave it away: negation, antonym, value_conflict or temporal_marker; model: a language model said so.';
 comment on column loci_data.supersessions.confidence is 'Confidence of the signal, or of the model, 0 to 1.';
-comment on column loci_data.supersessions.evidence is 'The words that decided, of the older and of the newer; empty once one of the two was erased.';
+comment on column loci_data.supersessions.evidence is
+    'The words that decided, of the older and of the newer; empty once one of the two was erased.';
 comment on column loci_data.supersessions.origin is 'inline (at a write), sweep, manual, or pass (a model was asked).';
 comment on column loci_data.supersessions.status is 'proposed, applied, dismissed or undone.';
 comment on column loci_data.supersessions.created_at is 'When the pair was found.';
 comment on column loci_data.supersessions.decided_at is 'When its status was last decided.';
 comment on column loci_data.supersessions.decided_by is 'The agent that decided.';
 comment on column loci_data.supersessions.undone_at is 'When it was undone, if it was.';
-comment on table loci_data.contradiction_queue is 'Active facts that were not yet compared with their siblings by a model; kept by triggers (setting supersession_model).';
+comment on table loci_data.contradiction_queue is
+    'Active facts that were not yet compared with their siblings by a model; kept by triggers (setting '
+    'supersession_model).';
 comment on column loci_data.contradiction_queue.namespace_id is 'The namespace.';
 comment on column loci_data.contradiction_queue.attribute_id is 'The attribute.';
-comment on table loci_data.supersession_verdicts is 'Pairs of siblings that a model was asked about, and what it said: none is asked about twice.';
+comment on table loci_data.supersession_verdicts is
+    'Pairs of siblings that a model was asked about, and what it said: none is asked about twice.';
 comment on column loci_data.supersession_verdicts.namespace_id is 'The namespace.';
 comment on column loci_data.supersession_verdicts.older_id is 'The attribute that is older in valid time.';
 comment on column loci_data.supersession_verdicts.newer_id is 'The attribute that is newer.';
-comment on column loci_data.supersession_verdicts.contradicts is 'Whether the model said that they contradict each other; null: it left the pair out, or said both.';
+comment on column loci_data.supersession_verdicts.contradicts is
+    'Whether the model said that they contradict each other; null: it left the pair out, or said both.';
 comment on column loci_data.supersession_verdicts.confidence is 'How sure it was, 0 to 1.';
 comment on column loci_data.supersession_verdicts.judged_at is 'When.';

@@ -1,4 +1,5 @@
--- Which entities are the same, and what an entity means: merges and splits with what undoes them, and vectors of entities.
+-- Which entities are the same, and what an entity means: merges and splits with what undoes them, and vectors of
+-- entities.
 
 create table loci_data.entity_merges (
     namespace_id integer not null,
@@ -72,32 +73,43 @@ create table loci_data.entity_queue (
 create index entity_queue_waiting on loci_data.entity_queue (namespace_id, model_id, enqueued_at) where error is null;
 create index entity_queue_refused on loci_data.entity_queue (namespace_id, model_id) where error is not null;
 
-comment on table loci_data.entity_merges is 'Decisions that two entities are one (merge), or that one is two (split), and when they were undone (row G12).';
+comment on table loci_data.entity_merges is
+    'Decisions that two entities are one (merge), or that one is two (split), and when they were undone (row G12).';
 comment on column loci_data.entity_merges.namespace_id is 'The namespace.';
 comment on column loci_data.entity_merges.id is 'Identifier (UUID version 7).';
 comment on column loci_data.entity_merges.kind is 'merge, or split.';
 comment on column loci_data.entity_merges.kept_id is 'The entity that stays.';
-comment on column loci_data.entity_merges.merged_id is 'The entity that went into it; of a split: the one that came out of it.';
+comment on column loci_data.entity_merges.merged_id is
+    'The entity that went into it; of a split: the one that came out of it.';
 comment on column loci_data.entity_merges.reason is 'Why, in words.';
-comment on column loci_data.entity_merges.automatic is 'Whether loci.merge_duplicates decided it.';
-comment on column loci_data.entity_merges.moved is 'What undoing it needs beside edge_moves: ids, figures and hashes, never text.';
+comment on column loci_data.entity_merges.automatic is 'Whether loci_api.merge_duplicate_entities decided it.';
+comment on column loci_data.entity_merges.moved is
+    'What undoing it needs beside edge_moves: ids, figures and hashes, never text.';
 comment on column loci_data.entity_merges.decided_at is 'Recorded time: when.';
 comment on column loci_data.entity_merges.decided_by is 'The agent who decided it.';
 comment on column loci_data.entity_merges.undone_at is 'Recorded time: when it was undone; null: it holds.';
-comment on table loci_data.edge_moves is 'Which edge was recorded anew as which, when one of its ends was merged, split or given back.';
+comment on table loci_data.edge_moves is
+    'Which edge was recorded anew as which, when one of its ends was merged, split or given back.';
 comment on column loci_data.edge_moves.namespace_id is 'The namespace.';
 comment on column loci_data.edge_moves.merge_id is 'The merge or split.';
 comment on column loci_data.edge_moves.old_id is 'The edge that was closed.';
 comment on column loci_data.edge_moves.new_id is 'The edge that took its place; of a loop: none has this id.';
-comment on column loci_data.edge_moves.part is 'moved: its end changed; joined: an edge of the kept entity that a moved one met; loop: it would lead from an entity to itself, and was only closed; undone: closed again by undoing.';
-comment on table loci_data.entity_vectors is 'Embeddings of entities, beside them and not in them, like memory_vectors. One partial HNSW index a model on each partition (m = 24, ef_construction = 128, cosine).';
+comment on column loci_data.edge_moves.part is
+    'moved: its end changed; joined: an edge of the kept entity that a moved one met; loop: it would lead from an '
+    'entity to itself, and was only closed; undone: closed again by undoing.';
+comment on table loci_data.entity_vectors is
+    'Embeddings of entities, beside them and not in them, like memory_vectors. One partial HNSW index a model on each '
+    'partition (m = 24, ef_construction = 128, cosine).';
 comment on column loci_data.entity_vectors.namespace_id is 'The namespace.';
 comment on column loci_data.entity_vectors.entity_id is 'The entity.';
 comment on column loci_data.entity_vectors.model_id is 'The model that made the vector.';
 comment on column loci_data.entity_vectors.embedding is 'Unit vector, 16-bit floats.';
-comment on table loci_data.entity_queue is 'Entities that wait for a vector: new ones, and those whose name, type, aliases or description changed. Claimed with SKIP LOCKED, deleted with the arrival of the vector.';
+comment on table loci_data.entity_queue is
+    'Entities that wait for a vector: new ones, and those whose name, type, aliases or description changed. Claimed '
+    'with SKIP LOCKED, deleted with the arrival of the vector.';
 comment on column loci_data.entity_queue.namespace_id is 'The namespace.';
 comment on column loci_data.entity_queue.entity_id is 'The entity.';
 comment on column loci_data.entity_queue.model_id is 'The model that should embed it.';
 comment on column loci_data.entity_queue.enqueued_at is 'Since when it waits.';
-comment on column loci_data.entity_queue.error is 'Why the provider refused this text for good; null: still to be tried.';
+comment on column loci_data.entity_queue.error is
+    'Why the provider refused this text for good; null: still to be tried.';

@@ -51,33 +51,41 @@ create table loci_data.feedback_events (
 );
 create index feedback_events_session on loci_data.feedback_events (namespace_id, session_id, id);
 
-comment on table loci_data.injections is 'Memories that were shown to a session, and whether a full-text search of that session found them later.';
+comment on table loci_data.injections is
+    'Memories that were shown to a session, and whether a full-text search of that session found them later.';
 comment on column loci_data.injections.namespace_id is 'The namespace.';
-comment on column loci_data.injections.session_id is 'The conversation of the agent; not the one that the memory comes from.';
+comment on column loci_data.injections.session_id is
+    'The conversation of the agent; not the one that the memory comes from.';
 comment on column loci_data.injections.memory_id is 'The memory.';
 comment on column loci_data.injections.agent_id is 'Who injected it.';
 comment on column loci_data.injections.injected_at is 'When; only hits after that count.';
 comment on column loci_data.injections.hits is 'How many later searches of the session found it by its words.';
 comment on column loci_data.injections.last_hit_at is 'When the last of them did.';
-comment on column loci_data.injections.ended_at is 'When the session''s end took account of it; injected again after that, it begins anew.';
-comment on table loci_data.session_ends is 'When a session was last ended. Ended again with nothing injected since, nothing happens.';
+comment on column loci_data.injections.ended_at is
+    'When the session''s end took account of it; injected again after that, it begins anew.';
+comment on table loci_data.session_ends is
+    'When a session was last ended. Ended again with nothing injected since, nothing happens.';
 comment on column loci_data.session_ends.namespace_id is 'The namespace.';
 comment on column loci_data.session_ends.session_id is 'The session.';
 comment on column loci_data.session_ends.agent_id is 'Who ended it.';
 comment on column loci_data.session_ends.ended_at is 'When.';
-comment on table loci_data.session_counts is 'How many sessions an agent has ended: every tenth lowers the weight of aspects that nothing confirms.';
+comment on table loci_data.session_counts is
+    'How many sessions an agent has ended: every tenth lowers the weight of aspects that nothing confirms.';
 comment on column loci_data.session_counts.namespace_id is 'The namespace.';
 comment on column loci_data.session_counts.agent_id is 'The agent.';
 comment on column loci_data.session_counts.sessions is 'Sessions ended; ending one twice counts once.';
 comment on column loci_data.session_counts.decayed_at is 'When the count last made weights decay.';
 comment on column loci_data.session_counts.updated_at is 'When the last session was counted.';
-comment on table loci_data.feedback_events is 'What sessions have changed in the weights of aspects: one row a change that touched any.';
+comment on table loci_data.feedback_events is
+    'What sessions have changed in the weights of aspects: one row a change that touched any.';
 comment on column loci_data.feedback_events.namespace_id is 'The namespace.';
 comment on column loci_data.feedback_events.id is 'Identifier (UUID version 7): its order is the order of the changes.';
 comment on column loci_data.feedback_events.at is 'When.';
 comment on column loci_data.feedback_events.agent_id is 'Who ended the session.';
 comment on column loci_data.feedback_events.session_id is 'The session whose end it was.';
-comment on column loci_data.feedback_events.kind is 'confirmation: aspects gained weight; decay: aspects that nothing confirmed lost some.';
+comment on column loci_data.feedback_events.kind is
+    'confirmation: aspects gained weight; decay: aspects that nothing confirmed lost some.';
 comment on column loci_data.feedback_events.aspects is 'Number of aspects touched.';
-comment on column loci_data.feedback_events.confirmations is 'Memories that were shown and found again, counted once for each aspect; 0 for decay.';
+comment on column loci_data.feedback_events.confirmations is
+    'Memories that were shown and found again, counted once for each aspect; 0 for decay.';
 comment on column loci_data.feedback_events.change is 'Sum of the changes of weight.';

@@ -1,4 +1,5 @@
--- What was asked, what was answered, and what became of it (row R4). Only recalls that ask to be logged, or whose namespace says so.
+-- What was asked, what was answered, and what became of it (row R4). Only recalls that ask to be logged, or whose
+-- namespace says so.
 
 create table loci_data.recalls (
     namespace_id integer not null references loci_data.namespaces on delete cascade,
@@ -44,13 +45,17 @@ create table loci_data.recall_results (
     constraint recall_results_rank_check check (rank > 0),
     constraint recall_results_arms_check check (jsonb_typeof(arms) = 'object'),
     constraint recall_results_note_check check (length(note) <= 10000),
-    constraint recall_results_rated_check check ((useful is not null) = (rated_at is not null) and (note is null or useful is not null))
+    constraint recall_results_rated_check check ((useful is not null) = (rated_at is not null)
+                                                 and (note is null or useful is not null))
 );
 create index recall_results_memory on loci_data.recall_results (namespace_id, memory_id);
 
-comment on table loci_data.recalls is 'Questions that were logged. The text of a question is the asker''s; it stays when memories that it found are erased.';
+comment on table loci_data.recalls is
+    'Questions that were logged. The text of a question is the asker''s; it stays when memories that it found are '
+    'erased.';
 comment on column loci_data.recalls.namespace_id is 'The namespace.';
-comment on column loci_data.recalls.id is 'Identifier (UUID version 7); a question to several namespaces has the same one in each.';
+comment on column loci_data.recalls.id is
+    'Identifier (UUID version 7); a question to several namespaces has the same one in each.';
 comment on column loci_data.recalls.at is 'When it was asked.';
 comment on column loci_data.recalls.agent_id is 'Who asked.';
 comment on column loci_data.recalls.session_id is 'The conversation that asked.';
@@ -62,15 +67,19 @@ comment on column loci_data.recalls.filters is 'Filters.';
 comment on column loci_data.recalls.as_of is 'Valid at; null: now.';
 comment on column loci_data.recalls.known_at is 'As known at; null: now.';
 comment on column loci_data.recalls.skipped is 'Arms that did not take part, and why.';
-comment on column loci_data.recalls.results is 'Results of the whole answer: other namespaces, working memory and conversation included.';
+comment on column loci_data.recalls.results is
+    'Results of the whole answer: other namespaces, working memory and conversation included.';
 comment on column loci_data.recalls.took_ms is 'Milliseconds until the ranking stood.';
-comment on table loci_data.recall_results is 'Memories that a logged question was answered with; gone when the memory is erased.';
+comment on table loci_data.recall_results is
+    'Memories that a logged question was answered with; gone when the memory is erased.';
 comment on column loci_data.recall_results.namespace_id is 'The namespace.';
 comment on column loci_data.recall_results.recall_id is 'The question.';
-comment on column loci_data.recall_results.rank is 'Place in the answer, from 1; places of other namespaces and tiers are missing.';
+comment on column loci_data.recall_results.rank is
+    'Place in the answer, from 1; places of other namespaces and tiers are missing.';
 comment on column loci_data.recall_results.memory_id is 'The memory.';
 comment on column loci_data.recall_results.score is 'Its fused score.';
-comment on column loci_data.recall_results.arms is 'By arm that found it: rank and score there. Empty: neighbours in its session lent it all that it has.';
+comment on column loci_data.recall_results.arms is
+    'By arm that found it: rank and score there. Empty: neighbours in its session lent it all that it has.';
 comment on column loci_data.recall_results.useful is 'What was said of it later; null: nothing.';
 comment on column loci_data.recall_results.note is 'Why.';
 comment on column loci_data.recall_results.rated_at is 'When that was said last.';

@@ -30,8 +30,10 @@ create table loci_data.operation_counts (
         references loci_data.operations (namespace_id, id) on delete cascade
 );
 
--- Changes as they are written, by whatever transaction; ids grow with the locks that writers hold. Rows wait here for their position.
--- No foreign key, here and in changes: its check would cost each change as much as writing it. A trigger deletes them with their namespace.
+-- Changes as they are written, by whatever transaction; ids grow with the locks that writers hold. Rows wait here for
+-- their position.
+-- No foreign key, here and in changes: its check would cost each change as much as writing it. A trigger deletes them
+-- with their namespace.
 create table loci_data.outbox (
     namespace_id integer not null,
     id           bigint generated always as identity,
@@ -45,7 +47,8 @@ create table loci_data.outbox (
     primary key (namespace_id, id)
 );
 create index outbox_id on loci_data.outbox (id);
-alter table loci_data.outbox set (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
+alter table loci_data.outbox
+    set (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 
 -- The feed: the same rows in the order that every reader sees.
 create table loci_data.changes (
@@ -64,16 +67,21 @@ create index changes_operation on loci_data.changes (namespace_id, operation_id,
 create index changes_subject on loci_data.changes (namespace_id, subject_id, position) where subject_id is not null;
 create index changes_kind on loci_data.changes (namespace_id, kind, position);
 create sequence loci_data.change_positions;
--- No statistics of namespaces: one that is newer than they are would be taken for empty, and any index on it for as good as the right one.
+-- No statistics of namespaces: one that is newer than they are would be taken for empty, and any index on it for as
+-- good as the right one.
 -- Without them each is taken for a two-hundredth of the table.
 alter table loci_data.operations alter column namespace_id set statistics 0;
 alter table loci_data.changes alter column namespace_id set statistics 0;
 
 
-comment on table loci_data.operations is 'One row a mutating call in a namespace: who, through what, when. Written by triggers with the first change; what changed is in changes.';
+comment on table loci_data.operations is
+    'One row a mutating call in a namespace: who, through what, when. Written by triggers with the first change; what '
+    'changed is in changes.';
 comment on column loci_data.operations.namespace_id is 'The namespace.';
-comment on column loci_data.operations.id is 'Identifier (UUID version 7); of a call that reaches several namespaces it is the same in each.';
-comment on column loci_data.operations.action is 'What was called, such as write_memory; unknown for statements in SQL that do not say.';
+comment on column loci_data.operations.id is
+    'Identifier (UUID version 7); of a call that reaches several namespaces it is the same in each.';
+comment on column loci_data.operations.action is
+    'What was called, such as write_memory; unknown for statements in SQL that do not say.';
 comment on column loci_data.operations.via is 'rest, mcp, cli, worker (background work) or sql.';
 comment on column loci_data.operations.agent_id is 'The agent that did it; null: somebody with rights of the owner.';
 comment on column loci_data.operations.key_id is 'The API key that it was done with; null: none.';
@@ -81,15 +89,19 @@ comment on column loci_data.operations.request_id is 'Id of the HTTP request (X-
 comment on column loci_data.operations.started_at is 'When the transaction of its first change began to write.';
 comment on column loci_data.operations.undoes is 'The operation that this one took back.';
 comment on column loci_data.operations.undone_by is 'The operation that took this one back; null: it is in force.';
-comment on table loci_data.operation_counts is 'How many changes an operation made, by kind and action; complete once they have their position.';
+comment on table loci_data.operation_counts is
+    'How many changes an operation made, by kind and action; complete once they have their position.';
 comment on column loci_data.operation_counts.namespace_id is 'The namespace.';
 comment on column loci_data.operation_counts.operation_id is 'The operation.';
 comment on column loci_data.operation_counts.kind is 'Kind of thing, as in changes.';
 comment on column loci_data.operation_counts.action is 'created, changed or erased.';
 comment on column loci_data.operation_counts.count is 'How many.';
-comment on table loci_data.outbox is 'Changes that have no position in the feed yet. loci.sequence_changes moves them on, moments after their commit.';
+comment on table loci_data.outbox is
+    'Changes that have no position in the feed yet. loci_api.sequence_changes moves them on, moments after their '
+    'commit.';
 comment on column loci_data.outbox.namespace_id is 'The namespace.';
-comment on column loci_data.outbox.id is 'Order of writing: of two changes of which one waited for the other, the later has the larger.';
+comment on column loci_data.outbox.id is
+    'Order of writing: of two changes of which one waited for the other, the later has the larger.';
 comment on column loci_data.outbox.operation_id is 'The operation.';
 comment on column loci_data.outbox.kind is 'Kind of thing, as in changes.';
 comment on column loci_data.outbox.action is 'created, changed or erased.';
@@ -97,13 +109,24 @@ comment on column loci_data.outbox.subject_id is 'Id of the thing.';
 comment on column loci_data.outbox.before is 'As in changes.';
 comment on column loci_data.outbox.after is 'As in changes.';
 comment on column loci_data.outbox.changed_at is 'When it was written.';
-comment on table loci_data.changes is 'The change feed: every committed change once, in an order that never changes and in which no change stands before one that it rests on (row X4).';
+comment on table loci_data.changes is
+    'The change feed: every committed change once, in an order that never changes and in which no change stands '
+    'before one that it rests on (row X4).';
 comment on column loci_data.changes.namespace_id is 'The namespace.';
-comment on column loci_data.changes.position is 'Place in the feed; grows over all namespaces, with gaps. A reader that has seen a position has seen all below it.';
+comment on column loci_data.changes.position is
+    'Place in the feed; grows over all namespaces, with gaps. A reader that has seen a position has seen all below it.';
 comment on column loci_data.changes.operation_id is 'The operation that made the change.';
-comment on column loci_data.changes.kind is 'memory, placement, link, entity, edge, aspect, attribute, supersession, merge, edge_type, turn, namespace, key, grant or working_memory.';
+comment on column loci_data.changes.kind is
+    'memory, placement, link, entity, edge, aspect, attribute, supersession, merge, edge_type, turn, namespace, key, '
+    'grant or working_memory.';
 comment on column loci_data.changes.action is 'created, changed or erased (deleted for good).';
-comment on column loci_data.changes.subject_id is 'Id of the thing; of a placement the lineage''s node, of a link its source, of a grant the agent; null for kinds without one, whose key is in before and after.';
-comment on column loci_data.changes.before is 'Changed fields as they were; null for what is new, and once it was erased; of links and places that are erased the other end.';
-comment on column loci_data.changes.after is 'Changed fields as they are since; of something new all fields but a memory''s content, and a turn''s content and metadata, which stand with it; null once it was erased.';
+comment on column loci_data.changes.subject_id is
+    'Id of the thing; of a placement the lineage''s node, of a link its source, of a grant the agent; null for kinds '
+    'without one, whose key is in before and after.';
+comment on column loci_data.changes.before is
+    'Changed fields as they were; null for what is new, and once it was erased; of links and places that are erased '
+    'the other end.';
+comment on column loci_data.changes.after is
+    'Changed fields as they are since; of something new all fields but a memory''s content, and a turn''s content and '
+    'metadata, which stand with it; null once it was erased.';
 comment on column loci_data.changes.changed_at is 'When it was written, by the clock of the server.';

@@ -24,17 +24,26 @@ create table loci_data.key_uses (
 ) with (fillfactor = 80);
 create index key_uses_namespace on loci_data.key_uses (namespace_id, hour);
 
-comment on table loci_data.rate_buckets is 'Token buckets of keys with a rate limit, shared by all processes of the service. Written by loci.lease_requests.';
+comment on table loci_data.rate_buckets is
+    'Token buckets of keys with a rate limit, shared by all processes of the service. Written by '
+    'loci_api.lease_requests.';
 comment on column loci_data.rate_buckets.bucket is 'As in api_keys.';
 comment on column loci_data.rate_buckets.tokens is 'Requests that may still be sent at the moment refilled_at.';
-comment on column loci_data.rate_buckets.refilled_at is 'Up to when the bucket was refilled, by the clock of the server.';
-comment on table loci_data.key_uses is 'What keys were used for: requests counted by key, namespace, hour, address and outcome. Kept for setting key_use_days.';
+comment on column loci_data.rate_buckets.refilled_at is
+    'Up to when the bucket was refilled, by the clock of the server.';
+comment on table loci_data.key_uses is
+    'What keys were used for: requests counted by key, namespace, hour, address and outcome. Kept for setting '
+    'key_use_days.';
 comment on column loci_data.key_uses.id is 'Number of the row; grows with the first use of its kind in its hour.';
-comment on column loci_data.key_uses.namespace_id is 'The namespace; null: none was asked for, or none that the key reaches.';
+comment on column loci_data.key_uses.namespace_id is
+    'The namespace; null: none was asked for, or none that the key reaches.';
 comment on column loci_data.key_uses.key_id is 'The key; null: one that is unknown, expired or revoked.';
 comment on column loci_data.key_uses.hour is 'Beginning of the hour.';
-comment on column loci_data.key_uses.address is 'Where the requests came from, of IPv6 the first 64 bits; null: not known, or one of too many at once.';
-comment on column loci_data.key_uses.outcome is 'answered; refused (the role or scope does not allow it); limited (more than its rate limit); unauthorized (no valid key).';
+comment on column loci_data.key_uses.address is
+    'Where the requests came from, of IPv6 the first 64 bits; null: not known, or one of too many at once.';
+comment on column loci_data.key_uses.outcome is
+    'answered; refused (the role or scope does not allow it); limited (more than its rate limit); unauthorized (no '
+    'valid key).';
 comment on column loci_data.key_uses.requests is 'How many.';
 comment on column loci_data.key_uses.first_at is 'When the first of them was counted.';
 comment on column loci_data.key_uses.last_at is 'When the last of them was counted.';

@@ -27,7 +27,4 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     """Drop the schemas; the roles may serve other databases and stay."""
-    op.execute("drop schema loci cascade")
-    op.execute("drop schema loci_data cascade")
-    op.execute("drop schema loci_jobs cascade")
-    op.execute("drop schema loci_migration cascade")
+    op.execute("drop schema loci, loci_api, loci_internal, loci_data, loci_jobs, loci_migration cascade")

@@ -14,7 +14,7 @@ from uuid import UUID
 from db.access.keys import Lease
 
 FRESH = 5.0  # seconds after which the limit of a key is looked up again
-HELD = 0.5  # seconds that a lease may be used; loci.lease_requests counts on it
+HELD = 0.5  # seconds that a lease may be used; loci_api.lease_requests counts on it
 FORGOTTEN = 60.0  # seconds without a request after which a key is looked up anew
 FAILED = 60.0  # seconds in which an address may send so many wrong keys
 ADDRESSES = 10_000

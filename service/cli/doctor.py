@@ -141,7 +141,7 @@ async def check_queue(connection: Connection) -> list[Check]:
 async def check_jobs(connection: Connection, settings: JobSettings) -> Check:
     """How jobs stand: what waits, runs, is dead or lost, and whether a worker shows signs of life."""
     async with connection.transaction():
-        await connection.execute("select from loci.enter(null, null, null)")
+        await connection.execute("select from loci_api.begin_request(null, null, null)")
         found = await job_metrics(connection, alive=settings.lost_after)
     waiting, running, dead = (sum(getattr(k, state) for k in found.kinds) for state in ("waiting", "running", "dead"))
     oldest = min((kind.oldest for kind in found.kinds if kind.oldest), default=None)

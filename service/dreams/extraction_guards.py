@@ -294,7 +294,7 @@ def _evidence(known: Known, places: Iterable[int], *, first: bool) -> list[dict[
 def plan_of(
     known: Known, entities: Iterable[Entity], triples: Iterable[Triple], cap: float
 ) -> tuple[dict[str, Any], list[Refusal]]:
-    """A plan for loci.apply_extraction, and what was refused. `cap`: the most that a model's word is worth."""
+    """A plan for loci_api.apply_extraction, and what was refused. `cap`: the most that a model's word is worth."""
     reader = _Reader(known, cap)
     for entity in entities:
         reader.read_entity(entity)

@@ -21,7 +21,7 @@ from service.observability.logs import current_log_context
 from service.state import State
 
 ATTEMPTS = 4
-NOT_VALID = "the API key is unknown, expired or revoked"  # as loci.enter says it
+NOT_VALID = "the API key is unknown, expired or revoked"  # as loci_api.begin_request says it
 SEND_KEY = "Send a valid key as `Authorization: Bearer …`."
 OPERATION = "X-Operation-Id"  # header of replies to writes: what the operations log knows the call by
 MCP_AGENT = "loci-mcp"  # what `loci mcp` calls itself where it asks a service that runs elsewhere

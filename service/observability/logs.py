@@ -35,7 +35,7 @@ class LogContext:
     trace_id: str | None = None
     namespace: str | None = None
     operation_id: str | None = None
-    entering: Any = None  # the cursor of loci.enter: who it was for, once it has answered
+    entering: Any = None  # the cursor of loci_api.begin_request: who it was for, once it has answered
 
     def agent(self) -> str | None:
         """Id of the agent that the request acts for, as far as it is known."""

@@ -37,7 +37,7 @@ class Decided:
 
 @dataclass(frozen=True)
 class Prepared:
-    """Facts as items of loci.remember, and what did not take part."""
+    """Facts as items of loci_api.remember, and what did not take part."""
 
     items: list[dict[str, Any]]
     skipped: dict[str, str]

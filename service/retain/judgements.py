@@ -72,7 +72,7 @@ def _shown(one: Row) -> Row:
 
 
 def weigh_judgements(basis: list[Row], items: list[Row], judged: list[Judgement], settings: Row, read: Read) -> list[Row]:
-    """One decision a fact, in the form that loci.retain takes, with `decided_by`: the model's where it stands, else another."""
+    """One decision a fact, in the form that loci_api.retain takes, with `decided_by`: the model's where it stands, else another."""
     by_fact: dict[int, Judgement] = {}
     for one in judged:
         by_fact.setdefault(one.fact - 1, one)

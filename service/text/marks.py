@@ -1,6 +1,6 @@
 """What in a text must not get lost or be made up: names, acronyms, numbers, dates, times, addresses, identifiers and quotes.
 
-Words and numbers are the database's to read (loci.text_marks), as it reads them where facts are written. What spelling alone tells
+Words and numbers are the database's to read (loci_api.text_marks), as it reads them where facts are written. What spelling alone tells
 is found here: capitals, quotation marks, and what is spelt like no language. Where a language marks no names (Chinese, Arabic),
 only what stands in another script and what service/text/names.py knows is found.
 """
@@ -109,7 +109,7 @@ class Readings:
         return self._read[text]
 
     async def fetch(self, ask: Callable[[list[str]], Awaitable[list[Row]]]) -> None:
-        """Read what is unread. `ask` gives the rows of loci.text_marks for texts."""
+        """Read what is unread. `ask` gives the rows of loci_api.text_marks for texts."""
         texts, self.unread = list(self.unread), {}
         for some in _portions(texts):
             self._rows.update(zip(some, await ask([storable(text) for text in some]), strict=True))
@@ -146,7 +146,7 @@ def _portions(texts: list[str]) -> Iterator[list[str]]:
 
 
 def reading_of(row: Row) -> Reading:
-    """A row of loci.text_marks, with the marks that spelling tells."""
+    """A row of loci_api.text_marks, with the marks that spelling tells."""
     return _Reader(row).reading()
 
 

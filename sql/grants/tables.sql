@@ -1,4 +1,5 @@
--- Nothing by default. Readable tables stand under the policies; everything else is done by functions that check the caller.
+-- Nothing by default. Readable tables stand under the policies; everything else is done by functions that check the
+-- caller.
 revoke all on all tables in schema loci, loci_data from public, loci_app, loci_analyst;
 
 grant select on
@@ -63,7 +64,8 @@ do $$
 declare
     v_view regclass;
 begin
-    for v_view in select c.oid::regclass from pg_class c where c.relnamespace = 'loci'::regnamespace and c.relkind = 'v' loop
+    for v_view in select c.oid::regclass from pg_class c where c.relnamespace = 'loci'::regnamespace
+        and c.relkind = 'v' loop
         execute format('grant select on %s to loci_app, loci_analyst', v_view);
     end loop;
 end $$;

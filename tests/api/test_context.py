@@ -36,12 +36,12 @@ def run(api: Api, statement: LiteralString, **parameters: Any) -> None:
 
 def save(api: Api, key: str, **fields: Any) -> None:
     given = {"ttl": 600, "category": None, "tags": None, **fields}
-    run(api, "select * from loci.save_working_memory(%(ns)s, %(key)s, '1', %(ttl)s, %(category)s, %(tags)s)", key=key, **given)
+    run(api, "select * from loci_api.save_working_memory(%(ns)s, %(key)s, '1', %(ttl)s, %(category)s, %(tags)s)", key=key, **given)
 
 
 def say(api: Api, session: str, *turns: tuple[str, str]) -> None:
     items = [{"role": role, "content": content} for role, content in turns]
-    run(api, "select * from loci.add_turns(%(ns)s, %(s)s, %(t)s)", s=session, t=Jsonb(items))
+    run(api, "select * from loci_api.add_turns(%(ns)s, %(s)s, %(t)s)", s=session, t=Jsonb(items))
 
 
 def rule(api: Api, entity: str, content: str) -> None:

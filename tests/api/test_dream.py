@@ -190,7 +190,7 @@ def test_a_scheduled_dream_of_a_busy_namespace_is_put_off_and_in_the_end_skipped
         admin.execute("select set_config('loci.agent', '00000000-0000-0000-0000-000000000000', false)")
         admin.execute("set session authorization loci_app")
         (made,) = admin.execute(
-            "select id from loci.enqueue_job(%s, 'dream', '{\"scheduled\": true}', 'scheduled', 'dream')", [api.namespace]
+            "select id from loci_api.enqueue_job(%s, 'dream', '{\"scheduled\": true}', 'scheduled', 'dream')", [api.namespace]
         ).fetchone() or [None]
         admin.commit()
     job = ended(api, str(made))
@@ -223,7 +223,7 @@ def test_a_schedule_that_is_due_when_a_worker_starts_runs_once(
     with database.admin() as admin:
         admin.execute("select set_config('loci.agent', '00000000-0000-0000-0000-000000000000', false)")
         admin.execute("set session authorization loci_app")
-        admin.execute("select loci.create_namespace('nightly', null, 'english', '{\"dream_schedule\": \"0 3 * * *\"}')")
+        admin.execute("select loci_api.create_namespace('nightly', null, 'english', '{\"dream_schedule\": \"0 3 * * *\"}')")
         admin.execute("reset session authorization")
         admin.execute(
             "insert into loci_data.schedules select id, 'dream', '0 3 * * *', now() - interval '3 days' from loci_data.namespaces where name = 'nightly'"

@@ -164,7 +164,7 @@ def dream_of_canary(api: Api, about: str) -> list[str]:
 
     with psycopg.connect(api.service.database.admin_url, row_factory=psycopg.rows.dict_row, autocommit=True) as admin:
         row = admin.execute(
-            """insert into loci_data.jobs (namespace_id, id, kind, state, tries) select id, loci.uuid7(), 'dream', 'running', 1
+            """insert into loci_data.jobs (namespace_id, id, kind, state, tries) select id, loci_api.uuid7(), 'dream', 'running', 1
                from loci_data.namespaces where name = %s returning namespace_id, id, kind, arguments, tries, failures, postponed, agent_id, created_at""",
             [api.namespace],
         ).fetchone()
@@ -249,7 +249,7 @@ def test_a_word_that_was_everywhere_is_nowhere_once_its_memories_are_erased(own:
 
 def verify(api: Api) -> list[Any]:
     with psycopg.connect(api.service.database.app_url, row_factory=psycopg.rows.dict_row) as connection:
-        connection.execute("select loci.enter(null, %s, 'reader')", [api.namespace])
+        connection.execute("select loci_api.begin_request(null, %s, 'reader')", [api.namespace])
         return connection.execute("select * from loci.verify(%s)", [api.namespace]).fetchall()
 
 

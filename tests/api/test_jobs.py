@@ -25,7 +25,7 @@ def asked(own_database: Database) -> Iterator[Jobs]:
     """A namespace in a database whose jobs nobody else works."""
     made = Jobs(own_database)
     yield made
-    made.admin.execute("select loci.delete_namespace(%s)", [made.namespace])
+    made.admin.execute("select loci_api.delete_namespace(%s)", [made.namespace])
     made.admin.close()
 
 
@@ -129,7 +129,7 @@ def test_a_running_job_that_is_cancelled_stops_and_has_changed_nothing(asked: Jo
     job = asked.ask()
     with running(asked.database, {"enrich": held}):
         assert held.begun.wait(30)
-        row = asked.admin.execute("select loci.cancel_job(%s, %s) as state", [asked.namespace, job]).fetchone()
+        row = asked.admin.execute("select loci_api.cancel_job(%s, %s) as state", [asked.namespace, job]).fetchone()
         assert row == {"state": "running"}
         assert held.ended.wait(10)
         eventually(lambda: asked.state(job) == "cancelled", within=10)
@@ -150,7 +150,7 @@ def test_a_job_that_is_cancelled_in_its_transaction_has_changed_nothing(asked: J
     job = asked.ask()
     with running(asked.database, {"enrich": half}):
         assert begun.wait(30)
-        asked.admin.execute("select loci.cancel_job(%s, %s)", [asked.namespace, job])
+        asked.admin.execute("select loci_api.cancel_job(%s, %s)", [asked.namespace, job])
         eventually(lambda: asked.state(job) == "cancelled", within=20)
     assert (job, "half") not in asked.effects()
 
@@ -171,7 +171,7 @@ def test_a_job_that_was_finished_when_it_was_cancelled_has_succeeded(asked: Jobs
     with running(asked.database, {"enrich": slow_to_end}):
         assert committed.wait(30)
         with pytest.raises(psycopg.errors.UniqueViolation, match="is over: succeeded"):
-            asked.admin.execute("select loci.cancel_job(%s, %s)", [asked.namespace, job])
+            asked.admin.execute("select loci_api.cancel_job(%s, %s)", [asked.namespace, job])
         asked.admin.execute("set search_path = loci_jobs")
         asked.admin.execute("update procrastinate_jobs set abort_requested = true")
         asked.admin.execute("reset search_path")
@@ -203,7 +203,7 @@ def test_the_worker_of_a_job_whose_namespace_is_deleted_stops_quietly(asked: Job
     gone.ask()
     with running(asked.database, {"enrich": held}), caplog.at_level(logging.INFO):
         assert held.begun.wait(30)
-        gone.admin.execute("select loci.delete_namespace(%s)", [gone.namespace])
+        gone.admin.execute("select loci_api.delete_namespace(%s)", [gone.namespace])
         assert held.ended.wait(10)
         eventually(lambda: asked.queued() == 0, within=10)
     assert [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING] == []

@@ -21,7 +21,7 @@ TURN_FIELDS = {"tier", "namespace", "id", "session_id", "role", "content", "meta
 def call(api: Api, statement: Any, **parameters: Any) -> list[dict[str, Any]]:
     """Run a statement as the operator, past REST."""
     with psycopg.connect(api.service.database.app_url, row_factory=dict_row) as connection:
-        connection.execute("select loci.enter(null, %s, 'writer')", [api.namespace])
+        connection.execute("select loci_api.begin_request(null, %s, 'writer')", [api.namespace])
         return connection.execute(statement, {"ns": api.namespace, **parameters}).fetchall()
 
 
@@ -29,7 +29,7 @@ def save(api: Api, key: str, value: Any, **fields: Any) -> None:
     """Write an entry of working memory."""
     call(
         api,
-        "select * from loci.save_working_memory(%(ns)s, %(key)s, %(value)s, %(ttl)s, %(category)s, %(tags)s)",
+        "select * from loci_api.save_working_memory(%(ns)s, %(key)s, %(value)s, %(ttl)s, %(category)s, %(tags)s)",
         key=key,
         value=Jsonb(value),
         **{"ttl": 300, "category": None, "tags": None, **fields},
@@ -39,7 +39,7 @@ def save(api: Api, key: str, value: Any, **fields: Any) -> None:
 def say(api: Api, session: str, *turns: str) -> None:
     """Add turns to a session."""
     said = [{"role": "user", "content": turn} for turn in turns]
-    call(api, "select * from loci.add_turns(%(ns)s, %(s)s, %(t)s)", s=session, t=Jsonb(said))
+    call(api, "select * from loci_api.add_turns(%(ns)s, %(s)s, %(t)s)", s=session, t=Jsonb(said))
 
 
 def pointing(similarity: float) -> list[float]:

@@ -59,7 +59,7 @@ def meanwhile(api: Api, content: str, lineage: str) -> None:
     with api.service.database.admin() as connection:
         connection.execute("select set_config('loci.agent', '00000000-0000-0000-0000-000000000000', false)")
         item = [{"content": content, "lineage": lineage}]
-        connection.execute("select loci.remember(%s, %s)", [api.namespace, Jsonb(item)])
+        connection.execute("select loci_api.remember(%s, %s)", [api.namespace, Jsonb(item)])
 
 
 # What a model decides

@@ -51,22 +51,22 @@ def test_a_recall_is_one_tree_from_the_request_to_its_statements(api: Api, spans
     names = {span.name: ancestors(span, found) for span in found}
     assert names["POST /api/v1/recall"] == []
     assert names["transaction"] == ["POST /api/v1/recall"]
-    assert names["loci.enter"] == ["transaction", "POST /api/v1/recall"]
+    assert names["loci_api.begin_request"] == ["transaction", "POST /api/v1/recall"]
     assert names["embed"] == ["recall embed", "transaction", "POST /api/v1/recall"]
-    assert names["loci.recall_arms"] == ["recall arms", "transaction", "POST /api/v1/recall"]
-    assert names["loci.recall_around"] == ["recall around", "transaction", "POST /api/v1/recall"]
-    assert names["loci.get_documents"] == ["transaction", "POST /api/v1/recall"]
+    assert names["loci_api.recall_arms"] == ["recall arms", "transaction", "POST /api/v1/recall"]
+    assert names["loci_api.expand_recall_hits"] == ["recall around", "transaction", "POST /api/v1/recall"]
+    assert names["loci_api.get_recalled_memories"] == ["transaction", "POST /api/v1/recall"]
     request = next(span for span in found if span.name == "POST /api/v1/recall")
     assert request.kind is SpanKind.SERVER
     assert request.attributes is not None
     assert request.attributes["http.route"] == "/api/v1/recall"
     assert request.attributes["http.response.status_code"] == 200
     assert request.attributes["loci.namespace"] == api.namespace
-    statement = next(span for span in found if span.name == "loci.recall_arms")
+    statement = next(span for span in found if span.name == "loci_api.recall_arms")
     assert statement.kind is SpanKind.CLIENT
     assert statement.attributes is not None
     assert statement.attributes["db.system.name"] == "postgresql"
-    assert str(statement.attributes["db.query.text"]).startswith("select * from loci.recall_arms(%(namespace)s, %(query)s")
+    assert str(statement.attributes["db.query.text"]).startswith("select * from loci_api.recall_arms(%(namespace)s, %(query)s")
     assert all(span.start_time and span.end_time and request.start_time <= span.start_time <= span.end_time for span in found)
 
 
@@ -104,8 +104,8 @@ def test_a_statement_that_fails_says_with_which_sqlstate(api: Api, spans: InMemo
 def test_background_work_makes_a_tree_when_there_is_work_and_none_when_there_is_not(api: Api, spans: InMemorySpanExporter) -> None:
     api.write("a new memory")
     found = tree(spans, "worker vectors")
-    assert {"embed", "loci.store_embeddings"} <= {span.name for span in found}
-    assert not [span for span in spans.get_finished_spans() if "claim" in span.name or span.name == "loci.sequence_changes"]
+    assert {"embed", "loci_api.store_memory_vectors"} <= {span.name for span in found}
+    assert not [span for span in spans.get_finished_spans() if "claim" in span.name or span.name == "loci_api.sequence_changes"]
 
 
 def test_a_tool_of_mcp_is_in_the_trace_of_its_request(api: Api, spans: InMemorySpanExporter) -> None:

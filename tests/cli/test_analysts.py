@@ -49,7 +49,7 @@ def created(loci: Loci, login: str, namespace: str, *options: str) -> dict[str, 
 
 
 def remember(loci: Loci, namespace: str, content: str) -> None:
-    loci.rows("select * from loci.remember(%s, %s::jsonb)", namespace, json.dumps([{"content": content}]))
+    loci.rows("select * from loci_api.remember(%s, %s::jsonb)", namespace, json.dumps([{"content": content}]))
 
 
 def seen(connection: psycopg.Connection[Any]) -> list[str]:
@@ -90,7 +90,7 @@ def test_a_grant_ends_at_its_time(loci: Loci, login: str, namespace: str, connec
     session = connect(created(loci, login, namespace, "--expires", "2100-01-01")["password"])
     assert seen(session) == ["mine"]
     loci.rows(
-        "update loci_data.grants set expires_at = now() - interval '1 second' where agent_id = loci.analyst_id(%s::name) returning 1",
+        "update loci_data.grants set expires_at = now() - interval '1 second' where agent_id = loci_api.analyst_agent_id(%s::name) returning 1",
         login,
     )
     assert seen(session) == []
@@ -138,14 +138,14 @@ def test_an_analyst_writes_nothing_whatever_it_sets(loci: Loci, login: str, name
     session.execute("set default_transaction_read_only = off")
     session.execute("select set_config('loci.agent', '00000000-0000-0000-0000-000000000000', false)")
     for statement in (
-        "select * from loci.remember('default', '[]')",
+        "select * from loci_api.remember('default', '[]')",
         "delete from loci_data.memories",
         "insert into loci_data.grants values (1, gen_random_uuid(), 'admin')",
         "set role loci_app",
         "set role loci_analyst",
         "create table loci.x ()",
-        "select loci.grant_analyst('default', 'x')",
-        "select * from loci.list_analysts()",
+        "select loci_api.grant_analyst('default', 'x')",
+        "select * from loci_api.list_analysts()",
     ):
         with pytest.raises(errors.InsufficientPrivilege):
             session.execute(sql.SQL(statement))  # type: ignore[arg-type]
@@ -165,7 +165,7 @@ def test_a_statement_past_its_limit_is_stopped_by_the_service_though_its_session
         session.pgconn.send_query(b"select pg_sleep(600)")
         stopped: list[Any] = []
         while pid not in [row[1] for row in stopped]:
-            stopped += service.execute("select * from loci.stop_analysts()").fetchall()
+            stopped += service.execute("select * from loci_api.stop_analysts()").fetchall()
         assert {(row[0], row[2]) for row in stopped if row[1] == pid} == {(login, True)}
         cursor.execute("select 1")  # a session that keeps to the limit is left alone
     with pytest.raises(psycopg.OperationalError):

@@ -35,7 +35,7 @@ def endpoint(loci: Loci, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServe
 def said(loci: Loci, namespace: str) -> str:
     """A namespace in whose log the user has said something."""
     loci.rows(
-        "select * from loci.add_turns(%s, 's1', %s::jsonb)", namespace, json.dumps([{"role": "user", "content": "Use tabs!"}])
+        "select * from loci_api.add_turns(%s, 's1', %s::jsonb)", namespace, json.dumps([{"role": "user", "content": "Use tabs!"}])
     )
     return namespace
 

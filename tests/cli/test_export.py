@@ -233,10 +233,10 @@ def test_vectors_are_exported_on_request_and_taken_by_the_same_model(
     over(empty)("import", str(file))
     with psycopg.connect(empty.app_url, row_factory=dict_row) as connection:
         act_as(connection, OPERATOR)
-        connection.execute("select loci.register_model('test/three', 3)")
+        connection.execute("select loci_api.register_model('test/three', 3)")
         ids = [row["id"] for row in connection.execute("select id from loci_data.memories order by id").fetchall()]
         connection.execute(
-            'select loci.store_embeddings(id, array_fill((select id from loci_data.namespaces where name = %s), array[2]), %s, \'{"[0.1,2,-3]","[1,0,0]"}\') '
+            'select loci_api.store_memory_vectors(id, array_fill((select id from loci_data.namespaces where name = %s), array[2]), %s, \'{"[0.1,2,-3]","[1,0,0]"}\') '
             "from loci_data.embedding_models",
             [rich, ids[:2]],
         )

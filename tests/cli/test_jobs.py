@@ -16,7 +16,7 @@ def asked(loci: Loci, namespace: str) -> str:
     assert loci("namespace", "list").exit_code == 0
     with psycopg.connect(loci.database.app_url) as connection:
         connection.execute("select set_config('loci.agent', %s, true)", [str(OPERATOR)])
-        (job,) = connection.execute("select id from loci.enqueue_job(%s, 'dream')", [namespace]).fetchone() or [None]
+        (job,) = connection.execute("select id from loci_api.enqueue_job(%s, 'dream')", [namespace]).fetchone() or [None]
     return str(job)
 
 

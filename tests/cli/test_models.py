@@ -30,7 +30,7 @@ def examined(loci: Loci) -> dict[str, tuple[bool, str]]:
 
 
 def reserve(loci: Loci, namespace: str, purpose: str) -> None:
-    loci.rows("select * from loci.reserve_call(%s, null, %s, 'scripted', 10, 1000)", namespace, purpose)
+    loci.rows("select * from loci_api.reserve_model_call(%s, null, %s, 'scripted', 10, 1000)", namespace, purpose)
 
 
 def test_calls_and_usage_are_shown(loci: Loci, namespace: str) -> None:

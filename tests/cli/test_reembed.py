@@ -18,8 +18,8 @@ def embedded(loci: Loci, namespace: str, monkeypatch: pytest.MonkeyPatch) -> Loc
     with psycopg.connect(loci.database.app_url) as connection:
         connection.execute("select set_config('loci.agent', %s, true)", ["00000000-0000-0000-0000-000000000000"])
         if not loci.rows("select from loci_data.embedding_models where active"):
-            connection.execute("select loci.register_model('test/three', 3)")
-            connection.execute("""select loci.remember(%s, '[{"content": "apple", "embedding": [1, 0, 0]}]')""", [namespace])
+            connection.execute("select loci_api.register_model('test/three', 3)")
+            connection.execute("""select loci_api.remember(%s, '[{"content": "apple", "embedding": [1, 0, 0]}]')""", [namespace])
     return loci
 
 
@@ -32,7 +32,7 @@ def states(loci: Loci) -> dict[str, str]:
 def begin(loci: Loci, name: str) -> None:
     with psycopg.connect(loci.database.app_url) as connection:
         connection.execute("select set_config('loci.agent', %s, true)", ["00000000-0000-0000-0000-000000000000"])
-        connection.execute("select loci.begin_reembedding(%s, 64)", [name])
+        connection.execute("select loci_api.begin_reembedding(%s, 64)", [name])
 
 
 def active(loci: Loci) -> str:

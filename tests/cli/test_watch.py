@@ -30,7 +30,7 @@ CHANGE: dict[str, Any] = {
 
 def write(loci: Loci, namespace: str, content: str) -> None:
     loci.rows(
-        "select count(*) from loci.remember(%s, jsonb_build_array(jsonb_build_object('content', %s::text)))", namespace, content
+        "select count(*) from loci_api.remember(%s, jsonb_build_array(jsonb_build_object('content', %s::text)))", namespace, content
     )
 
 

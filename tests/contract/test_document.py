@@ -30,7 +30,7 @@ def keyed(server: Server) -> Iterator[Service]:
         admin.execute("set session authorization loci_app")
         made = uuid4()
         admin.execute(
-            "select loci.create_key('default', 'admin', 'contract', %s, %s)", [made, hashlib.sha256(KEY.encode()).digest()]
+            "select loci_api.create_key('default', 'admin', 'contract', %s, %s)", [made, hashlib.sha256(KEY.encode()).digest()]
         )
         admin.execute("reset session authorization")
         admin.execute("update loci_data.api_keys set agent_id = %s where id = %s", [UUID(int=0), made])

@@ -27,16 +27,16 @@ CALLS: list[LiteralString] = [  # each reads other settings
     "select * from loci.walk(%(ns)s, 'Alice', p_project_path => '/home/rockbot')",
     "select * from loci.constellation(%(ns)s)",
     "select * from loci.search_text(%(ns)s, 'Alice')",
-    "select * from loci.linked_memories(%(ns)s, 'Alice', array[1::bigint])",
-    "select * from loci.save_working_memory(%(ns)s, 'session/a/b', '1')",
+    "select * from loci_api.memories_sharing_names(%(ns)s, 'Alice', array[1::bigint])",
+    "select * from loci_api.save_working_memory(%(ns)s, 'session/a/b', '1')",
     "select * from loci.list_turns(%(ns)s, 's')",
     "select * from loci.search_turns(%(ns)s, 'Alice')",
     "select * from loci.context_parts(%(ns)s, p_message => 'Alice')",
-    "select * from loci.end_session(%(ns)s, 's')",
-    "select * from loci.sweep_supersessions(%(ns)s)",
-    "select * from loci.stale_entities(%(ns)s, 10)",
-    "select * from loci.recent_signals(%(ns)s)",
-    "select * from loci.busy_with(%(ns)s)",
+    "select * from loci_api.end_session(%(ns)s, 's')",
+    "select * from loci_api.sweep_supersessions(%(ns)s)",
+    "select * from loci_api.stale_entities(%(ns)s, 10)",
+    "select * from loci_api.recent_signals(%(ns)s)",
+    "select * from loci_api.namespace_activity(%(ns)s)",
 ]
 
 
@@ -97,7 +97,7 @@ def test_what_is_not_in_the_table_is_refused_by_name(world: World, setting: str,
     outer, _, inner = setting.partition(".")
     with pytest.raises(errors.InvalidParameterValue) as caught:
         world.rows(
-            "select loci.update_namespace(%(ns)s, %(changes)s)",
+            "select loci_api.update_namespace(%(ns)s, %(changes)s)",
             changes=Jsonb({"settings": {outer: {inner: value} if inner else value}}),
         )
     assert caught.value.diag.column_name == f"settings.{setting}"
@@ -105,7 +105,7 @@ def test_what_is_not_in_the_table_is_refused_by_name(world: World, setting: str,
 
 def test_the_path_of_an_inner_setting_is_no_setting(world: World) -> None:
     with pytest.raises(errors.InvalidParameterValue, match="unknown setting"):
-        world.rows("select loci.update_namespace(%(ns)s, %(c)s)", c=Jsonb({"settings": {"weights.graph": 1}}))
+        world.rows("select loci_api.update_namespace(%(ns)s, %(c)s)", c=Jsonb({"settings": {"weights.graph": 1}}))
 
 
 @pytest.mark.parametrize("bound", ["lowest", "highest"])
@@ -118,7 +118,7 @@ def test_every_call_works_at_the_bounds_of_its_settings(
     bounds = {row["name"]: row[bound] for row in definitions(admin) if row[bound] is not None and "." not in row["name"]}
     numbers = {name: int(value) if value == int(value) else float(value) for name, value in bounds.items()}
     numbers["working_memory_entries"] = 1  # none would be refused, rightly
-    world.rows("select loci.update_namespace(%(ns)s, %(c)s)", c=Jsonb({"settings": numbers}))
+    world.rows("select loci_api.update_namespace(%(ns)s, %(c)s)", c=Jsonb({"settings": numbers}))
     with world.connection.transaction(force_rollback=True):
         for statement in CALLS:
             world.rows(statement)

@@ -16,7 +16,7 @@ from tests.services import Api, new_api, ok, serve
 
 CLOSURE_IS_RECURSION = """
 with truth as (
-    select n.id, t.* from loci_data.namespaces n cross join lateral loci.hierarchy_recursion(n.id) t
+    select n.id, t.* from loci_data.namespaces n cross join lateral loci_internal.recompute_closure(n.id) t
 )
 select (select count(*) from truth) as paths, (select count(*) from (table truth except all table loci_data.memory_closure) d) as missing,
        (select count(*) from (table loci_data.memory_closure except all table truth) d) as extra"""
@@ -121,17 +121,17 @@ def spelled(name: str, number: int) -> str:
 
 def by_name(connection: psycopg.Connection[Any], name: str, number: int, nickname: str) -> None:
     item = {"name": spelled(name, number), "aliases": [nickname, f"{nickname} of {number}"]}
-    connection.execute("select * from loci.upsert_entities('default', %s)", [Jsonb([item])])
+    connection.execute("select * from loci_api.upsert_entities('default', %s)", [Jsonb([item])])
 
 
 def by_edge(connection: psycopg.Connection[Any], name: str, number: int, nickname: str) -> None:
     item = {"source": spelled(name, number), "type": "knows", "literal": f"number {number}", "session_id": f"s{number}"}
-    connection.execute("select * from loci.observe_edges('default', %s)", [Jsonb([item])])
+    connection.execute("select * from loci_api.observe_edges('default', %s)", [Jsonb([item])])
 
 
 def by_memory(connection: psycopg.Connection[Any], name: str, number: int, nickname: str) -> None:
     item = {"content": f"{number} met {name}", "entities": [{"name": spelled(name, number), "aliases": [nickname]}]}
-    connection.execute("select * from loci.remember('default', %s)", [Jsonb([item])])
+    connection.execute("select * from loci_api.remember('default', %s)", [Jsonb([item])])
 
 
 def test_one_edge_observed_by_many_is_one_edge_with_all_its_evidence(crowd: Api) -> None:
@@ -170,16 +170,16 @@ def test_moves_at_once_never_make_a_cycle(crowd: Api) -> None:
 def test_what_a_worker_claimed_is_free_again_when_it_dies(own_database: Database) -> None:
     def claim(connection: psycopg.Connection[Any]) -> list[Any]:
         act_as(connection, OPERATOR)
-        return connection.execute("select memory_id from loci.claim_embeddings(100)").fetchall()
+        return connection.execute("select memory_id from loci_api.claim_memories_to_embed(100)").fetchall()
 
     with psycopg.connect(own_database.app_url, row_factory=dict_row) as writer:
         act_as(writer, OPERATOR)
-        writer.execute("select loci.register_model('test', 3)")
+        writer.execute("select loci_api.register_model('test', 3)")
         writer.commit()
         with own_database.admin() as admin:
             admin.execute("delete from loci_data.embedding_queue")  # of earlier tests
         act_as(writer, OPERATOR)
-        writer.execute("select * from loci.remember('default', %s)", [Jsonb([{"content": f"m{n}"} for n in range(3)])])
+        writer.execute("select * from loci_api.remember('default', %s)", [Jsonb([{"content": f"m{n}"} for n in range(3)])])
     worker = psycopg.connect(own_database.app_url)
     with own_database.admin() as admin, psycopg.connect(own_database.app_url) as other:
         claimed = claim(worker)
@@ -194,13 +194,13 @@ def test_what_a_worker_claimed_is_free_again_when_it_dies(own_database: Database
 def test_two_workers_never_claim_the_same(own_database: Database) -> None:
     with psycopg.connect(own_database.app_url) as writer:
         act_as(writer, OPERATOR)
-        writer.execute("select loci.register_model('test', 3)")
-        writer.execute("select * from loci.remember('default', %s)", [Jsonb([{"content": f"n{n}"} for n in range(50)])])
+        writer.execute("select loci_api.register_model('test', 3)")
+        writer.execute("select * from loci_api.remember('default', %s)", [Jsonb([{"content": f"n{n}"} for n in range(50)])])
     with psycopg.connect(own_database.app_url) as first, psycopg.connect(own_database.app_url) as second:
         act_as(first, OPERATOR)
         act_as(second, OPERATOR)
         claims = [
-            {row[0] for row in c.execute("select memory_id from loci.claim_embeddings(20)").fetchall()} for c in (first, second)
+            {row[0] for row in c.execute("select memory_id from loci_api.claim_memories_to_embed(20)").fetchall()} for c in (first, second)
         ]
     assert [len(claim) for claim in claims] == [20, 20]
     assert claims[0].isdisjoint(claims[1])
@@ -211,13 +211,13 @@ def test_two_writers_past_the_service_cannot_make_two_versions_valid_at_once(own
     with psycopg.connect(own_database.app_url, row_factory=dict_row) as writer:
         act_as(writer, OPERATOR)
         writer.execute(
-            "select * from loci.remember('default', %s)",
+            "select * from loci_api.remember('default', %s)",
             [Jsonb([{"content": "first", "lineage": "raced", "valid_from": "2030-01-01"}])],
         )
     insert = """
         insert into loci_data.memories (namespace_id, id, lineage, lineage_id, version, content, content_hash, valid_from, valid_to,
                                         recorded_at, believed_at, last_observed_at, updated_at)
-        select namespace_id, gen_random_uuid(), lineage, lineage_id, %s, %s, loci.content_hash(%s), %s, %s, now(), now(), now(), now()
+        select namespace_id, gen_random_uuid(), lineage, lineage_id, %s, %s, loci_internal.content_hash(%s), %s, %s, now(), now(), now(), now()
         from loci_data.memories where lineage = 'raced' and version = 1"""
     outcomes: list[str] = []
 

@@ -101,9 +101,9 @@ def test_a_context_whose_transaction_is_lost_was_never_the_first(fresh: Database
     with serve(fresh) as running, new_api(running) as api, fresh.admin() as admin:
         fill(api)
         act_as(dying, OPERATOR)
-        begun = dying.execute("select loci.begin_context(%s, 's')", [api.namespace]).fetchone()
+        begun = dying.execute("select loci_api.begin_context(%s, 's')", [api.namespace]).fetchone()
         noted = dying.execute(
-            "select * from loci.note_context(%(ns)s, 's', array(select id from loci.current_memories where namespace = %(ns)s limit 3))",
+            "select * from loci_api.record_context(%(ns)s, 's', array(select id from loci.current_memories where namespace = %(ns)s limit 3))",
             {"ns": api.namespace},
         ).fetchall()
         with ThreadPoolExecutor(1) as pool:

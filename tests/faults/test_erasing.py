@@ -123,11 +123,11 @@ def held_up(database: Database, first: Any, second: Any) -> Any:
 
 
 def remember(connection: psycopg.Connection[Any], **item: Any) -> Any:
-    return connection.execute("select id from loci.remember('default', %s)", [Jsonb([item])]).fetchone()[0]  # type: ignore[index]
+    return connection.execute("select id from loci_api.remember('default', %s)", [Jsonb([item])]).fetchone()[0]  # type: ignore[index]
 
 
 def erase_here(connection: psycopg.Connection[Any], memory: Any, subtree: bool = False) -> Any:
-    return connection.execute("select erased from loci.erase_memories('default', %s, 'all', %s)", [[memory], subtree]).fetchone()
+    return connection.execute("select erased from loci_api.erase_memories('default', %s, 'all', %s)", [[memory], subtree]).fetchone()
 
 
 def test_a_write_that_would_fold_into_what_is_being_erased_is_to_be_tried_again(own_database: Database) -> None:
@@ -154,8 +154,8 @@ def test_two_removals_from_one_block_both_count(own_database: Database) -> None:
     with psycopg.connect(own_database.app_url) as connection:
         act_as(connection, OPERATOR)
         items = [{"content": f"sharedword {n}"} for n in range(3)]
-        ids = [row[0] for row in connection.execute("select id from loci.remember('default', %s)", [Jsonb(items)]).fetchall()]
-    change = "select loci.update_memory('default', %s, %s)"
+        ids = [row[0] for row in connection.execute("select id from loci_api.remember('default', %s)", [Jsonb(items)]).fetchall()]
+    change = "select loci_api.update_memory('default', %s, %s)"
     held_up(
         own_database,
         lambda one: one.execute(change, [ids[0], Jsonb({"tags": ["x"]})]),
@@ -200,32 +200,32 @@ def test_an_erasure_waits_for_the_worker_that_has_the_words_in_hand(own_database
     """The vector of a neighbour that is being made from the erased text must not arrive after the erasure."""
     with psycopg.connect(own_database.app_url, row_factory=dict_row) as writer:
         act_as(writer, OPERATOR)
-        writer.execute("select loci.register_model('test', 3)")
+        writer.execute("select loci_api.register_model('test', 3)")
         items = [{"content": f"turn {n}", "session_id": "s", "layer": 3} for n in range(2)]
         first, second = (
-            row["id"] for row in writer.execute("select id from loci.remember('default', %s)", [Jsonb(items)]).fetchall()
+            row["id"] for row in writer.execute("select id from loci_api.remember('default', %s)", [Jsonb(items)]).fetchall()
         )
     erased = threading.Event()
 
     def run() -> None:
         with psycopg.connect(own_database.app_url) as connection:
             act_as(connection, OPERATOR)
-            connection.execute("select loci.erase_memories('default', %s)", [[first]])
+            connection.execute("select loci_api.erase_memories('default', %s)", [[first]])
         erased.set()
 
     with psycopg.connect(own_database.app_url, row_factory=dict_row) as worker, psycopg.connect(own_database.app_url) as other:
         act_as(worker, OPERATOR)
-        claimed = worker.execute("select * from loci.claim_embeddings(10)").fetchall()
+        claimed = worker.execute("select * from loci_api.claim_memories_to_embed(10)").fetchall()
         assert "turn 0" in next(row["text"] for row in claimed if row["memory_id"] == second)
         thread = threading.Thread(target=run)
         thread.start()
         time.sleep(0.3)
         assert not erased.is_set()
         act_as(other, OPERATOR)  # claims stop while an erasure waits
-        assert other.execute("select memory_id from loci.claim_names(10)").fetchall() == []
+        assert other.execute("select memory_id from loci_api.claim_memories_to_name(10)").fetchall() == []
         other.rollback()
         worker.execute(
-            "select loci.store_embeddings(%s, %s, %s, %s::halfvec[])",
+            "select loci_api.store_memory_vectors(%s, %s, %s, %s::halfvec[])",
             [
                 claimed[0]["model_id"],
                 [r["namespace_id"] for r in claimed],
@@ -239,5 +239,5 @@ def test_an_erasure_waits_for_the_worker_that_has_the_words_in_hand(own_database
         act_as(other, OPERATOR)
         vectors = "select from loci_data.memory_vectors where memory_id = any (%s)"
         assert other.execute(vectors, [[first, second]]).fetchall() == []
-        again = other.execute("select memory_id, text from loci.claim_embeddings(10)").fetchall()
+        again = other.execute("select memory_id, text from loci_api.claim_memories_to_embed(10)").fetchall()
         assert again == [(second, "turn 1")]

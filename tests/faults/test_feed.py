@@ -83,7 +83,7 @@ def write(connection: psycopg.Connection[Any], namespace: str, chance: random.Ra
             for number in sorted(chance.sample(range(4 * LINEAGES), chance.randint(1, 4))):  # in one order: no deadlocks
                 item = {"content": f"{chance.random()}", "layer": 3}
                 item |= {"lineage": f"shared {number}"} if number < LINEAGES else {}
-                rows = connection.execute("select id from loci.remember(%s, %s)", [namespace, Jsonb([item])]).fetchall()
+                rows = connection.execute("select id from loci_api.remember(%s, %s)", [namespace, Jsonb([item])]).fetchall()
                 ids += [str(row[0]) for row in rows]
                 time.sleep(chance.choice([0, 0, 0.005, 0.02]))
             time.sleep(chance.choice([0, 0, 0, 0.01, 0.05, 0.2]))
@@ -162,7 +162,7 @@ def test_readers_hear_of_everything_when_the_sequencers_are_killed_again_and_aga
         written = []
         for number in range(100):
             item = {"content": f"fact {number}", "layer": 3}
-            (row,) = connection.execute("select id from loci.remember(%s, %s)", [busy.namespace, Jsonb([item])]).fetchall()
+            (row,) = connection.execute("select id from loci_api.remember(%s, %s)", [busy.namespace, Jsonb([item])]).fetchall()
             written.append(str(row[0]))
             time.sleep(0.02)
         stop.set()

@@ -239,16 +239,16 @@ def crowd(server: Server) -> Iterator[Crowd]:
         act_as(connection, OPERATOR)
         agents = []
         for number, key in enumerate(keys):
-            connection.execute("select loci.create_namespace(%s)", [name_of(number)])
+            connection.execute("select loci_api.create_namespace(%s)", [name_of(number)])
             row = connection.execute(
-                "select agent_id from loci.create_key(%s, 'admin', 'k', %s, %s)",
+                "select agent_id from loci_api.create_key(%s, 'admin', 'k', %s, %s)",
                 [name_of(number), uuid4(), sha256(key.encode()).digest()],
             ).fetchone()
             agents.append(str(row["agent_id"]))  # type: ignore[index]
         made = [(n, (n + 1) % AGENTS, "reader") for n in range(0, AGENTS, 2)]
         made += [(n, (n + 7) % AGENTS, "writer") for n in range(0, AGENTS, 5)]
         for agent, room, role in made:
-            connection.execute("select loci.set_grant(%s, %s, %s)", [name_of(room), agents[agent], role])
+            connection.execute("select loci_api.set_grant(%s, %s, %s)", [name_of(room), agents[agent], role])
     with serve(database, require_keys=True, pool_size=12, embedding={"provider": "static"}) as service:
         scene = Crowd(service, agents, keys)
         for agent, room in [*((n, n) for n in range(AGENTS)), *((agent, room) for agent, room, _ in made)]:

@@ -49,7 +49,7 @@ def asked(witnessed: Database) -> Iterator[Jobs]:
     jobs = Jobs(witnessed)
     jobs.admin.execute("truncate public.effects")
     yield jobs
-    jobs.admin.execute("select loci.delete_namespace(%s)", [jobs.namespace])
+    jobs.admin.execute("select loci_api.delete_namespace(%s)", [jobs.namespace])
     jobs.admin.close()
 
 

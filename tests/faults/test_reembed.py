@@ -32,7 +32,7 @@ select (select count(*) from loci_data.memories) - (select count(*) from loci_da
            + (select count(*) from loci_data.entity_vectors where model_id <> a.id) as of_others,
        (select count(*) from loci_data.memory_vectors where vector_dims(embedding) <> a.dimensions) as of_wrong_size,
        (select count(*) from loci_data.embedding_queue) + (select count(*) from loci_data.entity_queue) as waiting,
-       (select count(*) from loci.vector_indexes(a.id) i where i.valid is distinct from true) as indexes_missing,
+       (select count(*) from loci_api.vector_indexes(a.id) i where i.valid is distinct from true) as indexes_missing,
        (select count(*) from pg_indexes where schemaname = 'loci_data' and indexname ~ '_hnsw_'
             and indexname !~ ('_hnsw_' || a.id || '$')) as old_indexes
 from loci_data.embedding_models a where a.active"""

@@ -76,7 +76,7 @@ def test_a_decision_is_taken_again_if_someone_ends_what_it_rests_on(crowd_databa
     with psycopg.connect(crowd_database.app_url) as writer:
         act_as(writer, OPERATOR)
         item = Jsonb([{"content": "Alice lives in Rome", "lineage": "home"}])
-        writer.execute("select * from loci.remember(%s, %s)", [crowd.namespace, item])
+        writer.execute("select * from loci_api.remember(%s, %s)", [crowd.namespace, item])
         with ThreadPoolExecutor(1) as pool:
             waiting = pool.submit(crowd.post, "/retain", {"content": "Alice lives in Porto"})
             while not writer.execute("select exists (select from pg_locks where not granted)").fetchone()[0]:  # type: ignore[index]

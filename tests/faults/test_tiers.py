@@ -17,8 +17,8 @@ from tests.factories import OPERATOR, grant
 from tests.services import eventually
 
 Connect = Callable[..., psycopg.Connection[Any]]
-SAVE = "select key from loci.save_working_memory('default', %s, %s, %s, null, %s::text[])"
-SAY = "select id from loci.add_turns('default', %s, %s)"
+SAVE = "select key from loci_api.save_working_memory('default', %s, %s, %s, null, %s::text[])"
+SAY = "select id from loci_api.add_turns('default', %s, %s)"
 LIVE = "select key, value, tags from loci.working_memory where space = %s order by key"
 
 
@@ -147,7 +147,7 @@ def expire(own_database: Database, space: str) -> None:
 
 
 def sweep(connection: psycopg.Connection[Any]) -> int:
-    return int(connection.execute("select swept from loci.sweep_working_memory()").fetchone()[0])  # type: ignore[index]
+    return int(connection.execute("select swept from loci_api.sweep_working_memory()").fetchone()[0])  # type: ignore[index]
 
 
 def test_an_entry_that_is_renewed_while_the_sweeper_looks_at_it_lives(connect: Connect, own_database: Database) -> None:
@@ -273,7 +273,7 @@ def test_sessions_do_not_wait_for_each_other_and_a_pass_misses_no_turn_that_came
 
     read = log()
     slow.commit()
-    dream.execute("select * from loci.clear_conversation_log('default', %s)", [read]).fetchall()
+    dream.execute("select * from loci_api.clear_conversation_log('default', %s)", [read]).fetchall()
     assert (read, log()) == ([high], [low])
 
 
@@ -285,7 +285,7 @@ def test_passes_that_clear_the_same_turns_in_any_order_clear_each_once(connect: 
         order = ids if number % 2 else ids[::-1]
         cleared = deleted = 0
         for start in range(0, len(order), 40):
-            row = client.execute("select * from loci.clear_conversation_log('default', %s)", [order[start : start + 80]]).fetchone()
+            row = client.execute("select * from loci_api.clear_conversation_log('default', %s)", [order[start : start + 80]]).fetchone()
             assert row is not None
             cleared, deleted = cleared + row[0], deleted + row[1]
             say(client, "cleared 3", "meanwhile")

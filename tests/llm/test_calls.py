@@ -75,7 +75,7 @@ class Asked:
         return self.rows("select * from loci.model_usage(%s)")[0]
 
     def budget(self, **settings: float) -> None:
-        self.rows("select loci.update_namespace(%s, %s)", Jsonb({"settings": settings}))
+        self.rows("select loci_api.update_namespace(%s, %s)", Jsonb({"settings": settings}))
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ async def make(own_database: Database, folder: Path) -> AsyncIterator[Callable[.
         name = f"llm-{uuid4().hex[:12]}"
         with own_database.admin() as connection:
             connection.execute("select set_config('loci.agent', '00000000-0000-0000-0000-000000000000', false)")
-            connection.execute("select loci.create_namespace(%s)", [name])
+            connection.execute("select loci_api.create_namespace(%s)", [name])
         return Asked(Resources(settings, pool, None, asked, Prompts(folder)), name, own_database)
 
     yield made

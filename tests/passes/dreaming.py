@@ -32,7 +32,7 @@ class Sleeper:
     def say(self, *contents: str, role: str = "user", session: str = "s1", said_at: datetime | None = None) -> list[int]:
         """Append turns of one speaker; their numbers."""
         turns = [stated({"role": role, "content": content, **({"said_at": said_at} if said_at else {})}) for content in contents]
-        rows = self.world.rows("select id from loci.add_turns(%(ns)s, %(s)s, %(t)s) order by id", s=session, t=Jsonb(turns))
+        rows = self.world.rows("select id from loci_api.add_turns(%(ns)s, %(s)s, %(t)s) order by id", s=session, t=Jsonb(turns))
         return [row["id"] for row in rows]
 
     def logged(self) -> list[str]:
@@ -41,7 +41,7 @@ class Sleeper:
 
     def job(self, **arguments: Any) -> Job:
         """A dream that was asked for and begun."""
-        made = self.world.row("select * from loci.enqueue_job(%(ns)s, 'dream', %(a)s)", a=Jsonb(arguments))
+        made = self.world.row("select * from loci_api.enqueue_job(%(ns)s, 'dream', %(a)s)", a=Jsonb(arguments))
         return self.begun(made["id"])
 
     def begun(self, id: UUID) -> Job:
@@ -50,7 +50,7 @@ class Sleeper:
             (taken,) = queue.execute(
                 """update procrastinate_jobs set status = 'doing' where args ->> 'job_id' = %s returning id, attempts""", [str(id)]
             ).fetchall()
-        return Job(**self.world.row("select * from loci.begin_job(%(queue_id)s, %(attempt)s)", queue_id=taken[0], attempt=taken[1]))
+        return Job(**self.world.row("select * from loci_api.start_job(%(queue_id)s, %(attempt)s)", queue_id=taken[0], attempt=taken[1]))
 
     def ended(self, job: Job, status: str) -> None:
         """The queue says what became of a job, as its worker does: in a connection of the worker's role."""
@@ -86,7 +86,7 @@ class Sleeper:
 
     def setting(self, **settings: Any) -> None:
         """Change settings."""
-        self.world.rows("select loci.update_namespace(%(ns)s, %(s)s)", s=Jsonb({"settings": settings}))
+        self.world.rows("select loci_api.update_namespace(%(ns)s, %(s)s)", s=Jsonb({"settings": settings}))
 
     def preferences(self) -> list[Row]:
         """Inferred preferences that hold, oldest first."""
@@ -95,7 +95,7 @@ class Sleeper:
 
     def undo(self, operation: str | UUID) -> Row:
         """Undo an operation."""
-        return self.world.row("select * from loci.undo_operation(%(ns)s, %(id)s)", id=operation)
+        return self.world.row("select * from loci_api.undo_operation(%(ns)s, %(id)s)", id=operation)
 
 
 @contextmanager

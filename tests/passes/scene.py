@@ -34,22 +34,22 @@ def observe(stage: Stage, *edges: Row) -> None:
     """Write edges that were observed 200 days ago."""
     then = stage.world.now() - timedelta(days=200)
     stage.world.rows(
-        "select * from loci.observe_edges(%(ns)s, %(e)s)", e=Jsonb([stated({**edge, "observed_at": then}) for edge in edges])
+        "select * from loci_api.observe_edges(%(ns)s, %(e)s)", e=Jsonb([stated({**edge, "observed_at": then}) for edge in edges])
     )
 
 
 def say(stage: Stage, session: str, *turns: tuple[str, str]) -> None:
     stage.world.rows(
-        "select * from loci.add_turns(%(ns)s, %(s)s, %(t)s)",
+        "select * from loci_api.add_turns(%(ns)s, %(s)s, %(t)s)",
         s=session,
         t=Jsonb([{"role": role, "content": content} for role, content in turns]),
     )
 
 
 def add_fact(stage: Stage, entity: str, aspect: str, content: str, **fields: Any) -> UUID:
-    made = stage.world.row("select id from loci.add_aspect(%(ns)s, %(e)s, %(a)s)", e=entity, a=Jsonb({"name": aspect}))["id"]
+    made = stage.world.row("select id from loci_api.upsert_aspect(%(ns)s, %(e)s, %(a)s)", e=entity, a=Jsonb({"name": aspect}))["id"]
     row = stage.world.row(
-        "select id from loci.add_attribute(%(ns)s, %(id)s, %(a)s)", id=made, a=Jsonb({"content": content, **fields})
+        "select id from loci_api.add_attribute(%(ns)s, %(id)s, %(a)s)", id=made, a=Jsonb({"content": content, **fields})
     )
     found: UUID = row["id"]
     return found
@@ -71,7 +71,7 @@ def furnish(stage: Stage, word: str = "Quagga") -> None:
     for _ in range(5):
         world.remember({"content": f"{word} runs in Frankfurt", "category": "project"})
     world.rows(
-        "select * from loci.upsert_entities(%(ns)s, %(e)s)",
+        "select * from loci_api.upsert_entities(%(ns)s, %(e)s)",
         e=Jsonb(
             [
                 {"name": "Alice", "type": "person"},
@@ -85,7 +85,7 @@ def furnish(stage: Stage, word: str = "Quagga") -> None:
         ),
     )
     kafka = world.value("select id from loci_data.entities where namespace_id = %(ns_id)s and name = 'Kafka'")
-    world.rows("select * from loci.pin_entity(%(ns)s, %(id)s, true)", id=kafka)
+    world.rows("select * from loci_api.pin_entity(%(ns)s, %(id)s, true)", id=kafka)
     observe(
         stage,
         {"source": "Alice", "type": "works_on", "target": word, "confidence": 0.95},
@@ -103,7 +103,7 @@ def furnish(stage: Stage, word: str = "Quagga") -> None:
     say(stage, "s1", ("user", f"I prefer short answers about {word}"), ("assistant", f"Alice leads {word}."), ("user", ORDERS[0]))
     say(stage, "s2", *(("user", order) for order in ORDERS), ("user", "Please keep answers short, Carol from Contoso asked too"))
     world.rows(
-        "select * from loci.create_key(%(ns)s, 'writer', 'k', %(id)s, sha256(%(secret)s::bytea))",
+        "select * from loci_api.create_key(%(ns)s, 'writer', 'k', %(id)s, sha256(%(secret)s::bytea))",
         id=uuid4(),
         secret=f"secret-{world.name}",
     )

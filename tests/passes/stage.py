@@ -35,13 +35,13 @@ class Stage:
 
     def job(self, kind: str = "dream", **arguments: Any) -> Job:
         """A job that was made and begun."""
-        made = self.world.row("select * from loci.enqueue_job(%(ns)s, %(kind)s, %(a)s)", kind=kind, a=Jsonb(arguments))
+        made = self.world.row("select * from loci_api.enqueue_job(%(ns)s, %(kind)s, %(a)s)", kind=kind, a=Jsonb(arguments))
         with psycopg.connect(self.database.app_url, options="-c role=loci_worker -c search_path=loci_jobs") as queue:
             (taken,) = queue.execute(
                 "update procrastinate_jobs set status = 'doing' where args ->> 'job_id' = %s returning id, attempts",
                 [str(made["id"])],
             ).fetchall()
-        return Job(**self.world.row("select * from loci.begin_job(%(q)s, %(n)s)", q=taken[0], n=taken[1]))
+        return Job(**self.world.row("select * from loci_api.start_job(%(q)s, %(n)s)", q=taken[0], n=taken[1]))
 
     def work(self, script: Any) -> Resources:
         """What a job is given, with a model that says `script`."""
@@ -67,12 +67,12 @@ class Stage:
 
     def setting(self, **settings: Any) -> None:
         """Change settings of the namespace."""
-        self.world.rows("select * from loci.update_namespace(%(ns)s, %(s)s)", s=Jsonb({"settings": settings}))
+        self.world.rows("select * from loci_api.update_namespace(%(ns)s, %(s)s)", s=Jsonb({"settings": settings}))
 
     def undo(self, operation: str | UUID | None) -> Row:
         """Undo an operation."""
         assert operation is not None
-        return self.world.row("select * from loci.undo_operation(%(ns)s, %(id)s)", id=operation)
+        return self.world.row("select * from loci_api.undo_operation(%(ns)s, %(id)s)", id=operation)
 
     def jobs(self, kind: str) -> list[Row]:
         """Jobs of a kind, oldest first."""

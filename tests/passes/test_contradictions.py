@@ -29,19 +29,19 @@ INTERN = ("Dan is an intern at Acme", "Dan was promoted to full-time engineer at
 def stage(own_database: Database) -> Iterator[Stage]:
     with staged(own_database) as made:
         made.setting(supersession_model="apply", dream_removed_share=1)
-        made.world.rows('select * from loci.upsert_entities(%(ns)s, \'[{"name": "Alice"}]\')')
+        made.world.rows('select * from loci_api.upsert_entities(%(ns)s, \'[{"name": "Alice"}]\')')
         yield made
 
 
 def aspect(stage: Stage, name: str = "Life", **fields: Any) -> UUID:
-    row = stage.world.row("select * from loci.add_aspect(%(ns)s, 'Alice', %(a)s)", a=Jsonb({"name": name, **fields}))
+    row = stage.world.row("select * from loci_api.upsert_aspect(%(ns)s, 'Alice', %(a)s)", a=Jsonb({"name": name, **fields}))
     found: UUID = row["id"]
     return found
 
 
 def add(stage: Stage, content: str, under: UUID | None = None, **fields: Any) -> UUID:
     row = stage.world.row(
-        "select * from loci.add_attribute(%(ns)s, %(id)s, %(a)s)",
+        "select * from loci_api.add_attribute(%(ns)s, %(id)s, %(a)s)",
         id=under or aspect(stage),
         a=Jsonb(stated({"content": content, **fields})),
     )
@@ -189,14 +189,14 @@ def test_where_the_namespace_only_wants_proposals_nothing_is_superseded(stage: S
     report = stage.perform(CONTRADICTIONS, says())
     (made,) = decisions(stage)
     assert (made["status"], status(stage, older), report.applied) == ("proposed", "active", 1)
-    stage.world.row("select * from loci.apply_supersession(%(ns)s, %(id)s)", id=made["id"])
+    stage.world.row("select * from loci_api.apply_supersession(%(ns)s, %(id)s)", id=made["id"])
     assert status(stage, older) == "superseded"
 
 
 def test_undoing_the_decision_brings_the_fact_back_and_the_pair_is_not_asked_about_again(stage: Stage) -> None:
     older, _ = add_pair(stage)
     stage.perform(CONTRADICTIONS, says())
-    stage.world.row("select * from loci.undo_supersession(%(ns)s, %(id)s)", id=decisions(stage)[0]["id"])
+    stage.world.row("select * from loci_api.undo_supersession(%(ns)s, %(id)s)", id=decisions(stage)[0]["id"])
     assert status(stage, older) == "active"
     assert stage.perform(CONTRADICTIONS, says()).seen == 0
 
@@ -217,7 +217,7 @@ def test_a_pair_that_was_judged_to_be_none_is_never_asked_about_twice(stage: Sta
     stage.perform(CONTRADICTIONS, says(False))
     (kept,) = verdicts(stage)
     assert (kept["contradicts"], kept["confidence"]) == (False, 0.9)
-    stage.world.rows("select * from loci.sweep_supersessions(%(ns)s)")
+    stage.world.rows("select * from loci_api.sweep_supersessions(%(ns)s)")
     assert stage.perform(CONTRADICTIONS, says()).seen == 0
 
 
@@ -274,9 +274,9 @@ def test_of_verdicts_that_agree_the_least_sure_counts(stage: Stage) -> None:
 @pytest.mark.parametrize(
     "meanwhile",
     [
-        'select * from loci.update_attribute(%(ns)s, %(older)s, \'{"content": "Dan is an intern at Globex"}\')',
-        'select * from loci.update_attribute(%(ns)s, %(newer)s, \'{"status": "deleted"}\')',
-        'select * from loci.add_aspect(%(ns)s, \'Alice\', \'{"name": "Life", "single_valued": false}\')',
+        'select * from loci_api.update_attribute(%(ns)s, %(older)s, \'{"content": "Dan is an intern at Globex"}\')',
+        'select * from loci_api.update_attribute(%(ns)s, %(newer)s, \'{"status": "deleted"}\')',
+        'select * from loci_api.upsert_aspect(%(ns)s, \'Alice\', \'{"name": "Life", "single_valued": false}\')',
     ],
     ids=["older replaced", "newer deleted", "declared multi-valued"],
 )
@@ -395,7 +395,7 @@ def test_what_does_not_fit_into_one_question_is_left_to_the_next_job(stage: Stag
     while waiting := [job for job in stage.jobs("contradictions") if job["state"] == "waiting"]:
         job = stage.job("contradictions")
         for row in waiting:
-            stage.world.rows("select loci.cancel_job(%(ns)s, %(id)s)", id=row["id"])
+            stage.world.rows("select loci_api.cancel_job(%(ns)s, %(id)s)", id=row["id"])
         model = stage.handle(judge_contradictions, says(), job)
         assert all(len(shown(messages[1]["content"])["pairs"]) <= 2 for messages in model.heard)
         asked += model.calls
@@ -415,10 +415,10 @@ def test_without_a_model_the_job_waits_until_there_is_one(stage: Stage) -> None:
 def test_a_fact_that_comes_back_or_moves_is_compared_again(stage: Stage) -> None:
     under = aspect(stage)
     older = add(stage, INTERN[0], under)
-    stage.world.rows('select * from loci.update_attribute(%(ns)s, %(id)s, \'{"status": "deleted"}\')', id=older)
+    stage.world.rows('select * from loci_api.update_attribute(%(ns)s, %(id)s, \'{"status": "deleted"}\')', id=older)
     newer = add(stage, INTERN[1], under)
     assert stage.perform(CONTRADICTIONS, says()).seen == 0
-    stage.world.rows('select * from loci.update_attribute(%(ns)s, %(id)s, \'{"status": "active"}\')', id=older)
+    stage.world.rows('select * from loci_api.update_attribute(%(ns)s, %(id)s, \'{"status": "active"}\')', id=older)
     assert stage.perform(CONTRADICTIONS, says()).seen == 1
     assert status(stage, newer) == "active"
 
@@ -427,7 +427,7 @@ def test_writers_who_leave_the_same_job_do_not_wait_for_each_other_in_a_circle(s
     one, other = aspect(stage, "Work"), aspect(stage, "Life")
 
     def write(connection: psycopg.Connection[Any], under: UUID, content: str) -> None:
-        connection.execute("select loci.add_attribute(%s, %s, %s)", [stage.world.name, under, Jsonb({"content": content})])
+        connection.execute("select loci_api.add_attribute(%s, %s, %s)", [stage.world.name, under, Jsonb({"content": content})])
 
     with ExitStack() as stack:
         first, second = (stack.enter_context(psycopg.connect(stage.database.app_url)) for _ in range(2))
@@ -455,7 +455,7 @@ def test_a_judge_that_is_right_finds_what_the_signals_miss_among_the_labelled_pa
         under = aspect(stage, f"Pair {number}", single_valued=pair["single_valued"])
         for place, text in enumerate((pair["older"], pair["newer"])):
             stage.world.rows(
-                "select * from loci.add_attribute(%(ns)s, %(id)s, %(a)s)",
+                "select * from loci_api.add_attribute(%(ns)s, %(id)s, %(a)s)",
                 id=under,
                 a=Jsonb(stated({"content": text, "valid_from": day(place)})),
             )

@@ -216,7 +216,7 @@ def test_a_dream_that_is_cancelled_leaves_the_log(sleeper: Sleeper) -> None:
     job = sleeper.job(passes=["preferences"])
     with pytest.raises(PassesFailed):
         sleeper.dream("no JSON", job)
-    sleeper.world.rows("select loci.cancel_job(%(ns)s, %(id)s)", id=job.id)
+    sleeper.world.rows("select loci_api.cancel_job(%(ns)s, %(id)s)", id=job.id)
     sleeper.ended(job, "aborted")
     assert (sleeper.state(job.id)["state"], sleeper.logged()) == ("cancelled", ["Use tabs!"])
 
@@ -226,7 +226,7 @@ def test_a_dream_that_is_skipped_leaves_the_log(sleeper: Sleeper) -> None:
     job = sleeper.job(passes=["preferences"])
     with pytest.raises(PassesFailed):
         sleeper.dream("no JSON", job)
-    sleeper.world.rows("select loci.finish_job(%(ns)s, %(id)s, null, 'skipped', 'busy')", id=job.id)
+    sleeper.world.rows("select loci_api.finish_job(%(ns)s, %(id)s, null, 'skipped', 'busy')", id=job.id)
     assert (sleeper.state(job.id)["state"], sleeper.logged()) == ("skipped", ["Use tabs!"])
 
 

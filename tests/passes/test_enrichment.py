@@ -117,7 +117,7 @@ def test_entries_keep_place_links_and_entities_of_what_they_were_made_of(saving:
     says(endpoint, "Bob likes black tea.", "Bob works at Acme.")
     (job,) = operator(
         saving,
-        "select id from loci.enqueue_job(%s, 'enrich', jsonb_build_object('memory_id', %s::text))",
+        "select id from loci_api.enqueue_job(%s, 'enrich', jsonb_build_object('memory_id', %s::text))",
         saving.namespace,
         saved["id"],
     )
@@ -264,7 +264,7 @@ def test_what_is_gone_before_it_begins_costs_no_call(saving: Api, endpoint: Mode
     before = len(endpoint.chats)
     (job,) = operator(
         saving,
-        "select id from loci.enqueue_job(%s, 'enrich', jsonb_build_object('memory_id', gen_random_uuid()))",
+        "select id from loci_api.enqueue_job(%s, 'enrich', jsonb_build_object('memory_id', gen_random_uuid()))",
         saving.namespace,
     )
     assert (report(saving, job["id"])["outcome"], len(endpoint.chats)) == ("unchanged", before)

@@ -39,12 +39,12 @@ def asleep(own_database: Database) -> Iterator[World]:
 
 def say(world: World, *contents: str, session: str = "s1") -> None:
     turns = [stated({"role": "user", "content": content, "said_at": day(number)}) for number, content in enumerate(contents)]
-    world.rows("select id from loci.add_turns(%(ns)s, %(s)s, %(t)s)", s=session, t=Jsonb(turns))
+    world.rows("select id from loci_api.add_turns(%(ns)s, %(s)s, %(t)s)", s=session, t=Jsonb(turns))
 
 
 def job(world: World, **arguments: Any) -> Job:
     """A job that was asked for, as its worker has it."""
-    made = world.row("select * from loci.enqueue_job(%(ns)s, 'dream', %(a)s)", a=Jsonb(arguments))["id"]
+    made = world.row("select * from loci_api.enqueue_job(%(ns)s, 'dream', %(a)s)", a=Jsonb(arguments))["id"]
     settings = world.value("select settings from loci.list_namespaces(%(ns)s)")
     return Job(world.id, made, world.name, "dream", arguments, 0, 0, 0, None, world.now(), settings)
 
@@ -72,7 +72,7 @@ def asked_and_run(
 
 
 def finish(world: World, asked: Job) -> None:
-    world.rows("select loci.finish_job(%(ns)s, %(id)s)", id=asked.id)
+    world.rows("select loci_api.finish_job(%(ns)s, %(id)s)", id=asked.id)
 
 
 def guards(report: Report) -> list[tuple[str, str]]:
@@ -241,7 +241,7 @@ def test_an_entity_that_is_removed_while_the_model_thinks_is_not_made_anew(aslee
     say(asleep, "Robert uses RabbitMQ")
 
     def script(data: Row) -> Row:
-        asleep.row("select * from loci.delete_entity(%(ns)s, %(id)s)", id=robert)
+        asleep.row("select * from loci_api.delete_entity(%(ns)s, %(id)s)", id=robert)
         return {
             "entities": [entity("Robert", 1, existing=1), entity("RabbitMQ", 1)],
             "triples": [triple(1, "uses", "RabbitMQ", 1)],
@@ -431,7 +431,7 @@ def test_a_graph_in_which_nothing_may_go_costs_no_call(asleep: World, own_databa
         (lambda world: merge(world, "Widget", "Lonely"), "gone"),
         (lambda world: world.write("Lonely is used", entities=[{"name": "Lonely"}]), "mentioned"),
         (lambda world: observe(world, {"source": "Lonely", "type": "near", "target": "Alice"}), "changed"),
-        (lambda world: world.value("select loci.touch_entities(%(ns)s, %(ids)s)", ids=[get(world, "Lonely")["id"]]), "referenced"),
+        (lambda world: world.value("select loci_api.touch_entities(%(ns)s, %(ids)s)", ids=[get(world, "Lonely")["id"]]), "referenced"),
     ],
     ids=["described", "merged", "mentioned", "connected", "referenced"],
 )
@@ -479,6 +479,6 @@ def test_a_report_quotes_nothing_of_a_conversation_that_was_deleted(asleep: Worl
     made_up = {"name": "Zanzibar", "type": "place", "aliases": [], "description": None, "texts": [1], "existing": None}
     report = run(asleep, own_database, ENTITIES, lambda _: {"entities": [made_up], "triples": []}, asked)
     assert "Zanzibar" in report.refused[0]["reason"]
-    asleep.rows("select * from loci.delete_turns(%(ns)s, 's1')")
+    asleep.rows("select * from loci_api.delete_turns(%(ns)s, 's1')")
     (kept,) = asleep.rows("select * from loci.list_passes(%(ns)s, 10)")
     assert ("Zanzibar" in str(kept), kept["refused"][0]["guard"]) == (False, "invented")

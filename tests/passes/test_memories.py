@@ -79,14 +79,14 @@ class Night:
     def signal(self, content: str, kind: str = "correction", **fields: Any) -> UUID:
         """Note a signal."""
         signals = Jsonb([{"kind": kind, "content": content, **{key: str(value) for key, value in fields.items()}}])
-        return self.world.row("select * from loci.note_signals(%(ns)s, %(s)s)", s=signals)["id"]
+        return self.world.row("select * from loci_api.record_signals(%(ns)s, %(s)s)", s=signals)["id"]
 
     def attribute(self, memory: UUID, content: str) -> UUID:
         """A fact about Alice that rests on a memory."""
-        self.world.rows("select * from loci.upsert_entities(%(ns)s, %(e)s)", e=Jsonb([{"name": "Alice"}]))
-        aspect = self.world.row("select id from loci.add_aspect(%(ns)s, 'Alice', %(a)s)", a=Jsonb({"name": "taste"}))["id"]
+        self.world.rows("select * from loci_api.upsert_entities(%(ns)s, %(e)s)", e=Jsonb([{"name": "Alice"}]))
+        aspect = self.world.row("select id from loci_api.upsert_aspect(%(ns)s, 'Alice', %(a)s)", a=Jsonb({"name": "taste"}))["id"]
         fact = Jsonb({"content": content, "memory_id": str(memory)})
-        return self.world.row("select id from loci.add_attribute(%(ns)s, %(id)s, %(a)s)", id=aspect, a=fact)["id"]
+        return self.world.row("select id from loci_api.add_attribute(%(ns)s, %(id)s, %(a)s)", id=aspect, a=fact)["id"]
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def test_episodes_domains_and_what_is_over_are_not_shown(night: Night) -> None:
     night.write("we met in Oslo", layer=3)
     night.write("everything", layer=0)
     night.write("lives in Rome", valid_from=day(0), valid_to=day(1))
-    night.world.rows("select * from loci.forget_memory(%(ns)s, %(id)s, true)", id=night.write("forget me")[0])
+    night.world.rows("select * from loci_api.forget_memory(%(ns)s, %(id)s, true)", id=night.write("forget me")[0])
     report, model = night.consolidate(NOTHING)
     assert (report.outcome, model.calls) == ("unchanged", 0)
 
@@ -125,7 +125,7 @@ def test_of_many_memories_all_are_shown_in_time_and_the_newest_always(night: Nig
         {
             row["content"]
             for row in night.world.rows(
-                "select content from loci.look_memories(%(ns)s, now() + %(d)s * interval '1 day')", d=7 * week
+                "select content from loci_api.memories_to_consolidate(%(ns)s, now() + %(d)s * interval '1 day')", d=7 * week
             )
         }
         for week in range(6)
@@ -138,7 +138,7 @@ def test_of_many_memories_all_are_shown_in_time_and_the_newest_always(night: Nig
 def test_a_small_limit_shows_as_many(night: Night, limit: int) -> None:
     night.sleeper.setting(dream_limit=limit)
     night.write("one", "two", "three", "four")
-    assert len(night.world.rows("select id from loci.look_memories(%(ns)s)")) == limit
+    assert len(night.world.rows("select id from loci_api.memories_to_consolidate(%(ns)s)")) == limit
 
 
 def test_a_model_hears_the_newest_signals_of_the_week_and_no_older_ones(night: Night) -> None:
@@ -246,7 +246,7 @@ def test_what_hung_on_the_sources_hangs_on_the_merged_memory(night: Night) -> No
     one = night.write("Alice likes tea", entities=[{"name": "Alice"}], parent_id=top)[0]
     two = night.write("Alice likes the tea", entities=[{"name": "Tea"}])[0]
     child = night.write("on Sunday it was Assam", layer=3, parent_id=two)[0]
-    world.rows("select * from loci.link_memories(%(ns)s, %(a)s, %(b)s, 'supports', 0.7)", a=two, b=friend)
+    world.rows("select * from loci_api.link_memories(%(ns)s, %(a)s, %(b)s, 'supports', 0.7)", a=two, b=friend)
     fact = night.attribute(two, "likes tea")
     night.propose(merges=[{"sources": ["Alice likes tea", "Alice likes the tea"], "content": "Alice likes tea much"}])
     merged = night.current()[-1]
@@ -511,8 +511,8 @@ def test_what_was_edited_forgotten_or_erased_while_the_model_thought_is_left_alo
 
     def say(data: Row) -> Row:
         night.world.change(edited, tags=["mine"])
-        night.world.rows("select * from loci.forget_memory(%(ns)s, %(id)s, true)", id=forgotten)
-        night.world.rows("select * from loci.erase_memories(%(ns)s, %(ids)s)", ids=[erased])
+        night.world.rows("select * from loci_api.forget_memory(%(ns)s, %(id)s, true)", id=forgotten)
+        night.world.rows("select * from loci_api.erase_memories(%(ns)s, %(ids)s)", ids=[erased])
         return NOTHING | {"deletes": [{"id": memory["n"], "reason": "noise"} for memory in data["memories"]]}
 
     report, _ = night.consolidate(say)
@@ -693,7 +693,7 @@ def merged_pair(night: Night) -> tuple[UUID, UUID, UUID]:
 
 def erase(night: Night, *ids: UUID, versions: str = "all") -> int:
     return int(
-        night.world.row("select erased from loci.erase_memories(%(ns)s, %(ids)s, %(v)s)", ids=list(ids), v=versions)["erased"]
+        night.world.row("select erased from loci_api.erase_memories(%(ns)s, %(ids)s, %(v)s)", ids=list(ids), v=versions)["erased"]
     )
 
 
@@ -732,7 +732,7 @@ def test_a_source_that_was_brought_back_by_undoing_is_erased_with_what_had_been_
 
 def test_what_was_forgotten_by_hand_stays_forgotten_when_a_source_of_it_is_erased(night: Night) -> None:
     one, _, merged = merged_pair(night)
-    night.world.rows("select * from loci.forget_memory(%(ns)s, %(id)s, true)", id=merged)
+    night.world.rows("select * from loci_api.forget_memory(%(ns)s, %(id)s, true)", id=merged)
     erase(night, one)
     assert night.current() == []
 

@@ -254,7 +254,7 @@ def test_a_turn_that_has_counted_does_not_count_again_in_another_dream(sleeper: 
     job = sleeper.job(passes=["preferences"])
     model = ScriptedModel(preferences(preference(TABS, 1, strength="strong")))
     sleeper.run(lambda work: run_pass(work, job, PREFERENCES), model)
-    sleeper.world.rows("select loci.cancel_job(%(ns)s, %(id)s)", id=job.id)
+    sleeper.world.rows("select loci_api.cancel_job(%(ns)s, %(id)s)", id=job.id)
     sleeper.ended(job, "aborted")
     sleeper.say("Tabs, I say!")
     assert len(sleeper.logged()) == 2
@@ -372,7 +372,7 @@ def test_what_a_dry_run_would_have_written_is_not_kept_once_its_words_are_erased
     if way == "memory":
         sleeper.world.erase(written["id"])
     else:
-        sleeper.world.rows("select * from loci.delete_turns(%(ns)s, 's1')")
+        sleeper.world.rows("select * from loci_api.delete_turns(%(ns)s, 's1')")
     (report,) = sleeper.reports()
     assert "zanzibar" not in str(report).lower()
     assert [change["action"] for change in report["changes"]] == ["created"]

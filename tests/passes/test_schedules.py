@@ -139,7 +139,7 @@ def test_a_worker_that_saw_an_older_state_makes_no_second_dream(sleeper: Sleeper
         async with work.transaction("schedule_jobs", None, None) as tx:
             seen = next(row for row in await db_schedules.list_schedules(tx) if row["namespace"] == sleeper.world.name)
         await Schedules(work).look()
-        sleeper.world.rows("select loci.cancel_job(%(ns)s, %(id)s)", id=made(sleeper)[0]["id"])
+        sleeper.world.rows("select loci_api.cancel_job(%(ns)s, %(id)s)", id=made(sleeper)[0]["id"])
         async with work.transaction("schedule_jobs", sleeper.world.name, "admin") as tx:
             return await db_schedules.update_schedule(tx, seen=seen, cron=seen["cron"], next_at=seen["due_at"] + timedelta(days=1))
 
@@ -211,14 +211,14 @@ def test_a_worker_without_a_model_makes_none_and_says_so_once(sleeper: Sleeper, 
 def test_a_schedule_is_not_everybodys_to_read(sleeper: Sleeper) -> None:
     sleeper.world.rows("select set_config('loci.agent', '', false)")
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
-        sleeper.world.rows("select * from loci.list_schedules()")
+        sleeper.world.rows("select * from loci_api.list_schedules()")
 
 
 # A busy namespace
 
 
 def busy(sleeper: Sleeper) -> str | None:
-    return sleeper.world.value("select loci.busy_with(%(ns)s)")
+    return sleeper.world.value("select loci_api.namespace_activity(%(ns)s)")
 
 
 def write_as(sleeper: Sleeper, via: str) -> None:

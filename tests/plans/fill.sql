@@ -1,6 +1,6 @@
 -- One namespace of 100,000 of everything, two others beside it, written past the triggers: only plans are looked at.
 set local session_replication_role = replica;
-select loci.create_namespace(n) from unnest(array['plan-large', 'plan-other', 'plan-small']) n;
+select loci_api.create_namespace(n) from unnest(array['plan-large', 'plan-other', 'plan-small']) n;
 create temporary table size on commit drop as
 select n.id as ns, s.rows from (values ('plan-large', 100000), ('plan-other', 30000), ('plan-small', 200)) s(name, rows)
 join loci_data.namespaces n using (name);

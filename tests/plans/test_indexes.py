@@ -27,7 +27,7 @@ group by 1 having sum(pg_stat_get_xact_numscans(c.oid)) > 0"""
 def fill(world: World, count: int) -> UUID:
     """Memories in sessions and under a parent, with vectors, names, links and edges; the id of one of them."""
     top = world.write("top")["id"]
-    world.rows('select loci.update_namespace(%(ns)s, \'{"settings": {"dream_entity_days": 0}}\')')
+    world.rows('select loci_api.update_namespace(%(ns)s, \'{"settings": {"dream_entity_days": 0}}\')')
     batch = [
         item | {"content": f"apple word{n % 700} {n}", "session_id": f"s{n % 50}", "valid_from": day(n), "parent_id": top}
         for n, item in enumerate(items(random_vectors(count, 1)))
@@ -38,18 +38,18 @@ def fill(world: World, count: int) -> UUID:
     }
     ids = [row["id"] for row in world.remember(*batch)]
     world.rows(
-        "select * from loci.upsert_entities(%(ns)s, %(names)s)",
+        "select * from loci_api.upsert_entities(%(ns)s, %(names)s)",
         names=Jsonb([{"name": f"person {n}"} for n in range(count)]),
     )
     world.rows(
-        "select l.* from unnest(%(ids)s::uuid[]) i(id) cross join lateral loci.link_memories(%(ns)s, i.id, %(top)s, 'about') l",
+        "select l.* from unnest(%(ids)s::uuid[]) i(id) cross join lateral loci_api.link_memories(%(ns)s, i.id, %(top)s, 'about') l",
         ids=ids[::3],
         top=top,
     )
-    aspect = world.value("select id from loci.add_aspect(%(ns)s, 'Zeus', '{\"name\": \"Rules\"}')")
+    aspect = world.value("select id from loci_api.upsert_aspect(%(ns)s, 'Zeus', '{\"name\": \"Rules\"}')")
     for kind in ("attribute", "constraint"):
         item = Jsonb({"content": "x", "kind": kind, "memory_id": str(ids[3])})
-        world.rows("select * from loci.add_attribute(%(ns)s, %(id)s, %(item)s)", id=aspect, item=item)
+        world.rows("select * from loci_api.add_attribute(%(ns)s, %(id)s, %(item)s)", id=aspect, item=item)
     return ids[7]
 
 
@@ -57,7 +57,7 @@ def fill_log(admin: psycopg.Connection[Any], namespace: int) -> None:
     """Operations of the last weeks, one a minute, each of which changed something."""
     admin.execute(
         """insert into loci_data.operations (namespace_id, id, action, via, agent_id, started_at)
-           select %s, loci.uuid_floor(now() - n * interval '1 minute'), 'action ' || n %% 50, 'rest', md5((n %% 50)::text)::uuid, now() - n * interval '1 minute'
+           select %s, loci_api.uuid7_floor(now() - n * interval '1 minute'), 'action ' || n %% 50, 'rest', md5((n %% 50)::text)::uuid, now() - n * interval '1 minute'
            from generate_series(1, 20000) n""",
         [namespace],
     )
@@ -74,7 +74,7 @@ def fill_jobs(admin: psycopg.Connection[Any], namespace: int) -> None:
     """Jobs of the last weeks, one a minute: most have succeeded, some are dead, some wait."""
     admin.execute(
         """insert into loci_data.jobs (namespace_id, id, kind, state, created_at, finished_at)
-           select %s, loci.uuid_floor(now() - n * interval '1 minute'), case when n %% 500 = 0 then 'dream' else 'enrich' end,
+           select %s, loci_api.uuid7_floor(now() - n * interval '1 minute'), case when n %% 500 = 0 then 'dream' else 'enrich' end,
                   case when n <= 100 then 'waiting' when n %% 200 = 0 then 'dead' else 'succeeded' end,
                   now() - n * interval '1 minute', case when n > 100 then now() - n * interval '1 minute' end
            from generate_series(1, 20000) n""",
@@ -88,7 +88,7 @@ def worlds(own_database: Database) -> Iterator[dict[str, tuple[World, UUID]]]:
     with psycopg.connect(own_database.app_url, row_factory=dict_row, autocommit=True) as connection:
         with connection.transaction():
             act_as(connection, OPERATOR)
-            connection.execute("select loci.register_model('test', %s)", [DIMENSIONS])
+            connection.execute("select loci_api.register_model('test', %s)", [DIMENSIONS])
             made = {}
             for name, count in (("large", LARGE), ("small", SMALL)):
                 world = new_world(connection)
@@ -124,7 +124,7 @@ CALLS: list[tuple[str, LiteralString, str]] = [
     ("history", "select * from loci.history(%(ns)s, %(some)s::text)", "memories"),
     ("names", "select * from loci.match_entities(%(ns)s, 'who is Zeus?')", "entity_names_head"),
     ("phrases", "select * from loci.match_entities(%(ns)s, 'is person 77 Zeus?')", "entity_names_pkey"),
-    ("question", "select * from loci.linked_memories(%(ns)s, 'is person 77 Zeus?', array[1::bigint])", "entity_names_head"),
+    ("question", "select * from loci_api.memories_sharing_names(%(ns)s, 'is person 77 Zeus?', array[1::bigint])", "entity_names_head"),
     ("traversal", "select * from loci.traverse(%(ns)s, array['Zeus'])", "edges_source"),
     ("walk: aspects", "select * from loci.walk(%(ns)s, 'who is Zeus?')", "aspects_weight"),
     ("walk: attributes", "select * from loci.walk(%(ns)s, 'who is Zeus?')", "attributes_importance"),
@@ -135,7 +135,7 @@ CALLS: list[tuple[str, LiteralString, str]] = [
     ("context: first", "select * from loci.context_parts(%(ns)s)", "memories_importance"),
     ("context: keys", "select * from loci.context_parts(%(ns)s, p_space => 'session/s1')", "working_memory_pkey"),
     ("context: turns", "select * from loci.context_parts(%(ns)s, p_session_id => 's1')", "conversation_turns"),
-    ("context: notes", "select * from loci.note_context(%(ns)s, 's1', array[%(some)s])", "memories_pkey"),
+    ("context: notes", "select * from loci_api.record_context(%(ns)s, 's1', array[%(some)s])", "memories_pkey"),
     ("operations", "select * from loci.list_operations(%(ns)s)", "operations_pkey"),
     ("operations of an agent", "select * from loci.list_operations(%(ns)s, p_agent => md5('7')::uuid)", "operations_agent"),
     ("operations by action", "select * from loci.list_operations(%(ns)s, p_action => 'action 7')", "operations_action"),
@@ -146,22 +146,22 @@ CALLS: list[tuple[str, LiteralString, str]] = [
         "select * from loci.operation_changes(%(ns)s, (select id from loci_data.operations where namespace_id = %(ns_id)s order by id limit 1))",
         "changes_operation",
     ),
-    ("old operations", "select * from loci.sweep_operations()", "changes_pkey"),
+    ("old operations", "select * from loci_api.sweep_operations()", "changes_pkey"),
     ("jobs", "select * from loci.list_jobs(%(ns)s)", "jobs_pkey"),
     ("jobs by state", "select * from loci.list_jobs(%(ns)s, p_state => 'dead')", "jobs_state"),
     ("jobs by kind", "select * from loci.list_jobs(%(ns)s, p_kind => 'dream')", "jobs_kind"),
-    ("asking for a job", "select * from loci.enqueue_job(%(ns)s, 'enrich')", "jobs_open"),
-    ("figures of jobs", "select * from loci.job_figures()", "jobs_state"),
-    ("old jobs", "select loci.sweep_log('jobs')", "jobs_finished"),
-    ("old recalls", "select loci.sweep_log('recalls')", "recalls_at"),
-    ("old uses of keys", "select loci.sweep_log('key_uses')", "key_uses_namespace"),
-    ("old calls of models", "select loci.sweep_log('model_calls')", "model_calls_started"),
-    ("old signals", "select loci.sweep_log('feedback_signals')", "feedback_signals_at"),
-    ("stale entities: edges", "select * from loci.stale_entities(%(ns)s, 10)", "edges_target"),
-    ("stale entities: mentions", "select * from loci.stale_entities(%(ns)s, 10)", "memory_mentions_entity"),
+    ("asking for a job", "select * from loci_api.enqueue_job(%(ns)s, 'enrich')", "jobs_open"),
+    ("figures of jobs", "select * from loci_api.job_metrics()", "jobs_state"),
+    ("old jobs", "select loci_api.sweep_log('jobs')", "jobs_finished"),
+    ("old recalls", "select loci_api.sweep_log('recalls')", "recalls_at"),
+    ("old uses of keys", "select loci_api.sweep_log('key_uses')", "key_uses_namespace"),
+    ("old calls of models", "select loci_api.sweep_log('model_calls')", "model_calls_started"),
+    ("old signals", "select loci_api.sweep_log('feedback_signals')", "feedback_signals_at"),
+    ("stale entities: edges", "select * from loci_api.stale_entities(%(ns)s, 10)", "edges_target"),
+    ("stale entities: mentions", "select * from loci_api.stale_entities(%(ns)s, 10)", "memory_mentions_entity"),
     ("weak edges", "select * from loci.weak_edges(%(ns)s, '{}', 10)", "edges_"),
-    ("types of edges", "select * from loci.edge_types_used(%(ns)s)", "edges_type"),
-    ("catalogue", "select * from loci.entity_catalogue(%(ns)s, array['Zeus'], 10)", "entity_names_head"),
+    ("types of edges", "select * from loci_api.edge_types_used(%(ns)s)", "edges_type"),
+    ("catalogue", "select * from loci_api.entity_catalogue(%(ns)s, array['Zeus'], 10)", "entity_names_head"),
     ("walk: projects", "select * from loci.walk(%(ns)s, p_project_path => '/home/rockbot')", "entities_projects"),
 ]
 SMALL_TABLES = {"namespaces", "agents", "grants", "embedding_models", "corpus_counts", "edge_types", "edges"}
@@ -192,7 +192,7 @@ def test_neighbours_in_a_session_are_read_by_its_index(worlds: dict[str, tuple[W
     world, some = worlds["large"]
     found = scanned(
         world,
-        "select * from loci.neighbour_memories(%(ns)s, array[(select m.doc_id from loci_data.memories m where m.id = %(some)s)])",
+        "select * from loci_api.neighbours_in_session(%(ns)s, array[(select m.doc_id from loci_data.memories m where m.id = %(some)s)])",
         some=some,
     )
     assert "memories_session" in found["index"]
@@ -213,7 +213,7 @@ def test_changes_of_a_namespace_newer_than_the_statistics_are_looked_up_by_what_
     with connection.transaction(force_rollback=True):
         new = new_world(connection)
         ids = [row["id"] for row in new.remember(*({"content": f"memory {n}"} for n in range(500)))]
-        new.rows("select * from loci.sequence_changes()")
+        new.rows("select * from loci_api.sequence_changes()")
         before = counts(new, "i")
         new.erase(*ids[:100])
         after = counts(new, "i")

@@ -44,10 +44,10 @@ def do(world: World, ids: list[Any], step: tuple[str, int, int, str]) -> None:
         ids.append(world.write(f"{text} {b}", lineage=f"l{a}", valid_from=day(b), valid_to=day(b + 2) if a % 2 else None)["id"])
     elif what == "edge":
         item = {"source": name, "type": f"t{a}", **({"target": f"n{b}"} if b % 2 else {"literal": text}), "session_id": f"s{b}"}
-        world.rows("select loci.observe_edges(%(ns)s, %(e)s)", e=Jsonb([item, item]))
+        world.rows("select loci_api.observe_edges(%(ns)s, %(e)s)", e=Jsonb([item, item]))
     elif what == "entity":
         world.rows(
-            "select loci.upsert_entities(%(ns)s, %(e)s)", e=Jsonb([{"name": name, "aliases": [f"n{a}"], "metadata": {"t": text}}])
+            "select loci_api.upsert_entities(%(ns)s, %(e)s)", e=Jsonb([{"name": name, "aliases": [f"n{a}"], "metadata": {"t": text}}])
         )
     elif one is not None and what == "correct":
         ids.append(world.write(f"{text}!", corrects=one)["id"])
@@ -58,29 +58,29 @@ def do(world: World, ids: list[Any], step: tuple[str, int, int, str]) -> None:
     elif one is not None and what == "forget":
         world.forget(one, forget=b % 2 == 0)
     elif one is not None:
-        link = "select loci.link_memories(%(ns)s, %(a)s, %(b)s, 'near', %(s)s)"
+        link = "select loci_api.link_memories(%(ns)s, %(a)s, %(b)s, 'near', %(s)s)"
         world.rows(link, a=one, b=other, s=b / 10)
 
 
 def copy(world: World) -> World:
     """Another namespace, restored from the lines of this one."""
     other = new_world(world.connection)
-    header = world.row("select line, kinds from loci.export_header(%(ns)s)")
-    other.rows("select loci.begin_restore(%(ns)s, %(h)s::jsonb)", h=header["line"])
+    header = world.row("select line, kinds from loci_api.export_header(%(ns)s)")
+    other.rows("select loci_api.begin_restore(%(ns)s, %(h)s::jsonb)", h=header["line"])
     for kind in header["kinds"]:
-        page = world.row("select * from loci.export_page(%(ns)s, %(kind)s, null, 100000000)", kind=kind)
+        page = world.row("select * from loci_api.export_page(%(ns)s, %(kind)s, null, 100000000)", kind=kind)
         lines = [json.loads(line) for line in page["lines"].split("\n")] if page["rows"] else []
         if lines:
-            outcome = other.row("select * from loci.restore_rows(%(ns)s, %(kind)s, %(lines)s)", kind=kind, lines=Jsonb(lines))
+            outcome = other.row("select * from loci_api.restore_rows(%(ns)s, %(kind)s, %(lines)s)", kind=kind, lines=Jsonb(lines))
             assert outcome == {"written": len(lines), "unchanged": 0, "problems": []}
-    other.rows("select loci.finish_restore(%(ns)s)")
+    other.rows("select loci_api.finish_restore(%(ns)s)")
     return other
 
 
 def content(world: World) -> dict[str, list[Row]]:
     """All rows that are exported, and the closure."""
     found = {}
-    sources = [row["source"] for row in world.rows("select source from loci.export_kinds()")]
+    sources = [row["source"] for row in world.rows("select source from loci_api.export_kinds()")]
     for table in [*sources, "memory_closure", "entity_names", "memory_texts"]:
         if table != "name_queue":  # one transaction: what waits since its start counts as read
             statement = sql.SQL(

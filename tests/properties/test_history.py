@@ -206,7 +206,7 @@ class History(RuleBasedStateMachine):
         self.change(
             agent,
             lambda state: state.erase(gone.lineage),
-            lambda: self.world.rows("select * from loci.erase_memories(%(ns)s, %(ids)s)", ids=[gone.id]),
+            lambda: self.world.rows("select * from loci_api.erase_memories(%(ns)s, %(ids)s)", ids=[gone.id]),
         )
         for _, state in self.past:
             state.erase(gone.lineage)

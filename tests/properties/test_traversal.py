@@ -121,8 +121,8 @@ def test_a_walk_finds_what_a_plain_search_finds_in_its_order(
 ) -> None:
     with connection.transaction(force_rollback=True):
         world = new_world(connection)
-        world.rows("select * from loci.upsert_entities(%(ns)s, %(items)s)", items=Jsonb([{"name": name} for name in NODES]))
-        made = world.rows("select * from loci.observe_edges(%(ns)s, %(edges)s)", edges=Jsonb([edge.item() for edge in graph]))
+        world.rows("select * from loci_api.upsert_entities(%(ns)s, %(items)s)", items=Jsonb([{"name": name} for name in NODES]))
+        made = world.rows("select * from loci_api.observe_edges(%(ns)s, %(edges)s)", edges=Jsonb([edge.item() for edge in graph]))
         numbers = {row["id"]: row["ordinal"] - 1 for row in made}
         rows = world.rows(
             """select * from loci.traverse(%(ns)s, %(start)s, %(types)s, %(direction)s, %(hops)s, %(limit)s, %(min_confidence)s,

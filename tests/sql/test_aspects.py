@@ -12,19 +12,19 @@ from tests.factories import Row, World, day, stated
 
 
 def add_aspect(world: World, name: str = "Diet", **fields: Any) -> Row:
-    return world.row("select * from loci.add_aspect(%(ns)s, 'Alice', %(a)s)", a=Jsonb({"name": name, **fields}))
+    return world.row("select * from loci_api.upsert_aspect(%(ns)s, 'Alice', %(a)s)", a=Jsonb({"name": name, **fields}))
 
 
 def add(world: World, content: str, **fields: Any) -> Row:
     return world.row(
-        "select * from loci.add_attribute(%(ns)s, %(id)s, %(a)s)",
+        "select * from loci_api.add_attribute(%(ns)s, %(id)s, %(a)s)",
         id=add_aspect(world)["id"],
         a=Jsonb(stated({"content": content, **fields})),
     )
 
 
 def change(world: World, attribute: Row, **changes: Any) -> Row:
-    return world.row("select * from loci.update_attribute(%(ns)s, %(id)s, %(c)s)", id=attribute["id"], c=Jsonb(stated(changes)))
+    return world.row("select * from loci_api.update_attribute(%(ns)s, %(id)s, %(c)s)", id=attribute["id"], c=Jsonb(stated(changes)))
 
 
 def held(world: World, as_of: datetime | None = None, known_at: datetime | None = None, kind: str = "attributes") -> list[str]:
@@ -34,7 +34,7 @@ def held(world: World, as_of: datetime | None = None, known_at: datetime | None 
 
 @pytest.fixture(autouse=True)
 def alice(world: World) -> None:
-    world.rows('select * from loci.upsert_entities(%(ns)s, \'[{"name": "Alice"}]\')')
+    world.rows('select * from loci_api.upsert_entities(%(ns)s, \'[{"name": "Alice"}]\')')
 
 
 def test_an_aspect_is_one_by_its_canonical_name(world: World) -> None:
@@ -146,7 +146,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 def test_a_wrong_attribute_is_refused_by_field(world: World, attribute: dict[str, Any], field: str) -> None:
     aspect = add_aspect(world)["id"]
     with pytest.raises(InvalidParameterValue) as raised:
-        world.rows("select * from loci.add_attribute(%(ns)s, %(id)s, %(a)s)", id=aspect, a=Jsonb(attribute))
+        world.rows("select * from loci_api.add_attribute(%(ns)s, %(id)s, %(a)s)", id=aspect, a=Jsonb(attribute))
     assert raised.value.diag.column_name == field
 
 
@@ -170,7 +170,7 @@ def test_a_wrong_change_is_refused_by_field(world: World, changes: dict[str, Any
 @pytest.mark.parametrize(("aspect", "field"), [({}, "name"), ({"name": " "}, "name"), ({"name": "x", "weight": 2}, "weight")])
 def test_a_wrong_aspect_is_refused_by_field(world: World, aspect: dict[str, Any], field: str) -> None:
     with pytest.raises(InvalidParameterValue) as raised:
-        world.rows("select * from loci.add_aspect(%(ns)s, 'Alice', %(a)s)", a=Jsonb(aspect))
+        world.rows("select * from loci_api.upsert_aspect(%(ns)s, 'Alice', %(a)s)", a=Jsonb(aspect))
     assert raised.value.diag.column_name == field
 
 
@@ -189,10 +189,10 @@ def test_an_attribute_does_not_end_before_it_begins(world: World) -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        "select * from loci.add_aspect(%(ns)s, 'nobody', '{\"name\": \"x\"}')",
+        "select * from loci_api.upsert_aspect(%(ns)s, 'nobody', '{\"name\": \"x\"}')",
         "select * from loci.list_aspects(%(ns)s, 'nobody')",
-        'select * from loci.add_attribute(%(ns)s, gen_random_uuid(), \'{"content": "x"}\')',
-        "select * from loci.update_attribute(%(ns)s, gen_random_uuid(), '{}')",
+        'select * from loci_api.add_attribute(%(ns)s, gen_random_uuid(), \'{"content": "x"}\')',
+        "select * from loci_api.update_attribute(%(ns)s, gen_random_uuid(), '{}')",
     ],
 )
 def test_what_is_not_there_is_not_found(world: World, call: Any) -> None:

@@ -27,7 +27,7 @@ where t.tgname like 'zz\\_%'"""
 
 
 def listed(world: World, after: int = 0, kinds: list[str] | None = None, limit: int = 1000) -> list[dict[str, Any]]:
-    world.rows("select * from loci.sequence_changes(100000)")
+    world.rows("select * from loci_api.sequence_changes(100000)")
     return world.rows(
         "select * from loci.list_changes(array[%(ns)s], %(after)s::bigint, %(kinds)s::text[], %(limit)s)",
         after=after,
@@ -46,7 +46,7 @@ def test_changes_are_listed_in_the_order_in_which_they_were_written(world: World
 
 def test_the_view_shows_what_the_function_lists(world: World) -> None:
     world.write("one", entities=[{"name": "Alice"}])
-    world.rows("select * from loci.add_turns(%(ns)s, 's', %(t)s)", t=Jsonb([{"role": "user", "content": "hello"}]))
+    world.rows("select * from loci_api.add_turns(%(ns)s, 's', %(t)s)", t=Jsonb([{"role": "user", "content": "hello"}]))
     rows = listed(world)
     columns = (
         "position",
@@ -68,7 +68,7 @@ def test_the_view_shows_what_the_function_lists(world: World) -> None:
 
 def test_every_kind_that_a_trigger_notes_can_be_asked_for(admin: psycopg.Connection[Any]) -> None:
     noted = {row["kind"] for row in admin.execute(KINDS).fetchall()} - {""}  # type: ignore[call-overload]
-    kinds = admin.execute("select loci.change_kinds() as kinds").fetchone()
+    kinds = admin.execute("select loci_internal.change_kinds() as kinds").fetchone()
     assert len(noted) > 10
     assert noted <= set(kinds["kinds"])  # type: ignore[index]
 
@@ -88,7 +88,7 @@ def test_a_page_ends_where_it_grows_too_large_and_says_that_there_is_more(world:
 def test_what_was_asked_before_the_list_bounds_what_it_has_read(world: World) -> None:
     world.write("one")
     rows = listed(world)
-    bounds = world.row("select * from loci.feed_bounds(array[%(ns)s])")
+    bounds = world.row("select * from loci_api.feed_bounds(array[%(ns)s])")
     assert (bounds["kept_after"], bounds["last_position"]) == (0, rows[-1]["position"])
     assert bounds["namespace_ids"] == [world.id]
 
@@ -125,17 +125,17 @@ class Feed:
         self.start = self.position()
 
     def create(self, name: str) -> int:
-        return int(self.main.execute("select loci.create_namespace(%s)", [name]).fetchone()[0])  # type: ignore[index]
+        return int(self.main.execute("select loci_api.create_namespace(%s)", [name]).fetchone()[0])  # type: ignore[index]
 
     def write(self, connection: psycopg.Connection[Any], content: str, lineage: str | None = None, name: str | None = None) -> None:
         item = {"content": content, "layer": 3, **({"lineage": lineage} if lineage else {})}
-        connection.execute("select id from loci.remember(%s, %s)", [name or self.name, Jsonb([item])]).fetchall()
+        connection.execute("select id from loci_api.remember(%s, %s)", [name or self.name, Jsonb([item])]).fetchall()
 
     def sequence(self, limit: int = 10_000, connection: psycopg.Connection[Any] | None = None) -> int:
-        return int((connection or self.main).execute("select moved from loci.sequence_changes(%s)", [limit]).fetchone()[0])  # type: ignore[index]
+        return int((connection or self.main).execute("select moved from loci_api.sequence_changes(%s)", [limit]).fetchone()[0])  # type: ignore[index]
 
     def position(self) -> int:
-        row = self.main.execute("select last_position from loci.feed_bounds(array[%s])", [self.name]).fetchone()
+        row = self.main.execute("select last_position from loci_api.feed_bounds(array[%s])", [self.name]).fetchone()
         return int(row[0])  # type: ignore[index]
 
     def created(self) -> list[str]:
@@ -266,7 +266,7 @@ def test_an_erasure_holds_up_its_own_namespace_alone_and_nothing_of_it_slips_pas
     feed.write(feed.main, "purple elephants", "secret")
     eraser = connect(autocommit=False)
     eraser.execute(
-        "select * from loci.erase_memories(%s, (select array_agg(id) from loci.current_memories where namespace = %s))",
+        "select * from loci_api.erase_memories(%s, (select array_agg(id) from loci.current_memories where namespace = %s))",
         [feed.name, feed.name],
     ).fetchall()
     feed.main.execute("set lock_timeout = '2s'")
@@ -294,7 +294,7 @@ def test_a_namespace_is_deleted_while_its_changes_get_their_positions(feed: Feed
         feed.write(feed.main, f"fact {number}")
     assert feed.sequence(2, sequencer) == 2
     with ThreadPoolExecutor(1) as pool:
-        waiting = blocked(pool, feed.main, deleter, lambda: deleter.execute("select loci.delete_namespace(%s)", [feed.name]))
+        waiting = blocked(pool, feed.main, deleter, lambda: deleter.execute("select loci_api.delete_namespace(%s)", [feed.name]))
         sequencer.commit()
         waiting.result(20)
     assert waiting_changes(own_database) == 0
@@ -305,7 +305,7 @@ def test_the_feed_goes_on_while_a_namespace_is_being_deleted(feed: Feed, connect
     feed.create(other)
     feed.write(feed.main, "doomed", name=other)
     deleter = connect(autocommit=False)
-    deleter.execute("select loci.delete_namespace(%s)", [other])
+    deleter.execute("select loci_api.delete_namespace(%s)", [other])
     feed.main.execute("set lock_timeout = '2s'")
     feed.write(feed.main, "alive")
     assert feed.sequence() == 1
@@ -336,13 +336,13 @@ def test_writers_deletions_erasures_and_sequencers_at_once_end_in_no_deadlock(co
         feed = feeds[number % 3]
         ids = "select array_agg(id) from (select id from loci.current_memories where namespace = %s order by id limit 3) m"
         with suppress(psycopg.errors.NoDataFound, psycopg.errors.SerializationFailure):
-            connection.execute(f"select * from loci.erase_memories(%s, coalesce(({ids}), '{{}}'))", [feed.name, feed.name]).fetchall()  # type: ignore[arg-type]  # fmt: skip
+            connection.execute(f"select * from loci_api.erase_memories(%s, coalesce(({ids}), '{{}}'))", [feed.name, feed.name]).fetchall()  # type: ignore[arg-type]  # fmt: skip
 
     def doomed(connection: psycopg.Connection[Any], number: int) -> None:
         name = f"doomed-{uuid4().hex[:12]}"
-        connection.execute("select loci.create_namespace(%s)", [name])
+        connection.execute("select loci_api.create_namespace(%s)", [name])
         feeds[0].write(connection, "x", name=name)
-        connection.execute("select loci.delete_namespace(%s)", [name])
+        connection.execute("select loci_api.delete_namespace(%s)", [name])
 
     def sequence(connection: psycopg.Connection[Any], number: int) -> None:
         feeds[0].sequence(1 + number % 20, connection)

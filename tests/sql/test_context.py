@@ -21,16 +21,16 @@ def world(owned: World) -> World:
 
 
 def begin(world: World, session: str = "s") -> int:
-    return world.value("select loci.begin_context(%(ns)s, %(s)s)", s=session)
+    return world.value("select loci_api.begin_context(%(ns)s, %(s)s)", s=session)
 
 
 def note(world: World, session: str, *ids: UUID) -> list[UUID]:
-    rows = world.rows("select memory_id from loci.note_context(%(ns)s, %(s)s, %(ids)s)", s=session, ids=list(ids))
+    rows = world.rows("select memory_id from loci_api.record_context(%(ns)s, %(s)s, %(ids)s)", s=session, ids=list(ids))
     return [row["memory_id"] for row in rows]
 
 
 def end(world: World, session: str = "s") -> Row:
-    return world.row("select * from loci.end_session(%(ns)s, %(s)s)", s=session)
+    return world.row("select * from loci_api.end_session(%(ns)s, %(s)s)", s=session)
 
 
 def parts(world: World, session: str | None = "s", documents: list[int] | None = None, **fields: Any) -> Row:
@@ -50,7 +50,7 @@ def contents(found: Row) -> list[str]:
 
 def save(world: World, key: str, **fields: Any) -> None:
     given = {"ttl": None, "category": None, "tags": None, **fields}
-    world.rows("select * from loci.save_working_memory(%(ns)s, %(key)s, '1', %(ttl)s, %(category)s, %(tags)s)", key=key, **given)
+    world.rows("select * from loci_api.save_working_memory(%(ns)s, %(key)s, '1', %(ttl)s, %(category)s, %(tags)s)", key=key, **given)
 
 
 def keys(rows: list[Row] | None) -> list[str] | None:
@@ -261,7 +261,7 @@ def test_a_space_has_two_segments(world: World, space: str) -> None:
 
 def test_the_last_turns_of_the_session_come_oldest_first(world: World) -> None:
     turns = [{"role": "user", "content": f"turn {n}"} for n in range(5)]
-    world.rows("select * from loci.add_turns(%(ns)s, 's', %(t)s)", t=Jsonb(turns))
+    world.rows("select * from loci_api.add_turns(%(ns)s, 's', %(t)s)", t=Jsonb(turns))
     settings(world, replayed_turns=3)
     assert [turn["content"] for turn in parts(world)["turns"]] == ["turn 2", "turn 3", "turn 4"]
     assert parts(world, "other")["turns"] is None
@@ -273,7 +273,7 @@ def test_only_the_sections_asked_for_are_gathered(world: World, section: str) ->
     edge(world, "Alice", "Bob")
     world.write("Alice")
     shelve(world)
-    world.rows('select * from loci.add_turns(%(ns)s, \'s\', \'[{"role": "user", "content": "x"}]\')')
+    world.rows('select * from loci_api.add_turns(%(ns)s, \'s\', \'[{"role": "user", "content": "x"}]\')')
     found = parts(world, message="Alice", sections=[section])
     listed = {name for name in ("memories", "graph", "working_memory", "patrol", "subagents", "turns") if found[name]}
     assert listed == {section}

@@ -14,7 +14,7 @@ MIB = 1024 * 1024
 def say(world: World, *contents: str, session: str = "s1", **fields: Any) -> list[Row]:
     """Append turns, user and assistant by turns."""
     turns = [{"role": ("user", "assistant")[n % 2], "content": content, **fields} for n, content in enumerate(contents)]
-    return world.rows("select * from loci.add_turns(%(ns)s, %(session)s, %(turns)s)", session=session, turns=Jsonb(turns))
+    return world.rows("select * from loci_api.add_turns(%(ns)s, %(session)s, %(turns)s)", session=session, turns=Jsonb(turns))
 
 
 def replayed(world: World, session: str = "s1", limit: int | None = None, cursor: int | None = None) -> list[str]:
@@ -40,7 +40,7 @@ def log(world: World, limit: int = 1000, cursor: int | None = None) -> list[Row]
 
 
 def clear(world: World, *ids: int) -> Row:
-    return world.row("select * from loci.clear_conversation_log(%(ns)s, %(ids)s::bigint[])", ids=list(ids))
+    return world.row("select * from loci_api.clear_conversation_log(%(ns)s, %(ids)s::bigint[])", ids=list(ids))
 
 
 def numbered(count: int, start: int = 0) -> list[str]:
@@ -75,7 +75,7 @@ def test_the_last_turns_are_replayed_oldest_first(world: World) -> None:
     assert replayed(world, limit=3) == numbered(3, 22)
     assert replayed(world, "s2") == ["elsewhere"]
     assert replayed(world, "nobody") == []
-    world.rows('select loci.update_namespace(%(ns)s, \'{"settings": {"replayed_turns": 4}}\')')
+    world.rows('select loci_api.update_namespace(%(ns)s, \'{"settings": {"replayed_turns": 4}}\')')
     assert replayed(world) == numbered(4, 21)
 
 
@@ -113,7 +113,7 @@ def test_a_wrong_turn_is_refused_by_field_and_nothing_of_its_batch_is_said(
 ) -> None:
     with pytest.raises(errors.InvalidParameterValue) as raised, world.connection.transaction():
         world.rows(
-            "select * from loci.add_turns(%(ns)s, 's1', %(turns)s)", turns=Jsonb([{"role": "user", "content": "right"}, turn])
+            "select * from loci_api.add_turns(%(ns)s, 's1', %(turns)s)", turns=Jsonb([{"role": "user", "content": "right"}, turn])
         )
     assert raised.value.diag.column_name == field
     assert expected in str(raised.value)
@@ -123,7 +123,7 @@ def test_a_wrong_turn_is_refused_by_field_and_nothing_of_its_batch_is_said(
 @pytest.mark.parametrize("turns", [None, {}, [], [{"role": "user", "content": "x"}] * 1001])
 def test_turns_are_one_to_a_thousand(world: World, turns: Any) -> None:
     with pytest.raises(errors.InvalidParameterValue) as raised:
-        world.rows("select * from loci.add_turns(%(ns)s, 's1', %(turns)s)", turns=Jsonb(turns))
+        world.rows("select * from loci_api.add_turns(%(ns)s, 's1', %(turns)s)", turns=Jsonb(turns))
     assert raised.value.diag.column_name == "turns"
 
 
@@ -143,14 +143,14 @@ def test_a_limit_that_makes_no_sense_is_refused(world: World, limit: int) -> Non
 def test_a_deleted_conversation_is_gone_from_the_log_too(world: World) -> None:
     say(world, *numbered(3))
     say(world, "other", session="s2")
-    assert world.row("select * from loci.delete_turns(%(ns)s, 's1')") == {"deleted": 3}
-    assert world.row("select * from loci.delete_turns(%(ns)s, 's1')") == {"deleted": 0}
+    assert world.row("select * from loci_api.delete_turns(%(ns)s, 's1')") == {"deleted": 3}
+    assert world.row("select * from loci_api.delete_turns(%(ns)s, 's1')") == {"deleted": 0}
     assert (replayed(world), found(world, "turn"), [row["content"] for row in log(world)]) == ([], [], ["other"])
 
 
 def test_turns_outlive_the_end_of_their_session(world: World) -> None:
     say(world, "Hello")
-    world.rows("select * from loci.end_session(%(ns)s, 's1')")
+    world.rows("select * from loci_api.end_session(%(ns)s, 's1')")
     assert replayed(world) == ["Hello"]
 
 
@@ -186,7 +186,7 @@ def test_turns_without_spaces_are_found_by_pairs_of_characters(world: World) -> 
 
 
 def test_a_search_reads_the_newest_turns_and_no_more(world: World) -> None:
-    world.rows('select loci.update_namespace(%(ns)s, \'{"settings": {"searched_turns": 2}}\')')
+    world.rows('select loci_api.update_namespace(%(ns)s, \'{"settings": {"searched_turns": 2}}\')')
     say(world, "apple one")
     say(world, "apple two", "apple three", session="s2")
     assert sorted(found(world, "apple")) == ["apple three", "apple two"]
@@ -233,7 +233,7 @@ def test_what_is_still_in_the_log_stays_though_it_is_old(world: World) -> None:
 
 @pytest.mark.parametrize("kept", [0, 1])
 def test_a_namespace_that_replays_nothing_keeps_what_waits_for_passes(world: World, kept: int) -> None:
-    world.connection.execute("select loci.update_namespace(%s, %s)", [world.name, Jsonb({"settings": {"replayed_turns": kept}})])
+    world.connection.execute("select loci_api.update_namespace(%s, %s)", [world.name, Jsonb({"settings": {"replayed_turns": kept}})])
     said = say(world, *numbered(3))
     assert replayed(world) == numbered(kept, 3 - kept)
     assert clear(world, *(row["id"] for row in said)) == {"cleared": 3, "deleted": 3 - kept}
@@ -242,8 +242,8 @@ def test_a_namespace_that_replays_nothing_keeps_what_waits_for_passes(world: Wor
 
 def test_a_pass_of_another_namespace_clears_nothing_here(world: World) -> None:
     (said,) = say(world, "Hello")
-    world.connection.execute("select loci.create_namespace('elsewhere')")
-    other = world.row("select * from loci.clear_conversation_log('elsewhere', array[%(id)s])", id=said["id"])
+    world.connection.execute("select loci_api.create_namespace('elsewhere')")
+    other = world.row("select * from loci_api.clear_conversation_log('elsewhere', array[%(id)s])", id=said["id"])
     assert other == {"cleared": 0, "deleted": 0}
     assert len(log(world)) == 1
 
@@ -268,10 +268,10 @@ def test_pages_of_conversations_visit_each_once(world: World, limit: int) -> Non
 
 def test_a_conversation_survives_an_export_and_is_found_again(owned: World) -> None:
     said = say(owned, "about apples", metadata={"a": 1})
-    page = owned.row("select lines from loci.export_page(%(ns)s, 'conversation_turn', null, 10)")
-    owned.rows("select * from loci.delete_turns(%(ns)s, 's1')")
+    page = owned.row("select lines from loci_api.export_page(%(ns)s, 'conversation_turn', null, 10)")
+    owned.rows("select * from loci_api.delete_turns(%(ns)s, 's1')")
     restored = owned.row(
-        "select * from loci.restore_rows(%(ns)s, 'conversation_turn', %(lines)s::jsonb)", lines=f"[{page['lines']}]"
+        "select * from loci_api.restore_rows(%(ns)s, 'conversation_turn', %(lines)s::jsonb)", lines=f"[{page['lines']}]"
     )
     assert restored["written"] == 1
     assert owned.rows("select * from loci.list_turns(%(ns)s, 's1')") == said

@@ -24,23 +24,23 @@ def age(world: World, type_: str = "t", **fields: Any) -> datetime:
     )
     observe(world, *edges)
     for name in AGES:  # what a walk and a constellation see of an entity
-        aspect = world.row('select * from loci.add_aspect(%(ns)s, %(name)s, \'{"name": "size"}\')', name=name)["id"]
-        world.rows('select * from loci.add_attribute(%(ns)s, %(aspect)s, \'{"content": "small"}\')', aspect=aspect)
-    world.rows("select * from loci.add_aspect(%(ns)s, 'a', '{\"name\": \"size\"}')")
+        aspect = world.row('select * from loci_api.upsert_aspect(%(ns)s, %(name)s, \'{"name": "size"}\')', name=name)["id"]
+        world.rows('select * from loci_api.add_attribute(%(ns)s, %(aspect)s, \'{"content": "small"}\')', aspect=aspect)
+    world.rows("select * from loci_api.upsert_aspect(%(ns)s, 'a', '{\"name\": \"size\"}')")
     return now
 
 
 def set_rate(world: World, rate: float | None, type_: str = "t") -> Row:
-    return world.row("select * from loci.set_edge_type(%(ns)s, %(type)s, %(c)s)", type=type_, c=Jsonb({"decay_rate": rate}))
+    return world.row("select * from loci_api.set_edge_type(%(ns)s, %(type)s, %(c)s)", type=type_, c=Jsonb({"decay_rate": rate}))
 
 
 def set_settings(world: World, **settings: Any) -> bool:
-    changed: bool = world.value("select loci.update_namespace(%(ns)s, %(c)s)", c=Jsonb({"settings": settings}))
+    changed: bool = world.value("select loci_api.update_namespace(%(ns)s, %(c)s)", c=Jsonb({"settings": settings}))
     return changed
 
 
 def batch(world: World, type_: str | None = "t", limit: int = 1) -> Row:
-    return world.row("select * from loci.fade_batch(%(ns)s, %(type)s, %(limit)s)", type=type_, limit=limit)
+    return world.row("select * from loci_api.recalculate_decay_batch(%(ns)s, %(type)s, %(limit)s)", type=type_, limit=limit)
 
 
 def finish(world: World, type_: str | None = "t", limit: int = 1) -> Row:
@@ -239,7 +239,7 @@ def test_recalculating_on_demand_repairs_what_is_out_of_step(owned: World) -> No
     world.connection.execute("update loci_data.edges set fades_at = '2000-01-01' where namespace_id = %s", [world.id])
     world.connection.execute("set session authorization loci_app")
     assert not in_step(world)
-    world.rows("select loci.begin_decay(%(ns)s)")
+    world.rows("select loci_api.begin_decay_change(%(ns)s)")
     assert finish(world, None)["revived"] == 2
     assert in_step(world)
 
@@ -259,7 +259,7 @@ def test_a_batch_has_a_sensible_size(world: World, limit: int) -> None:
 def test_an_edge_that_was_taken_back_is_read_in_the_past_with_the_rate_of_now(world: World) -> None:
     age(world)
     [edge] = [row["id"] for row in world.rows("select id, target from loci.list_edges(%(ns)s)") if row["target"] == "old"]
-    world.rows("select * from loci.delete_edge(%(ns)s, %(id)s)", id=edge)
+    world.rows("select * from loci_api.delete_edge(%(ns)s, %(id)s)", id=edge)
     set_rate(world, 0.1)
     row = finish(world)
     assert (row["faded"], row["revived"]) == (0, 0)

@@ -24,17 +24,17 @@ Row = dict[str, Any]
 @pytest.fixture
 def model(world: World) -> World:
     """A world in a database with a model of 16 dimensions."""
-    world.rows("select loci.register_model('test', %(n)s)", n=DIMENSIONS)
+    world.rows("select loci_api.register_model('test', %(n)s)", n=DIMENSIONS)
     return world
 
 
 def claim(world: World) -> list[Row]:
-    return [row for row in world.rows("select * from loci.claim_entities(100000)") if row["namespace_id"] == world.id]
+    return [row for row in world.rows("select * from loci_api.claim_entities_to_embed(100000)") if row["namespace_id"] == world.id]
 
 
 def store(world: World, claimed: list[Row], vectors: NDArray[np.float32]) -> int:
     return world.value(
-        "select loci.store_entity_vectors(%(model)s::smallint, %(ns_ids)s, %(ids)s, %(texts)s, %(vectors)s::text[]::halfvec[])",
+        "select loci_api.store_entity_vectors(%(model)s::smallint, %(ns_ids)s, %(ids)s, %(texts)s, %(vectors)s::text[]::halfvec[])",
         model=claimed[0]["model_id"],
         ns_ids=[row["namespace_id"] for row in claimed],
         ids=[row["entity_id"] for row in claimed],
@@ -88,7 +88,7 @@ def test_without_a_model_nothing_waits(world: World) -> None:
 
 def test_a_model_that_comes_later_finds_every_entity_waiting(world: World) -> None:
     entities(world, {"name": "A"}, {"name": "B"})
-    world.rows("select loci.register_model('late', 4)")
+    world.rows("select loci_api.register_model('late', 4)")
     assert waiting(world) == 2
 
 
@@ -102,14 +102,14 @@ def test_an_entity_waits_again_when_what_is_embedded_of_it_changes(model: World,
     (made,) = entities(model, {"name": "Old"})
     store(model, claim(model), random_vectors(1, 1))
     assert waiting(model) == 0
-    model.rows("select loci.update_entity(%(ns)s, %(id)s, %(c)s)", id=made, c=Jsonb(changes))
+    model.rows("select loci_api.update_entity(%(ns)s, %(id)s, %(c)s)", id=made, c=Jsonb(changes))
     assert waiting(model) == count
 
 
 def test_an_entity_that_changed_while_it_was_embedded_waits_on(model: World) -> None:
     (made,) = entities(model, {"name": "Old"})
     claimed = claim(model)
-    model.rows('select loci.update_entity(%(ns)s, %(id)s, \'{"name": "New"}\')', id=made)
+    model.rows('select loci_api.update_entity(%(ns)s, %(id)s, \'{"name": "New"}\')', id=made)
     assert store(model, claimed, random_vectors(1, 1)) == 1
     assert [row["text"] for row in claim(model)] == ["New"]
 
@@ -117,9 +117,9 @@ def test_an_entity_that_changed_while_it_was_embedded_waits_on(model: World) -> 
 def test_a_text_that_the_provider_refuses_is_tried_again_when_it_changes(model: World) -> None:
     (made,) = entities(model, {"name": "Rude"})
     (claimed,) = claim(model)
-    model.rows("select loci.refuse_embedding(%(ns_id)s, %(id)s, %(m)s::smallint, 'rude')", id=made, m=claimed["model_id"])
+    model.rows("select loci_api.refuse_embedding(%(ns_id)s, %(id)s, %(m)s::smallint, 'rude')", id=made, m=claimed["model_id"])
     assert claim(model) == []
-    model.rows('select loci.update_entity(%(ns)s, %(id)s, \'{"name": "Polite"}\')', id=made)
+    model.rows('select loci_api.update_entity(%(ns)s, %(id)s, \'{"name": "Polite"}\')', id=made)
     assert [row["text"] for row in claim(model)] == ["Polite"]
 
 
@@ -147,15 +147,15 @@ def test_vectors_and_waiting_entities_go_with_erased_ones_and_with_the_namespace
     model.write("y", entities=[{"name": "B"}])
     receipt = model.erase(kept["id"])
     assert receipt["deleted"]["entity_vectors"] == 1
-    model.rows("select loci.delete_namespace(%(ns)s)")
+    model.rows("select loci_api.delete_namespace(%(ns)s)")
     assert waiting(model) == 0
 
 
 @pytest.mark.parametrize(
     "statement",
     [
-        "select * from loci.claim_entities(1)",
-        "select loci.store_entity_vectors(1::smallint, array[1], array[gen_random_uuid()], array['x'], array['[1]'::halfvec])",
+        "select * from loci_api.claim_entities_to_embed(1)",
+        "select loci_api.store_entity_vectors(1::smallint, array[1], array[gen_random_uuid()], array['x'], array['[1]'::halfvec])",
     ],
 )
 def test_the_queue_is_the_operators_alone(model: World, statement: Any) -> None:
@@ -191,7 +191,7 @@ def large(own_database: Database) -> Iterator[tuple[World, dict[UUID, int], NDAr
     with psycopg.connect(own_database.app_url, row_factory=dict_row, autocommit=True) as connection:
         with connection.transaction():
             world = new_world(connection)
-            world.rows("select loci.register_model('test', %(n)s)", n=DIMENSIONS)
+            world.rows("select loci_api.register_model('test', %(n)s)", n=DIMENSIONS)
             ids, vectors = filled(world, 11_000, 3)
         with own_database.admin() as owner:
             owner.execute("analyze")
@@ -299,7 +299,7 @@ def test_entities_that_mean_nearly_the_same_are_proposed_and_never_merged(model:
     entities(model, {"name": "Postgres"}, {"name": "PostgreSQL"}, {"name": "Postgres 15"})
     claimed = claim(model)
     store(model, claimed, np.tile(random_vectors(1, 1), (3, 1)))
-    duplicates = "select kept, merged, basis from loci.merge_duplicates(%(ns)s, %(dry)s)"
+    duplicates = "select kept, merged, basis from loci_api.merge_duplicate_entities(%(ns)s, %(dry)s)"
     (pair,) = model.rows(duplicates, dry=True)
     assert ({pair["kept"], pair["merged"]}, pair["basis"]) == ({"Postgres", "PostgreSQL"}, "meaning")
     assert model.rows(duplicates, dry=False) == []

@@ -57,7 +57,7 @@ def entity(world: World, name: str) -> dict[str, Any] | None:
 def pin(world: World, name: str) -> None:
     found = entity(world, name)
     assert found is not None
-    world.rows("select * from loci.pin_entity(%(ns)s, %(id)s, true)", id=found["id"])
+    world.rows("select * from loci_api.pin_entity(%(ns)s, %(id)s, true)", id=found["id"])
 
 
 def add_attribute(world: World, entity_name: str, memory: UUID, content: str = "secret", status: str = "active") -> UUID:
@@ -88,7 +88,7 @@ def add_attribute(world: World, entity_name: str, memory: UUID, content: str = "
 
 
 def test_the_receipt_is_what_every_table_has_lost(owned: World) -> None:
-    owned.rows("select loci.register_model('test', 3)")
+    owned.rows("select loci_api.register_model('test', 3)")
     gone = owned.write(
         "first",
         lineage="l",
@@ -103,16 +103,16 @@ def test_the_receipt_is_what_every_table_has_lost(owned: World) -> None:
     top = owned.write("top")
     child = owned.write("child", parent_id=gone["id"])
     owned.change(gone["id"], parent_id=str(top["id"]))
-    owned.rows("select * from loci.link_memories(%(ns)s, %(a)s, %(b)s, 'x')", a=gone["id"], b=child["id"])
+    owned.rows("select * from loci_api.link_memories(%(ns)s, %(a)s, %(b)s, 'x')", a=gone["id"], b=child["id"])
     owned.rows(
-        "select loci.note_names(array[%(ns_id)s, %(ns_id)s], array[%(g)s, %(g)s]::uuid[], array['Lone Phrase', 'Own Corp'])",
+        "select loci_api.store_found_names(array[%(ns_id)s, %(ns_id)s], array[%(g)s, %(g)s]::uuid[], array['Lone Phrase', 'Own Corp'])",
         g=gone["id"],
     )
     add_attribute(owned, "Own Corp", after["id"])
     add_attribute(owned, "Kept", gone["id"])
     observe(owned, {"source": "Shared", "type": "sees", "target": "Kept", "memory_id": after["id"], "session_id": "z"})
-    owned.rows("select * from loci.replay_request(%(ns)s, 'key', 'hash')")
-    owned.rows("select loci.keep_reply(%(ns)s, 'key', 201::smallint, %(r)s)", r=Jsonb({"id": str(gone["id"])}))
+    owned.rows("select * from loci_api.claim_idempotency_key(%(ns)s, 'key', 'hash')")
+    owned.rows("select loci_api.store_idempotent_reply(%(ns)s, 'key', 201::smallint, %(r)s)", r=Jsonb({"id": str(gone["id"])}))
 
     before = count_rows(owned)
     receipt = owned.erase(gone["id"])
@@ -164,7 +164,7 @@ def test_the_first_version_alone_may_go_and_its_node_stays_where_it_is(world: Wo
     first = world.write("one", lineage="l", parent_id=top["id"], layer=1)
     child = world.write("child", parent_id=first["id"])
     second, third = world.write("two", lineage="l"), world.write("three", lineage="l")
-    world.rows("select * from loci.link_memories(%(ns)s, %(a)s, %(b)s, 'x')", a=first["id"], b=other["id"])
+    world.rows("select * from loci_api.link_memories(%(ns)s, %(a)s, %(b)s, 'x')", a=first["id"], b=other["id"])
     world.erase(first["id"], versions="this")
 
     assert [row["version"] for row in world.history("l")] == [2, 3]
@@ -311,7 +311,7 @@ def test_an_edge_goes_with_its_last_evidence_and_no_sooner(world: World) -> None
     ("mode", "gone"), [("full", 1), ("full", 2), ("initial", 1), ("initial", 2), ("running_average", 1)]
 )  # 1 is the newest, 2 is older and of the conversation of the first
 def test_an_edge_is_what_it_would_be_had_the_erased_memory_never_shown_it(world: World, mode: str, gone: int) -> None:
-    world.rows("select * from loci.update_namespace(%(ns)s, %(c)s)", c=Jsonb({"settings": {"reinforcement": mode}}))
+    world.rows("select * from loci_api.update_namespace(%(ns)s, %(c)s)", c=Jsonb({"settings": {"reinforcement": mode}}))
     memories = [world.write(f"m{n}") for n in range(3)]
     seen = [(0, "s0", 0.4, 1), (2, "s0", 0.9, 3), (1, "s1", 0.8, 9)]
     for kind in ("with", "without"):
@@ -361,7 +361,7 @@ def test_a_fact_that_rests_on_an_erased_memory_stays_as_an_empty_superseded_row(
 @pytest.fixture
 def session(world: World) -> tuple[World, list[UUID]]:
     """Six turns of a conversation with vectors, and one of another."""
-    world.rows("select loci.register_model('test', 3)")
+    world.rows("select loci_api.register_model('test', 3)")
     turns = [world.write(f"turn {n}", session_id="s", layer=3, embedding=[1.0, 0.0, 0.0])["id"] for n in range(6)]
     return world, [*turns, world.write("elsewhere", session_id="t", embedding=[1.0, 0.0, 0.0])["id"]]
 
@@ -407,10 +407,10 @@ def test_a_turn_that_was_written_later_between_them_is_no_distance(session: tupl
 
 def test_what_a_provider_said_against_a_neighbour_is_forgotten(session: tuple[World, list[UUID]]) -> None:
     world, turns = session
-    model = world.value("select loci.begin_reembedding('other', 3)")
-    world.rows("select loci.queue_reembedding(%(m)s::smallint, %(ns_id)s - 1)", m=model)
+    model = world.value("select loci_api.begin_reembedding('other', 3)")
+    world.rows("select loci_api.queue_reembedding(%(m)s::smallint, %(ns_id)s - 1)", m=model)
     for turn in (turns[2], turns[5]):
-        world.rows("select loci.refuse_embedding(%(ns_id)s, %(t)s, %(m)s, 'turn 1 is too rude')", t=turn, m=model)
+        world.rows("select loci_api.refuse_embedding(%(ns_id)s, %(t)s, %(m)s, 'turn 1 is too rude')", t=turn, m=model)
     world.erase(turns[1])
     refused = world.rows(
         "select memory_id as id from loci_data.embedding_queue where namespace_id = %(ns_id)s and error is not null"
@@ -463,8 +463,8 @@ def test_a_wrong_extent_is_refused(world: World, wrong: dict[str, Any]) -> None:
 
 def test_what_enrichment_made_of_an_erased_memory_is_erased_with_it(world: World) -> None:
     raw, made, other = (world.write(content)["id"] for content in ("met Bob, likes tea", "Bob likes tea", "Carol likes tea"))
-    world.rows("select * from loci.link_memories(%(ns)s, %(made)s, %(raw)s, 'expands', 1)", made=made, raw=raw)
-    world.rows("select * from loci.link_memories(%(ns)s, %(other)s, %(raw)s, 'related_to', 1)", other=other, raw=raw)
-    world.rows("select * from loci.erase_memories(%(ns)s, array[%(raw)s]::uuid[])", raw=raw)
+    world.rows("select * from loci_api.link_memories(%(ns)s, %(made)s, %(raw)s, 'expands', 1)", made=made, raw=raw)
+    world.rows("select * from loci_api.link_memories(%(ns)s, %(other)s, %(raw)s, 'related_to', 1)", other=other, raw=raw)
+    world.rows("select * from loci_api.erase_memories(%(ns)s, array[%(raw)s]::uuid[])", raw=raw)
     left = world.rows("select id from loci_data.memories where namespace_id = %(ns_id)s")
     assert ids(left) == [other]

@@ -16,11 +16,11 @@ EDGE = {"source": "a", "type": "t", "target": "b"}
 
 
 def reinforce(world: World, mode: str) -> None:
-    world.rows("select loci.update_namespace(%(ns)s, %(c)s)", c=Jsonb({"settings": {"reinforcement": mode}}))
+    world.rows("select loci_api.update_namespace(%(ns)s, %(c)s)", c=Jsonb({"settings": {"reinforcement": mode}}))
 
 
 def upsert(world: World, *entities: Row) -> list[Row]:
-    return world.rows("select * from loci.upsert_entities(%(ns)s, %(e)s)", e=Jsonb([stated(entity) for entity in entities]))
+    return world.rows("select * from loci_api.upsert_entities(%(ns)s, %(e)s)", e=Jsonb([stated(entity) for entity in entities]))
 
 
 def edge(world: World) -> Row:
@@ -198,7 +198,7 @@ def test_a_memory_is_an_observation_of_an_entity_once_and_mentions_it(world: Wor
 def test_a_mention_that_was_found_in_the_text_before_does_not_hide_the_observation(world: World) -> None:
     upsert(world, {"name": "Alice Liddell"})
     memory = world.write("x met Alice Liddell")["id"]
-    noted = "select loci.note_names(array[%(ns_id)s], array[%(m)s]::uuid[], array['Alice Liddell'])"
+    noted = "select loci_api.store_found_names(array[%(ns_id)s], array[%(m)s]::uuid[], array['Alice Liddell'])"
     assert world.value(noted, m=memory) == 1
     assert counted(world, "Alice Liddell") == (0.5, 1)
     observe(world, {"source": "Alice Liddell", "type": "t", "literal": "x", "memory_id": memory})
@@ -208,7 +208,7 @@ def test_a_mention_that_was_found_in_the_text_before_does_not_hide_the_observati
 def test_a_confidence_set_by_hand_is_what_it_is(world: World) -> None:
     reinforce(world, "initial")
     upsert(world, {"name": "Zeus", "session_id": "s1"})
-    world.rows("select * from loci.update_entity(%(ns)s, %(id)s, '{\"confidence\": 0.9}')", id=entity(world, "Zeus")["id"])
+    world.rows("select * from loci_api.update_entity(%(ns)s, %(id)s, '{\"confidence\": 0.9}')", id=entity(world, "Zeus")["id"])
     assert counted(world, "Zeus") == (0.9, 1)
     upsert(world, {"name": "Zeus", "session_id": "s2"})
     assert counted(world, "Zeus") == (0.9, 2)
@@ -305,7 +305,7 @@ def test_an_edge_of_a_memory_that_does_not_exist_leaves_nothing(world: World) ->
 
 def test_an_erased_memory_takes_its_part_of_a_session_along(world: World) -> None:
     upsert(world, {"name": "Loci"})
-    world.rows("select * from loci.pin_entity(%(ns)s, %(id)s, true)", id=entity(world, "Loci")["id"])
+    world.rows("select * from loci_api.pin_entity(%(ns)s, %(id)s, true)", id=entity(world, "Loci")["id"])
     (first,) = world.remember(TRIPLE)
     (second,) = world.remember({**TRIPLE, "content": "Alice works on Loci still"})
     assert (counted(world, "Loci"), sessions(world, "Loci")) == ((1.0, 3), {"s1": 2})
@@ -329,7 +329,7 @@ def shown(world: World) -> list[tuple[str, str | None]]:
 
 def test_an_edge_carries_the_aspect_that_it_names(world: World) -> None:
     upsert(world, {"name": "a"})
-    made = world.value("select id from loci.add_aspect(%(ns)s, 'a', '{\"name\": \"Work\"}')")
+    made = world.value("select id from loci_api.upsert_aspect(%(ns)s, 'a', '{\"name\": \"Work\"}')")
     observe(world, {**EDGE, "type": "1", "aspect": "work"}, {**EDGE, "type": "2", "aspect": "Home life"}, {**EDGE, "type": "3"})
     assert shown(world) == [("1", "Work"), ("2", "Home life"), ("3", None)]
     assert world.value("select aspect_id from loci_data.edges where namespace_id = %(ns_id)s and type = '1'") == made

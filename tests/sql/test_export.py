@@ -67,8 +67,8 @@ def memory(**fields: Any) -> Row:
 
 
 def restored(world: World, kind: str, *lines: Row) -> Row:
-    """What loci.restore_rows says."""
-    return world.row("select * from loci.restore_rows(%(ns)s, %(kind)s, %(lines)s)", kind=kind, lines=Jsonb(lines))
+    """What loci_api.restore_rows says."""
+    return world.row("select * from loci_api.restore_rows(%(ns)s, %(kind)s, %(lines)s)", kind=kind, lines=Jsonb(lines))
 
 
 def exported(world: World, kind: str) -> list[Row]:
@@ -76,7 +76,7 @@ def exported(world: World, kind: str) -> list[Row]:
     lines: list[Row] = []
     after = None
     while True:
-        page = world.row("select * from loci.export_page(%(ns)s, %(kind)s, %(after)s, 1)", kind=kind, after=after and Jsonb(after))
+        page = world.row("select * from loci_api.export_page(%(ns)s, %(kind)s, %(after)s, 1)", kind=kind, after=after and Jsonb(after))
         if not page["rows"]:
             return lines
         lines += [json.loads(line) for line in page["lines"].split("\n")]
@@ -85,7 +85,7 @@ def exported(world: World, kind: str) -> list[Row]:
 
 def kinds(connection: psycopg.Connection[Any]) -> dict[str, str]:
     """Kinds and their tables, in order."""
-    return {row["kind"]: row["source"] for row in connection.execute("select kind, source from loci.export_kinds() order by place")}
+    return {row["kind"]: row["source"] for row in connection.execute("select kind, source from loci_api.export_kinds() order by place")}
 
 
 def namespaced(connection: psycopg.Connection[Any]) -> dict[str, set[str]]:
@@ -112,7 +112,7 @@ def test_every_table_of_a_namespace_is_exported_or_derived_and_never_both(connec
 def test_every_column_of_an_exported_table_is_in_the_file_or_computed_anew(admin: psycopg.Connection[Any]) -> None:
     tables = namespaced(admin)
     for kind, source in kinds(admin).items():
-        rows = admin.execute("select name, in_file from loci.export_columns(%s)", [kind]).fetchall()
+        rows = admin.execute("select name, in_file from loci_internal.export_columns(%s)", [kind]).fetchall()
         assert {row["name"] for row in rows} == tables[source] - {"namespace_id"}
         assert {row["name"] for row in rows if not row["in_file"]} == COMPUTED.get(source, set())
 
@@ -137,7 +137,7 @@ def test_pages_follow_each_other_without_a_gap(world: World) -> None:
 
 def test_a_page_holds_as_many_lines_as_fit(world: World) -> None:
     world.remember(*({"content": f"{n} " + "x" * 1000} for n in range(30)))
-    page = world.row("select * from loci.export_page(%(ns)s, 'memory', null, 10000)")
+    page = world.row("select * from loci_api.export_page(%(ns)s, 'memory', null, 10000)")
     assert 5 <= page["rows"] <= 10
 
 
@@ -148,12 +148,12 @@ def test_a_page_holds_as_many_lines_as_fit(world: World) -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        "loci.export_header(%(ns)s)",
-        "loci.export_page(%(ns)s, 'memory')",
-        "loci.begin_restore(%(ns)s, '{}')",
-        "loci.restore_rows(%(ns)s, 'memory', '[]')",
-        "loci.restore_vectors(%(ns)s, '[]')",
-        "loci.finish_restore(%(ns)s)",
+        "loci_api.export_header(%(ns)s)",
+        "loci_api.export_page(%(ns)s, 'memory')",
+        "loci_api.begin_restore(%(ns)s, '{}')",
+        "loci_api.restore_rows(%(ns)s, 'memory', '[]')",
+        "loci_api.restore_vectors(%(ns)s, '[]')",
+        "loci_api.finish_restore(%(ns)s)",
     ],
 )
 def test_only_an_admin_exports_and_restores(owned: World, admin: psycopg.Connection[Any], role: str, call: Any) -> None:
@@ -173,14 +173,14 @@ def test_only_the_operator_restores_into_a_namespace_that_is_not_there(owned: Wo
         "created_at": "2024-01-01T00:00Z",
         "updated_at": "2024-01-01T00:00Z",
     }
-    made = owned.row("select * from loci.begin_restore('made', %(h)s)", h=Jsonb(header))
+    made = owned.row("select * from loci_api.begin_restore('made', %(h)s)", h=Jsonb(header))
     assert (made["created"], made["kept"]) == (True, [])
     admin.execute("reset session authorization")
     agent = grant(admin, owned.name, "admin")
     admin.execute("set session authorization loci_app")
     act_as(owned.connection, agent)
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
-        owned.rows("select * from loci.begin_restore('another', %(h)s)", h=Jsonb(header))
+        owned.rows("select * from loci_api.begin_restore('another', %(h)s)", h=Jsonb(header))
 
 
 # What a line can do
@@ -199,7 +199,7 @@ def test_what_was_read_for_names_is_not_read_again(world: World) -> None:
     waits = {"kind": "name_queue", "memory_id": unread["id"], "enqueued_at": "2024-01-01T00:00:00+00:00"}
     assert restored(world, "name_queue", waits)["written"] == 1
     assert restored(world, "name_queue", waits)["written"] == 0
-    world.rows("select loci.finish_restore(%(ns)s)")
+    world.rows("select loci_api.finish_restore(%(ns)s)")
     rows = world.rows("select memory_id, enqueued_at::date::text as since from loci_data.name_queue where namespace_id = %(ns_id)s")
     assert [(str(row["memory_id"]), row["since"]) for row in rows] == [(unread["id"], "2024-01-01")]
 
@@ -207,7 +207,7 @@ def test_what_was_read_for_names_is_not_read_again(world: World) -> None:
 def test_a_memory_that_was_read_since_the_export_is_not_read_again(world: World) -> None:
     line = memory()
     restored(world, "memory", line)
-    world.rows("select loci.finish_restore(%(ns)s)")
+    world.rows("select loci_api.finish_restore(%(ns)s)")
     waits = {"kind": "name_queue", "memory_id": line["id"], "enqueued_at": "2024-01-01T00:00:00+00:00"}
     candidate = {"kind": "name_candidate", "memory_id": line["id"], "name": "Alice Liddell"}
     assert restored(world, "name_candidate", candidate) == {"written": 0, "unchanged": 1, "problems": []}
@@ -307,7 +307,7 @@ def test_a_line_reaches_no_other_namespace(world: World) -> None:
     entity = str(uuid4())
     mention = {"kind": "mention", "memory_id": line["id"], "entity_id": entity, "mention_text": "x", "confidence": 1,
                "observed": True, "session_id": None, "created_at": "2024-01-01T00:00:00+00:00"}  # fmt: skip
-    other.rows('select loci.upsert_entities(%(ns)s, \'[{"name": "Ada"}]\')')
+    other.rows('select loci_api.upsert_entities(%(ns)s, \'[{"name": "Ada"}]\')')
     stranger = other.value("select id from loci_data.entities where namespace_id = %(ns_id)s")
     with pytest.raises(psycopg.errors.ForeignKeyViolation), world.connection.transaction():
         restored(world, "mention", {**mention, "entity_id": str(stranger)})
@@ -340,7 +340,7 @@ def test_a_namespace_with_rows_keeps_its_own_settings_and_an_empty_one_takes_tho
         "created_at": "2024-01-01T00:00Z",
         "updated_at": "2024-01-01T00:00Z",
     }
-    begin = "select * from loci.begin_restore(%(ns)s, %(h)s)"
+    begin = "select * from loci_api.begin_restore(%(ns)s, %(h)s)"
     assert world.row(begin, h=Jsonb(header))["kept"] == []
     restored(world, "memory", memory())
     assert world.row(begin, h=Jsonb({**header, "settings": {}, "language": "english"}))["kept"] == ["language", "settings"]

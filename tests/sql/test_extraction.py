@@ -31,7 +31,7 @@ def extract(world: World, *items: Row) -> list[tuple[str, int, bool, str | None]
         "entities": [item for item in items if "key" in item],
         "edges": [item for item in items if "source" in item],
     }
-    rows = world.rows("select * from loci.apply_extraction(%(ns)s, %(plan)s)", plan=Jsonb(plan))
+    rows = world.rows("select * from loci_api.apply_extraction(%(ns)s, %(plan)s)", plan=Jsonb(plan))
     return [(row["kind"], row["place"], row["created"], row["guard"]) for row in rows]
 
 
@@ -100,7 +100,7 @@ def test_a_merged_entity_means_the_one_that_it_went_into(world: World) -> None:
 
 def test_a_removed_entity_is_refused_with_its_edges_and_not_made_anew(world: World) -> None:
     (robert,) = entities(world, {"name": "Robert"})
-    world.row("select * from loci.delete_entity(%(ns)s, %(id)s)", id=robert)
+    world.row("select * from loci_api.delete_entity(%(ns)s, %(id)s)", id=robert)
     made = {"key": 0, "id": str(robert), "name": "Robert", "evidence": IN_S1}
     assert extract(world, made, entity(1, "RockBot"), edge(0, 1)) == [
         ("entity", 1, False, "gone"),
@@ -198,11 +198,11 @@ def test_what_no_check_let_through_is_still_refused_whole(world: World, wrong: R
 
 
 def job(world: World, **arguments: Any) -> UUID:
-    return world.value("select id from loci.enqueue_job(%(ns)s, 'dream', %(a)s)", a=Jsonb(arguments))
+    return world.value("select id from loci_api.enqueue_job(%(ns)s, 'dream', %(a)s)", a=Jsonb(arguments))
 
 
 def episodes(world: World, id: UUID, limit: int = 100) -> list[str]:
-    return [row["content"] for row in world.rows("select * from loci.job_episodes(%(ns)s, %(id)s, %(limit)s)", id=id, limit=limit)]
+    return [row["content"] for row in world.rows("select * from loci_api.episodes_to_read(%(ns)s, %(id)s, %(limit)s)", id=id, limit=limit)]
 
 
 def test_a_job_reads_the_newest_episodes_and_the_same_ones_again(world: World) -> None:
@@ -228,7 +228,7 @@ def test_a_dry_run_and_a_cancelled_job_leave_their_episodes_to_others(world: Wor
     assert episodes(world, job(world, dry_run=True)) == ["episode"]
     given_up = job(world)
     assert episodes(world, given_up) == ["episode"]
-    world.value("select loci.cancel_job(%(ns)s, %(id)s)", id=given_up)
+    world.value("select loci_api.cancel_job(%(ns)s, %(id)s)", id=given_up)
     assert episodes(world, job(world)) == ["episode"]
 
 
@@ -252,17 +252,17 @@ def test_the_catalogue_begins_with_what_the_texts_name(world: World) -> None:
     for number in range(3):
         world.write(f"fact {number}", entities=[{"name": "Often"}])
     entities(world, {"name": "Azure DevOps", "aliases": ["ADO Server"]}, {"name": "Rare"})
-    rows = world.rows("select name, named from loci.entity_catalogue(%(ns)s, array['nothing', 'on the ado server'], 2)")
+    rows = world.rows("select name, named from loci_api.entity_catalogue(%(ns)s, array['nothing', 'on the ado server'], 2)")
     assert [(row["name"], row["named"]) for row in rows] == [("Azure DevOps", True), ("Often", False)]
-    assert world.rows("select name from loci.entity_catalogue(%(ns)s, '{}', 0)") == []
+    assert world.rows("select name from loci_api.entity_catalogue(%(ns)s, '{}', 0)") == []
 
 
 def test_the_catalogue_and_the_types_of_edges_are_those_of_the_namespace(world: World, connection: Any) -> None:
     extract(world, *ALICE_AND_ROCKBOT, edge(0, 1, type="likes"))
-    assert world.value("select loci.edge_types_used(%(ns)s)") == ["likes", "works_on"]
+    assert world.value("select loci_api.edge_types_used(%(ns)s)") == ["likes", "works_on"]
     other = new_world(connection)
-    assert other.value("select loci.edge_types_used(%(ns)s)") == []
-    assert other.rows("select name from loci.entity_catalogue(%(ns)s, array['Alice'], 10)") == []
+    assert other.value("select loci_api.edge_types_used(%(ns)s)") == []
+    assert other.rows("select name from loci_api.entity_catalogue(%(ns)s, array['Alice'], 10)") == []
 
 
 def test_evidence_is_dated_by_what_was_said_when(world: World) -> None:

@@ -35,17 +35,17 @@ def known(world: World, name: str = "Diet", weight: float = 0.5, **fields: Any) 
 
 
 def inject(world: World, session: str, *ids: UUID) -> list[UUID]:
-    rows = world.rows("select memory_id from loci.note_injections(%(ns)s, %(s)s, %(ids)s)", s=session, ids=list(ids))
+    rows = world.rows("select memory_id from loci_api.record_injections(%(ns)s, %(s)s, %(ids)s)", s=session, ids=list(ids))
     return [row["memory_id"] for row in rows]
 
 
 def hit(world: World, session: str, *ids: UUID) -> list[UUID]:
-    rows = world.rows("select memory_id from loci.note_hits(%(ns)s, %(s)s, %(ids)s)", s=session, ids=list(ids))
+    rows = world.rows("select memory_id from loci_api.record_hits(%(ns)s, %(s)s, %(ids)s)", s=session, ids=list(ids))
     return [row["memory_id"] for row in rows]
 
 
 def end(world: World, session: str) -> Row:
-    return world.row("select * from loci.end_session(%(ns)s, %(s)s)", s=session)
+    return world.row("select * from loci_api.end_session(%(ns)s, %(s)s)", s=session)
 
 
 def weight(world: World, id: UUID) -> float:
@@ -114,7 +114,7 @@ def test_a_recall_counts_what_it_found_by_words_if_it_was_injected(world: World)
     a, b = (world.write(text)["id"] for text in "ab")
     inject(world, "s", a)
     documents = [row["doc_id"] for row in world.rows("select doc_id from loci_data.memories where namespace_id = %(ns_id)s")]
-    note = "select loci.note_recall(%(ns)s, %(s)s, %(d)s)"
+    note = "select loci_api.record_recall_hits(%(ns)s, %(s)s, %(d)s)"
     assert world.value(note, s="s", d=documents) == 1
     assert world.value(note, s="none", d=documents) == 0
     assert end(world, "s")["hit"] == 1
@@ -130,7 +130,7 @@ def test_who_may_only_read_notes_nothing_and_is_not_refused_in_a_recall(world: W
     world.connection.execute("set session authorization loci_app")
     document = world.value("select doc_id from loci_data.memories where namespace_id = %(ns_id)s")
     act_as(world.connection, agent)
-    assert world.value("select loci.note_recall(%(ns)s, 's', array[%(d)s]::bigint[])", d=document) == 0
+    assert world.value("select loci_api.record_recall_hits(%(ns)s, 's', array[%(d)s]::bigint[])", d=document) == 0
     act_as(world.connection, OPERATOR)
     assert world.value("select hits from loci_data.injections where namespace_id = %(ns_id)s") == 0
 
@@ -405,7 +405,7 @@ def test_two_ends_of_a_session_at_once_apply_once(committed: tuple[Database, Wor
     inject(world, "s", memory)
     hit(world, "s", memory)
     commit(world)
-    rows = at_once(database, world, "select * from loci.end_session(%(ns)s, 's')", [{}] * 6)
+    rows = at_once(database, world, "select * from loci_api.end_session(%(ns)s, 's')", [{}] * 6)
     assert sorted(row[0]["ended"] for row in rows) == [*[False] * 5, True]
     assert {row[0]["sessions"] for row in rows} == {1}
     assert weight(world, under) == 0.52
@@ -416,7 +416,7 @@ def test_a_memory_injected_by_many_at_once_is_new_to_one_of_them(committed: tupl
     database, world = committed
     ids = [world.write(str(n))["id"] for n in range(20)]
     commit(world)
-    statement = "select memory_id from loci.note_injections(%(ns)s, 's', %(ids)s)"
+    statement = "select memory_id from loci_api.record_injections(%(ns)s, 's', %(ids)s)"
     orders = [{"ids": ids if n % 2 else ids[::-1]} for n in range(6)]
     new = [row["memory_id"] for rows in at_once(database, world, statement, orders) for row in rows]
     assert sorted(new) == sorted(ids)
@@ -431,7 +431,7 @@ def test_ends_of_many_sessions_at_once_all_count_and_wait_for_each_other_in_no_c
         inject(world, f"s{n}", *ids)
         hit(world, f"s{n}", *ids)
     commit(world)
-    rows = at_once(database, world, "select * from loci.end_session(%(ns)s, %(s)s)", [{"s": f"s{n}"} for n in range(6)])
+    rows = at_once(database, world, "select * from loci_api.end_session(%(ns)s, %(s)s)", [{"s": f"s{n}"} for n in range(6)])
     assert sorted(row[0]["sessions"] for row in rows) == [1, 2, 3, 4, 5, 6]
     assert all(row[0]["confirmed"] == 3 for row in rows)
     assert sum(event[3] for event in events(world)) == 18

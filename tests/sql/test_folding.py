@@ -120,8 +120,8 @@ def test_the_same_content_in_two_lineages_is_two_memories(world: World) -> None:
 
 def test_the_same_content_in_two_namespaces_is_two_memories(world: World) -> None:
     first = world.write("x")
-    world.rows("select loci.create_namespace('elsewhere-folding')")
-    other = world.row("""select * from loci.remember('elsewhere-folding', '[{"content": "x"}]')""")
+    world.rows("select loci_api.create_namespace('elsewhere-folding')")
+    other = world.row("""select * from loci_api.remember('elsewhere-folding', '[{"content": "x"}]')""")
     assert (other["duplicate"], other["id"] == first["id"]) == (False, False)
 
 

@@ -188,12 +188,12 @@ class Target:
         self.world, self.connection = world, world.connection
         self.other = other
         for place in (world, other):
-            place.rows("select loci.register_model('test', 3)")
+            place.rows("select loci_api.register_model('test', 3)")
             place.write("Alice plays the xylophone", lineage="xylophone", embedding=[1.0, 0.0, 0.0], tags=["a"], category="a/b",
                         entities=[{"name": "Alice"}], edges=[{"source": "Alice", "type": "t", "target": "Bob"}])  # fmt: skip
-            place.rows("select * from loci.save_working_memory(%(ns)s, 'a/b/c', '1')")
-            place.rows('select * from loci.add_turns(%(ns)s, \'x\', \'[{"role": "user", "content": "x"}]\')')
-            place.rows("select id from loci.add_aspect(%(ns)s, 'Alice', '{\"name\": \"x\"}')")
+            place.rows("select * from loci_api.save_working_memory(%(ns)s, 'a/b/c', '1')")
+            place.rows('select * from loci_api.add_turns(%(ns)s, \'x\', \'[{"role": "user", "content": "x"}]\')')
+            place.rows("select id from loci_api.upsert_aspect(%(ns)s, 'Alice', '{\"name\": \"x\"}')")
         self.ids = {
             NAMED[0]: str(world.value("select id from loci_data.memories where namespace_id = %(ns_id)s limit 1")),
             NAMED[1]: str(world.value("select id from loci_data.entities where namespace_id = %(ns_id)s and name = 'Alice'")),
@@ -208,7 +208,7 @@ class Target:
                       (select jsonb_agg(to_jsonb(e) order by e.id) from loci_data.edges e where e.namespace_id = %(ns_id)s) as edges,
                       (select count(*) from loci_data.working_memory w where w.namespace_id = %(ns_id)s) as entries,
                       (select count(*) from loci_data.conversation_turns t where t.namespace_id = %(ns_id)s) as turns,
-                      session_user::text, current_user::text, loci.caller()"""
+                      session_user::text, current_user::text, loci.current_agent()"""
         )
 
     def filled(self, value: Any) -> Any:

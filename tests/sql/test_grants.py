@@ -30,10 +30,10 @@ class Shared:
     root: psycopg.Connection[Any]
 
     def give(self, role: str, expires_at: datetime | None = None) -> dict[str, Any]:
-        return self.admin.row("select * from loci.set_grant(%(ns)s, %(a)s, %(r)s, %(e)s)", a=self.agent, r=role, e=expires_at)
+        return self.admin.row("select * from loci_api.set_grant(%(ns)s, %(a)s, %(r)s, %(e)s)", a=self.agent, r=role, e=expires_at)
 
     def take(self, agent: UUID | None = None) -> dict[str, Any]:
-        return self.admin.row("select * from loci.delete_grant(%(ns)s, %(a)s)", a=agent or self.agent)
+        return self.admin.row("select * from loci_api.delete_grant(%(ns)s, %(a)s)", a=agent or self.agent)
 
 
 def stay(connection: psycopg.Connection[Any], agent: UUID) -> None:
@@ -52,13 +52,13 @@ def shared(own_database: Database) -> Iterator[Shared]:
             world.write("the vault is under the stairs")
             [boss, guest] = [
                 world.value(
-                    "select agent_id from loci.create_key(%(ns)s, %(r)s, 'k', %(id)s, sha256(%(id)s::text::bytea))",
+                    "select agent_id from loci_api.create_key(%(ns)s, %(r)s, 'k', %(id)s, sha256(%(id)s::text::bytea))",
                     r=role,
                     id=uuid4(),
                 )
                 for role in ("admin", "reader")
             ]
-            world.row("select * from loci.delete_grant(%(ns)s, %(a)s)", a=guest)
+            world.row("select * from loci_api.delete_grant(%(ns)s, %(a)s)", a=guest)
         stay(one, boss)
         stay(two, guest)
         yield Shared(world, World(two, world.name, world.id), guest, boss, root)
@@ -70,7 +70,7 @@ def statements(world: World) -> list[list[Any]]:
         world.rows("select id from loci_data.memories"),
         world.rows("select id from loci.current_memories"),
         world.rows("select name from loci.list_namespaces()"),
-        world.rows("select namespace from loci.recall_scope(null) where searched"),
+        world.rows("select namespace from loci_api.recall_namespaces(null) where searched"),
     ]
 
 
@@ -96,7 +96,7 @@ def test_a_grant_expires_by_the_clock_of_the_database_within_a_transaction(share
         assert statements(shared.guest) == [[], [], [], []]
         with pytest.raises(errors.InsufficientPrivilege):
             shared.guest.visible()
-    [row] = [row for row in shared.admin.rows("select * from loci.list_grants(%(ns)s)") if row["agent_id"] == shared.agent]
+    [row] = [row for row in shared.admin.rows("select * from loci_api.list_grants(%(ns)s)") if row["agent_id"] == shared.agent]
     assert row["expired"]
 
 
@@ -120,9 +120,9 @@ def test_a_writer_who_was_made_a_reader_writes_no_more(shared: Shared) -> None:
 @pytest.mark.parametrize(
     "statement",
     [
-        "select * from loci.set_grant(%(ns)s, %(a)s, 'admin')",
-        "select * from loci.delete_grant(%(ns)s, %(b)s)",
-        "select * from loci.list_grants(%(ns)s)",
+        "select * from loci_api.set_grant(%(ns)s, %(a)s, 'admin')",
+        "select * from loci_api.delete_grant(%(ns)s, %(b)s)",
+        "select * from loci_api.list_grants(%(ns)s)",
     ],
 )
 def test_only_admins_share(shared: Shared, role: str, statement: Any) -> None:
@@ -134,7 +134,7 @@ def test_only_admins_share(shared: Shared, role: str, statement: Any) -> None:
 def test_nobody_learns_by_a_grant_whether_a_namespace_exists(shared: Shared) -> None:
     for name in (shared.admin.name, "no-such-namespace"):
         with pytest.raises(errors.InsufficientPrivilege, match=f"no access to namespace '{name}'"):
-            shared.guest.rows("select loci.set_grant(%(name)s, %(a)s, 'reader')", name=name, a=shared.agent)
+            shared.guest.rows("select loci_api.set_grant(%(name)s, %(a)s, 'reader')", name=name, a=shared.agent)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_nobody_learns_by_a_grant_whether_a_namespace_exists(shared: Shared) -> 
 def test_a_wrong_grant_is_refused_by_name(shared: Shared, agent: Any, role: Any, expires_at: Any, field: str) -> None:
     named = {"unknown": UUID(int=5), "operator": OPERATOR, "guest": shared.agent}.get(agent)
     with pytest.raises((errors.NoDataFound, errors.InvalidParameterValue)) as caught:
-        shared.admin.rows("select loci.set_grant(%(ns)s, %(a)s, %(r)s, %(e)s)", a=named, r=role, e=expires_at)
+        shared.admin.rows("select loci_api.set_grant(%(ns)s, %(a)s, %(r)s, %(e)s)", a=named, r=role, e=expires_at)
     assert caught.value.diag.column_name == field
 
 
@@ -164,10 +164,10 @@ def test_taking_a_grant_that_is_not_there_says_so(shared: Shared) -> None:
 
 def test_grants_come_in_pages(shared: Shared) -> None:
     shared.give("reader")
-    first = shared.admin.row("select * from loci.list_grants(%(ns)s, 1)")
-    second = shared.admin.row("select * from loci.list_grants(%(ns)s, 1, %(c)s)", c=first["agent_id"])
+    first = shared.admin.row("select * from loci_api.list_grants(%(ns)s, 1)")
+    second = shared.admin.row("select * from loci_api.list_grants(%(ns)s, 1, %(c)s)", c=first["agent_id"])
     assert [first["role"], second["role"]] == ["admin", "reader"]
-    assert shared.admin.rows("select * from loci.list_grants(%(ns)s, 1, %(c)s)", c=second["agent_id"]) == []
+    assert shared.admin.rows("select * from loci_api.list_grants(%(ns)s, 1, %(c)s)", c=second["agent_id"]) == []
 
 
 # The last admin
@@ -177,24 +177,24 @@ def test_the_last_admin_can_neither_leave_nor_lower_itself(shared: Shared) -> No
     shared.give("admin", shared.admin.now() + timedelta(hours=1))  # for a while is not for good
     for role, expires_at in (("writer", None), ("admin", shared.admin.now() + timedelta(days=1))):
         with pytest.raises(errors.UniqueViolation, match="last admin"):
-            shared.admin.rows("select loci.set_grant(%(ns)s, %(a)s, %(r)s, %(e)s)", a=shared.boss, r=role, e=expires_at)
+            shared.admin.rows("select loci_api.set_grant(%(ns)s, %(a)s, %(r)s, %(e)s)", a=shared.boss, r=role, e=expires_at)
     with pytest.raises(errors.UniqueViolation, match="last admin"):
         shared.take(shared.boss)
-    assert shared.admin.row("select role from loci.list_grants(%(ns)s) where agent_id = %(a)s", a=shared.boss)["role"] == "admin"
+    assert shared.admin.row("select role from loci_api.list_grants(%(ns)s) where agent_id = %(a)s", a=shared.boss)["role"] == "admin"
 
 
 def test_an_admin_leaves_where_another_stays(shared: Shared) -> None:
     shared.give("admin")
     assert shared.take(shared.boss)["role"] == "admin"
     with pytest.raises(errors.InsufficientPrivilege):
-        shared.admin.rows("select * from loci.list_grants(%(ns)s)")
+        shared.admin.rows("select * from loci_api.list_grants(%(ns)s)")
 
 
 def test_the_operator_may_take_the_last_admin_away(shared: Shared) -> None:
     with shared.admin.connection.transaction():
         act_as(shared.admin.connection, OPERATOR)
         shared.take(shared.boss)
-        assert shared.admin.rows("select * from loci.list_grants(%(ns)s)") == []
+        assert shared.admin.rows("select * from loci_api.list_grants(%(ns)s)") == []
 
 
 def test_of_two_admins_who_take_each_other_away_one_stays(shared: Shared) -> None:
@@ -203,11 +203,11 @@ def test_of_two_admins_who_take_each_other_away_one_stays(shared: Shared) -> Non
     with ThreadPoolExecutor() as pool:
         with shared.admin.connection.transaction():
             shared.take()
-            leaving = pool.submit(shared.guest.rows, "select * from loci.delete_grant(%(ns)s, %(a)s)", a=shared.boss)
+            leaving = pool.submit(shared.guest.rows, "select * from loci_api.delete_grant(%(ns)s, %(a)s)", a=shared.boss)
             eventually(lambda: shared.root.execute(waiting).fetchall(), within=30)
         with pytest.raises(errors.UniqueViolation, match="last admin"):
             leaving.result()
-    assert len(shared.admin.rows("select * from loci.list_grants(%(ns)s)")) == 1
+    assert len(shared.admin.rows("select * from loci_api.list_grants(%(ns)s)")) == 1
 
 
 # Who the caller is
@@ -216,18 +216,18 @@ def test_of_two_admins_who_take_each_other_away_one_stays(shared: Shared) -> Non
 def test_an_agent_learns_who_it_is_and_what_it_may_do(shared: Shared) -> None:
     until = shared.admin.now() + timedelta(hours=1)
     shared.give("writer", until)
-    me = shared.guest.row("select * from loci.whoami()")
+    me = shared.guest.row("select * from loci_api.whoami()")
     assert (me["agent_id"], me["kind"], me["key_id"]) == (shared.agent, "key", None)
     assert [(g["namespace"], g["role"], datetime.fromisoformat(g["expires_at"])) for g in me["grants"]] == [
         (shared.admin.name, "writer", until)
     ]
     shared.take()
-    assert shared.guest.row("select * from loci.whoami()")["grants"] == []
+    assert shared.guest.row("select * from loci_api.whoami()")["grants"] == []
 
 
 def test_nobody_is_nobody(connection: psycopg.Connection[Any]) -> None:
     act_as(connection, None)
-    assert connection.execute("select * from loci.whoami()").fetchall() == []
+    assert connection.execute("select * from loci_api.whoami()").fetchall() == []
 
 
 def test_changes_of_grants_are_in_the_log(shared: Shared) -> None:

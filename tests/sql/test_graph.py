@@ -13,7 +13,7 @@ from tests.factories import World, day, stated
 
 
 def observe(world: World, *edges: dict[str, Any]) -> list[dict[str, Any]]:
-    return world.rows("select * from loci.observe_edges(%(ns)s, %(edges)s)", edges=Jsonb([stated(edge) for edge in edges]))
+    return world.rows("select * from loci_api.observe_edges(%(ns)s, %(edges)s)", edges=Jsonb([stated(edge) for edge in edges]))
 
 
 def walk(world: World, start: str, as_of: datetime | None = None, hops: int = 2, limit: int = 100) -> list[dict[str, Any]]:
@@ -92,14 +92,14 @@ def test_an_edge_that_the_same_memory_shows_again_is_not_counted_again(world: Wo
 
 
 def test_an_alias_leads_to_its_entity(world: World) -> None:
-    world.rows("select * from loci.upsert_entities(%(ns)s, %(e)s)", e=Jsonb([{"name": "Azure DevOps", "aliases": ["ADO"]}]))
-    (again,) = world.rows("select * from loci.upsert_entities(%(ns)s, %(e)s)", e=Jsonb([{"name": "ado", "type": "tool"}]))
+    world.rows("select * from loci_api.upsert_entities(%(ns)s, %(e)s)", e=Jsonb([{"name": "Azure DevOps", "aliases": ["ADO"]}]))
+    (again,) = world.rows("select * from loci_api.upsert_entities(%(ns)s, %(e)s)", e=Jsonb([{"name": "ado", "type": "tool"}]))
     assert (again["name"], again["created"]) == ("Azure DevOps", False)
 
 
 def test_the_longest_name_at_a_place_wins_and_places_are_in_order(world: World) -> None:
     names = [{"name": name} for name in ("Azure", "Azure DevOps", "Alice")]
-    world.rows("select * from loci.upsert_entities(%(ns)s, %(e)s)", e=Jsonb(names))
+    world.rows("select * from loci_api.upsert_entities(%(ns)s, %(e)s)", e=Jsonb(names))
     rows = world.rows("select * from loci.match_entities(%(ns)s, 'ALICE runs azure devops')")
     assert [(row["name"], row["matched"], row["position"]) for row in rows][:2] == [
         ("Alice", "ALICE", 1),
@@ -124,16 +124,16 @@ def test_an_edge_is_one_line_whatever_its_names_hold(world: World, edge: tuple[A
 def test_memories_of_far_and_common_entities_are_found_where_a_filter_leaves_no_others(world: World) -> None:
     items = [{"content": f"n{n}", "entities": [{"name": "Hera"}, {"name": "Leda"}]} for n in range(600)]
     items += [{"content": f"io{n}", "category": "far", "entities": [{"name": "Io"}]} for n in range(5)]
-    world.rows("select * from loci.remember(%(ns)s, %(items)s)", items=Jsonb(items))
+    world.rows("select * from loci_api.remember(%(ns)s, %(items)s)", items=Jsonb(items))
     observe(
         world,
         {"source": "Zeus", "type": "loves", "target": "Hera"},
         {"source": "Zeus", "type": "loves", "target": "Leda"},
         {"source": "Zeus", "type": "knows", "target": "Io", "confidence": 0.11},
     )
-    found = world.rows("select * from loci.recall_graph(%(ns)s, 'Zeus', 10)")
+    found = world.rows("select * from loci_api.recall_graph_arm(%(ns)s, 'Zeus', 10)")
     assert len(found) == 10
     assert all(row["path"]["path"][:2] == ["Zeus", "loves"] for row in found)
-    filtered = world.rows("select * from loci.recall_graph(%(ns)s, 'Zeus', 10, '{\"category\": \"far\"}')")
+    filtered = world.rows("select * from loci_api.recall_graph_arm(%(ns)s, 'Zeus', 10, '{\"category\": \"far\"}')")
     assert len(filtered) == 5
     assert [step["type"] for step in filtered[0]["path"]["decay"]] == ["knows"]

@@ -13,7 +13,7 @@ from tests.undoing import observe, operation, state, undo
 
 
 def configure(world: World, **settings: Any) -> None:
-    world.connection.execute("select loci.update_namespace(%s, %s)", [world.name, Jsonb({"settings": settings})])
+    world.connection.execute("select loci_api.update_namespace(%s, %s)", [world.name, Jsonb({"settings": settings})])
 
 
 def plan(world: World, *going: str, edges: Any = (), reason: str = "low_confidence") -> Row:
@@ -34,7 +34,7 @@ def plan(world: World, *going: str, edges: Any = (), reason: str = "low_confiden
 
 def clean(world: World, made: Row) -> list[tuple[str, str | None]]:
     """Apply a plan: (kind, guard) of each row."""
-    rows = world.rows("select * from loci.apply_graph_cleanup(%(ns)s, %(plan)s)", plan=Jsonb(made))
+    rows = world.rows("select * from loci_api.apply_graph_cleanup(%(ns)s, %(plan)s)", plan=Jsonb(made))
     return [(row["kind"], row["guard"]) for row in rows]
 
 
@@ -77,13 +77,13 @@ def test_people_stay(graph: World) -> None:
 
 def test_what_is_pinned_stays(graph: World) -> None:
     entities(graph, {"name": "Lonely", "type": "tool"})
-    graph.row("select * from loci.pin_entity(%(ns)s, %(id)s, true)", id=get(graph, "Lonely")["id"])
+    graph.row("select * from loci_api.pin_entity(%(ns)s, %(id)s, true)", id=get(graph, "Lonely")["id"])
     assert clean(graph, plan(graph, "Lonely")) == [("entity", "pinned")]
 
 
 def test_what_was_ever_referenced_stays(graph: World) -> None:
     (lonely,) = entities(graph, {"name": "Lonely", "type": "tool"})
-    graph.value("select loci.touch_entities(%(ns)s, %(ids)s)", ids=[lonely])
+    graph.value("select loci_api.touch_entities(%(ns)s, %(ids)s)", ids=[lonely])
     assert clean(graph, plan(graph, "Lonely")) == [("entity", "referenced")]
 
 
@@ -156,7 +156,7 @@ def test_an_edge_that_was_observed_since_it_was_shown_stays(graph: World) -> Non
 
 def test_an_edge_that_is_gone_already_is_left_alone(graph: World) -> None:
     made = plan(graph, edges=[("Gadget", "near")])
-    graph.row("select * from loci.delete_edge(%(ns)s, %(id)s)", id=made["edges"][0]["id"])
+    graph.row("select * from loci_api.delete_edge(%(ns)s, %(id)s)", id=made["edges"][0]["id"])
     assert clean(graph, made) == [("edge", "gone")]
 
 
@@ -192,7 +192,7 @@ def test_too_large_a_share_removes_nothing_and_says_what_it_would_have_been(grap
     configure(graph, dream_removed_share=0.4)
     before = state(graph)
     made = plan(graph, "Gadget", "Widget", edges=[("Gadget", "near")])
-    (row,) = graph.rows("select * from loci.apply_graph_cleanup(%(ns)s, %(plan)s)", plan=Jsonb(made))
+    (row,) = graph.rows("select * from loci_api.apply_graph_cleanup(%(ns)s, %(plan)s)", plan=Jsonb(made))
     assert (row["kind"], row["guard"]) == ("stopped", "breaker")
     assert row["reason"] == (
         "it would have removed 1 of 1 edges; the setting dream_removed_share (0.4) allows 0; "
@@ -222,15 +222,15 @@ def test_a_plan_removes_nothing_of_another_namespace(graph: World, connection: A
 
 def test_what_a_model_is_shown_is_what_the_guards_would_let_go(graph: World) -> None:
     entities(graph, *({"name": name, "type": "tool"} for name in ("Lonely", "Pinned", "Touched", "Facts", "Strong", "Said")))
-    graph.row("select * from loci.pin_entity(%(ns)s, %(id)s, true)", id=get(graph, "Pinned")["id"])
-    graph.value("select loci.touch_entities(%(ns)s, %(ids)s)", ids=[get(graph, "Touched")["id"]])
+    graph.row("select * from loci_api.pin_entity(%(ns)s, %(id)s, true)", id=get(graph, "Pinned")["id"])
+    graph.value("select loci_api.touch_entities(%(ns)s, %(ids)s)", ids=[get(graph, "Touched")["id"]])
     aspect(graph, "Facts", "Use", "cuts wood")
     observe(graph, {"source": "Strong", "type": "near", "target": "Alice"})
     graph.write("Said", entities=[{"name": "Said"}])
-    rows = graph.rows("select name, edges from loci.stale_entities(%(ns)s, 100)")
+    rows = graph.rows("select name, edges from loci_api.stale_entities(%(ns)s, 100)")
     assert [(row["name"], row["edges"]) for row in rows] == [("Gadget", 1), ("Widget", 1), ("Lonely", 0)]
     configure(graph, dream_entity_days=30)
-    assert graph.rows("select name from loci.stale_entities(%(ns)s, 100)") == []
+    assert graph.rows("select name from loci_api.stale_entities(%(ns)s, 100)") == []
 
 
 def test_weak_edges_come_with_those_beside_them_and_the_least_confident_first(graph: World) -> None:

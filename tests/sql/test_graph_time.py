@@ -139,7 +139,7 @@ def apply(world: World, model: list[tuple[str, Edge]], write: Write, mode: str) 
                    where e.namespace_id = %(ns_id)s and s.name = %(name)s and e.superseded_at is null""",
                 name=triple[0],
             )
-            world.rows("select * from loci.delete_edge(%(ns)s, %(id)s)", id=id_)
+            world.rows("select * from loci_api.delete_edge(%(ns)s, %(id)s)", id=id_)
             living.superseded = world.now()
         return
     until = None if length is None else when + length
@@ -164,8 +164,8 @@ def test_edges_and_their_confidence_at_any_two_moments_are_those_of_a_plain_mode
 ) -> None:
     with connection.transaction(force_rollback=True):
         world = new_world(connection)
-        world.rows("select loci.update_namespace(%(ns)s, %(c)s)", c=Jsonb({"settings": {"reinforcement": mode}}))
-        world.rows("select * from loci.upsert_entities(%(ns)s, %(e)s)", e=Jsonb([{"name": name} for name in "abc"]))
+        world.rows("select loci_api.update_namespace(%(ns)s, %(c)s)", c=Jsonb({"settings": {"reinforcement": mode}}))
+        world.rows("select * from loci_api.upsert_entities(%(ns)s, %(e)s)", e=Jsonb([{"name": name} for name in "abc"]))
         model: list[tuple[str, Edge]] = []
         asked = data.draw(st.integers(0, LAST + 100))
         then = []
@@ -205,7 +205,7 @@ def test_an_edge_deleted_later_is_there_at_an_earlier_known_at(world: World, loo
     before = world.now()
     (made,) = observe(world, {"source": "a", "type": "t", "target": "b"})
     known_at = world.now()
-    world.rows("select * from loci.delete_edge(%(ns)s, %(id)s)", id=made["id"])
+    world.rows("select * from loci_api.delete_edge(%(ns)s, %(id)s)", id=made["id"])
     assert [row["id"] for row in look(world, None, known_at)] == [made["id"]]
     assert look(world) == []
     assert look(world, None, before) == []
@@ -260,7 +260,7 @@ def test_a_moment_must_be_finite(world: World, function: str, moment: str) -> No
 
 
 def test_the_graph_arm_walks_edges_as_they_were_known(world: World) -> None:
-    world.rows('select * from loci.upsert_entities(%(ns)s, \'[{"name": "Zeus"}, {"name": "Hera"}]\')')
+    world.rows('select * from loci_api.upsert_entities(%(ns)s, \'[{"name": "Zeus"}, {"name": "Hera"}]\')')
     memory = world.write("queen of the gods", entities=[{"name": "Hera"}])["id"]
     known_at = world.now()
     observe(world, {"source": "Zeus", "type": "loves", "target": "Hera"})
@@ -269,7 +269,7 @@ def test_the_graph_arm_walks_edges_as_they_were_known(world: World) -> None:
 
 
 def arm(world: World, known_at: datetime | None) -> list[Any]:
-    rows = world.rows("select id from loci.recall_graph(%(ns)s, 'Zeus', p_known_at => %(known_at)s)", known_at=known_at)
+    rows = world.rows("select id from loci_api.recall_graph_arm(%(ns)s, 'Zeus', p_known_at => %(known_at)s)", known_at=known_at)
     return [row["id"] for row in rows]
 
 
@@ -286,18 +286,18 @@ def test_an_entity_is_seen_from_what_the_earliest_thing_said_of_it_dates_from(wo
 
 
 def test_an_edge_between_ids_lowers_first_seen_at_too(world: World) -> None:
-    world.rows('select * from loci.upsert_entities(%(ns)s, \'[{"name": "a"}, {"name": "b"}]\')')
+    world.rows('select * from loci_api.upsert_entities(%(ns)s, \'[{"name": "a"}, {"name": "b"}]\')')
     a, b = (str(entity(world, name)["id"]) for name in "ab")
     observe(world, {"source": a, "type": "t", "target": b, "observed_at": day(3)})
     assert [entity(world, name)["first_seen_at"] for name in "ab"] == [day(3)] * 2
 
 
 def test_an_entity_is_what_was_believed_of_it_then(world: World) -> None:
-    world.rows('select * from loci.upsert_entities(%(ns)s, \'[{"name": "Zeus", "type": "unknown"}]\')')
+    world.rows('select * from loci_api.upsert_entities(%(ns)s, \'[{"name": "Zeus", "type": "unknown"}]\')')
     made, known_at = entity(world, "Zeus"), world.now()
     changes = {"name": "Jupiter", "type": "god", "aliases": ["Jove"], "description": "thunder", "metadata": {"k": 1}}
-    world.rows("select * from loci.update_entity(%(ns)s, %(id)s, %(c)s)", id=made["id"], c=Jsonb(changes))
-    world.rows("select * from loci.pin_entity(%(ns)s, %(id)s, true)", id=made["id"])
+    world.rows("select * from loci_api.update_entity(%(ns)s, %(id)s, %(c)s)", id=made["id"], c=Jsonb(changes))
+    world.rows("select * from loci_api.pin_entity(%(ns)s, %(id)s, true)", id=made["id"])
     then, now = entity(world, "Zeus", known_at=known_at), entity(world, "jove")
     assert [then[key] for key in ("name", "type", "aliases", "description", "metadata", "pinned")] == [
         "Zeus",
@@ -347,7 +347,7 @@ def told(world: World) -> None:
     world.write("Zeus is angry", valid_from=day(10), lineage="mood", entities=[{"name": "Zeus", "type": "god"}])
     observe(world, {"source": "Zeus", "type": "loves", "target": "Hera", "observed_at": day(20), "valid_to": day(30)})
     id_ = entity(world, "Zeus")["id"]
-    world.rows("select * from loci.update_entity(%(ns)s, %(id)s, %(c)s)", id=id_, c=Jsonb({"description": "thunder"}))
+    world.rows("select * from loci_api.update_entity(%(ns)s, %(id)s, %(c)s)", id=id_, c=Jsonb({"description": "thunder"}))
 
 
 def test_a_timeline_tells_in_order_what_happened_around_an_entity(world: World) -> None:

@@ -158,7 +158,7 @@ def test_the_subtree_filter_takes_the_node_and_everything_under_it(world: World,
 
 def link(world: World, source: UUID, target: UUID, type: str = "supports", strength: float = 0.5) -> dict[str, Any]:
     return world.row(
-        "select * from loci.link_memories(%(ns)s, %(s)s, %(t)s, %(type)s, %(strength)s)",
+        "select * from loci_api.link_memories(%(ns)s, %(s)s, %(t)s, %(type)s, %(strength)s)",
         s=source,
         t=target,
         type=type,

@@ -31,7 +31,7 @@ class Secret:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        world.rows("select loci.register_model('test', 3)")
+        world.rows("select loci_api.register_model('test', 3)")
         item = {
             "content": "zanzibar xylophone",
             "lineage": "zanzibar",
@@ -46,26 +46,26 @@ class Secret:
         self.memory = world.write(**item)["id"]
         child = world.write("zanzibar xylophone child", parent_id=self.memory, embedding=[1.0, 0.0, 0.0])["id"]
         world.write("zanzibar later", lineage="zanzibar")
-        world.rows("select * from loci.link_memories(%(ns)s, %(a)s, %(b)s, 'zanzibar')", a=self.memory, b=child)
+        world.rows("select * from loci_api.link_memories(%(ns)s, %(a)s, %(b)s, 'zanzibar')", a=self.memory, b=child)
         self.key = uuid4()
-        world.rows("select * from loci.create_key(%(ns)s, 'reader', 'zanzibar', %(id)s, sha256('k'))", id=self.key)
+        world.rows("select * from loci_api.create_key(%(ns)s, 'reader', 'zanzibar', %(id)s, sha256('k'))", id=self.key)
         world.rows(
-            "select loci.note_key_uses(array[%(id)s]::uuid[], array[%(ns)s], array['192.0.2.1']::inet[], '{answered}', '{1}')",
+            "select loci_api.record_key_usage(array[%(id)s]::uuid[], array[%(ns)s], array['192.0.2.1']::inet[], '{answered}', '{1}')",
             id=self.key,
         )
         self.entity = world.value("select id from loci_data.entities where namespace_id = %(ns_id)s and name = 'Xylophone'")
         self.edge = world.value("select id from loci_data.edges where namespace_id = %(ns_id)s")
         rule = Jsonb({"content": "zanzibar", "kind": "constraint", "memory_id": str(self.memory)})
-        aspect = world.value("select id from loci.add_aspect(%(ns)s, 'Xylophone', '{\"name\": \"zanzibar\"}')")
-        attribute = world.value("select id from loci.add_attribute(%(ns)s, %(id)s, %(rule)s)", id=aspect, rule=rule)
-        world.rows("select * from loci.update_attribute(%(ns)s, %(id)s, '{\"importance\": 1}')", id=attribute)
-        world.rows('select * from loci.update_entity(%(ns)s, %(id)s, \'{"description": "zanzibar"}\')', id=self.entity)
+        aspect = world.value("select id from loci_api.upsert_aspect(%(ns)s, 'Xylophone', '{\"name\": \"zanzibar\"}')")
+        attribute = world.value("select id from loci_api.add_attribute(%(ns)s, %(id)s, %(rule)s)", id=aspect, rule=rule)
+        world.rows("select * from loci_api.update_attribute(%(ns)s, %(id)s, '{\"importance\": 1}')", id=attribute)
+        world.rows('select * from loci_api.update_entity(%(ns)s, %(id)s, \'{"description": "zanzibar"}\')', id=self.entity)
         ended = {"source": "Xylophone", "type": "zanzibar", "target": "Zanzibar", "valid_to": "2100-01-01T00:00:00Z"}
-        world.rows("select * from loci.observe_edges(%(ns)s, %(edges)s)", edges=Jsonb([ended]))
-        world.rows("select loci.note_injections(%(ns)s, 'zanzibar', array[%(id)s]::uuid[])", id=self.memory)
-        world.rows("select loci.note_hits(%(ns)s, 'zanzibar', array[%(id)s]::uuid[])", id=self.memory)
-        world.rows("select loci.end_session(%(ns)s, 'zanzibar')")
-        world.rows("select * from loci.observe_edges(%(ns)s, %(edges)s)", edges=Jsonb([{**ended, "source": "Zylophone"}]))
+        world.rows("select * from loci_api.observe_edges(%(ns)s, %(edges)s)", edges=Jsonb([ended]))
+        world.rows("select loci_api.record_injections(%(ns)s, 'zanzibar', array[%(id)s]::uuid[])", id=self.memory)
+        world.rows("select loci_api.record_hits(%(ns)s, 'zanzibar', array[%(id)s]::uuid[])", id=self.memory)
+        world.rows("select loci_api.end_session(%(ns)s, 'zanzibar')")
+        world.rows("select * from loci_api.observe_edges(%(ns)s, %(edges)s)", edges=Jsonb([{**ended, "source": "Zylophone"}]))
         self.recall = uuid4()
         asked = {
             "id": str(self.recall),
@@ -80,22 +80,22 @@ class Secret:
             "select doc_id from loci_data.memories where namespace_id = %(ns_id)s and id = %(id)s", id=self.memory
         )
         answer = [{"document": document, "rank": 1, "score": 1, "arms": {"zanzibar": {"rank": 1, "score": 1}}}]
-        world.rows("select loci.log_recall(%(ns)s, %(r)s, %(m)s)", r=Jsonb(asked), m=Jsonb(answer))
+        world.rows("select loci_api.log_recall(%(ns)s, %(r)s, %(m)s)", r=Jsonb(asked), m=Jsonb(answer))
         rating = [{"memory_id": str(self.memory), "useful": True, "note": "zanzibar"}]
-        world.rows("select loci.rate_recall(%(ns)s, %(r)s, %(m)s)", r=self.recall, m=Jsonb(rating))
-        world.rows("select * from loci.merge_entities(%(ns)s, 'Zanzibar', 'Zylophone', 'zanzibar')")
-        [claimed] = [row for row in world.rows("select * from loci.claim_entities(1000)") if row["entity_id"] == self.entity]
+        world.rows("select loci_api.rate_recall(%(ns)s, %(r)s, %(m)s)", r=self.recall, m=Jsonb(rating))
+        world.rows("select * from loci_api.merge_entities(%(ns)s, 'Zanzibar', 'Zylophone', 'zanzibar')")
+        [claimed] = [row for row in world.rows("select * from loci_api.claim_entities_to_embed(1000)") if row["entity_id"] == self.entity]
         world.rows(
-            "select loci.store_entity_vectors(%(m)s::smallint, array[%(ns_id)s], array[%(e)s]::uuid[], array['x'], array['[1,0,0]'::halfvec])",
+            "select loci_api.store_entity_vectors(%(m)s::smallint, array[%(ns_id)s], array[%(e)s]::uuid[], array['x'], array['[1,0,0]'::halfvec])",
             m=claimed["model_id"], e=self.entity,
         )  # fmt: skip
         entry = Jsonb({"xylophone": "zanzibar"})
         world.rows(
-            "select * from loci.save_working_memory(%(ns)s, 'xylophone', %(value)s, 3600, 'xylophone', '{xylophone,zanzibar}')",
+            "select * from loci_api.save_working_memory(%(ns)s, 'xylophone', %(value)s, 3600, 'xylophone', '{xylophone,zanzibar}')",
             value=entry,
         )
         turns = Jsonb([{"role": "zanzibar", "content": "zanzibar xylophone", "metadata": {"k": "zanzibar"}}])
-        world.rows("select * from loci.add_turns(%(ns)s, 'xylophone', %(turns)s)", turns=turns)
+        world.rows("select * from loci_api.add_turns(%(ns)s, 'xylophone', %(turns)s)", turns=turns)
 
     def argument(self, name: str, kind: str) -> Any:
         """What to pass for an argument so that the call would find something."""
@@ -282,7 +282,7 @@ def test_keys_and_grants_are_read_by_functions_alone(secret: Secret, table: str)
         "alter role loci_app bypassrls",
         "create table loci.mine ()",
         "alter table loci_data.memories disable row level security",
-        "drop function loci.uuid7()",
+        "drop function loci_api.uuid7()",
         "select loci_migration.drop_policies()",
     ],
 )
@@ -329,7 +329,7 @@ async def test_a_pooled_connection_does_not_keep_the_agent_of_the_request_before
         seen = await tx.rows("select id from loci_data.memories")
     async with pool.connection() as connection:
         left = await (await connection.execute("select id from loci_data.memories")).fetchall()
-        agent = await (await connection.execute("select loci.caller() as agent")).fetchone()
+        agent = await (await connection.execute("select loci.current_agent() as agent")).fetchone()
     await pool.close()
     assert seen
     assert (left, agent) == ([], {"agent": None})
@@ -342,7 +342,7 @@ def test_an_agent_cannot_be_told_apart_whether_a_namespace_exists(
     answers = []
     for name in (secret.world.name, "no-such-namespace"):
         with pytest.raises(errors.InsufficientPrivilege) as raised, visitor.transaction(force_rollback=True):
-            visitor.execute("select loci.authorize(%s, 'reader')", [name])
+            visitor.execute("select loci_internal.authorize(%s, 'reader')", [name])
         answers.append(str(raised.value).replace(name, "…"))
     assert answers[0] == answers[1]
 
@@ -360,27 +360,27 @@ NEEDED = {
     "select * from loci.edges_as_of(%(ns)s, now())": "reader",
     "select * from loci.list_namespaces(%(ns)s)": "reader",
     "select * from loci.list_recalls(%(ns)s)": "reader",
-    "select * from loci.search_context(%(ns)s, 'x', '{}')": "reader",
-    "select * from loci.recall_each(array[%(ns)s], null, 'x', null, '{lexical}')": "reader",
-    """select loci.log_recall(%(ns)s, jsonb_build_object('id', loci.uuid7(), 'query', 'x', 'arms', '["lexical"]'::jsonb, 'fusion', 'rrf',
+    "select * from loci_api.search_context(%(ns)s, 'x', '{}')": "reader",
+    "select * from loci_api.recall_arms_in_namespaces(array[%(ns)s], null, 'x', null, '{lexical}')": "reader",
+    """select loci_api.log_recall(%(ns)s, jsonb_build_object('id', loci_api.uuid7(), 'query', 'x', 'arms', '["lexical"]'::jsonb, 'fusion', 'rrf',
                                                         'k', 1, 'results', 0, 'took_ms', 1), '[]')""": "reader",
     "select * from loci.list_working_memory(%(ns)s)": "reader",
     "select * from loci.search_working_memory(%(ns)s)": "reader",
     "select * from loci.list_turns(%(ns)s, 's')": "reader",
     "select * from loci.search_turns(%(ns)s, 'x')": "reader",
     "select * from loci.conversation_log(%(ns)s)": "reader",
-    "select * from loci.save_working_memory(%(ns)s, 'plan', '1')": "writer",
-    "select * from loci.delete_working_memory(%(ns)s, 'plan')": "writer",
-    'select * from loci.add_turns(%(ns)s, \'s\', \'[{"role": "user", "content": "x"}]\')': "writer",
-    "select * from loci.delete_turns(%(ns)s, 's')": "writer",
-    "select * from loci.clear_conversation_log(%(ns)s, '{}')": "writer",
-    "select * from loci.remember(%(ns)s, '[]')": "writer",
-    "select * from loci.upsert_entities(%(ns)s, '[]')": "writer",
-    "select loci.touch_entities(%(ns)s, '{}')": "writer",
-    "select loci.update_namespace(%(ns)s, '{}')": "admin",
-    "select * from loci.list_keys(%(ns)s)": "admin",
-    "select * from loci.create_key(%(ns)s, 'reader', 'k', gen_random_uuid(), sha256('a'))": "admin",
-    "select loci.delete_namespace(%(ns)s)": "admin",
+    "select * from loci_api.save_working_memory(%(ns)s, 'plan', '1')": "writer",
+    "select * from loci_api.delete_working_memory(%(ns)s, 'plan')": "writer",
+    'select * from loci_api.add_turns(%(ns)s, \'s\', \'[{"role": "user", "content": "x"}]\')': "writer",
+    "select * from loci_api.delete_turns(%(ns)s, 's')": "writer",
+    "select * from loci_api.clear_conversation_log(%(ns)s, '{}')": "writer",
+    "select * from loci_api.remember(%(ns)s, '[]')": "writer",
+    "select * from loci_api.upsert_entities(%(ns)s, '[]')": "writer",
+    "select loci_api.touch_entities(%(ns)s, '{}')": "writer",
+    "select loci_api.update_namespace(%(ns)s, '{}')": "admin",
+    "select * from loci_api.list_keys(%(ns)s)": "admin",
+    "select * from loci_api.create_key(%(ns)s, 'reader', 'k', gen_random_uuid(), sha256('a'))": "admin",
+    "select loci_api.delete_namespace(%(ns)s)": "admin",
 }
 RANKS = ["reader", "writer", "admin"]
 
@@ -400,7 +400,7 @@ def test_a_role_may_do_what_it_includes_and_no_more(owned: World, role: str, sta
     assert allowed == (RANKS.index(role) >= RANKS.index(NEEDED[statement]))
 
 
-@pytest.mark.parametrize("statement", ["select loci.create_namespace('mine')", "select loci.register_model('m', 3)"])
+@pytest.mark.parametrize("statement", ["select loci_api.create_namespace('mine')", "select loci_api.register_model('m', 3)"])
 def test_an_admin_of_a_namespace_is_not_the_operator(owned: World, statement: Any) -> None:
     owned.connection.execute("reset session authorization")
     agent = grant(owned.connection, owned.name, "admin")
@@ -445,14 +445,14 @@ def test_an_analyst_sees_in_sql_what_was_granted_and_no_more(owned: World) -> No
 
 
 def enter(world: World, key: bytes | None, role: str | None = "reader") -> dict[str, Any]:
-    return world.row("select * from loci.enter(%(key)s, %(ns)s, %(role)s)", key=key, role=role)
+    return world.row("select * from loci_api.begin_request(%(key)s, %(ns)s, %(role)s)", key=key, role=role)
 
 
 @pytest.fixture
 def key(world: World) -> tuple[UUID, bytes]:
     """A writer's key of the world: its id and its hash."""
     made = (uuid4(), uuid4().bytes * 2)
-    world.rows("select * from loci.create_key(%(ns)s, 'writer', 'k', %(id)s, %(hash)s)", id=made[0], hash=made[1])
+    world.rows("select * from loci_api.create_key(%(ns)s, 'writer', 'k', %(id)s, %(hash)s)", id=made[0], hash=made[1])
     return made
 
 
@@ -460,11 +460,11 @@ def test_a_key_acts_as_its_own_agent(world: World, key: tuple[UUID, bytes]) -> N
     entered = enter(world, key[1], "writer")
     assert entered["namespace_id"] == world.id
     assert entered["agent_id"] != UUID(int=0)
-    assert world.value("select loci.caller()") == entered["agent_id"]
+    assert world.value("select loci.current_agent()") == entered["agent_id"]
 
 
 def test_a_key_opens_its_only_namespace_when_none_is_named(world: World, key: tuple[UUID, bytes]) -> None:
-    assert world.value("select namespace_id from loci.enter(%(key)s, null, 'reader')", key=key[1]) == world.id
+    assert world.value("select namespace_id from loci_api.begin_request(%(key)s, null, 'reader')", key=key[1]) == world.id
 
 
 def test_a_key_does_not_reach_past_its_role(world: World, key: tuple[UUID, bytes]) -> None:
@@ -478,24 +478,24 @@ def test_an_unknown_key_is_refused(world: World) -> None:
 
 
 def test_a_revoked_key_is_refused(world: World, key: tuple[UUID, bytes]) -> None:
-    world.rows("select loci.revoke_key(%(ns)s, %(id)s)", id=key[0])
+    world.rows("select loci_api.revoke_key(%(ns)s, %(id)s)", id=key[0])
     with pytest.raises(errors.InvalidAuthorizationSpecification):
         enter(world, key[1])
 
 
 def test_an_expired_key_is_refused(world: World) -> None:
-    world.rows("select * from loci.create_key(%(ns)s, 'writer', 'k', %(id)s, sha256('x'), '2021-01-01')", id=uuid4())
+    world.rows("select * from loci_api.create_key(%(ns)s, 'writer', 'k', %(id)s, sha256('x'), '2021-01-01')", id=uuid4())
     with pytest.raises(errors.InvalidAuthorizationSpecification):
-        world.rows("select * from loci.enter(sha256('x'), %(ns)s, 'reader')")
+        world.rows("select * from loci_api.begin_request(sha256('x'), %(ns)s, 'reader')")
 
 
 def test_a_key_of_another_namespace_cannot_be_revoked(world: World, key: tuple[UUID, bytes]) -> None:
     other = new_world(world.connection)
     with pytest.raises(errors.NoDataFound):
-        other.rows("select loci.revoke_key(%(ns)s, %(id)s)", id=key[0])
+        other.rows("select loci_api.revoke_key(%(ns)s, %(id)s)", id=key[0])
 
 
 def test_listed_keys_never_show_a_hash(world: World, key: tuple[UUID, bytes]) -> None:
-    (listed,) = world.rows("select * from loci.list_keys(%(ns)s)")
+    (listed,) = world.rows("select * from loci_api.list_keys(%(ns)s)")
     assert listed["id"] == key[0]
     assert "hash" not in listed

@@ -19,7 +19,7 @@ KINDS = ("dream", "enrich", "contradictions")
 
 def ask(world: World, kind: str = "enrich", **fields: Any) -> UUID:
     row = world.row(
-        "select id from loci.enqueue_job(%(ns)s, %(kind)s, '{}', %(key)s, %(turn)s, %(due_at)s)",
+        "select id from loci_api.enqueue_job(%(ns)s, %(kind)s, '{}', %(key)s, %(turn)s, %(due_at)s)",
         **{"kind": kind, "key": None, "turn": None, "due_at": None, **fields},
     )
     return row["id"]
@@ -68,7 +68,7 @@ class Queue:
 
     def begin(self, place: dict[str, Any]) -> dict[str, Any]:
         """What the worker is told of the job."""
-        rows = self.world.rows("select * from loci.begin_job(%(id)s, %(attempt)s)", id=place["id"], attempt=place["attempts"])
+        rows = self.world.rows("select * from loci_api.start_job(%(id)s, %(attempt)s)", id=place["id"], attempt=place["attempts"])
         return rows[0] if rows else {}
 
     def lose(self) -> None:
@@ -80,7 +80,7 @@ class Queue:
 
     def take_over(self, attempts: int = 3) -> list[dict[str, Any]]:
         """What another worker does about it."""
-        lost = self.world.rows("select * from loci.take_over_jobs(30, %(attempts)s, 0, 0)", attempts=attempts)
+        lost = self.world.rows("select * from loci_api.take_over_jobs(30, %(attempts)s, 0, 0)", attempts=attempts)
         self.as_owner(
             "update procrastinate_jobs set scheduled_at = now() where status = 'todo' returning id"
         )  # time stands still here
@@ -136,7 +136,7 @@ def test_a_place_in_the_queue_says_nothing_but_which_job_it_is(queue: Queue) -> 
 def test_jobs_with_one_key_are_one_until_the_first_try(queue: Queue) -> None:
     world = queue.world
     first = ask(world, key="k")
-    again = world.row("select * from loci.enqueue_job(%(ns)s, 'enrich', '{}', 'k')")
+    again = world.row("select * from loci_api.enqueue_job(%(ns)s, 'enrich', '{}', 'k')")
     assert (again["id"], again["created"]) == (first, False)
     assert ask(world, "dream", key="k") != first
     place = queue.take()
@@ -179,7 +179,7 @@ def test_a_job_that_is_put_back_waits_and_is_due_when_it_says(queue: Queue) -> N
 def test_what_a_job_says_of_its_own_end_stands(queue: Queue) -> None:
     it = ask(queue.world)
     place = queue.take()
-    queue.world.rows("select loci.finish_job(%(ns)s, %(id)s, '{\"seen\": 3}')", id=it)
+    queue.world.rows("select loci_api.finish_job(%(ns)s, %(id)s, '{\"seen\": 3}')", id=it)
     queue.say(place, "failed")
     ended = job(queue.world, it)
     assert (ended["state"], ended["result"]) == ("succeeded", {"seen": 3})
@@ -190,16 +190,16 @@ def test_a_worker_that_was_thought_lost_cannot_go_on(queue: Queue) -> None:
     it = ask(world)
     place = queue.take()
     mine = queue.begin(place)
-    world.rows("select loci.hold_job(%(ns)s, %(id)s, %(tries)s)", id=it, tries=mine["tries"])
+    world.rows("select loci_api.lock_job(%(ns)s, %(id)s, %(tries)s)", id=it, tries=mine["tries"])
     queue.lose()
     assert queue.take_over() == [{"id": it, "kind": "enrich", "dead": False}]
     assert queue.begin(place) == {}
     queue.worker = queue.as_owner("select worker_id as id from procrastinate_register_worker_v1()")["id"]
     theirs = queue.begin(queue.take())
     assert (theirs["id"], theirs["tries"], theirs["failures"]) == (it, 2, 1)
-    assert world.rows("select * from loci.note_job(%(id)s, %(attempt)s, 'late')", id=place["id"], attempt=place["attempts"]) == []
+    assert world.rows("select * from loci_api.record_job_failure(%(id)s, %(attempt)s, 'late')", id=place["id"], attempt=place["attempts"]) == []
     with pytest.raises(pg.ObjectNotInPrerequisiteState, match="was taken over by another worker"):
-        world.rows("select loci.hold_job(%(ns)s, %(id)s, %(tries)s)", id=it, tries=mine["tries"])
+        world.rows("select loci_api.lock_job(%(ns)s, %(id)s, %(tries)s)", id=it, tries=mine["tries"])
 
 
 def test_a_lost_job_is_dead_after_its_tries_and_a_finished_one_only_leaves_the_queue(queue: Queue) -> None:
@@ -207,7 +207,7 @@ def test_a_lost_job_is_dead_after_its_tries_and_a_finished_one_only_leaves_the_q
     it, done = ask(world), ask(world)
     queue.take()
     queue.take()
-    world.rows("select loci.finish_job(%(ns)s, %(id)s)", id=done)
+    world.rows("select loci_api.finish_job(%(ns)s, %(id)s)", id=done)
     queue.lose()
     assert queue.take_over(attempts=1) == [{"id": it, "kind": "enrich", "dead": True}]
     assert (job(world, it)["state"], job(world, done)["state"]) == ("dead", "succeeded")
@@ -244,25 +244,25 @@ def test_a_namespace_with_many_jobs_holds_another_up_by_few_of_them(queue: Queue
 def test_cancelling_ends_a_job_that_waits_and_tells_one_that_runs(queue: Queue) -> None:
     world = queue.world
     waits = ask(world, turn="t")
-    assert world.value("select loci.cancel_job(%(ns)s, %(id)s)", id=waits) == "cancelled"
+    assert world.value("select loci_api.cancel_job(%(ns)s, %(id)s)", id=waits) == "cancelled"
     assert (job(world, waits)["state"], queue.places()) == ("cancelled", 0)
     runs = ask(world)
     place = queue.take()
-    assert world.value("select loci.cancel_job(%(ns)s, %(id)s)", id=runs) == "running"
+    assert world.value("select loci_api.cancel_job(%(ns)s, %(id)s)", id=runs) == "running"
     assert queue.as_owner("select abort_requested as told from procrastinate_jobs where id = %(id)s", id=place["id"])["told"]
     queue.say(place, "aborted")
     assert job(world, runs)["state"] == "cancelled"
     done = ask(world)
     queue.take()
-    world.rows("select loci.finish_job(%(ns)s, %(id)s)", id=done)
+    world.rows("select loci_api.finish_job(%(ns)s, %(id)s)", id=done)
     with pytest.raises(pg.UniqueViolation, match="is over: succeeded"):
-        world.rows("select loci.cancel_job(%(ns)s, %(id)s)", id=done)
+        world.rows("select loci_api.cancel_job(%(ns)s, %(id)s)", id=done)
 
 
 def test_a_job_that_was_to_be_cancelled_when_its_worker_was_lost_is_cancelled(queue: Queue) -> None:
     it = ask(queue.world)
     queue.take()
-    queue.world.rows("select loci.cancel_job(%(ns)s, %(id)s)", id=it)
+    queue.world.rows("select loci_api.cancel_job(%(ns)s, %(id)s)", id=it)
     queue.lose()
     queue.take_over()
     assert job(queue.world, it)["state"] == "cancelled"
@@ -272,12 +272,12 @@ def test_a_dead_job_is_tried_again_with_all_its_tries_and_no_other_is(queue: Que
     world = queue.world
     it = ask(world)
     with pytest.raises(pg.UniqueViolation, match="cannot be tried again: it is waiting"), world.connection.transaction():
-        world.rows("select loci.retry_job(%(ns)s, %(id)s)", id=it)
+        world.rows("select loci_api.retry_job(%(ns)s, %(id)s)", id=it)
     place = queue.take()
-    world.rows("select * from loci.note_job(%(id)s, %(attempt)s, 'no')", id=place["id"], attempt=place["attempts"])
+    world.rows("select * from loci_api.record_job_failure(%(id)s, %(attempt)s, 'no')", id=place["id"], attempt=place["attempts"])
     queue.say(place, "failed")
     assert (job(world, it)["failures"], job(world, it)["error"]) == (1, "no")
-    world.rows("select loci.retry_job(%(ns)s, %(id)s)", id=it)
+    world.rows("select loci_api.retry_job(%(ns)s, %(id)s)", id=it)
     waiting = job(world, it)
     assert (waiting["state"], waiting["failures"], waiting["finished_at"]) == ("waiting", 0, None)
     assert queue.begin(queue.take())["id"] == it
@@ -286,7 +286,7 @@ def test_a_dead_job_is_tried_again_with_all_its_tries_and_no_other_is(queue: Que
 def test_jobs_are_listed_newest_first_by_state_and_kind_a_page_at_a_time(queue: Queue) -> None:
     world = queue.world
     ids = [ask(world, kind) for kind in (*KINDS, "enrich")]
-    world.rows("select loci.cancel_job(%(ns)s, %(id)s)", id=ids[0])
+    world.rows("select loci_api.cancel_job(%(ns)s, %(id)s)", id=ids[0])
     listed: Any = lambda **w: [r["id"] for r in world.rows(  # noqa: E731
         "select * from loci.list_jobs(%(ns)s, %(limit)s, %(cursor)s, %(state)s, %(kind)s)",
         **{"limit": 50, "cursor": None, "state": None, "kind": None, **w})]  # fmt: skip
@@ -301,10 +301,10 @@ def test_jobs_are_listed_newest_first_by_state_and_kind_a_page_at_a_time(queue: 
 @pytest.mark.parametrize(
     ("statement", "said"),
     [
-        ("select * from loci.enqueue_job(%(ns)s, 'sing')", "kind must be dream, enrich or contradictions"),
+        ("select * from loci_api.enqueue_job(%(ns)s, 'sing')", "kind must be dream, enrich or contradictions"),
         ("select * from loci.list_jobs(%(ns)s, p_state => 'tired')", "state must be waiting, running"),
         ("select * from loci.list_jobs(%(ns)s, 0)", "limit must be 1 to 1000"),
-        ("select loci.finish_job(%(ns)s, gen_random_uuid(), p_state => 'dead')", "state must be succeeded or skipped"),
+        ("select loci_api.finish_job(%(ns)s, gen_random_uuid(), p_state => 'dead')", "state must be succeeded or skipped"),
     ],
 )
 def test_wrong_words_are_refused_with_the_right_ones(world: World, statement: Any, said: str) -> None:
@@ -318,12 +318,12 @@ def test_a_deleted_namespace_takes_its_jobs_off_the_queue_and_stops_the_one_that
     place = queue.take()
     ask(other)
     assert queue.places() == 2
-    queue.world.connection.execute("select loci.delete_namespace(%s)", [other.name])
+    queue.world.connection.execute("select loci_api.delete_namespace(%s)", [other.name])
     left = queue.as_owner("select id, abort_requested from procrastinate_jobs")
     assert (queue.places(), left) == (1, {"id": place["id"], "abort_requested": True})
     assert queue.begin(place) == {}
     with pytest.raises(pg.NoDataFound), queue.world.connection.transaction():
-        other.rows("select loci.hold_job(%(ns)s, %(id)s)", id=runs)
+        other.rows("select loci_api.lock_job(%(ns)s, %(id)s)", id=runs)
     queue.say(place, "aborted")
     assert queue.places() == 0
 
@@ -336,7 +336,7 @@ def test_what_ended_longer_ago_than_job_days_is_deleted(queue: Queue) -> None:
     queue.as_owner(
         "update loci_data.jobs set finished_at = finished_at - interval '31 days' where id = %(id)s returning id", id=old
     )
-    assert world.value("select loci.sweep_log('jobs')") == 1
+    assert world.value("select loci_api.sweep_log('jobs')") == 1
     assert [row["id"] for row in world.rows("select id from loci.list_jobs(%(ns)s)")] == [waits, new]
 
 
@@ -375,11 +375,11 @@ def test_a_reader_sees_jobs_and_changes_none(owned: World, function: str) -> Non
 @pytest.mark.parametrize(
     "statement",
     [
-        "select * from loci.begin_job(1, 0)",
-        "select * from loci.note_job(1, 0, 'x')",
-        "select * from loci.take_over_jobs(30, 3)",
-        "select loci.sweep_log('jobs')",
-        "select * from loci.job_figures()",
+        "select * from loci_api.start_job(1, 0)",
+        "select * from loci_api.record_job_failure(1, 0, 'x')",
+        "select * from loci_api.take_over_jobs(30, 3)",
+        "select loci_api.sweep_log('jobs')",
+        "select * from loci_api.job_metrics()",
     ],
 )
 def test_only_the_operator_works_jobs(owned: World, statement: Any) -> None:
@@ -393,38 +393,38 @@ def test_only_the_operator_works_jobs(owned: World, statement: Any) -> None:
 
 def test_turns_that_a_job_has_learned_from_leave_the_log_when_it_ends_and_stay_when_it_is_cancelled(queue: Queue) -> None:
     world = queue.world
-    said: Any = 'select * from loci.add_turns(%(ns)s, %(session)s, \'[{"role": "user", "content": "I like tea"}]\')'
+    said: Any = 'select * from loci_api.add_turns(%(ns)s, %(session)s, \'[{"role": "user", "content": "I like tea"}]\')'
     logged: Any = lambda: world.value("select count(*) from loci.conversation_log(%(ns)s, 100)")  # noqa: E731
     world.rows(said, session="a")
     cancelled = ask(world)
     queue.take()
-    assert len(world.rows("select * from loci.job_turns(%(ns)s, %(id)s)", id=cancelled)) == 1
-    world.rows("select loci.cancel_job(%(ns)s, %(id)s)", id=cancelled)
+    assert len(world.rows("select * from loci_api.turns_to_read(%(ns)s, %(id)s)", id=cancelled)) == 1
+    world.rows("select loci_api.cancel_job(%(ns)s, %(id)s)", id=cancelled)
     queue.lose()
     queue.take_over()
     assert logged() == 1
     reads = ask(world)
     queue.worker = queue.as_owner("select worker_id as id from procrastinate_register_worker_v1()")["id"]
     place = queue.take()
-    turns = world.rows("select * from loci.job_turns(%(ns)s, %(id)s)", id=reads)
+    turns = world.rows("select * from loci_api.turns_to_read(%(ns)s, %(id)s)", id=reads)
     world.rows(said, session="b")
-    assert world.rows("select * from loci.job_turns(%(ns)s, %(id)s)", id=reads) == turns
+    assert world.rows("select * from loci_api.turns_to_read(%(ns)s, %(id)s)", id=reads) == turns
     queue.say(place, "failed")
     assert logged() == 1
 
 
 def test_figures_count_jobs_by_kind_and_know_who_works(queue: Queue) -> None:
     world = queue.world
-    before = {r["kind"]: r for r in world.rows("select * from loci.job_figures()")}
+    before = {r["kind"]: r for r in world.rows("select * from loci_api.job_metrics()")}
     ask(world)
     ask(world)
     queue.take()
-    found = {r["kind"]: r for r in world.rows("select * from loci.job_figures()")}
+    found = {r["kind"]: r for r in world.rows("select * from loci_api.job_metrics()")}
     assert (found["enrich"]["waiting"], found["enrich"]["running"]) == (1, 1)
     assert found["enrich"]["oldest"] is not None
     assert (found[None]["workers"], found[None]["lost"]) == (before[None]["workers"], 0)
     queue.lose()
-    assert world.rows("select lost from loci.job_figures() where kind is null") == [{"lost": 1}]
+    assert world.rows("select lost from loci_api.job_metrics() where kind is null") == [{"lost": 1}]
 
 
 def test_the_queue_is_that_of_the_installed_release() -> None:
@@ -438,8 +438,8 @@ def test_the_queue_is_that_of_the_installed_release() -> None:
 def test_nothing_is_known_of_a_job_that_does_not_exist(world: World) -> None:
     for statement in (
         "select * from loci.get_job(%(ns)s, %(id)s)",
-        "select loci.cancel_job(%(ns)s, %(id)s)",
-        "select loci.retry_job(%(ns)s, %(id)s)",
+        "select loci_api.cancel_job(%(ns)s, %(id)s)",
+        "select loci_api.retry_job(%(ns)s, %(id)s)",
     ):
         with pytest.raises(pg.NoDataFound, match="does not exist"), world.connection.transaction():
             world.rows(statement, id=uuid4())

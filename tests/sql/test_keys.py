@@ -24,7 +24,7 @@ def make(world: World, role: str | None = "writer", **fields: Any) -> Made:
     id_, secret = uuid4(), uuid4().bytes
     given = {"scope": "admin", "namespaces": None, "agent_id": None, "rate_limit": None, "expires_at": None, **fields}
     row = world.row(
-        "select * from loci.create_key(%(ns)s, %(role)s, 'k', %(id)s, %(hash)s, %(expires_at)s,"
+        "select * from loci_api.create_key(%(ns)s, %(role)s, 'k', %(id)s, %(hash)s, %(expires_at)s,"
         " %(scope)s, %(namespaces)s, %(agent_id)s, %(rate_limit)s)",
         role=role,
         id=id_,
@@ -37,7 +37,7 @@ def make(world: World, role: str | None = "writer", **fields: Any) -> Made:
 def enter(world: World, key: Made | None, namespace: str | None = None, role: str | None = None) -> Made:
     """Begin as the holder of a key, or as the operator."""
     return world.row(
-        "select * from loci.enter(%(hash)s, %(namespace)s, %(role)s)", hash=key and key["hash"], namespace=namespace, role=role
+        "select * from loci_api.begin_request(%(hash)s, %(namespace)s, %(role)s)", hash=key and key["hash"], namespace=namespace, role=role
     )
 
 
@@ -51,7 +51,7 @@ def refused(world: World, kind: type[Exception], work: Any) -> str:
 def lease(world: World, key: Made, wanted: int = 1, default: int | None = None, returned: int = 0) -> Made:
     """Ask for requests."""
     rows = world.rows(
-        "select * from loci.lease_requests(%(hash)s, %(wanted)s, %(default)s, %(returned)s)",
+        "select * from loci_api.lease_requests(%(hash)s, %(wanted)s, %(default)s, %(returned)s)",
         hash=key["hash"],
         wanted=wanted,
         default=default,
@@ -93,7 +93,7 @@ def test_a_hash_with_the_fingerprint_of_a_key_and_another_end_is_no_key(owned: W
 def test_unknown_expired_and_revoked_keys_get_the_same_answer(world: World, state: str) -> None:
     key = make(world, expires_at=datetime(2021, 1, 1, tzinfo=UTC) if state == "expired" else None)
     if state == "revoked":
-        world.rows("select loci.revoke_key(%(ns)s, %(id)s)", id=key["id"])
+        world.rows("select loci_api.revoke_key(%(ns)s, %(id)s)", id=key["id"])
     if state == "unknown":
         key["hash"] = bytes(32)
     assert refused(world, errors.InvalidAuthorizationSpecification, lambda: enter(world, key)).startswith(
@@ -121,7 +121,7 @@ def test_a_read_key_of_an_admin_writes_nothing_whatever_is_called(world: World) 
     enter(world, make(world, "admin", scope="read"))
     refused(world, errors.InsufficientPrivilege, lambda: world.write("x"))
     refused(world, errors.InsufficientPrivilege, lambda: make(world))
-    refused(world, errors.InsufficientPrivilege, lambda: world.rows("select * from loci.list_keys(%(ns)s)"))
+    refused(world, errors.InsufficientPrivilege, lambda: world.rows("select * from loci_api.list_keys(%(ns)s)"))
     assert world.rows("select * from loci.list_memories(%(ns)s)") == []
 
 
@@ -138,7 +138,7 @@ def test_a_key_kept_to_a_namespace_sees_no_other_of_its_agent(world: World) -> N
     key = make(world, None, agent_id=agent, namespaces=[world.name])
     enter(world, key)
     assert [row["content"] for row in world.rows("select content from loci_data.memories")] == ["here"]
-    assert world.value("select loci.authorize(null, 'writer')") == world.id
+    assert world.value("select loci_internal.authorize(null, 'writer')") == world.id
     assert "no access" in refused(world, errors.InsufficientPrivilege, lambda: other.write("x"))
     assert [row["name"] for row in world.rows("select * from loci.list_namespaces()")] == [world.name]
 
@@ -194,7 +194,7 @@ def test_an_admin_of_one_namespace_does_not_rotate_or_change_a_key_that_reaches_
     enter(world, admin)
     refused(world, errors.InsufficientPrivilege, lambda: rotate(world, key))
     refused(world, errors.InsufficientPrivilege, lambda: change(world, key, expires_at=None))
-    world.rows("select loci.revoke_key(%(ns)s, %(id)s)", id=key["id"])  # what is a danger to one may be ended by it
+    world.rows("select loci_api.revoke_key(%(ns)s, %(id)s)", id=key["id"])  # what is a danger to one may be ended by it
     refused(world, errors.InvalidAuthorizationSpecification, lambda: enter(world, key))
 
 
@@ -212,7 +212,7 @@ def test_a_key_with_a_limit_gives_none_that_is_higher(world: World) -> None:
 def rotate(world: World, key: Made, grace: int = 0, expires_at: datetime | None = None) -> Made:
     secret = uuid4().bytes
     row = world.row(
-        "select * from loci.rotate_key(%(ns)s, %(id)s, %(new)s, %(hash)s, %(grace)s, %(expires)s)",
+        "select * from loci_api.rotate_key(%(ns)s, %(id)s, %(new)s, %(hash)s, %(grace)s, %(expires)s)",
         id=key["id"],
         new=uuid4(),
         hash=hashlib.sha256(secret).digest(),
@@ -223,7 +223,7 @@ def rotate(world: World, key: Made, grace: int = 0, expires_at: datetime | None 
 
 
 def change(world: World, key: Made, **changes: Any) -> None:
-    world.rows("select loci.update_key(%(ns)s, %(id)s, %(changes)s)", id=key["id"], changes=Jsonb(changes))
+    world.rows("select loci_api.update_key(%(ns)s, %(id)s, %(changes)s)", id=key["id"], changes=Jsonb(changes))
 
 
 def test_a_rotated_key_gives_way_to_one_with_the_same_rights(owned: World) -> None:
@@ -265,7 +265,7 @@ def test_a_key_that_is_rotated_revoked_or_expired_is_not_rotated(world: World, s
     if state == "rotated":
         rotate(world, key, grace=60)
     if state == "revoked":
-        world.rows("select loci.revoke_key(%(ns)s, %(id)s)", id=key["id"])
+        world.rows("select loci_api.revoke_key(%(ns)s, %(id)s)", id=key["id"])
     refused(world, errors.UniqueViolation, lambda: rotate(world, key))
 
 
@@ -318,7 +318,7 @@ def test_the_operations_log_has_every_change_of_a_key_and_never_its_hash(owned: 
     change(owned, key, rate_limit=20, name="other")
     change(owned, key, rate_limit=20)  # changes nothing
     new = rotate(owned, key, grace=60)
-    owned.rows("select loci.revoke_key(%(ns)s, %(id)s)", id=new["id"])
+    owned.rows("select loci_api.revoke_key(%(ns)s, %(id)s)", id=new["id"])
     rows = noted(owned)
     assert [(row["action"], row["subject_id"]) for row in rows] == [
         ("created", key["id"]),
@@ -337,7 +337,7 @@ def test_the_operations_log_has_every_change_of_a_key_and_never_its_hash(owned: 
 def test_a_change_is_noted_wherever_the_key_reaches(owned: World) -> None:
     other = new_world(owned.connection)
     key = make(owned, namespaces=[owned.name, other.name])
-    owned.rows("select loci.revoke_key(%(ns)s, %(id)s)", id=key["id"])
+    owned.rows("select loci_api.revoke_key(%(ns)s, %(id)s)", id=key["id"])
     assert [row["action"] for row in noted(other)] == ["created", "changed"]
 
 
@@ -346,7 +346,7 @@ def test_a_key_in_a_list_names_only_namespaces_that_the_reader_knows(world: Worl
     key = make(world, namespaces=[world.name, other.name])
     admin = make(world, "admin")
     enter(world, admin)
-    listed = {row["id"]: row["namespaces"] for row in world.rows("select * from loci.list_keys(%(ns)s)")}
+    listed = {row["id"]: row["namespaces"] for row in world.rows("select * from loci_api.list_keys(%(ns)s)")}
     assert listed == {key["id"]: [world.name], admin["id"]: None}
 
 
@@ -356,7 +356,7 @@ def test_a_key_in_a_list_names_only_namespaces_that_the_reader_knows(world: Worl
 def use(world: World, *uses: tuple[Any, ...]) -> None:
     keys, namespaces, addresses, outcomes, counts = zip(*uses, strict=True)
     world.rows(
-        "select loci.note_key_uses(%(k)s::uuid[], %(n)s::text[], %(a)s::inet[], %(o)s, %(c)s)",
+        "select loci_api.record_key_usage(%(k)s::uuid[], %(n)s::text[], %(a)s::inet[], %(o)s, %(c)s)",
         k=list(keys),
         n=list(namespaces),
         a=list(addresses),
@@ -369,29 +369,29 @@ def test_uses_of_a_key_add_up_by_namespace_address_and_outcome(world: World) -> 
     key = make(world)["id"]
     use(world, (key, None, "192.0.2.1", "answered", 2), (key, world.name, "192.0.2.1", "answered", 3))
     use(world, (key, world.name, "192.0.2.1", "answered", 1), (key, world.name, None, "refused", 1))
-    rows = world.rows("select * from loci.list_key_uses(%(ns)s, %(id)s) order by requests desc", id=key)
+    rows = world.rows("select * from loci_api.list_key_usage(%(ns)s, %(id)s) order by requests desc", id=key)
     assert [(r["namespace"], r["address"], r["outcome"], r["requests"]) for r in rows] == [
         (world.name, "192.0.2.1", "answered", 6),
         (world.name, None, "refused", 1),
     ]
     assert rows[0]["first_at"] <= rows[0]["last_at"]
-    assert world.value("select last_used_at is not null from loci.list_keys(%(ns)s)")
+    assert world.value("select last_used_at is not null from loci_api.list_keys(%(ns)s)")
 
 
 def test_a_namespace_that_a_key_does_not_reach_is_not_named_in_its_uses(world: World) -> None:
     other = new_world(world.connection)
     key = make(world)["id"]
     use(world, (key, other.name, None, "refused", 1), (key, "no-such-place", None, "refused", 1))
-    rows = world.rows("select * from loci.list_key_uses(%(ns)s, %(id)s)", id=key)
+    rows = world.rows("select * from loci_api.list_key_usage(%(ns)s, %(id)s)", id=key)
     assert [(row["namespace"], row["requests"]) for row in rows] == [(None, 2)]
 
 
 def test_keys_that_are_not_valid_are_counted_by_address_for_the_operator(world: World) -> None:
     use(world, (None, None, "2001:db8::", "unauthorized", 5))
-    (row,) = world.rows("select * from loci.list_refusals()")
+    (row,) = world.rows("select * from loci_api.list_refused_requests()")
     assert (row["address"], row["requests"]) == ("2001:db8::", 5)
     enter(world, make(world, "admin"))
-    refused(world, errors.InsufficientPrivilege, lambda: world.rows("select * from loci.list_refusals()"))
+    refused(world, errors.InsufficientPrivilege, lambda: world.rows("select * from loci_api.list_refused_requests()"))
     refused(world, errors.InsufficientPrivilege, lambda: use(world, (None, None, None, "unauthorized", 5)))
 
 
@@ -401,10 +401,10 @@ def test_uses_are_kept_for_the_days_of_their_namespace(owned: World) -> None:
     owned.connection.execute("reset session authorization")
     owned.connection.execute("update loci_data.key_uses set hour = hour - interval '50 days'")
     owned.connection.execute("set session authorization loci_app")
-    assert owned.value("select loci.sweep_log('key_uses')") == 0
-    owned.rows("select loci.update_namespace(%(ns)s, %(c)s)", c=Jsonb({"settings": {"key_use_days": 40}}))
-    assert owned.value("select loci.sweep_log('key_uses')") == 1
-    assert len(owned.rows("select * from loci.list_refusals()")) == 1
+    assert owned.value("select loci_api.sweep_log('key_uses')") == 0
+    owned.rows("select loci_api.update_namespace(%(ns)s, %(c)s)", c=Jsonb({"settings": {"key_use_days": 40}}))
+    assert owned.value("select loci_api.sweep_log('key_uses')") == 1
+    assert len(owned.rows("select * from loci_api.list_refused_requests()")) == 1
 
 
 # Rate limits

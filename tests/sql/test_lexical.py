@@ -19,11 +19,11 @@ select p.term, e >> 23 as doc_id, e >> 15 & 255 as frequency, e & 32767 as lengt
 from loci_data.postings p cross join lateral unnest(p.entries) e where p.namespace_id = %(ns_id)s order by 1, 2"""
 REBUILT = """
 with text as (
-    select m.doc_id, n.language, loci.index_text(m) as body
+    select m.doc_id, n.language, loci_internal.indexed_text(m) as body
     from loci_data.memories m join loci_data.namespaces n on n.id = m.namespace_id where m.namespace_id = %(ns_id)s
 ), term as (
     select t.doc_id, d.term, d.frequency, sum(d.frequency) over (partition by t.doc_id) as length
-    from text t cross join lateral loci.document_terms(t.language, t.body) d
+    from text t cross join lateral loci_internal.document_terms(t.language, t.body) d
 )
 select term, doc_id, least(frequency, 255)::bigint as frequency, least(length, 32767)::bigint as length from term order by 1, 2"""
 COUNTED = "select sum(documents) as documents, sum(terms) as terms from loci_data.corpus_counts where namespace_id = %(ns_id)s"
@@ -252,7 +252,7 @@ def test_the_memory_that_has_more_of_the_question_comes_first(connection: psycop
 
 @pytest.mark.parametrize("text", ["plain ASCII, 1 + 1 = 2", "naïve café – “señor” Ærøskøbing", "Привет, мир", "שלום"])
 def test_any_other_text_is_cut_as_postgresql_cuts_it(world: World, text: str) -> None:
-    terms = world.rows("select term, frequency from loci.document_terms('english', %(text)s) order by 1", text=text)
+    terms = world.rows("select term, frequency from loci_internal.document_terms('english', %(text)s) order by 1", text=text)
     assert terms == world.rows(
         """select hashtextextended(u.lexeme, 0) as term, cardinality(u.positions)::bigint as frequency
            from unnest(to_tsvector('english', %(text)s)) u order by 1""",
@@ -263,7 +263,7 @@ def test_any_other_text_is_cut_as_postgresql_cuts_it(world: World, text: str) ->
 def test_an_erased_text_without_spaces_leaves_no_postings(world: World) -> None:
     kept, gone = world.write("東京は雨だ")["id"], world.write("大阪は東京より暑い。ﾃｽﾄ")["id"]
     world.change(kept, tags=["天気"])
-    world.row("select * from loci.tidy_index(1)")
+    world.row("select * from loci_api.compact_lexical_index(1)")
     world.erase(gone)
     assert world.rows(POSTED) == world.rows(REBUILT)
     assert search(world, "大阪") == []
@@ -320,7 +320,7 @@ def test_tidying_changes_no_result(world: World) -> None:
         world.write(f"apple {'pear' if n % 2 else 'plum'} {n}")
     world.change(world.write("apple last")["id"], tags=["pear"])
     before, counts = search(world, "apple pear", 1000), world.row(COUNTED)
-    tidied = world.row("select * from loci.tidy_index(100)")
+    tidied = world.row("select * from loci_api.compact_lexical_index(100)")
     assert tidied["folded"] > 100
     assert tidied["joined"] > 100
     assert search(world, "apple pear", 1000) == before
@@ -330,7 +330,7 @@ def test_tidying_changes_no_result(world: World) -> None:
 
 def test_an_index_that_was_tidied_can_still_be_changed(world: World) -> None:
     ids = [world.write(f"apple {n}")["id"] for n in range(300)]
-    world.row("select * from loci.tidy_index(100)")
+    world.row("select * from loci_api.compact_lexical_index(100)")
     world.change(ids[150], tags=["pear"])
     assert world.rows(POSTED) == world.rows(REBUILT)
 
@@ -342,7 +342,7 @@ def test_after_an_erasure_the_index_is_that_of_a_rebuild(world: World, gone: ran
     ids = [world.write(f"{' '.join(dice.choices(WORDS, k=dice.randint(1, 30)))} {n}")["id"] for n in range(300)]
     world.change(ids[150], tags=["plum", "plum"])
     if tidied:
-        world.row("select * from loci.tidy_index(100)")
+        world.row("select * from loci_api.compact_lexical_index(100)")
     world.erase(*(ids[n] for n in gone))
     assert world.rows(POSTED) == world.rows(REBUILT)
     assert world.row(COUNTED) == world.row(
@@ -363,7 +363,7 @@ def test_a_block_of_more_entries_than_one_statement_writes_loses_exactly_what_wa
 def test_tidying_is_the_operators_alone(world: World) -> None:
     act_as(world.connection, UUID(int=77))
     with pytest.raises(errors.InsufficientPrivilege):
-        world.row("select * from loci.tidy_index()")
+        world.row("select * from loci_api.compact_lexical_index()")
 
 
 def test_a_mebibyte_of_distinct_words_is_stored_and_found(world: World) -> None:

@@ -267,14 +267,14 @@ def test_two_versions_are_never_valid_at_once_whatever_the_writer_does(world: Wo
     admin.execute(
         """insert into loci_data.memories (namespace_id, id, lineage, lineage_id, version, content, content_hash, valid_from, recorded_at,
                                       believed_at, last_observed_at, updated_at)
-           select 1, %s, 'l', %s, 1, 'a', loci.content_hash('a'), now(), now(), now(), now(), now()""",
+           select 1, %s, 'l', %s, 1, 'a', loci_internal.content_hash('a'), now(), now(), now(), now(), now()""",
         [uuid4(), uuid4()],
     )
     with pytest.raises((errors.ExclusionViolation, errors.UniqueViolation)):
         admin.execute(
             """insert into loci_data.memories (namespace_id, id, lineage, lineage_id, version, content, content_hash, valid_from, recorded_at,
                                           believed_at, last_observed_at, updated_at)
-               select 1, %s, 'l', %s, 2, 'b', loci.content_hash('b'), now() - interval '1 day', now(), now(), now(), now()""",
+               select 1, %s, 'l', %s, 2, 'b', loci_internal.content_hash('b'), now() - interval '1 day', now(), now(), now(), now()""",
             [uuid4(), uuid4()],
         )
 
@@ -313,7 +313,7 @@ def test_a_wrong_item_is_refused_and_leaves_nothing(world: World, fields: dict[s
 
 def test_a_namespace_that_does_not_exist_is_refused_by_name(world: World) -> None:
     with pytest.raises(errors.NoDataFound, match="no-such-place"):
-        world.rows("select * from loci.remember('no-such-place', '[]')")
+        world.rows("select * from loci_api.remember('no-such-place', '[]')")
 
 
 def test_an_empty_batch_writes_nothing(world: World) -> None:

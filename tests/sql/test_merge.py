@@ -18,7 +18,7 @@ Row = dict[str, Any]
 
 
 def entities(world: World, *items: Row) -> list[UUID]:
-    rows = world.rows("select id from loci.upsert_entities(%(ns)s, %(e)s)", e=Jsonb([stated(item) for item in items]))
+    rows = world.rows("select id from loci_api.upsert_entities(%(ns)s, %(e)s)", e=Jsonb([stated(item) for item in items]))
     return [row["id"] for row in rows]
 
 
@@ -31,15 +31,15 @@ def get(world: World, ref: str | UUID, **moments: datetime) -> Row:
 
 
 def merge(world: World, into: str, other: str, reason: str | None = None) -> UUID:
-    return world.row("select * from loci.merge_entities(%(ns)s, %(a)s, %(b)s, %(r)s)", a=into, b=other, r=reason)["merge_id"]
+    return world.row("select * from loci_api.merge_entities(%(ns)s, %(a)s, %(b)s, %(r)s)", a=into, b=other, r=reason)["merge_id"]
 
 
 def undo(world: World, id: UUID) -> Row:
-    return world.row("select * from loci.undo_merge(%(ns)s, %(id)s)", id=id)
+    return world.row("select * from loci_api.undo_merge(%(ns)s, %(id)s)", id=id)
 
 
 def split(world: World, ref: str, **fields: Any) -> Row:
-    return world.row("select * from loci.split_entity(%(ns)s, %(ref)s, %(s)s)", ref=ref, s=Jsonb(fields))
+    return world.row("select * from loci_api.split_entity(%(ns)s, %(ref)s, %(s)s)", ref=ref, s=Jsonb(fields))
 
 
 def names(world: World, known_at: datetime | None = None) -> list[str]:
@@ -79,9 +79,9 @@ def state(world: World) -> dict[str, list[Row]]:
 
 
 def aspect(world: World, entity: str, name: str, *contents: str) -> UUID:
-    made = world.value("select id from loci.add_aspect(%(ns)s, %(e)s, %(a)s)", e=entity, a=Jsonb({"name": name}))
+    made = world.value("select id from loci_api.upsert_aspect(%(ns)s, %(e)s, %(a)s)", e=entity, a=Jsonb({"name": name}))
     for content in contents:
-        world.rows("select * from loci.add_attribute(%(ns)s, %(id)s, %(a)s)", id=made, a=Jsonb({"content": content}))
+        world.rows("select * from loci_api.add_attribute(%(ns)s, %(id)s, %(a)s)", id=made, a=Jsonb({"content": content}))
     return made
 
 
@@ -196,7 +196,7 @@ def test_memories_of_both_are_found_by_either_name(pair: World) -> None:
 @pytest.mark.parametrize(("pinned", "result"), [([], False), (["Bob"], True), (["Robert"], True), (["Bob", "Robert"], True)])
 def test_what_was_pinned_stays_pinned_and_undoing_pins_as_before(pair: World, pinned: list[str], result: bool) -> None:
     for name in pinned:
-        pair.rows("select loci.pin_entity(%(ns)s, %(id)s, true)", id=get(pair, name)["id"])
+        pair.rows("select loci_api.pin_entity(%(ns)s, %(id)s, true)", id=get(pair, name)["id"])
     made = merge(pair, "Bob", "Robert")
     assert get(pair, "Bob")["pinned"] is result
     undo(pair, made)
@@ -206,22 +206,22 @@ def test_what_was_pinned_stays_pinned_and_undoing_pins_as_before(pair: World, pi
 def test_pinned_entities_stand_first_then_the_most_mentioned(world: World) -> None:
     entities(world, {"name": "Quiet"}, {"name": "Loud"}, {"name": "Held"})
     world.write("x", entities=[{"name": "Loud"}])
-    world.rows("select loci.pin_entity(%(ns)s, %(id)s, true)", id=get(world, "Held")["id"])
+    world.rows("select loci_api.pin_entity(%(ns)s, %(id)s, true)", id=get(world, "Held")["id"])
     assert [row["name"] for row in world.rows("select * from loci.list_entities(%(ns)s)")] == ["Held", "Loud", "Quiet"]
 
 
 def test_a_touch_of_a_merged_id_touches_the_kept_entity(pair: World) -> None:
     merged = get(pair, "Robert")["id"]
     merge(pair, "Bob", "Robert")
-    assert pair.value("select loci.touch_entities(%(ns)s, %(ids)s)", ids=[merged, uuid4()]) == 1
+    assert pair.value("select loci_api.touch_entities(%(ns)s, %(ids)s)", ids=[merged, uuid4()]) == 1
     assert get(pair, "Bob")["last_referenced_at"] is not None
 
 
 def test_a_merged_id_is_changed_pinned_and_written_to_as_the_kept_entity(pair: World) -> None:
     merged = get(pair, "Robert")["id"]
     merge(pair, "Bob", "Robert")
-    assert pair.row('select * from loci.update_entity(%(ns)s, %(id)s, \'{"description": "new"}\')', id=merged)["name"] == "Bob"
-    assert pair.row("select * from loci.pin_entity(%(ns)s, %(id)s, true)", id=merged)["name"] == "Bob"
+    assert pair.row('select * from loci_api.update_entity(%(ns)s, %(id)s, \'{"description": "new"}\')', id=merged)["name"] == "Bob"
+    assert pair.row("select * from loci_api.pin_entity(%(ns)s, %(id)s, true)", id=merged)["name"] == "Bob"
     observe(pair, {"source": str(merged), "type": "owns", "target": "Shop"})
     assert ("Bob", "owns", "Shop", 1) in triples(pair)
 
@@ -367,7 +367,7 @@ def test_what_was_written_to_the_kept_entity_since_stays_with_it(pair: World) ->
 def test_an_edge_that_was_taken_back_meanwhile_stays_taken_back(pair: World) -> None:
     made = merge(pair, "Bob", "Robert")
     edge = pair.value("select id from loci.edges where namespace = %(ns)s and type = 'age'")
-    pair.rows("select loci.delete_edge(%(ns)s, %(id)s)", id=edge)
+    pair.rows("select loci_api.delete_edge(%(ns)s, %(id)s)", id=edge)
     undo(pair, made)
     assert not any(row[1] == "age" for row in triples(pair))
 
@@ -411,7 +411,7 @@ def test_what_the_kept_entity_was_merged_into_is_undone_first(world: World) -> N
 
 def test_a_name_that_was_taken_meanwhile_is_a_conflict(pair: World) -> None:
     made = merge(pair, "Bob", "Robert")
-    pair.rows('select * from loci.update_entity(%(ns)s, %(id)s, \'{"name": "Robert"}\')', id=get(pair, "Ann")["id"])
+    pair.rows('select * from loci_api.update_entity(%(ns)s, %(id)s, \'{"name": "Robert"}\')', id=get(pair, "Ann")["id"])
     with pytest.raises(errors.UniqueViolation, match="exists by now"):
         undo(pair, made)
 
@@ -554,7 +554,7 @@ def test_a_split_under_a_name_that_is_taken_is_a_conflict(pair: World, name: str
 
 
 def duplicates(world: World, dry_run: bool = True) -> list[tuple[str, str]]:
-    rows = world.rows("select * from loci.merge_duplicates(%(ns)s, %(dry)s)", dry=dry_run)
+    rows = world.rows("select * from loci_api.merge_duplicate_entities(%(ns)s, %(dry)s)", dry=dry_run)
     return sorted(tuple(sorted((row["kept"], row["merged"]))) for row in rows)  # type: ignore[misc]
 
 
@@ -600,7 +600,7 @@ def test_only_types_that_agree_are_merged(world: World, types: list[str], left: 
 def test_two_pinned_entities_are_never_merged_on_their_own(world: World) -> None:
     for name in ("Node.js", "Node js"):
         (made,) = entities(world, {"name": name})
-        world.rows("select loci.pin_entity(%(ns)s, %(id)s, true)", id=made)
+        world.rows("select loci_api.pin_entity(%(ns)s, %(id)s, true)", id=made)
     entities(world, {"name": "node-js"})
     duplicates(world, dry_run=False)
     assert names(world) == ["Node js", "Node.js"]

@@ -73,8 +73,8 @@ def test_a_downgrade_to_nothing_can_be_followed_by_an_upgrade(cloned: Database) 
 
 def test_an_upgrade_keeps_what_is_stored(cloned: Database) -> None:
     with psycopg.connect(cloned.app_url) as connection:
-        connection.execute("select loci.enter(null, 'default', 'writer')")
-        connection.execute("""select loci.remember('default', '[{"content": "kept"}]')""")
+        connection.execute("select loci_api.begin_request(null, 'default', 'writer')")
+        connection.execute("""select loci_api.remember('default', '[{"content": "kept"}]')""")
     upgrade(cloned.admin_url)
     assert ask(cloned, "select content from loci_data.memories") == [("kept",)]
 

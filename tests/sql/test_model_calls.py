@@ -26,7 +26,7 @@ def world(owned: World) -> World:
 
 
 def budget(world: World, **settings: float) -> None:
-    world.rows("select loci.update_namespace(%(ns)s, %(c)s)", c=Jsonb({"settings": settings}))
+    world.rows("select loci_api.update_namespace(%(ns)s, %(c)s)", c=Jsonb({"settings": settings}))
 
 
 def reserve(
@@ -40,7 +40,7 @@ def reserve(
 ) -> Row:
     given = {"job": None, "purpose": "memories", "model": "m", **named}
     return world.row(
-        """select * from loci.reserve_call(%(ns)s, %(job)s, %(purpose)s, %(model)s, %(prompt)s, %(most)s, %(least)s, %(pp)s, %(cp)s)""",
+        """select * from loci_api.reserve_model_call(%(ns)s, %(job)s, %(purpose)s, %(model)s, %(prompt)s, %(most)s, %(least)s, %(pp)s, %(cp)s)""",
         prompt=prompt,
         most=most,
         least=least,
@@ -52,7 +52,7 @@ def reserve(
 
 def end(world: World, id: UUID, prompt: int, said: int, error: str | None = None, prices: tuple[float, float] = (0, 0)) -> Any:
     return world.value(
-        "select loci.end_call(%(ns)s, %(id)s, %(p)s, %(c)s, false, 12, %(error)s, %(pp)s, %(cp)s)",
+        "select loci_api.finish_model_call(%(ns)s, %(id)s, %(p)s, %(c)s, false, 12, %(error)s, %(pp)s, %(cp)s)",
         id=id,
         p=prompt,
         c=said,
@@ -292,7 +292,7 @@ def test_who_writes_may_call_models(world: World, role: str, may: bool) -> None:
 
 
 def sweep(world: World, limit: int = 1000) -> int:
-    return int(world.value("select loci.sweep_log('model_calls', %(limit)s)", limit=limit))
+    return int(world.value("select loci_api.sweep_log('model_calls', %(limit)s)", limit=limit))
 
 
 def test_calls_are_kept_for_the_days_of_jobs_and_those_of_today_always(world: World) -> None:
@@ -322,6 +322,6 @@ def test_the_operator_alone_sweeps(world: World) -> None:
 
 def test_calls_go_with_their_namespace(world: World) -> None:
     reserve(world)
-    world.rows("select loci.delete_namespace(%(ns)s)")
+    world.rows("select loci_api.delete_namespace(%(ns)s)")
     world.connection.execute("reset session authorization")
     assert world.value("select count(*) from loci_data.model_calls where namespace_id = %(ns_id)s") == 0

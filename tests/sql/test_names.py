@@ -17,7 +17,7 @@ LONG = " ".join(f"word{n}" for n in range(36))  # 251 characters
 def know(world: World, *names: str | dict[str, Any]) -> list[dict[str, Any]]:
     """Make entities, by name or with more fields."""
     items = [{"name": name} if isinstance(name, str) else name for name in names]
-    return world.rows("select * from loci.upsert_entities(%(ns)s, %(e)s)", e=Jsonb(items))
+    return world.rows("select * from loci_api.upsert_entities(%(ns)s, %(e)s)", e=Jsonb(items))
 
 
 def found(world: World, text: str) -> list[dict[str, Any]]:
@@ -129,7 +129,7 @@ def test_a_text_without_names_names_nothing(world: World, text: str) -> None:
 @pytest.mark.parametrize(("length", "matched"), [(1, ["AI", "Bob"]), (2, ["AI", "Bob"]), (3, ["Bob"]), (4, [])])
 def test_names_shorter_than_the_namespaces_match_length_are_not_looked_for(world: World, length: int, matched: list[str]) -> None:
     know(world, "AI", "Bob")
-    world.rows("select * from loci.update_namespace(%(ns)s, %(c)s)", c=Jsonb({"settings": {"match_length": length}}))
+    world.rows("select * from loci_api.update_namespace(%(ns)s, %(c)s)", c=Jsonb({"settings": {"match_length": length}}))
     assert [row["matched"] for row in found(world, "AI says Bob")] == matched
 
 
@@ -141,7 +141,7 @@ def test_two_spellings_of_one_name_are_one_entity(world: World, names: tuple[str
 
 def test_a_changed_or_removed_name_is_not_found_any_more(world: World) -> None:
     (made,) = know(world, {"name": "Facebook", "aliases": ["The Book of Faces"]})
-    world.rows("select * from loci.update_entity(%(ns)s, %(id)s, %(c)s)", id=made["id"], c=Jsonb({"name": "Meta", "aliases": []}))
+    world.rows("select * from loci_api.update_entity(%(ns)s, %(id)s, %(c)s)", id=made["id"], c=Jsonb({"name": "Meta", "aliases": []}))
     assert [row["matched"] for row in found(world, "facebook, the book of faces, meta")] == ["meta"]
 
 
@@ -149,8 +149,8 @@ def test_of_many_who_share_an_alias_the_one_whose_name_it_is_is_found_and_as_man
     know(world, "Robot")
     made = know(world, *({"name": f"bot {n}"} for n in range(30)))
     for row in made:
-        world.rows("select * from loci.update_entity(%(ns)s, %(id)s, %(c)s)", id=row["id"], c=Jsonb({"aliases": ["ROBOT"]}))
-    world.rows("select * from loci.update_namespace(%(ns)s, %(c)s)", c=Jsonb({"settings": {"match_namesakes": 5}}))
+        world.rows("select * from loci_api.update_entity(%(ns)s, %(id)s, %(c)s)", id=row["id"], c=Jsonb({"aliases": ["ROBOT"]}))
+    world.rows("select * from loci_api.update_namespace(%(ns)s, %(c)s)", c=Jsonb({"settings": {"match_namesakes": 5}}))
     rows = found(world, "a robot")
     assert len(rows) == 5
     assert "Robot" in {row["name"] for row in rows}
@@ -229,7 +229,7 @@ def note(world: World, *names: str) -> None:
     ids = [world.write(f"memory {n} of {names}")["id"] for n in range(2)]
     pairs = [(memory, name) for memory in ids for name in names]
     world.rows(
-        "select loci.note_names(array_fill(%(ns_id)s::integer, array[%(count)s]), %(ids)s, %(names)s)",
+        "select loci_api.store_found_names(array_fill(%(ns_id)s::integer, array[%(count)s]), %(ids)s, %(names)s)",
         count=len(pairs),
         ids=[memory for memory, _ in pairs],
         names=[name for _, name in pairs],
@@ -253,7 +253,7 @@ def test_stated_entities_are_found_in_memories_however_they_are_spelt(world: Wor
         "nothing",
     )
     ids = [world.write(text)["id"] for text in texts]
-    noted = "select loci.note_names('{}', '{}', '{}', array_fill(%(ns_id)s::integer, array[5]), %(ids)s)"
+    noted = "select loci_api.store_found_names('{}', '{}', '{}', array_fill(%(ns_id)s::integer, array[5]), %(ids)s)"
     assert world.value(noted, ids=ids) == 3
     assert world.value(noted, ids=ids) == 0
     rows = world.rows(
@@ -267,7 +267,7 @@ def test_stated_entities_are_found_in_memories_however_they_are_spelt(world: Wor
 @pytest.mark.parametrize(("length", "kept"), [(None, ["Anna"]), (3, ["Anna", "Bob"]), (2, ["Anna", "Bob", "UN"]), (5, [])])
 def test_names_shorter_than_the_setting_are_refused_when_extracted(world: World, length: int | None, kept: list[str]) -> None:
     if length is not None:
-        world.rows("select * from loci.update_namespace(%(ns)s, %(c)s)", c=Jsonb({"settings": {"extracted_length": length}}))
+        world.rows("select * from loci_api.update_namespace(%(ns)s, %(c)s)", c=Jsonb({"settings": {"extracted_length": length}}))
     note(world, "UN", "Bob", "Anna")
     assert types(world) == dict.fromkeys(kept, "extracted")
 
@@ -289,8 +289,8 @@ def test_a_question_holds_names_of_entities_and_of_single_memories_but_none_insi
     world = owned
     know(world, "New York", "York", "New York Times")
     alone = world.write("a memory that alone mentions Grace O’Hara")["id"]
-    world.rows("select loci.note_names(array[%(ns_id)s::integer], array[%(id)s], array['Grace O’Hara'])", id=alone)
+    world.rows("select loci_api.store_found_names(array[%(ns_id)s::integer], array[%(id)s], array['Grace O’Hara'])", id=alone)
     world.connection.execute("reset session authorization")
     text = "Did grace  o'hara read the New York Times in york?"
-    rows = world.rows("select * from loci.question_names(%(ns_id)s, %(text)s)", text=text)
+    rows = world.rows("select * from loci_internal.question_names(%(ns_id)s, %(text)s)", text=text)
     assert {(row["name"], row["memory_id"]) for row in rows} == {("new york times", None), ("york", None), ("grace o'hara", alone)}

@@ -19,9 +19,9 @@ Counts = dict[str, int]
 
 def operate(world: World, call: Callable[[World], Any], action: str = "test", via: str = "rest") -> UUID:
     """Do something as an operation of its own; its id."""
-    made: UUID = world.value("select loci.uuid7()")
+    made: UUID = world.value("select loci_api.uuid7()")
     origin = {"action": action, "via": via, "operation_id": str(made), "request_id": "r"}
-    world.rows("select agent_id from loci.enter(null, %(ns)s, 'admin', %(origin)s)", origin=Jsonb(origin))
+    world.rows("select agent_id from loci_api.begin_request(null, %(ns)s, 'admin', %(origin)s)", origin=Jsonb(origin))
     call(world)
     world.rows("select set_config('loci.operation', '', true), set_config('loci.origin', '', true)")
     return made
@@ -45,7 +45,7 @@ def listed(world: World, limit: int = 50, cursor: UUID | None = None, **filters:
 
 
 def changes(world: World, id: UUID, limit: int = 100, after: int = 0) -> list[Row]:
-    world.rows("select * from loci.sequence_changes()")
+    world.rows("select * from loci_api.sequence_changes()")
     return world.rows("select * from loci.operation_changes(%(ns)s, %(id)s, %(limit)s, %(after)s)", id=id, limit=limit, after=after)
 
 
@@ -54,7 +54,7 @@ def nothing(_: World) -> None:
 
 
 def setting(world: World, **settings: Any) -> None:
-    world.rows("select loci.update_namespace(%(ns)s, %(c)s)", c=Jsonb({"settings": settings}))
+    world.rows("select loci_api.update_namespace(%(ns)s, %(c)s)", c=Jsonb({"settings": settings}))
 
 
 def memory(world: World, content: str = "tea") -> UUID:
@@ -63,13 +63,13 @@ def memory(world: World, content: str = "tea") -> UUID:
 
 
 def say(world: World, *contents: str) -> None:
-    world.rows("select * from loci.add_turns(%(ns)s, 's', %(t)s)", t=Jsonb([{"role": "user", "content": c} for c in contents]))
+    world.rows("select * from loci_api.add_turns(%(ns)s, 's', %(t)s)", t=Jsonb([{"role": "user", "content": c} for c in contents]))
 
 
 def attribute(world: World, content: str, **fields: Any) -> Row:
-    under = world.value("""select id from loci.add_aspect(%(ns)s, 'Alice', '{"name": "Diet"}')""")
+    under = world.value("""select id from loci_api.upsert_aspect(%(ns)s, 'Alice', '{"name": "Diet"}')""")
     return world.row(
-        "select * from loci.add_attribute(%(ns)s, %(id)s, %(a)s)", id=under, a=Jsonb(stated({"content": content, **fields}))
+        "select * from loci_api.add_attribute(%(ns)s, %(id)s, %(a)s)", id=under, a=Jsonb(stated({"content": content, **fields}))
     )
 
 
@@ -81,7 +81,7 @@ def names(world: World, name: str) -> None:
     """What the worker does with a name that two memories have."""
     ids = [world.write(f"{name} was {word}")["id"] for word in ("here", "there")]
     world.rows("select set_config('loci.operation', '', true)")
-    world.rows("select loci.note_names(array[%(ns_id)s, %(ns_id)s], %(ids)s, array[%(name)s, %(name)s])", ids=ids, name=name)
+    world.rows("select loci_api.store_found_names(array[%(ns_id)s, %(ns_id)s], %(ids)s, array[%(name)s, %(name)s])", ids=ids, name=name)
 
 
 # Each call, and what it changes
@@ -125,19 +125,19 @@ CALLS: dict[str, tuple[Callable[[World], Any], Callable[[World], Any], Counts]] 
     ),
     "a link": (
         lambda w: (w.write("tea"), w.write("cup")),
-        lambda w: w.rows("select * from loci.link_memories(%(ns)s, %(a)s, %(b)s, 'x')", a=memory(w), b=memory(w, "cup")),
+        lambda w: w.rows("select * from loci_api.link_memories(%(ns)s, %(a)s, %(b)s, 'x')", a=memory(w), b=memory(w, "cup")),
         {"link.created": 1},
     ),
     "the end of a link": (
-        lambda w: w.rows("select * from loci.link_memories(%(ns)s, %(a)s, %(b)s, 'x')", a=w.write("tea")["id"], b=w.write("cup")["id"]),
-        lambda w: w.rows("select * from loci.unlink_memories(%(ns)s, %(a)s, %(b)s, 'x')", a=memory(w), b=memory(w, "cup")),
+        lambda w: w.rows("select * from loci_api.link_memories(%(ns)s, %(a)s, %(b)s, 'x')", a=w.write("tea")["id"], b=w.write("cup")["id"]),
+        lambda w: w.rows("select * from loci_api.unlink_memories(%(ns)s, %(a)s, %(b)s, 'x')", a=memory(w), b=memory(w, "cup")),
         {"link.changed": 1},
     ),
     "an erasure": (
         lambda w: (
             w.write("tea", entities=[{"name": "Alice"}], edges=[{"source": "Alice", "type": "likes", "literal": "tea"}]),
             w.write("green", parent_id=memory(w)),
-            w.rows("select * from loci.link_memories(%(ns)s, %(a)s, %(b)s, 'x')", a=memory(w), b=memory(w, "green")),
+            w.rows("select * from loci_api.link_memories(%(ns)s, %(a)s, %(b)s, 'x')", a=memory(w), b=memory(w, "green")),
             attribute(w, "drinks tea", memory_id=w.write("cup")["id"]),
         ),
         lambda w: w.erase(memory(w)),
@@ -157,18 +157,18 @@ CALLS: dict[str, tuple[Callable[[World], Any], Callable[[World], Any], Counts]] 
     ),
     "a new description": (
         lambda w: entities(w, {"name": "Alice"}),
-        lambda w: w.rows("""select * from loci.update_entity(%(ns)s, %(id)s, '{"description": "x"}')""", id=get(w, "Alice")["id"]),
+        lambda w: w.rows("""select * from loci_api.update_entity(%(ns)s, %(id)s, '{"description": "x"}')""", id=get(w, "Alice")["id"]),
         {"entity.changed": 1},
     ),
     "a pin": (
         lambda w: entities(w, {"name": "Alice"}),
-        lambda w: w.rows("select * from loci.pin_entity(%(ns)s, %(id)s, true)", id=get(w, "Alice")["id"]),
+        lambda w: w.rows("select * from loci_api.pin_entity(%(ns)s, %(id)s, true)", id=get(w, "Alice")["id"]),
         {"entity.changed": 1},
     ),
     "an edge": (nothing, edge, {"entity.created": 2, "edge.created": 1}),
     "an edge that is taken back": (
         edge,
-        lambda w: w.rows("select * from loci.delete_edge(%(ns)s, %(id)s)", id=edge_id(w)),
+        lambda w: w.rows("select * from loci_api.delete_edge(%(ns)s, %(id)s)", id=edge_id(w)),
         {"edge.changed": 1},
     ),
     "an aspect with a fact": (
@@ -184,7 +184,7 @@ CALLS: dict[str, tuple[Callable[[World], Any], Callable[[World], Any], Counts]] 
     "a fact that is withdrawn": (
         lambda w: (entities(w, {"name": "Alice"}), attribute(w, "drinks tea")),
         lambda w: w.rows(
-            """select * from loci.update_attribute(%(ns)s, (select id from loci_data.attributes where namespace_id = %(ns_id)s),
+            """select * from loci_api.update_attribute(%(ns)s, (select id from loci_data.attributes where namespace_id = %(ns_id)s),
                                                    '{"status": "deleted"}')"""
         ),
         {"attribute.changed": 1},
@@ -206,35 +206,35 @@ CALLS: dict[str, tuple[Callable[[World], Any], Callable[[World], Any], Counts]] 
     ),
     "a type of edges": (
         nothing,
-        lambda w: w.rows("""select * from loci.set_edge_type(%(ns)s, 'knows', '{"decay_rate": 0.5}')"""),
+        lambda w: w.rows("""select * from loci_api.set_edge_type(%(ns)s, 'knows', '{"decay_rate": 0.5}')"""),
         {"edge_type.created": 1},
     ),
     "another rate of decay": (
-        lambda w: w.rows("""select * from loci.set_edge_type(%(ns)s, 'knows', '{"decay_rate": 0.5}')"""),
-        lambda w: w.rows("""select * from loci.set_edge_type(%(ns)s, 'knows', '{"decay_rate": 0.1}')"""),
+        lambda w: w.rows("""select * from loci_api.set_edge_type(%(ns)s, 'knows', '{"decay_rate": 0.5}')"""),
+        lambda w: w.rows("""select * from loci_api.set_edge_type(%(ns)s, 'knows', '{"decay_rate": 0.1}')"""),
         {"edge_type.changed": 1},
     ),
     "a setting": (nothing, lambda w: setting(w, depth=50), {"namespace.changed": 1}),
     "turns": (nothing, lambda w: say(w, "one", "two"), {"turn.created": 2}),
     "turns that are deleted": (
         lambda w: say(w, "one", "two"),
-        lambda w: w.rows("select * from loci.delete_turns(%(ns)s, 's')"),
+        lambda w: w.rows("select * from loci_api.delete_turns(%(ns)s, 's')"),
         {"turn.erased": 2},
     ),
     "the end of a session": (
         lambda w: (
             entities(w, {"name": "Alice"}),
             attribute(w, "drinks tea", memory_id=w.write("tea")["id"]),
-            w.rows("select * from loci.note_injections(%(ns)s, 's', %(ids)s)", ids=[memory(w)]),
-            w.rows("select * from loci.note_hits(%(ns)s, 's', %(ids)s)", ids=[memory(w)]),
+            w.rows("select * from loci_api.record_injections(%(ns)s, 's', %(ids)s)", ids=[memory(w)]),
+            w.rows("select * from loci_api.record_hits(%(ns)s, 's', %(ids)s)", ids=[memory(w)]),
         ),
-        lambda w: w.rows("select * from loci.end_session(%(ns)s, 's')"),
+        lambda w: w.rows("select * from loci_api.end_session(%(ns)s, 's')"),
         {"aspect.changed": 1},
     ),
     "a line of an export": (
         nothing,
         lambda w: w.rows(
-            "select * from loci.restore_rows(%(ns)s, 'edge_type', %(l)s)",
+            "select * from loci_api.restore_rows(%(ns)s, 'edge_type', %(l)s)",
             l=Jsonb([{"kind": "edge_type", "type": "knows", "decay_rate": 0.5, "single_valued": False, "description": None,
                       "updated_at": "2020-01-01T00:00:00+00:00"}]),
         ),
@@ -269,7 +269,7 @@ def test_a_name_that_the_worker_finds_is_an_operation_of_the_worker(world: World
 
 
 def save(world: World, key: str = "session/a/plan", ttl: float = 60) -> Row:
-    return world.row("select * from loci.save_working_memory(%(ns)s, %(k)s, '1', %(ttl)s)", k=key, ttl=ttl)
+    return world.row("select * from loci_api.save_working_memory(%(ns)s, %(k)s, '1', %(ttl)s)", k=key, ttl=ttl)
 
 
 def refused(world: World, statement: Any) -> None:
@@ -287,20 +287,20 @@ NOTHING: dict[str, tuple[Callable[[World], Any], Callable[[World], Any]]] = {
     "an entity seen again": (lambda w: entities(w, {"name": "Alice"}), lambda w: entities(w, {"name": "Alice"})),
     "a touch": (
         lambda w: entities(w, {"name": "Alice"}),
-        lambda w: w.rows("select loci.touch_entities(%(ns)s, %(ids)s)", ids=[get(w, "Alice")["id"]]),
+        lambda w: w.rows("select loci_api.touch_entities(%(ns)s, %(ids)s)", ids=[get(w, "Alice")["id"]]),
     ),
     "a reading": (lambda w: w.write("tea"), lambda w: w.visible()),
     "a setting that is so already": (lambda w: setting(w, depth=50), lambda w: setting(w, depth=50)),
     "an injection": (
         lambda w: w.write("tea"),
-        lambda w: w.rows("select * from loci.note_injections(%(ns)s, 's', %(ids)s)", ids=[memory(w)]),
+        lambda w: w.rows("select * from loci_api.record_injections(%(ns)s, 's', %(ids)s)", ids=[memory(w)]),
     ),
     "a batch of decay": (
-        lambda w: (edge(w), w.rows("""select * from loci.set_edge_type(%(ns)s, 'knows', '{"decay_rate": 0.5}')""")),
-        lambda w: w.rows("select * from loci.fade_batch(%(ns)s, 'knows')"),
+        lambda w: (edge(w), w.rows("""select * from loci_api.set_edge_type(%(ns)s, 'knows', '{"decay_rate": 0.5}')""")),
+        lambda w: w.rows("select * from loci_api.recalculate_decay_batch(%(ns)s, 'knows')"),
     ),
     "an entry of working memory": (nothing, save),
-    "an erasure that is refused": (lambda w: w.write("tea"), lambda w: refused(w, "select loci.erase_memories(%(ns)s, %(ids)s)")),
+    "an erasure that is refused": (lambda w: w.write("tea"), lambda w: refused(w, "select loci_api.erase_memories(%(ns)s, %(ids)s)")),
 }
 
 
@@ -320,7 +320,7 @@ def test_working_memory_is_logged_where_its_namespace_asks_for_it(world: World) 
     setting(world, log_working_memory=True)
     assert counts(world, operate(world, save)) == {"working_memory.created": 1}
     assert counts(world, operate(world, save)) == {"working_memory.changed": 1}
-    gone = operate(world, lambda w: w.rows("select * from loci.delete_working_memory(%(ns)s, 'session/a/plan')"))
+    gone = operate(world, lambda w: w.rows("select * from loci_api.delete_working_memory(%(ns)s, 'session/a/plan')"))
     (change,) = changes(world, gone)
     assert (change["action"], change["before"], change["after"]) == ("erased", {"key": "session/a/plan"}, None)
 
@@ -329,7 +329,7 @@ def test_what_expires_in_working_memory_is_no_change(world: World) -> None:
     setting(world, log_working_memory=True)
     save(world, ttl=0.001)
     before = len(listed(world))
-    operate(world, lambda w: w.rows("select pg_sleep(0.01), (select count(*) from loci.sweep_working_memory())"), via="worker")
+    operate(world, lambda w: w.rows("select pg_sleep(0.01), (select count(*) from loci_api.sweep_working_memory())"), via="worker")
     assert world.value("select count(*) from loci_data.working_memory where namespace_id = %(ns_id)s") == 0
     assert len(listed(world)) == before
 
@@ -366,7 +366,7 @@ def test_a_new_memory_says_all_but_its_content(world: World) -> None:
 def test_what_was_erased_is_blank_in_earlier_changes_and_its_neighbours_are_not(world: World) -> None:
     def link(w: World) -> None:
         for target in ("cup", "pot"):
-            w.rows("select * from loci.link_memories(%(ns)s, %(a)s, %(b)s, 'x')", a=memory(w), b=memory(w, target))
+            w.rows("select * from loci_api.link_memories(%(ns)s, %(a)s, %(b)s, 'x')", a=memory(w), b=memory(w, target))
 
     written = operate(world, lambda w: w.remember({"content": "tea"}, {"content": "cup"}, {"content": "pot"}))
     linked = operate(world, link)
@@ -404,7 +404,7 @@ def test_an_operation_says_who_did_what_through_what_and_when(world: World) -> N
 def test_statements_of_one_call_are_one_operation_and_a_savepoint_that_fails_leaves_nothing_in_it(world: World) -> None:
     def several(w: World) -> None:
         w.write("tea")
-        refused(w, "select loci.erase_memories(%(ns)s, %(ids)s)")
+        refused(w, "select loci_api.erase_memories(%(ns)s, %(ids)s)")
         w.write("coffee")
 
     assert counts(world, operate(world, several)) == {"memory.created": 2}
@@ -535,7 +535,7 @@ def age(world: World, days: float) -> None:
     for row in rows:
         at = row["started_at"] - by
         world.connection.execute(
-            """with moved as (select loci.uuid_floor(%(at)s) as id)
+            """with moved as (select loci_api.uuid7_floor(%(at)s) as id)
                update loci_data.changes set operation_id = m.id from moved m where namespace_id = %(ns)s and operation_id = %(id)s""",
             {"at": at, "ns": world.id, "id": row["id"]},
         )
@@ -543,7 +543,7 @@ def age(world: World, days: float) -> None:
             "delete from loci_data.operation_counts where namespace_id = %s and operation_id = %s", [world.id, row["id"]]
         )
         world.connection.execute(
-            "update loci_data.operations set id = loci.uuid_floor(%(at)s), started_at = %(at)s where namespace_id = %(ns)s and id = %(id)s",
+            "update loci_data.operations set id = loci_api.uuid7_floor(%(at)s), started_at = %(at)s where namespace_id = %(ns)s and id = %(id)s",
             {"at": at, "ns": world.id, "id": row["id"]},
         )
     world.connection.execute("set session authorization loci_app")
@@ -551,7 +551,7 @@ def age(world: World, days: float) -> None:
 
 def sweep(world: World, limit: int = 1000) -> Row:
     act_as(world.connection, OPERATOR)
-    return world.row("select * from loci.sweep_operations(%(limit)s)", limit=limit)
+    return world.row("select * from loci_api.sweep_operations(%(limit)s)", limit=limit)
 
 
 def kept(world: World) -> tuple[int, int]:
@@ -614,13 +614,13 @@ def test_what_an_operation_changed_is_counted_after_its_changes_are_gone(owned: 
 def test_only_the_operator_sweeps(owned: World, admin: psycopg.Connection[Any]) -> None:
     act_as(owned.connection, uuid4())
     with pytest.raises(InsufficientPrivilege):
-        owned.row("select * from loci.sweep_operations()")
+        owned.row("select * from loci_api.sweep_operations()")
 
 
 def test_a_namespace_takes_its_log_and_its_feed_with_it(owned: World) -> None:
     changes(owned, operate(owned, lambda w: w.write("a")))
     operate(owned, lambda w: w.write("b"))
-    owned.rows("select loci.delete_namespace(%(ns)s)")
+    owned.rows("select loci_api.delete_namespace(%(ns)s)")
     owned.connection.execute("reset session authorization")
     for table in ("operations", "operation_counts", "outbox", "changes"):
         statement = psycopg.sql.SQL("select count(*) as n from {} where namespace_id = %s").format(
@@ -632,6 +632,6 @@ def test_a_namespace_takes_its_log_and_its_feed_with_it(owned: World) -> None:
 
 def test_the_smallest_id_of_a_moment_stands_before_the_ids_made_then(world: World) -> None:
     at = datetime(2026, 1, 2, 3, 4, 5, 678000, tzinfo=UTC)
-    floor = world.value("select loci.uuid_floor(%(at)s)", at=at)
+    floor = world.value("select loci_api.uuid7_floor(%(at)s)", at=at)
     assert floor.int >> 80 == int(at.timestamp() * 1000)
-    assert world.value("select loci.uuid_floor(clock_timestamp()) <= loci.uuid7()")
+    assert world.value("select loci_api.uuid7_floor(clock_timestamp()) <= loci_api.uuid7()")

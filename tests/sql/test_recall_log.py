@@ -25,14 +25,14 @@ def log(
     world: World, *memories: UUID, session: str | None = None, query: str = "who?", id: UUID | None = None, **fields: Any
 ) -> UUID:
     """Log a recall that was answered with these memories, in this order; its id."""
-    recall = id or world.value("select loci.uuid7()")
+    recall = id or world.value("select loci_api.uuid7()")
     asked = {"id": str(recall), "session_id": session, "query": query, "arms": ["lexical", "vector"], "fusion": "rrf", "k": 10,
              "results": len(memories), "took_ms": 2.5, **fields}  # fmt: skip
     answer = [
         {"document": document(world, memory), "rank": rank, "score": 1 / rank, "arms": {"lexical": {"rank": rank, "score": 5.0}}}
         for rank, memory in enumerate(memories, start=1)
     ]
-    world.rows("select loci.log_recall(%(ns)s, %(asked)s, %(answer)s)", asked=Jsonb(asked), answer=Jsonb(answer))
+    world.rows("select loci_api.log_recall(%(ns)s, %(asked)s, %(answer)s)", asked=Jsonb(asked), answer=Jsonb(answer))
     return recall
 
 
@@ -42,7 +42,7 @@ def document(world: World, memory: UUID) -> int:
 
 def rate(world: World, recall: UUID | None, *ratings: tuple[UUID, bool | None, str | None]) -> list[UUID]:
     said = [{"memory_id": str(memory), "useful": useful, "note": note} for memory, useful, note in ratings]
-    rows = world.rows("select memory_id from loci.rate_recall(%(ns)s, %(r)s, %(said)s)", r=recall, said=Jsonb(said))
+    rows = world.rows("select memory_id from loci_api.rate_recall(%(ns)s, %(r)s, %(said)s)", r=recall, said=Jsonb(said))
     return [row["memory_id"] for row in rows]
 
 
@@ -60,7 +60,7 @@ def logged(world: World) -> int:
 
 
 def keep_days(world: World, days: float) -> None:
-    world.rows("select loci.update_namespace(%(ns)s, %(c)s)", c=Jsonb({"settings": {"recall_log_days": days}}))
+    world.rows("select loci_api.update_namespace(%(ns)s, %(c)s)", c=Jsonb({"settings": {"recall_log_days": days}}))
 
 
 # What is logged
@@ -112,7 +112,7 @@ def test_who_may_only_read_is_logged_by_name(world: World) -> None:
     act_as(world.connection, reader)
     asked = {"id": str(uuid4()), "query": "who?", "arms": ["lexical"], "fusion": "rrf", "k": 1, "results": 1, "took_ms": 1}
     answer = [{"document": number, "rank": 1, "score": 1, "arms": {}}]
-    assert world.value("select loci.log_recall(%(ns)s, %(a)s, %(m)s)", a=Jsonb(asked), m=Jsonb(answer)) == 1
+    assert world.value("select loci_api.log_recall(%(ns)s, %(a)s, %(m)s)", a=Jsonb(asked), m=Jsonb(answer)) == 1
     assert world.value("select agent_id from loci.recall_log where namespace = %(ns)s") == reader
     with pytest.raises(InsufficientPrivilege):
         rate(world, UUID(asked["id"]), (a, True, None))
@@ -127,7 +127,7 @@ def test_memories_of_other_namespaces_are_never_logged_here(world: World) -> Non
     theirs = other.write("theirs")["id"]
     asked = {"id": str(uuid4()), "query": "who?", "arms": ["lexical"], "fusion": "rrf", "k": 1, "results": 1, "took_ms": 1}
     answer = [{"document": document(other, theirs), "rank": 1, "score": 1, "arms": {}}]
-    assert world.value("select loci.log_recall(%(ns)s, %(a)s, %(m)s)", a=Jsonb(asked), m=Jsonb(answer)) == 0
+    assert world.value("select loci_api.log_recall(%(ns)s, %(a)s, %(m)s)", a=Jsonb(asked), m=Jsonb(answer)) == 0
 
 
 # What became of it
@@ -135,10 +135,10 @@ def test_memories_of_other_namespaces_are_never_logged_here(world: World) -> Non
 
 def test_a_memory_that_the_session_was_shown_after_the_recall_is_injected(world: World) -> None:
     before, after, never = (world.write(text)["id"] for text in "abc")
-    world.rows("select loci.note_injections(%(ns)s, 's', array[%(id)s]::uuid[])", id=before)
+    world.rows("select loci_api.record_injections(%(ns)s, 's', array[%(id)s]::uuid[])", id=before)
     recall, elsewhere = log(world, before, after, never, session="s"), log(world, after, session="t")
-    world.rows("select loci.note_injections(%(ns)s, 's', array[%(id)s]::uuid[])", id=after)
-    world.rows("select loci.note_hits(%(ns)s, 's', array[%(id)s]::uuid[])", id=after)
+    world.rows("select loci_api.record_injections(%(ns)s, 's', array[%(id)s]::uuid[])", id=after)
+    world.rows("select loci_api.record_hits(%(ns)s, 's', array[%(id)s]::uuid[])", id=after)
     assert [(row["injected_at"] is not None, row["hits"]) for row in rows_of(world, recall)] == [
         (False, 0),
         (True, 1),
@@ -208,7 +208,7 @@ def test_an_erased_memory_leaves_the_log_and_the_question_stays(world: World) ->
 def test_a_recall_is_taken_out_of_the_log_with_its_results(world: World) -> None:
     a = world.write("a")["id"]
     recall, other = log(world, a), log(world, a)
-    world.rows("select loci.delete_recall(%(ns)s, %(r)s)", r=recall)
+    world.rows("select loci_api.delete_recall(%(ns)s, %(r)s)", r=recall)
     assert rows_of(world, recall) == []
     assert len(rows_of(world, other)) == 1
     for call in ("delete_recall", "get_recall"):
@@ -225,19 +225,19 @@ def test_the_log_is_kept_for_the_days_of_its_namespace_and_swept_in_bounded_batc
     theirs = log(forever)
     as_owner(world, "update loci_data.recalls set at = at - interval '31 days' where id = any (%(old)s)", old=old)
     as_owner(world, "update loci_data.recalls set at = at - interval '31 days' where id = %(r)s", r=theirs)
-    assert [world.value("select loci.sweep_log('recalls', 3)") for _ in range(3)] == [3, 2, 0]
+    assert [world.value("select loci_api.sweep_log('recalls', 3)") for _ in range(3)] == [3, 2, 0]
     assert (logged(world), logged(forever)) == (1, 1)
     assert len(rows_of(world, kept)) == 1
     keep_days(world, 0)
-    assert world.value("select loci.sweep_log('recalls')") == 1
+    assert world.value("select loci_api.sweep_log('recalls')") == 1
 
 
 def test_the_worker_sweeps_every_log_that_is_swept_and_no_other_can_be_named(world: World) -> None:
     world.connection.execute("reset session authorization")
-    assert tuple(row["log"] for row in world.rows("select log from loci.swept_logs()")) == LOGS
+    assert tuple(row["log"] for row in world.rows("select log from loci_internal.swept_logs()")) == LOGS
     world.connection.execute("set session authorization loci_app")
     with pytest.raises(InvalidParameterValue) as raised:
-        world.rows("select loci.sweep_log('memories')")
+        world.rows("select loci_api.sweep_log('memories')")
     assert raised.value.diag.column_name == "log"
 
 
@@ -247,7 +247,7 @@ def test_only_the_operator_sweeps(world: World) -> None:
     world.connection.execute("set session authorization loci_app")
     act_as(world.connection, agent)
     with pytest.raises(InsufficientPrivilege):
-        world.rows("select loci.sweep_log('recalls')")
+        world.rows("select loci_api.sweep_log('recalls')")
 
 
 def test_a_recall_neither_waits_for_an_erasure_under_way_nor_fails_over_it(own_database: Database) -> None:
@@ -269,7 +269,7 @@ def test_a_recall_neither_waits_for_an_erasure_under_way_nor_fails_over_it(own_d
             for rank, memory in enumerate((gone, kept), start=1)
         ]
         other.execute("set local lock_timeout = '5s'")
-        assert asking.value("select loci.log_recall(%(ns)s, %(a)s, %(m)s)", a=Jsonb(asked), m=Jsonb(answer)) == 1
+        assert asking.value("select loci_api.log_recall(%(ns)s, %(a)s, %(m)s)", a=Jsonb(asked), m=Jsonb(answer)) == 1
         one.commit()
         assert [row["memory_id"] for row in rows_of(asking, UUID(asked["id"]))] == [kept]
 

@@ -17,7 +17,7 @@ Row = dict[str, Any]
 @pytest.fixture
 def model(world: World) -> World:
     """A world whose active model has made a vector."""
-    world.rows("select loci.register_model('old', 3)")
+    world.rows("select loci_api.register_model('old', 3)")
     world.write("apple", embedding=OLD)
     return world
 
@@ -30,9 +30,9 @@ def filling(model: World) -> World:
 
 
 def begin(world: World, name: str = "new", dimensions: int = 4, *, indexes: bool = True) -> int:
-    number: int = world.value("select loci.begin_reembedding(%(n)s, %(d)s, null, true, %(i)s)", n=name, d=dimensions, i=indexes)
+    number: int = world.value("select loci_api.begin_reembedding(%(n)s, %(d)s, null, true, %(i)s)", n=name, d=dimensions, i=indexes)
     after: int | None = None
-    while (after := world.value("select loci.queue_reembedding(%(m)s::smallint, %(a)s)", m=number, a=after)) is not None:
+    while (after := world.value("select loci_api.queue_reembedding(%(m)s::smallint, %(a)s)", m=number, a=after)) is not None:
         pass
     return number
 
@@ -62,13 +62,13 @@ def embed(world: World, state: str = "filling", vector: list[float] = NEW) -> in
     """Do the worker's part for a model; how many memories and entities got a vector."""
     model_id = number(world, state)
     done = 0
-    claimed = world.rows("select * from loci.claim_embeddings(1000, %(m)s::smallint)", m=model_id)
+    claimed = world.rows("select * from loci_api.claim_memories_to_embed(1000, %(m)s::smallint)", m=model_id)
     if claimed:
         done += store(world, model_id, claimed, vector)
-    entities = world.rows("select * from loci.claim_entities(1000, %(m)s::smallint)", m=model_id)
+    entities = world.rows("select * from loci_api.claim_entities_to_embed(1000, %(m)s::smallint)", m=model_id)
     if entities:
         done += world.value(
-            "select loci.store_entity_vectors(%(m)s::smallint, %(n)s, %(ids)s, %(texts)s, %(v)s::text[]::halfvec[])",
+            "select loci_api.store_entity_vectors(%(m)s::smallint, %(n)s, %(ids)s, %(texts)s, %(v)s::text[]::halfvec[])",
             m=model_id,
             n=[row["namespace_id"] for row in entities],
             ids=[row["entity_id"] for row in entities],
@@ -80,7 +80,7 @@ def embed(world: World, state: str = "filling", vector: list[float] = NEW) -> in
 
 def store(world: World, model_id: int, claimed: list[Row], vector: list[float]) -> int:
     stored: int = world.value(
-        "select loci.store_embeddings(%(m)s::smallint, %(n)s, %(ids)s, %(v)s::text[]::halfvec[])",
+        "select loci_api.store_memory_vectors(%(m)s::smallint, %(n)s, %(ids)s, %(v)s::text[]::halfvec[])",
         m=model_id,
         n=[row["namespace_id"] for row in claimed],
         ids=[row["memory_id"] for row in claimed],
@@ -90,7 +90,7 @@ def store(world: World, model_id: int, claimed: list[Row], vector: list[float]) 
 
 
 def finish(world: World) -> int:
-    return int(world.value("select loci.finish_reembedding(%(m)s::smallint)", m=number(world, "filling")))
+    return int(world.value("select loci_api.finish_reembedding(%(m)s::smallint)", m=number(world, "filling")))
 
 
 def similar(world: World, vector: list[float]) -> list[UUID]:
@@ -99,7 +99,7 @@ def similar(world: World, vector: list[float]) -> list[UUID]:
 
 def arms(world: World, vector: list[float], model_id: int | None) -> Row:
     return world.row(
-        "select * from loci.recall_arms(%(ns)s, 'apple', %(v)s::real[], '{vector}', p_model_id => %(m)s::smallint)",
+        "select * from loci_api.recall_arms(%(ns)s, 'apple', %(v)s::real[], '{vector}', p_model_id => %(m)s::smallint)",
         v=vector,
         m=model_id,
     )
@@ -116,7 +116,7 @@ def test_what_changes_meanwhile_waits_for_both_models(filling: World) -> None:
     embed(filling, "active", OLD)
     filling.change(memory["id"], tags=["fruit"])
     orchard = filling.value("select id from loci_data.entities where namespace_id = %(ns_id)s and name = 'Orchard'")
-    filling.rows("""select loci.update_entity(%(ns)s, %(id)s, '{"description": "trees"}')""", id=orchard)
+    filling.rows("""select loci_api.update_entity(%(ns)s, %(id)s, '{"description": "trees"}')""", id=orchard)
     assert (waiting(filling, "active"), waiting(filling, "filling")) == (2, 2)
 
 
@@ -133,7 +133,7 @@ def test_what_is_erased_leaves_nothing_of_either_model(filling: World) -> None:
 
 
 def test_the_worker_takes_for_the_active_model_alone_unless_it_is_told_which(filling: World) -> None:
-    assert filling.rows("select * from loci.claim_embeddings(100)") == []
+    assert filling.rows("select * from loci_api.claim_memories_to_embed(100)") == []
     assert embed(filling) == 1
 
 
@@ -154,8 +154,8 @@ def test_a_model_does_not_take_over_while_anything_waits_for_it(filling: World) 
 
 
 def test_a_text_that_the_new_model_refuses_does_not_hold_up_the_change(filling: World) -> None:
-    (row,) = filling.rows("select * from loci.claim_embeddings(10, %(m)s::smallint)", m=number(filling, "filling"))
-    filling.rows("select loci.refuse_embedding(%(ns_id)s, %(id)s, %(m)s, 'too rude')", id=row["memory_id"], m=row["model_id"])
+    (row,) = filling.rows("select * from loci_api.claim_memories_to_embed(10, %(m)s::smallint)", m=number(filling, "filling"))
+    filling.rows("select loci_api.refuse_embedding(%(ns_id)s, %(id)s, %(m)s, 'too rude')", id=row["memory_id"], m=row["model_id"])
     assert finish(filling) == 0
 
 
@@ -167,7 +167,7 @@ def test_a_model_without_its_indexes_does_not_take_over(model: World) -> None:
 
 
 def test_a_model_does_not_take_over_before_all_of_before_is_queued(model: World) -> None:
-    model.value("select loci.begin_reembedding('new', 4, null, true, true)")
+    model.value("select loci_api.begin_reembedding('new', 4, null, true, true)")
     with pytest.raises(errors.InvalidParameterValue, match="not all memories wait for the model new yet"):
         finish(model)
 
@@ -219,7 +219,7 @@ def test_facts_with_vectors_of_a_model_that_is_not_active_any_more_are_retained_
     embed(filling)
     finish(filling)
     fact = {"content": "Alice lives in Oslo.", "embedding": OLD, "embedding_model": old}
-    (kept,) = filling.rows("select * from loci.retain(%(ns)s, %(items)s)", items=Jsonb([fact]))
+    (kept,) = filling.rows("select * from loci_api.retain(%(ns)s, %(items)s)", items=Jsonb([fact]))
     assert kept["action"] == "create"
     assert filling.value("select count(*) from loci_data.embedding_queue where memory_id = %(id)s", id=kept["memory_id"]) == 1
 
@@ -227,7 +227,7 @@ def test_facts_with_vectors_of_a_model_that_is_not_active_any_more_are_retained_
 def test_vectors_of_a_model_that_was_retired_after_the_claim_are_dropped_without_an_error(filling: World) -> None:
     filling.write("pear")
     old = number(filling, "active")
-    claimed = filling.rows("select * from loci.claim_embeddings(10)")
+    claimed = filling.rows("select * from loci_api.claim_memories_to_embed(10)")
     embed(filling)
     finish(filling)
     assert store(filling, old, claimed, OLD) == 0
@@ -240,12 +240,12 @@ def test_a_retired_model_goes_in_batches_and_leaves_nothing(filling: World) -> N
     finish(filling)
     after, sizes = {"namespace_id": 0, "id": UUID(int=0)}, []
     while rows := filling.rows(
-        "select * from loci.drop_vectors(%(m)s::smallint, 'memory_vectors', %(namespace_id)s, %(id)s, 3)", m=old, **after
+        "select * from loci_api.delete_retired_vectors(%(m)s::smallint, 'memory_vectors', %(namespace_id)s, %(id)s, 3)", m=old, **after
     ):
         after = {"namespace_id": rows[0]["namespace_id"], "id": rows[0]["id"]}
         sizes.append(rows[0]["dropped"])
     assert sizes == [3, 3, 2]
-    while not filling.value("select loci.forget_model(%(m)s::smallint)", m=old):
+    while not filling.value("select loci_api.drop_retired_model(%(m)s::smallint)", m=old):
         pass
     assert filling.value("select state from loci.embedding_models where id = %(m)s", m=old) == "dropped"
     assert filling.value("select count(*) from pg_indexes where indexname ~ ('_hnsw_' || %(m)s || '$')", m=old) == 0
@@ -258,9 +258,9 @@ def test_a_dropped_model_can_be_filled_again(filling: World) -> None:
     finish(filling)
     with pytest.raises(errors.InvalidParameterValue, match="vectors of an earlier use"), filling.connection.transaction():
         begin(filling, "old", 3)
-    while filling.rows("select * from loci.drop_vectors(%(m)s::smallint, 'memory_vectors')", m=old):
+    while filling.rows("select * from loci_api.delete_retired_vectors(%(m)s::smallint, 'memory_vectors')", m=old):
         pass
-    while not filling.value("select loci.forget_model(%(m)s::smallint)", m=old):
+    while not filling.value("select loci_api.drop_retired_model(%(m)s::smallint)", m=old):
         pass
     assert begin(filling, "old", 3) == old
 
@@ -268,7 +268,7 @@ def test_a_dropped_model_can_be_filled_again(filling: World) -> None:
 def test_cancelling_leaves_the_active_model_as_it_was(filling: World) -> None:
     embed(filling)
     new = number(filling, "filling")
-    assert filling.value("select loci.cancel_reembedding()") == "new"
+    assert filling.value("select loci_api.cancel_reembedding()") == "new"
     filling.write("pear", embedding=OLD)
     assert waiting(filling, "active") == 0
     assert filling.value("select count(*) from loci_data.embedding_queue where model_id = %(m)s", m=new) == 0
@@ -318,4 +318,4 @@ def test_a_writer_of_a_long_transaction_holds_the_change_up_for_no_longer_than_i
         act_as(other, OPERATOR)
         other.execute("set local lock_timeout = '50ms'")
         with pytest.raises(errors.LockNotAvailable):
-            other.execute("select loci.finish_reembedding(1::smallint)")
+            other.execute("select loci_api.finish_reembedding(1::smallint)")

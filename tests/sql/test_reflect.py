@@ -13,7 +13,7 @@ def reflect(
     world: World, *, limit: int = 200, category: str | None = None, cursor: int | None = None, dry_run: bool = False
 ) -> Row:
     return world.row(
-        "select * from loci.reflect(%(ns)s, %(limit)s, %(category)s, %(cursor)s, %(dry)s)",
+        "select * from loci_api.reflect(%(ns)s, %(limit)s, %(category)s, %(cursor)s, %(dry)s)",
         limit=limit,
         category=category,
         cursor=cursor,
@@ -139,7 +139,7 @@ def test_related_memories_are_linked_unless_they_stand_together(owned: World, to
 def test_a_link_that_was_taken_back_is_not_made_again(owned: World, towards: Any) -> None:
     one, two = towards("a", 0), towards("b", 1)
     assert len(reflect(owned)["linked"]) == 1
-    owned.rows("select loci.unlink_memories(%(ns)s, %(b)s, %(a)s, 'related_to')", a=one["id"], b=two["id"])
+    owned.rows("select loci_api.unlink_memories(%(ns)s, %(b)s, %(a)s, 'related_to')", a=one["id"], b=two["id"])
     assert reflect(owned)["linked"] == []
 
 

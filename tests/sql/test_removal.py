@@ -23,7 +23,7 @@ from tests.sql.test_merge import aspect, entities, get, merge, names, state, tri
 def remove(world: World, name: str) -> datetime:
     """Remove an entity by name; a moment before that."""
     known = world.now()
-    world.row("select * from loci.delete_entity(%(ns)s, %(id)s)", id=get(world, name)["id"])
+    world.row("select * from loci_api.delete_entity(%(ns)s, %(id)s)", id=get(world, name)["id"])
     return known
 
 
@@ -84,7 +84,7 @@ def test_it_takes_its_edges_and_attributes_with_it_and_nothing_else(baker: World
 
 def test_the_reply_is_the_entity_as_it_was(baker: World) -> None:
     before = get(baker, "Robert")
-    assert baker.row("select * from loci.delete_entity(%(ns)s, %(id)s)", id=before["id"]) == before
+    assert baker.row("select * from loci_api.delete_entity(%(ns)s, %(id)s)", id=before["id"]) == before
 
 
 def test_removing_what_is_not_there_says_so(baker: World) -> None:
@@ -92,20 +92,20 @@ def test_removing_what_is_not_there_says_so(baker: World) -> None:
     remove(baker, "Robert")
     for unknown in (robert, UUID(int=5)):
         with pytest.raises(errors.NoDataFound, match=str(unknown)), baker.connection.transaction():
-            baker.row("select * from loci.delete_entity(%(ns)s, %(id)s)", id=unknown)
+            baker.row("select * from loci_api.delete_entity(%(ns)s, %(id)s)", id=unknown)
 
 
 @pytest.mark.parametrize(
     "statement",
     [
-        'select loci.update_entity(%(ns)s, %(id)s, \'{"name": "x"}\')',
-        "select loci.pin_entity(%(ns)s, %(id)s, true)",
-        'select loci.add_aspect(%(ns)s, %(id)s::text, \'{"name": "x"}\')',
-        'select loci.add_attribute(%(ns)s, %(aspect)s, \'{"content": "x"}\')',
-        'select loci.update_attribute(%(ns)s, %(attribute)s, \'{"status": "active"}\')',
-        "select loci.observe_edges(%(ns)s, jsonb_build_array(jsonb_build_object('source', %(id)s, 'type', 'x', 'target', 'Ann')))",
-        "select loci.merge_entities(%(ns)s, 'Ann', %(id)s::text)",
-        'select loci.split_entity(%(ns)s, %(id)s::text, \'{"name": "x"}\')',
+        'select loci_api.update_entity(%(ns)s, %(id)s, \'{"name": "x"}\')',
+        "select loci_api.pin_entity(%(ns)s, %(id)s, true)",
+        'select loci_api.upsert_aspect(%(ns)s, %(id)s::text, \'{"name": "x"}\')',
+        'select loci_api.add_attribute(%(ns)s, %(aspect)s, \'{"content": "x"}\')',
+        'select loci_api.update_attribute(%(ns)s, %(attribute)s, \'{"status": "active"}\')',
+        "select loci_api.observe_edges(%(ns)s, jsonb_build_array(jsonb_build_object('source', %(id)s, 'type', 'x', 'target', 'Ann')))",
+        "select loci_api.merge_entities(%(ns)s, 'Ann', %(id)s::text)",
+        'select loci_api.split_entity(%(ns)s, %(id)s::text, \'{"name": "x"}\')',
         "select * from loci.traverse(%(ns)s, array[%(id)s::text])",
     ],
 )
@@ -166,7 +166,7 @@ def test_memories_are_not_linked_over_it(world: World) -> None:
     documents = world.value(
         "select array_agg(doc_id order by doc_id) from loci_data.memories where namespace_id = %(ns_id)s and content like 'Paul%%'"
     )
-    statement: Any = "select * from loci.linked_memories(%(ns)s, 'Paul', %(d)s)"
+    statement: Any = "select * from loci_api.memories_sharing_names(%(ns)s, 'Paul', %(d)s)"
     assert len(world.rows(statement, d=documents)) == 2
     remove(world, "Quentin")
     assert len(world.rows(statement, d=documents)) == 1
@@ -189,7 +189,7 @@ def returned(owned: World) -> Any:
 
     def bring_back(*ids: UUID) -> list[UUID]:
         owned.connection.execute("reset session authorization")
-        back = owned.value("select loci.return_entities(%(ns_id)s, %(ids)s, clock_timestamp())", ids=list(ids))
+        back = owned.value("select loci_internal.return_entities(%(ns_id)s, %(ids)s, clock_timestamp())", ids=list(ids))
         owned.connection.execute("set session authorization loci_app")
         act_as(owned.connection, OPERATOR)
         return list(back)
@@ -245,7 +245,7 @@ def test_an_edge_that_was_taken_back_before_stays_so(owned: World, returned: Any
     furnish(owned)
     robert = get(owned, "Robert")["id"]
     edge = owned.value("select id from loci_data.edges where namespace_id = %(ns_id)s and type = 'bakes'")
-    owned.row("select * from loci.delete_edge(%(ns)s, %(id)s)", id=edge)
+    owned.row("select * from loci_api.delete_edge(%(ns)s, %(id)s)", id=edge)
     remove(owned, "Robert")
     returned(robert)
     assert "bakes" not in [edge[1] for edge in triples(owned)]
@@ -257,7 +257,7 @@ def test_a_fact_whose_memory_was_forgotten_meanwhile_stays_away(owned: World, re
     memory = owned.write("he likes oats")["id"]
     under = owned.value("select aspect_id from loci_data.attributes where namespace_id = %(ns_id)s")
     fact = Jsonb({"content": "likes oats", "memory_id": str(memory)})
-    owned.rows("select * from loci.add_attribute(%(ns)s, %(id)s, %(a)s)", id=under, a=fact)
+    owned.rows("select * from loci_api.add_attribute(%(ns)s, %(id)s, %(a)s)", id=under, a=fact)
     remove(owned, "Robert")
     owned.forget(memory)
     returned(robert)
@@ -288,7 +288,7 @@ def test_a_reader_removes_nothing(sessions: tuple[World, World, psycopg.Connecti
     world, other, admin = sessions
     act_as(other.connection, grant(admin, world.name, "reader"))
     with pytest.raises(errors.InsufficientPrivilege):
-        other.row("select * from loci.delete_entity(%(ns)s, %(id)s)", id=get(world, "Robert")["id"])
+        other.row("select * from loci_api.delete_entity(%(ns)s, %(id)s)", id=get(world, "Robert")["id"])
 
 
 def test_a_writer_that_waited_for_the_removal_is_sent_back(sessions: tuple[World, World, psycopg.Connection[Any]]) -> None:

@@ -12,7 +12,7 @@ from tests.factories import Row, World, act_as, day, grant, stated
 
 def retain(world: World, *facts: str, decisions: list[Row] | None = None, dry_run: bool = False, **fields: Any) -> list[Row]:
     return world.rows(
-        "select * from loci.retain(%(ns)s, %(items)s, %(decisions)s, %(dry)s)",
+        "select * from loci_api.retain(%(ns)s, %(items)s, %(decisions)s, %(dry)s)",
         items=Jsonb([stated({"content": fact, **fields}) for fact in facts]),
         decisions=None if decisions is None else Jsonb([stated(row) for row in decisions]),
         dry=dry_run,
@@ -24,7 +24,7 @@ def actions(world: World, *facts: str, **fields: Any) -> list[str]:
 
 
 def setting(world: World, **settings: Any) -> None:
-    world.rows("select * from loci.update_namespace(%(ns)s, %(s)s)", s=Jsonb({"settings": settings}))
+    world.rows("select * from loci_api.update_namespace(%(ns)s, %(s)s)", s=Jsonb({"settings": settings}))
 
 
 def versions(world: World, ref: str | UUID) -> list[tuple[str, bool]]:
@@ -373,9 +373,9 @@ def test_readers_may_not_change_what_is_known(owned: World, function: str) -> No
     act_as(owned.connection, reader)
     with pytest.raises(InsufficientPrivilege):
         owned.rows(
-            'select * from loci.retain(%(ns)s, \'[{"content": "x"}]\')'
+            'select * from loci_api.retain(%(ns)s, \'[{"content": "x"}]\')'
             if function == "retain"
-            else "select * from loci.reflect(%(ns)s)"
+            else "select * from loci_api.reflect(%(ns)s)"
         )
 
 
@@ -384,7 +384,7 @@ def test_readers_may_not_change_what_is_known(owned: World, function: str) -> No
 
 def to_decide(world: World, *facts: str, **fields: Any) -> list[Row]:
     items = Jsonb([stated({"content": fact, **fields}) for fact in facts])
-    return world.rows("select * from loci.facts_to_decide(%(ns)s, %(items)s)", items=items)
+    return world.rows("select * from loci_api.facts_to_decide(%(ns)s, %(items)s)", items=items)
 
 
 def test_what_the_rules_say_can_be_given_back_to_them(world: World) -> None:

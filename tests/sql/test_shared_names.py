@@ -12,7 +12,7 @@ def note(world: World, **names: tuple[str, ...]) -> dict[str, Row]:
     rows = {key: world.write(key.replace("_", " ")) for key in names}
     pairs = [(rows[key]["id"], name) for key, found in names.items() for name in found]
     world.row(
-        "select loci.note_names(array_fill(%(ns_id)s, array[%(count)s]), %(memories)s, %(names)s)",
+        "select loci_api.store_found_names(array_fill(%(ns_id)s, array[%(count)s]), %(memories)s, %(names)s)",
         count=len(pairs),
         memories=[id for id, _ in pairs],  # noqa: A001
         names=[name for _, name in pairs],
@@ -28,7 +28,7 @@ def linked(world: World, query: str, *hits: Row) -> list[tuple[str, list[str]]]:
     """Contents and paths of what the best hits lead to."""
     documents = [number(world, hit["id"]) for hit in hits]
     rows = world.rows(
-        "select * from loci.linked_memories(%(ns)s, %(query)s, %(documents)s::bigint[])", query=query, documents=documents
+        "select * from loci_api.memories_sharing_names(%(ns)s, %(query)s, %(documents)s::bigint[])", query=query, documents=documents
     )
     return [(world.get(row["id"])["content"], row["path"]) for row in rows]
 

@@ -11,7 +11,7 @@ from tests.factories import OPERATOR, World, act_as, grant
 
 def note(world: World, *contents: str, kind: str = "note") -> list[Any]:
     signals = Jsonb([{"kind": kind, "content": content} for content in contents])
-    return [row["id"] for row in world.rows("select id from loci.note_signals(%(ns)s, %(s)s)", s=signals)]
+    return [row["id"] for row in world.rows("select id from loci_api.record_signals(%(ns)s, %(s)s)", s=signals)]
 
 
 def test_a_reader_reads_signals_and_may_not_note_any(owned: World, admin: psycopg.Connection[Any]) -> None:
@@ -37,7 +37,7 @@ def test_a_reader_reads_signals_and_may_not_note_any(owned: World, admin: psycop
 )
 def test_a_signal_that_cannot_be_stored_is_refused(world: World, signal: Any, error: type[psycopg.Error]) -> None:
     with pytest.raises(error):
-        world.rows("select * from loci.note_signals(%(ns)s, %(s)s)", s=Jsonb([signal]))
+        world.rows("select * from loci_api.record_signals(%(ns)s, %(s)s)", s=Jsonb([signal]))
 
 
 def test_signals_are_kept_for_the_days_of_their_setting(owned: World, admin: psycopg.Connection[Any]) -> None:
@@ -46,7 +46,7 @@ def test_signals_are_kept_for_the_days_of_their_setting(owned: World, admin: psy
     admin.execute("update loci_data.feedback_signals set at = at - interval '91 days' where id = any (%s)", [old])
     admin.execute("set session authorization loci_app")
     act_as(admin, OPERATOR)
-    owned.rows("select loci.sweep_log('feedback_signals')")
+    owned.rows("select loci_api.sweep_log('feedback_signals')")
     assert [row["id"] for row in owned.rows("select id from loci.list_signals(%(ns)s)")] == young
 
 
@@ -56,24 +56,24 @@ def test_only_the_operator_sweeps_signals(owned: World, admin: psycopg.Connectio
     admin.execute("set session authorization loci_app")
     act_as(admin, agent)
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
-        owned.rows("select loci.sweep_log('feedback_signals')")
+        owned.rows("select loci_api.sweep_log('feedback_signals')")
 
 
 @pytest.mark.parametrize(
     ("share", "of", "limit"), [(0.1, 9, 0), (0.1, 10, 1), (0.1, 30, 3), (0.3, 10, 3), (1, 7, 7), (0, 7, 0), (0.5, 0, 0)]
 )
 def test_a_share_of_things_is_rounded_down(admin: psycopg.Connection[Any], share: float, of: int, limit: int) -> None:
-    row = admin.execute("select loci.removal_limit(1, %s, %s) as removable", [share, of]).fetchone()
+    row = admin.execute("select loci_internal.removal_limit(1, %s, %s) as removable", [share, of]).fetchone()
     assert row == {"removable": limit}
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.1, None])
 def test_what_is_no_share_is_refused_by_the_name_of_its_setting(admin: psycopg.Connection[Any], share: float | None) -> None:
     with pytest.raises(psycopg.errors.InvalidParameterValue) as refused:
-        admin.execute("select loci.removal_limit(1, %s, 10)", [share])
+        admin.execute("select loci_internal.removal_limit(1, %s, 10)", [share])
     assert refused.value.diag.column_name == "dream_removed_share"
 
 
 def test_a_share_above_one_is_no_setting(world: World) -> None:
     with pytest.raises(psycopg.errors.InvalidParameterValue):
-        world.rows("select loci.update_namespace(%(ns)s, %(s)s)", s=Jsonb({"settings": {"dream_removed_share": 1.5}}))
+        world.rows("select loci_api.update_namespace(%(ns)s, %(s)s)", s=Jsonb({"settings": {"dream_removed_share": 1.5}}))

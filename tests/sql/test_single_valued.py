@@ -20,7 +20,7 @@ from tests.sql.test_graph import observe
 
 
 def declare(world: World, single: bool = True) -> None:
-    world.rows("select * from loci.set_edge_type(%(ns)s, 'lives_in', %(c)s)", c=Jsonb({"single_valued": single}))
+    world.rows("select * from loci_api.set_edge_type(%(ns)s, 'lives_in', %(c)s)", c=Jsonb({"single_valued": single}))
 
 
 def lives(target: str, number: float, **fields: Any) -> Row:
@@ -167,9 +167,9 @@ def two(own_database: Database) -> Iterator[list[psycopg.Connection[Any]]]:
 def committed_world(connection: psycopg.Connection[Any]) -> str:
     act_as(connection, OPERATOR)
     name = f"two-{uuid4().hex[:12]}"
-    connection.execute("select loci.create_namespace(%s, null, 'english')", [name])
-    connection.execute("select * from loci.set_edge_type(%s, 'lives_in', '{\"single_valued\": true}')", [name])
-    connection.execute('select * from loci.upsert_entities(%s, \'[{"name": "Alice"}]\')', [name])
+    connection.execute("select loci_api.create_namespace(%s, null, 'english')", [name])
+    connection.execute("select * from loci_api.set_edge_type(%s, 'lives_in', '{\"single_valued\": true}')", [name])
+    connection.execute('select * from loci_api.upsert_entities(%s, \'[{"name": "Alice"}]\')', [name])
     connection.commit()
     return name
 
@@ -196,7 +196,7 @@ def test_two_agents_who_observe_two_targets_at_once_leave_one(two: list[psycopg.
 
     def see(connection: psycopg.Connection[Any], target: str) -> None:
         edge = {"source": source, "type": "lives_in", "target": target}
-        connection.execute("select * from loci.observe_edges(%s, %s)", [name, Jsonb([edge])]).fetchall()
+        connection.execute("select * from loci_api.observe_edges(%s, %s)", [name, Jsonb([edge])]).fetchall()
 
     race(two, lambda connection: see(connection, "Paris"), lambda connection: see(connection, "Berlin"))
     act_as(two[0], OPERATOR)
@@ -207,12 +207,12 @@ def test_two_agents_who_observe_two_targets_at_once_leave_one(two: list[psycopg.
 def test_two_agents_who_write_contradicting_facts_at_once_leave_one_active(two: list[psycopg.Connection[Any]]) -> None:
     name = committed_world(two[0])
     act_as(two[0], OPERATOR)
-    aspect = two[0].execute("select id from loci.add_aspect(%s, 'Alice', '{\"name\": \"home\"}')", [name]).fetchone()["id"]
+    aspect = two[0].execute("select id from loci_api.upsert_aspect(%s, 'Alice', '{\"name\": \"home\"}')", [name]).fetchone()["id"]
     two[0].commit()
 
     def add(connection: psycopg.Connection[Any], city: str) -> None:
         fact = {"content": f"Alice lives in {city}"}
-        connection.execute("select * from loci.add_attribute(%s, %s, %s)", [name, aspect, Jsonb(fact)]).fetchall()
+        connection.execute("select * from loci_api.add_attribute(%s, %s, %s)", [name, aspect, Jsonb(fact)]).fetchall()
 
     race(two, lambda connection: add(connection, "Paris"), lambda connection: add(connection, "Berlin"))
     act_as(two[0], OPERATOR)

@@ -12,10 +12,10 @@ def test_a_new_table_is_analyzed_once_it_has_rows_and_then_its_foreign_keys_are_
     try:
         with psycopg.connect(database.app_url, row_factory=psycopg.rows.dict_row) as connection:
             world = new_world(connection)
-            analyze = "select array_agg(t) from loci.analyze_new() t"
+            analyze = "select array_agg(t) from loci_api.analyze_new_tables() t"
             assert world.value(analyze) is None
             world.rows(
-                "select * from loci.remember(%(ns)s, (select jsonb_agg(jsonb_build_object('content', 'memory ' || n)) from generate_series(1, 1500) n))"
+                "select * from loci_api.remember(%(ns)s, (select jsonb_agg(jsonb_build_object('content', 'memory ' || n)) from generate_series(1, 1500) n))"
             )
             assert "loci_data.memories" in world.value(analyze)
             assert world.value(analyze) is None
@@ -37,4 +37,4 @@ def test_only_the_operator_analyzes(admin: psycopg.Connection[dict], owned: Worl
     admin.execute("set session authorization loci_app")
     act_as(owned.connection, agent)
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
-        owned.rows("select loci.analyze_new()")
+        owned.rows("select loci_api.analyze_new_tables()")

@@ -19,29 +19,29 @@ PAIRS = [json.loads(line) for line in (ROOT / "bench/data/supersession.jsonl").r
 
 @pytest.fixture(autouse=True)
 def alice(world: World) -> None:
-    world.rows('select * from loci.upsert_entities(%(ns)s, \'[{"name": "Alice"}]\')')
+    world.rows('select * from loci_api.upsert_entities(%(ns)s, \'[{"name": "Alice"}]\')')
 
 
 def add_aspect(world: World, name: str = "Life", entity: str = "Alice", **fields: Any) -> UUID:
-    row = world.row("select * from loci.add_aspect(%(ns)s, %(e)s, %(a)s)", e=entity, a=Jsonb({"name": name, **fields}))
+    row = world.row("select * from loci_api.upsert_aspect(%(ns)s, %(e)s, %(a)s)", e=entity, a=Jsonb({"name": name, **fields}))
     found: UUID = row["id"]
     return found
 
 
 def add(world: World, content: str, aspect: UUID | None = None, **fields: Any) -> Row:
     return world.row(
-        "select * from loci.add_attribute(%(ns)s, %(id)s, %(a)s)",
+        "select * from loci_api.add_attribute(%(ns)s, %(id)s, %(a)s)",
         id=aspect or add_aspect(world),
         a=Jsonb(stated({"content": content, **fields})),
     )
 
 
 def change(world: World, id: UUID, **changes: Any) -> Row:
-    return world.row("select * from loci.update_attribute(%(ns)s, %(id)s, %(c)s)", id=id, c=Jsonb(stated(changes)))
+    return world.row("select * from loci_api.update_attribute(%(ns)s, %(id)s, %(c)s)", id=id, c=Jsonb(stated(changes)))
 
 
 def setting(world: World, **settings: Any) -> None:
-    world.rows("select * from loci.update_namespace(%(ns)s, %(s)s)", s=Jsonb({"settings": settings}))
+    world.rows("select * from loci_api.update_namespace(%(ns)s, %(s)s)", s=Jsonb({"settings": settings}))
 
 
 def attribute(world: World, id: UUID) -> Row:
@@ -68,7 +68,7 @@ def decide(world: World, verb: str, id: UUID) -> Row:
 
 def sweep(world: World, entity: str | None = None, mode: str | None = None, limit: int = 500, cursor: str | None = None) -> Row:
     return world.row(
-        "select * from loci.sweep_supersessions(%(ns)s, %(e)s, %(m)s, %(l)s, %(c)s)", e=entity, m=mode, l=limit, c=cursor
+        "select * from loci_api.sweep_supersessions(%(ns)s, %(e)s, %(m)s, %(l)s, %(c)s)", e=entity, m=mode, l=limit, c=cursor
     )
 
 
@@ -131,7 +131,7 @@ def test_opposites_are_found_in_any_inflected_form(world: World, older: str, new
 
 
 def test_at_least_sixty_pairs_of_opposites_are_known(world: World) -> None:
-    assert world.value("select count(*) from loci.antonyms() where one <> other") >= 60
+    assert world.value("select count(*) from loci_internal.antonym_pairs() where one <> other") >= 60
 
 
 @pytest.mark.parametrize(("one", "other"), [("is not paid", "is unpaid"), ("does not fail", "never fails")])
@@ -419,7 +419,7 @@ def test_a_decision_of_nobody_is_not_found(world: World, verb: str) -> None:
 
 
 def test_a_reader_lists_and_decides_nothing(owned: World) -> None:
-    owned.rows('select * from loci.upsert_entities(%(ns)s, \'[{"name": "Alice"}]\')')
+    owned.rows('select * from loci_api.upsert_entities(%(ns)s, \'[{"name": "Alice"}]\')')
     add(owned, "Alice lives in Paris")
     add(owned, "Alice lives in Berlin")
     owned.connection.execute("reset session authorization")
@@ -462,7 +462,7 @@ def test_a_sweep_in_pages_decides_what_one_in_whole_does(world: World) -> None:
 
 
 def test_a_sweep_of_an_entity_looks_at_no_other(world: World) -> None:
-    world.rows('select * from loci.upsert_entities(%(ns)s, \'[{"name": "Bob"}]\')')
+    world.rows('select * from loci_api.upsert_entities(%(ns)s, \'[{"name": "Bob"}]\')')
     setting(world, supersession="off")
     for entity in ("Alice", "Bob"):
         for city in ("Paris", "Berlin"):
@@ -489,7 +489,7 @@ def test_what_was_proposed_is_applied_by_a_sweep_that_applies(world: World) -> N
 
 
 def test_a_fact_that_moved_to_another_aspect_meets_its_new_siblings(owned: World) -> None:
-    owned.rows('select * from loci.upsert_entities(%(ns)s, \'[{"name": "Alice"}]\')')
+    owned.rows('select * from loci_api.upsert_entities(%(ns)s, \'[{"name": "Alice"}]\')')
     old = add(owned, "Alice lives in Paris")
     other = add_aspect(owned, "Home")
     add(owned, "Alice lives in Berlin", other)
@@ -561,7 +561,7 @@ def test_facts_of_memories_that_were_over_before_are_found_on_request(world: Wor
     memory = world.write("Alice eats no meat")["id"]
     world.forget(memory)
     add(world, "vegetarian", memory_id=memory)
-    count = "select loci.propagate_memory_status(%(ns)s)"
+    count = "select loci_api.propagate_memory_status(%(ns)s)"
     assert [held(world), world.value(count), held(world), world.value(count)] == [["vegetarian"], 1, [], 0]
 
 

@@ -52,7 +52,7 @@ def neighbour(own_database: Database) -> Iterator[Neighbour]:
         world = new_world(connection)
         world.write("mine")
         key = uuid4().bytes * 2
-        made_key: Any = "select agent_id from loci.create_key(%(ns)s, 'admin', 'k', %(id)s, %(key)s)"
+        made_key: Any = "select agent_id from loci_api.create_key(%(ns)s, 'admin', 'k', %(id)s, %(key)s)"
         agent = world.value(made_key, id=uuid4(), key=key)
         connection.commit()
     with own_database.admin() as admin:
@@ -164,7 +164,7 @@ def test_tables_and_functions_of_ones_own_do_not_stand_in_for_those_of_functions
         "alter table loci_data.memories owner to current_user",
         "create policy mine on loci_data.memories using (true)",
         "create rule mine as on select to loci_data.memories do instead select 1",
-        "create trigger mine after insert on loci_data.memories execute function loci.note_rows()",
+        "create trigger mine after insert on loci_data.memories execute function loci_internal.log_rows_change()",
         "select * from pg_statistic",
         "select * from pg_authid",
         "select pg_read_file('PG_VERSION')",
@@ -354,10 +354,10 @@ def test_a_notification_carries_numbers_and_nothing_else(analyst: Connection, ne
     analyst.execute("listen loci_changes")
     with psycopg.connect(neighbour.database.app_url) as writer:
         act_as(writer, UUID(int=0))
-        writer.execute('select loci.remember(%s, \'[{"content": "zanzibar again"}]\')', [neighbour.secret.world.name])
+        writer.execute('select loci_api.remember(%s, \'[{"content": "zanzibar again"}]\')', [neighbour.secret.world.name])
         writer.commit()
         act_as(writer, UUID(int=0))
-        writer.execute("select loci.sequence_changes(1000)")
+        writer.execute("select loci_api.sequence_changes(1000)")
         writer.commit()
     told = [notice.payload for notice in analyst.notifies(timeout=30, stop_after=1)]
     assert told
@@ -418,7 +418,7 @@ def test_a_name_is_that_name_and_no_other(settled: dict[str, Connection], neighb
 
 def test_a_namespace_beside_one_with_a_longer_name_is_another(owned: World) -> None:
     longer = f"{owned.name}-a"
-    owned.rows("select loci.create_namespace(%(name)s)", name=longer)
+    owned.rows("select loci_api.create_namespace(%(name)s)", name=longer)
     owned.connection.execute("reset session authorization")
     agent = grant(owned.connection, longer, "admin")
     owned.connection.execute("set session authorization loci_app")

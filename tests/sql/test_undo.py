@@ -14,17 +14,17 @@ ALICE = {"source": "Alice", "type": "lives_in", "target": "Lisbon"}
 
 
 def entities(world: World, *items: Row) -> list[UUID]:
-    rows = world.rows("select id from loci.upsert_entities(%(ns)s, %(e)s)", e=Jsonb([stated(item) for item in items]))
+    rows = world.rows("select id from loci_api.upsert_entities(%(ns)s, %(e)s)", e=Jsonb([stated(item) for item in items]))
     return [row["id"] for row in rows]
 
 
 def aspect(world: World, entity: UUID, name: str) -> UUID:
-    return world.row("select id from loci.add_aspect(%(ns)s, %(e)s, %(a)s)", e=str(entity), a=Jsonb({"name": name}))["id"]
+    return world.row("select id from loci_api.upsert_aspect(%(ns)s, %(e)s, %(a)s)", e=str(entity), a=Jsonb({"name": name}))["id"]
 
 
 def attribute(world: World, aspect: UUID, content: str, **fields: Any) -> Row:
     return world.row(
-        "select * from loci.add_attribute(%(ns)s, %(a)s, %(f)s)", a=aspect, f=Jsonb(stated({"content": content, **fields}))
+        "select * from loci_api.add_attribute(%(ns)s, %(a)s, %(f)s)", a=aspect, f=Jsonb(stated({"content": content, **fields}))
     )
 
 
@@ -39,7 +39,7 @@ def build(world: World) -> Row:
     )
     parent, child = world.write("a concept", layer=1), world.write("a detail", layer=2)
     world.change(child["id"], parent_id=parent["id"])
-    world.rows("select * from loci.link_memories(%(ns)s, %(a)s, %(b)s, 'supports', 0.5)", a=parent["id"], b=first["id"])
+    world.rows("select * from loci_api.link_memories(%(ns)s, %(a)s, %(b)s, 'supports', 0.5)", a=parent["id"], b=first["id"])
     (bob, robert) = entities(world, {"name": "Bob", "type": "person"}, {"name": "Robert"})
     edges = observe(world, {"source": "Bob", "type": "knows", "target": "Alice", "confidence": 0.6, "session_id": "s1"})
     home = aspect(world, bob, "home")
@@ -61,30 +61,30 @@ CALLS: dict[str, Any] = {
     "a memory moved": lambda w, i: w.change(i["child"], parent_id=w.write("another concept", layer=1)["id"]),
     "a memory detached": lambda w, i: w.change(i["child"], parent_id=None),
     "a child written": lambda w, i: w.write("another detail", parent_id=i["parent"]),
-    "a link": lambda w, i: w.rows("select * from loci.link_memories(%(ns)s, %(a)s, %(b)s, 'about', 0.7)", a=i["child"], b=i["memory"]),
-    "a stronger link": lambda w, i: w.rows("select * from loci.link_memories(%(ns)s, %(a)s, %(b)s, 'supports', 0.9)", a=i["parent"], b=i["memory"]),
-    "a link ended": lambda w, i: w.rows("select * from loci.unlink_memories(%(ns)s, %(a)s, %(b)s, 'supports')", a=i["parent"], b=i["memory"]),
+    "a link": lambda w, i: w.rows("select * from loci_api.link_memories(%(ns)s, %(a)s, %(b)s, 'about', 0.7)", a=i["child"], b=i["memory"]),
+    "a stronger link": lambda w, i: w.rows("select * from loci_api.link_memories(%(ns)s, %(a)s, %(b)s, 'supports', 0.9)", a=i["parent"], b=i["memory"]),
+    "a link ended": lambda w, i: w.rows("select * from loci_api.unlink_memories(%(ns)s, %(a)s, %(b)s, 'supports')", a=i["parent"], b=i["memory"]),
     "an entity written": lambda w, _: entities(w, {"name": "Dora", "type": "person"}),
     "an entity described": lambda w, _: entities(w, {"name": "Bob", "aliases": ["Bobby"], "description": "a friend", "metadata": {"k": 1}}),
-    "an entity renamed": lambda w, i: w.rows("select * from loci.update_entity(%(ns)s, %(id)s, '{\"name\": \"Bobby\"}')", id=i["bob"]),
-    "an entity pinned": lambda w, i: w.rows("select * from loci.pin_entity(%(ns)s, %(id)s, true)", id=i["bob"]),
-    "an entity deleted": lambda w, i: w.rows("select * from loci.delete_entity(%(ns)s, %(id)s)", id=i["bob"]),
+    "an entity renamed": lambda w, i: w.rows("select * from loci_api.update_entity(%(ns)s, %(id)s, '{\"name\": \"Bobby\"}')", id=i["bob"]),
+    "an entity pinned": lambda w, i: w.rows("select * from loci_api.pin_entity(%(ns)s, %(id)s, true)", id=i["bob"]),
+    "an entity deleted": lambda w, i: w.rows("select * from loci_api.delete_entity(%(ns)s, %(id)s)", id=i["bob"]),
     "a new edge": lambda w, _: observe(w, {"source": "Bob", "type": "works_on", "target": "Loci", "aspect": "work"}),
     "a literal": lambda w, _: observe(w, {"source": "Bob", "type": "age", "literal": "42"}),
     "an edge observed again": lambda w, _: observe(w, {"source": "Bob", "type": "knows", "target": "Alice", "strength": 0.9, "session_id": "s2", "metadata": {"b": 2}}),
     "an edge observed before": lambda w, _: observe(w, {"source": "Bob", "type": "knows", "target": "Alice", "observed_at": day(3)}),
     "an edge ended": lambda w, _: observe(w, {"source": "Bob", "type": "knows", "target": "Alice", "valid_to": "2100-01-01T00:00:00+00:00"}),
-    "an edge deleted": lambda w, i: w.rows("select * from loci.delete_edge(%(ns)s, %(id)s)", id=i["edge"]),
+    "an edge deleted": lambda w, i: w.rows("select * from loci_api.delete_edge(%(ns)s, %(id)s)", id=i["edge"]),
     "an aspect": lambda w, i: aspect(w, i["bob"], "work"),
     "an attribute": lambda w, i: attribute(w, i["aspect"], "likes the sea"),
     "an attribute that supersedes": lambda w, i: attribute(w, i["aspect"], "lives in Berlin now"),
-    "an attribute changed": lambda w, i: w.rows("select * from loci.update_attribute(%(ns)s, %(id)s, '{\"content\": \"lives in Faro\"}')", id=i["fact"]),
-    "an attribute deleted": lambda w, i: w.rows("select * from loci.update_attribute(%(ns)s, %(id)s, '{\"status\": \"deleted\"}')", id=i["fact"]),
-    "a merge": lambda w, _: w.rows("select * from loci.merge_entities(%(ns)s, 'Bob', 'Robert')"),
-    "a merge that joins edges": lambda w, _: w.rows("select * from loci.merge_entities(%(ns)s, 'Alice', 'Bob')"),
-    "a split": lambda w, i: w.rows("select * from loci.split_entity(%(ns)s, 'Bob', %(s)s)", s=Jsonb({"name": "Bobby", "edge_ids": [str(i["edge"])]})),
-    "an edge type": lambda w, _: w.rows("select * from loci.set_edge_type(%(ns)s, 'knows', '{\"decay_rate\": 0.5, \"description\": \"x\"}')"),
-    "settings": lambda w, _: w.rows("select * from loci.update_namespace(%(ns)s, '{\"description\": \"d\", \"settings\": {\"decay_rate\": 0.5}}')"),
+    "an attribute changed": lambda w, i: w.rows("select * from loci_api.update_attribute(%(ns)s, %(id)s, '{\"content\": \"lives in Faro\"}')", id=i["fact"]),
+    "an attribute deleted": lambda w, i: w.rows("select * from loci_api.update_attribute(%(ns)s, %(id)s, '{\"status\": \"deleted\"}')", id=i["fact"]),
+    "a merge": lambda w, _: w.rows("select * from loci_api.merge_entities(%(ns)s, 'Bob', 'Robert')"),
+    "a merge that joins edges": lambda w, _: w.rows("select * from loci_api.merge_entities(%(ns)s, 'Alice', 'Bob')"),
+    "a split": lambda w, i: w.rows("select * from loci_api.split_entity(%(ns)s, 'Bob', %(s)s)", s=Jsonb({"name": "Bobby", "edge_ids": [str(i["edge"])]})),
+    "an edge type": lambda w, _: w.rows("select * from loci_api.set_edge_type(%(ns)s, 'knows', '{\"decay_rate\": 0.5, \"description\": \"x\"}')"),
+    "settings": lambda w, _: w.rows("select * from loci_api.update_namespace(%(ns)s, '{\"description\": \"d\", \"settings\": {\"decay_rate\": 0.5}}')"),
 }  # fmt: skip
 
 
@@ -187,7 +187,7 @@ def test_a_merge_can_be_undone_after_what_was_observed_before_it_was(world: Worl
     entities(world, {"name": "Rob"}, {"name": "Robert"})
     _, first = operation(world, lambda: observe(world, {"source": "Rob", "type": "knows", "target": "Eve", "session_id": "a"}))
     operation(world, lambda: observe(world, {"source": "Rob", "type": "knows", "target": "Eve", "session_id": "b"}))
-    _, merged = operation(world, lambda: world.rows("select * from loci.merge_entities(%(ns)s, 'Robert', 'Rob')"))
+    _, merged = operation(world, lambda: world.rows("select * from loci_api.merge_entities(%(ns)s, 'Robert', 'Rob')"))
     undo(world, first)
     assert [(edge["source"], edge["observations"]) for edge in state(world)["edges"]] == [("Robert", 1)]
     undo(world, merged)
@@ -207,13 +207,13 @@ def test_history_tells_what_was_believed_before_between_and_after(world: World) 
 def test_entities_found_in_texts_go_with_the_operation_that_found_them(world: World) -> None:
     memory = world.write("Zorblax met Quuxim")
     found = lambda: world.rows(  # noqa: E731
-        "select loci.note_names(array[%(ns_id)s], array[%(m)s]::uuid[], array['Zorblax'], array[%(ns_id)s], array[%(m)s]::uuid[])",
+        "select loci_api.store_found_names(array[%(ns_id)s], array[%(m)s]::uuid[], array['Zorblax'], array[%(ns_id)s], array[%(m)s]::uuid[])",
         m=memory["id"],
     )
     world.write("Zorblax again")
     other = world.row("select id from loci.list_memories(%(ns)s) where content = 'Zorblax again'")["id"]
     world.rows(
-        "select loci.note_names(array[%(ns_id)s], array[%(m)s]::uuid[], array['Zorblax'], array[%(ns_id)s], array[%(m)s]::uuid[])",
+        "select loci_api.store_found_names(array[%(ns_id)s], array[%(m)s]::uuid[], array['Zorblax'], array[%(ns_id)s], array[%(m)s]::uuid[])",
         m=other,
     )
     _, done = operation(world, found)
@@ -236,7 +236,7 @@ def test_what_was_erased_since_is_left_out_and_what_an_operation_erased_stays_er
 def test_only_writers_undo_and_only_admins_undo_settings(owned: World) -> None:
     world = owned
     _, done = operation(world, lambda: world.write("one"))
-    _, changed = operation(world, lambda: world.rows('select loci.update_namespace(%(ns)s, \'{"settings": {"max_hops": 3}}\')'))
+    _, changed = operation(world, lambda: world.rows('select loci_api.update_namespace(%(ns)s, \'{"settings": {"max_hops": 3}}\')'))
     world.connection.execute("reset session authorization")
     reader, writer = (grant(world.connection, world.name, role) for role in ("reader", "writer"))
     world.connection.execute("set session authorization loci_app")
@@ -268,7 +268,7 @@ def test_a_grant_is_taken_back_and_given_again(owned: World) -> None:
 
 
 def test_settings_that_others_changed_stay_when_another_is_undone(world: World) -> None:
-    change = lambda settings: world.rows("select loci.update_namespace(%(ns)s, %(c)s)", c=Jsonb({"settings": settings}))  # noqa: E731
+    change = lambda settings: world.rows("select loci_api.update_namespace(%(ns)s, %(c)s)", c=Jsonb({"settings": settings}))  # noqa: E731
     _, first = operation(world, lambda: change({"max_hops": 3}))
     operation(world, lambda: change({"change_days": 20}))
     undo(world, first)
@@ -286,7 +286,7 @@ def test_an_operation_that_was_undone_while_it_ran_writes_nothing_more(world: Wo
 
 def test_what_the_feed_has_taken_over_is_undone_like_what_still_waits(world: World) -> None:
     row, done = operation(world, lambda: world.write("one", lineage="l", tags=["a"]))
-    world.rows("select * from loci.sequence_changes()")
+    world.rows("select * from loci_api.sequence_changes()")
     world.connection.execute("select set_config('loci.operation', %s, true)", [str(done)])
     world.change(row["id"], tags=["b"])
     undone = undo(world, done)
@@ -297,8 +297,8 @@ def test_what_the_feed_has_taken_over_is_undone_like_what_still_waits(world: Wor
 
 def test_an_edge_whose_end_was_removed_since_does_not_come_back_without_it(world: World) -> None:
     rows = observe(world, ALICE)
-    _, retracted = operation(world, lambda: world.rows("select * from loci.delete_edge(%(ns)s, %(id)s)", id=rows[0]["id"]))
-    _, removed = operation(world, lambda: world.rows("select * from loci.delete_entity(%(ns)s, %(id)s)", id=rows[0]["target_id"]))
+    _, retracted = operation(world, lambda: world.rows("select * from loci_api.delete_edge(%(ns)s, %(id)s)", id=rows[0]["id"]))
+    _, removed = operation(world, lambda: world.rows("select * from loci_api.delete_entity(%(ns)s, %(id)s)", id=rows[0]["target_id"]))
     with pytest.raises(errors.UniqueViolation, match=f"edge {rows[0]['id']}"), world.connection.transaction():
         undo(world, retracted)
     undo(world, removed)

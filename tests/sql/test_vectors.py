@@ -47,7 +47,7 @@ def similar(world: World, vector: Any, limit: int | None = None, **filters: Any)
 @pytest.fixture
 def model(world: World) -> World:
     """A world in a database with a model of 16 dimensions."""
-    world.rows("select loci.register_model('test', %(n)s)", n=DIMENSIONS)
+    world.rows("select loci_api.register_model('test', %(n)s)", n=DIMENSIONS)
     return world
 
 
@@ -108,10 +108,10 @@ def test_a_write_without_a_vector_waits_in_the_queue(model: World) -> None:
 
 def test_claimed_work_is_done_by_storing_its_vectors(model: World) -> None:
     written = model.write("apple")
-    claimed = [row for row in model.rows("select * from loci.claim_embeddings(100)") if row["namespace_id"] == model.id]
+    claimed = [row for row in model.rows("select * from loci_api.claim_memories_to_embed(100)") if row["namespace_id"] == model.id]
     assert [(row["memory_id"], row["text"]) for row in claimed] == [(written["id"], "apple")]
     model.rows(
-        "select loci.store_embeddings(%(model)s::smallint, %(namespaces)s, %(ids)s, array[%(vector)s::halfvec])",
+        "select loci_api.store_memory_vectors(%(model)s::smallint, %(namespaces)s, %(ids)s, array[%(vector)s::halfvec])",
         model=claimed[0]["model_id"],
         namespaces=[model.id],
         ids=[written["id"]],
@@ -125,17 +125,17 @@ def test_a_refused_text_keeps_its_reason_and_is_not_claimed_again(model: World) 
     written = model.write("apple")
     model_id = model.value("select id from loci_data.embedding_models where active")
     model.rows(
-        "select loci.refuse_embedding(%(ns_id)s, %(id)s, %(model)s::smallint, 'too rude')",
+        "select loci_api.refuse_embedding(%(ns_id)s, %(id)s, %(model)s::smallint, 'too rude')",
         id=written["id"],
         model=model_id,
     )
     assert model.value("select error from loci_data.embedding_queue where memory_id = %(id)s", id=written["id"]) == "too rude"
-    assert written["id"] not in [row["memory_id"] for row in model.rows("select * from loci.claim_embeddings(1000)")]
+    assert written["id"] not in [row["memory_id"] for row in model.rows("select * from loci_api.claim_memories_to_embed(1000)")]
 
 
 def test_another_model_takes_over_at_once_only_where_the_active_one_has_made_no_vector(model: World) -> None:
     model.write("apple")
-    assert model.value("select loci.register_model('other', 4)") is not None
+    assert model.value("select loci_api.register_model('other', 4)") is not None
     assert model.value("select name from loci.embedding_models where state = 'active'") == "other"
     assert (
         model.value(
@@ -149,23 +149,23 @@ def test_a_service_that_is_configured_with_another_model_changes_nothing(model: 
     vectors = random_vectors(3, 5)
     model.remember(*items(vectors))
     before = similar(model, vectors[0])
-    assert model.value("select loci.register_model('other', 4)") is None
+    assert model.value("select loci_api.register_model('other', 4)") is None
     assert similar(model, vectors[0]) == before
     assert model.value("select count(*) from loci_data.embedding_queue where namespace_id = %(ns_id)s") == 0
 
 
 def test_a_model_does_not_change_its_dimensions(model: World) -> None:
     with pytest.raises(errors.InvalidParameterValue, match="16 dimensions here, not 17"):
-        model.rows("select loci.register_model('test', 17)")
+        model.rows("select loci_api.register_model('test', 17)")
 
 
 @pytest.mark.parametrize(
     "statement",
     [
-        "select loci.register_model('x', 3)",
-        "select * from loci.claim_embeddings(1)",
-        "select loci.store_embeddings(1::smallint, array[1], array[gen_random_uuid()], array['[1]'::halfvec])",
-        "select loci.refuse_embedding(1, gen_random_uuid(), 1::smallint, 'x')",
+        "select loci_api.register_model('x', 3)",
+        "select * from loci_api.claim_memories_to_embed(1)",
+        "select loci_api.store_memory_vectors(1::smallint, array[1], array[gen_random_uuid()], array['[1]'::halfvec])",
+        "select loci_api.refuse_embedding(1, gen_random_uuid(), 1::smallint, 'x')",
     ],
 )
 def test_the_queue_is_the_operators_alone(model: World, statement: Any) -> None:
@@ -187,7 +187,7 @@ def test_the_embedded_text_says_who_when_and_what_came_before(model: World, fiel
     model.write("before two", session_id="s")
     model.write("before one", session_id="s")
     written = model.write("apple", **fields)
-    texts = {row["memory_id"]: row["text"] for row in model.rows("select * from loci.claim_embeddings(1000)")}
+    texts = {row["memory_id"]: row["text"] for row in model.rows("select * from loci_api.claim_memories_to_embed(1000)")}
     assert texts[written["id"]] == text
 
 
@@ -220,7 +220,7 @@ def large(own_database: Database) -> Iterator[tuple[World, Vectors, list[UUID]]]
     with psycopg.connect(own_database.app_url, row_factory=dict_row, autocommit=True) as connection:
         with connection.transaction():
             world = new_world(connection)
-            world.rows("select loci.register_model('test', %(n)s)", n=DIMENSIONS)
+            world.rows("select loci_api.register_model('test', %(n)s)", n=DIMENSIONS)
             ids = [row["id"] for start in range(0, LARGE, 1000) for row in world.remember(*batch[start : start + 1000])]
         with own_database.admin() as owner:
             owner.execute("analyze")

@@ -13,11 +13,11 @@ MANY = 3000  # constraints, attributes or edges of one entity: more than any pag
 
 
 def entity(world: World, name: str, **fields: Any) -> UUID:
-    return world.row("select id from loci.upsert_entities(%(ns)s, %(e)s)", e=Jsonb([{"name": name, **fields}]))["id"]
+    return world.row("select id from loci_api.upsert_entities(%(ns)s, %(e)s)", e=Jsonb([{"name": name, **fields}]))["id"]
 
 
 def pin(world: World, id: UUID) -> None:
-    world.rows("select * from loci.pin_entity(%(ns)s, %(id)s, true)", id=id)
+    world.rows("select * from loci_api.pin_entity(%(ns)s, %(id)s, true)", id=id)
 
 
 def mentioned(world: World, name: str, times: int, **fields: Any) -> UUID:
@@ -27,12 +27,12 @@ def mentioned(world: World, name: str, times: int, **fields: Any) -> UUID:
 
 
 def aspect(world: World, of: str, name: str = "Rules", **fields: Any) -> UUID:
-    return world.row("select * from loci.add_aspect(%(ns)s, %(of)s, %(a)s)", of=of, a=Jsonb({"name": name, **fields}))["id"]
+    return world.row("select * from loci_api.upsert_aspect(%(ns)s, %(of)s, %(a)s)", of=of, a=Jsonb({"name": name, **fields}))["id"]
 
 
 def fact(world: World, under: UUID, content: str, **fields: Any) -> Row:
     return world.row(
-        "select * from loci.add_attribute(%(ns)s, %(id)s, %(a)s)", id=under, a=Jsonb(stated({"content": content, **fields}))
+        "select * from loci_api.add_attribute(%(ns)s, %(id)s, %(a)s)", id=under, a=Jsonb(stated({"content": content, **fields}))
     )
 
 
@@ -41,16 +41,16 @@ def rule(world: World, under: UUID, content: str, **fields: Any) -> Row:
 
 
 def change(world: World, attribute: Row, **changes: Any) -> Row:
-    return world.row("select * from loci.update_attribute(%(ns)s, %(id)s, %(c)s)", id=attribute["id"], c=Jsonb(stated(changes)))
+    return world.row("select * from loci_api.update_attribute(%(ns)s, %(id)s, %(c)s)", id=attribute["id"], c=Jsonb(stated(changes)))
 
 
 def edge(world: World, source: str, target: str, strength: float = 0.5, type: str = "knows", **fields: Any) -> Row:
     item = {"source": source, "target": target, "type": type, "strength": strength, **fields}
-    return world.row("select * from loci.observe_edges(%(ns)s, %(e)s)", e=Jsonb([stated(item)]))
+    return world.row("select * from loci_api.observe_edges(%(ns)s, %(e)s)", e=Jsonb([stated(item)]))
 
 
 def settings(world: World, **changed: Any) -> None:
-    world.rows("select * from loci.update_namespace(%(ns)s, %(c)s)", c=Jsonb({"settings": changed}))
+    world.rows("select * from loci_api.update_namespace(%(ns)s, %(c)s)", c=Jsonb({"settings": changed}))
 
 
 def focal(
@@ -201,7 +201,7 @@ def test_a_merged_entity_is_focal_as_what_it_was_merged_into(world: World) -> No
     kept, gone = entity(world, "rockbot one", type="project"), entity(world, "rockbot two", type="project")
     pin(world, gone)
     rule(world, aspect(world, "rockbot two"), "never")
-    world.rows("select * from loci.merge_entities(%(ns)s, %(i)s, %(f)s)", f=str(gone), i=str(kept))
+    world.rows("select * from loci_api.merge_entities(%(ns)s, %(i)s, %(f)s)", f=str(gone), i=str(kept))
     assert [row["id"] for row in focal(world, ids=[gone, kept])] == [kept]
     assert [row["id"] for row in focal(world, path="/home/rockbot")] == [kept]
     assert [row["id"] for row in focal(world, "no name")] == [kept]
@@ -302,7 +302,7 @@ def test_a_walk_goes_one_hop_out_over_strong_living_edges_and_collects_the_same_
     edge(world, "Alice", "Edge of it", 0.3)
     edge(world, "Alice", "Faded", 0.9, observed_at=day(0))
     edge(world, "Alice", "Ended", 0.9, valid_from=day(0), valid_to=day(1))
-    world.rows("select * from loci.delete_edge(%(ns)s, %(id)s)", id=edge(world, "Alice", "Deleted", 0.9)["id"])
+    world.rows("select * from loci_api.delete_edge(%(ns)s, %(id)s)", id=edge(world, "Alice", "Deleted", 0.9)["id"])
     for name in ("RockBot", "RabbitMQ", "Bob", "Weak", "Edge of it", "Faded", "Ended", "Deleted"):
         under = aspect(world, name)
         rule(world, under, f"rule of {name}")
@@ -449,7 +449,7 @@ def test_what_no_longer_holds_is_not_read_to_its_end_past_the_deadline(world: Wo
 
 def test_a_hub_of_faded_edges_is_not_read_to_its_end_past_the_deadline(world: World) -> None:
     faded = [{"source": "Hub", "type": "t", "target": f"n{n}", "strength": 0.9, "observed_at": day(0)} for n in range(500)]
-    world.rows("select * from loci.observe_edges(%(ns)s, %(e)s)", e=Jsonb([stated(item) for item in faded]))
+    world.rows("select * from loci_api.observe_edges(%(ns)s, %(e)s)", e=Jsonb([stated(item) for item in faded]))
     edge(world, "Hub", "Alive", 0.4)
     rule(world, aspect(world, "Alive"), "of the living")
     assert rules(walk(world, "Hub")) == ["of the living"]

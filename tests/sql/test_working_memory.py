@@ -18,7 +18,7 @@ MIB = 1024 * 1024
 def save(world: World, key: str, value: Any = "x", **options: Any) -> Row:
     given: Row = {"ttl": None, "category": None, "tags": None, "space": None, **options}
     return world.row(
-        "select * from loci.save_working_memory(%(ns)s, %(key)s, %(value)s, %(ttl)s::double precision, %(category)s, %(tags)s::text[], %(space)s)",
+        "select * from loci_api.save_working_memory(%(ns)s, %(key)s, %(value)s, %(ttl)s::double precision, %(category)s, %(tags)s::text[], %(space)s)",
         key=key, value=Jsonb(value), **given,
     )  # fmt: skip
 
@@ -44,7 +44,7 @@ def found(world: World, query: str | None = None, **options: Any) -> list[str]:
 
 
 def delete(world: World, key: str, space: str | None = None) -> Row:
-    return world.row("select * from loci.delete_working_memory(%(ns)s, %(key)s, %(space)s)", key=key, space=space)
+    return world.row("select * from loci_api.delete_working_memory(%(ns)s, %(key)s, %(space)s)", key=key, space=space)
 
 
 def move_clock(world: World, seconds: float) -> None:
@@ -221,7 +221,7 @@ def test_a_reader_reads_every_space_and_writes_none(owned: World) -> None:
 
 def test_an_entry_lives_as_long_as_the_namespace_says_unless_the_write_does(world: World) -> None:
     assert (lived(save(world, "a")), lived(save(world, "b", ttl=0.25))) == (300, 0.25)
-    world.rows('select loci.update_namespace(%(ns)s, \'{"settings": {"working_memory_ttl": 7.5}}\')')
+    world.rows('select loci_api.update_namespace(%(ns)s, \'{"settings": {"working_memory_ttl": 7.5}}\')')
     assert lived(save(world, "a")) == 7.5
 
 
@@ -299,7 +299,7 @@ def test_a_write_into_the_slot_of_an_expired_key_works(owned: World) -> None:
 
 
 def test_the_limit_is_a_setting(world: World) -> None:
-    world.rows('select loci.update_namespace(%(ns)s, \'{"settings": {"working_memory_entries": 2}}\')')
+    world.rows('select loci_api.update_namespace(%(ns)s, \'{"settings": {"working_memory_entries": 2}}\')')
     fill(world, "session/abc", 2)
     with pytest.raises(errors.ConfigurationLimitExceeded):
         save(world, "session/abc/one-more")
@@ -509,7 +509,7 @@ def test_a_value_may_have_a_mebibyte_and_is_found_by_how_it_begins(world: World,
 
 def test_null_is_not_a_value_but_the_json_null_is(world: World) -> None:
     with pytest.raises(errors.InvalidParameterValue) as raised:
-        world.rows("select * from loci.save_working_memory(%(ns)s, 'plan', null)")
+        world.rows("select * from loci_api.save_working_memory(%(ns)s, 'plan', null)")
     assert raised.value.diag.column_name == "value"
 
 
@@ -530,7 +530,7 @@ def test_the_sweeper_goes_through_everything_in_parts_and_deletes_what_has_expir
     after: tuple[int | None, str | None] = (0, "")
     swept = parts = 0
     while after[0] is not None:
-        row = owned.row("select * from loci.sweep_working_memory(5, %(id)s, %(key)s)", id=after[0], key=after[1])
+        row = owned.row("select * from loci_api.sweep_working_memory(5, %(id)s, %(key)s)", id=after[0], key=after[1])
         after, swept, parts = (row["next_id"], row["next_key"]), swept + row["swept"], parts + 1
     left = owned.rows("select key from loci_data.working_memory where namespace_id = %(ns_id)s order by key")
     assert [row["key"] for row in left] == listed(owned) == [f"s/live/{n:03}" for n in range(7)]
@@ -542,14 +542,14 @@ def test_only_the_operator_sweeps(owned: World) -> None:
     (admin,) = agents(owned, 1, "admin")
     act_as(owned.connection, admin)
     with pytest.raises(errors.InsufficientPrivilege):
-        owned.rows("select * from loci.sweep_working_memory()")
+        owned.rows("select * from loci_api.sweep_working_memory()")
 
 
 def test_an_entry_survives_an_export_and_is_found_again(owned: World) -> None:
     save(owned, "session/abc/plan", {"a": "apple"}, tags=["red"])
-    page = owned.row("select lines from loci.export_page(%(ns)s, 'working_memory', null, 10)")
+    page = owned.row("select lines from loci_api.export_page(%(ns)s, 'working_memory', null, 10)")
     delete(owned, "session/abc/plan")
-    restored = owned.row("select * from loci.restore_rows(%(ns)s, 'working_memory', %(lines)s::jsonb)", lines=f"[{page['lines']}]")
+    restored = owned.row("select * from loci_api.restore_rows(%(ns)s, 'working_memory', %(lines)s::jsonb)", lines=f"[{page['lines']}]")
     assert restored["written"] == 1
     assert found(owned, "apples") == ["session/abc/plan"]
 

@@ -1,0 +1,37 @@
+-- Start of a request: who holds this key, and may they do this here? One statement, sent in the same round trip as the
+-- work itself. Sets loci.agent for the transaction; what the key may do of what its agent may (loci.scope,
+-- loci.scope_namespaces: see authorize); and what ensure_operation says of it: loci.key, loci.origin ({action, via,
+-- request_id, operation_id}), loci.operation. Without a key the caller is the operator: the service asks so only when
+-- it is bound to loopback. Security definer: reads keys, which callers may not.
+create or replace function loci_api.begin_request(p_key_hash bytea, p_namespace text, p_role text,
+                                                  p_origin jsonb default null)
+returns table (agent_id uuid, namespace_id integer, namespace text, settings jsonb)
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+    v_agent uuid := loci_internal.operator_id();
+    v_key   loci_data.api_keys;
+begin
+    if p_key_hash is not null then
+        v_key := loci_internal.find_key(p_key_hash);
+        v_agent := v_key.agent_id;
+        if v_agent is null then
+            raise invalid_authorization_specification using
+                message = 'the API key is unknown, expired or revoked',
+                hint = 'Send a valid key as `Authorization: Bearer …`.';
+        end if;
+    end if;
+    perform set_config('loci.agent', v_agent::text, true), set_config('loci.key', coalesce(v_key.id::text, ''), true),
+            set_config('loci.scope', coalesce(v_key.scope, ''), true),
+            set_config('loci.scope_namespaces', coalesce(v_key.namespaces::text, ''), true),
+            set_config('loci.origin', coalesce(p_origin::text, ''), true),
+            set_config('loci.operation', coalesce(p_origin ->> 'operation_id', ''), true);
+    return query
+        select v_agent, n.id, (select s.name from loci_data.namespaces s where s.id = n.id),
+               loci_internal.settings(n.id)
+        from (select case when p_role is not null then loci_internal.authorize(p_namespace, p_role) end) n(id);
+end $$;
+comment on function loci_api.begin_request(bytea, text, text, jsonb) is
+    'Authenticate (SHA-256 of the key, or null for the operator), authorize in a namespace (role null: in none), and '
+    'name the agent, and the operation that changes belong to, for the rest of the transaction. Errors: 28000, 42501, '
+    'P0002.';

@@ -1,0 +1,46 @@
+-- Lock a key so that what it may do can be changed. It must reach the namespace, and the caller must be an admin
+-- wherever it reaches: who is admin in one of its namespaces gets no new key for the others, and lengthens no life
+-- there. Errors: P0002 (id), 42501.
+create or replace function loci_internal.lock_key(p_namespace_id integer, p_id uuid) returns loci_data.api_keys
+language plpgsql volatile set search_path = ''
+as $$
+declare
+    v_key loci_data.api_keys;
+begin
+    select * into v_key from loci_data.api_keys k where k.id = p_id for no key update;
+    if v_key.id is null or not exists (select from loci_internal.key_namespaces(v_key) n(id)
+                                       where n.id = p_namespace_id) then
+        raise no_data_found using column = 'id', message = format('key %s does not exist in this namespace', p_id);
+    elsif exists (select from loci_internal.key_namespaces(v_key) n(id) where not loci_internal.is_admin(n.id)) then
+        raise insufficient_privilege using
+            message = format('key %s reaches namespaces that you are no admin of', p_id),
+            hint = 'Make a new key, and revoke this one.';
+    end if;
+    return v_key;
+end $$;
+comment on function loci_internal.lock_key(integer, uuid) is
+    'Lock an API key for a change that needs an admin wherever it reaches.';
+
+-- The namespaces that a key reaches: its agent's grants, also those whose time is over, of those that the key names.
+-- One index scan.
+create or replace function loci_internal.key_namespaces(p_key loci_data.api_keys) returns setof integer
+language sql stable set search_path = ''
+as $$
+    select g.namespace_id from loci_data.grants g
+    where g.agent_id = p_key.agent_id and (p_key.namespaces is null or g.namespace_id = any (p_key.namespaces))
+    order by g.namespace_id
+$$;
+comment on function loci_internal.key_namespaces(loci_data.api_keys) is
+    'Numbers of the namespaces that a key reaches.';
+
+-- What the operations log says of a key: never its hash or fingerprint.
+create or replace function loci_internal.key_record(p_key loci_data.api_keys) returns jsonb
+language sql stable set search_path = ''
+as $$
+    select jsonb_build_object('name', p_key.name, 'agent_id', p_key.agent_id, 'scope', p_key.scope,
+                              'rate_limit', p_key.rate_limit,
+                              'expires_at', p_key.expires_at, 'revoked_at', p_key.revoked_at,
+                              'replaced_by', p_key.replaced_by)
+$$;
+comment on function loci_internal.key_record(loci_data.api_keys) is
+    'Fields of an API key that may be shown.';

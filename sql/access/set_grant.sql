@@ -1,0 +1,43 @@
+-- Give an agent a role in a namespace, or change the one it has: reader, writer or admin, until a moment, or for good
+-- (null). In force from the next statement of the agent on, also where it had less or more. The agent is named by its
+-- id: that of a key (list_keys, POST /keys), of an analyst, or what another agent says it is (whoami). Whoever is no
+-- operator may not take the last admin away (require_remaining_admin). Security definer: writes grants; checks the
+-- caller itself.
+-- Admin. Errors: 42501, P0002 (namespace, agent), 22023 (role, expires_at, the operator), 23505 (the last admin).
+create or replace function loci_api.set_grant(p_namespace text, p_agent uuid, p_role text,
+                                              p_expires_at timestamptz default null)
+returns table (agent_id uuid, agent text, kind text, role text, expires_at timestamptz, created_at timestamptz,
+               created boolean)
+language plpgsql volatile security definer set search_path = ''
+as $$
+#variable_conflict use_column
+declare
+    v_ns   integer := loci_internal.authorize(p_namespace, 'admin');
+    v_kind text := (select a.kind from loci_data.agents a where a.id = p_agent);
+    v_old  loci_data.grants;
+begin
+    if v_kind is null then
+        raise no_data_found using message = format('agent %s does not exist', coalesce(p_agent::text, 'null')),
+            column = 'agent_id';
+    elsif v_kind = 'operator' then
+        raise invalid_parameter_value using message = 'agent_id: the operator is admin everywhere and needs no grant',
+            column = 'agent_id';
+    elsif p_role is null or p_role not in ('reader', 'writer', 'admin') then
+        raise invalid_parameter_value
+            using message = format('role must be reader, writer or admin, not %s', coalesce(p_role, 'null')),
+            column = 'role';
+    elsif not isfinite(p_expires_at) or p_expires_at <= clock_timestamp() then
+        raise invalid_parameter_value
+            using message = format('expires_at must be a moment to come, not %s', p_expires_at), column = 'expires_at';
+    end if;
+    perform loci_internal.lock_grants(v_ns);
+    select g.* into v_old from loci_data.grants g where g.namespace_id = v_ns and g.agent_id = p_agent;
+    insert into loci_data.grants as g (namespace_id, agent_id, role, expires_at)
+    values (v_ns, p_agent, p_role, p_expires_at)
+    on conflict (namespace_id, agent_id) do update set role = excluded.role, expires_at = excluded.expires_at;
+    perform loci_internal.require_remaining_admin(v_ns, v_old);
+    return query select r.*, v_old.agent_id is null from loci_internal.grant_rows(v_ns, array[p_agent]) r;
+end $$;
+comment on function loci_api.set_grant(text, uuid, text, timestamptz) is
+    'Give an agent a role in a namespace, until a moment or for good; returns the grant and whether it is new. Admin. '
+    'Errors: 42501, P0002, 22023, 23505.';

@@ -1,0 +1,131 @@
+-- Apply what of a consolidation stood up to the guards of texts: merges, deletes, refinements, and lessons from
+-- signals. All in one transaction, which is one operation: undoing it brings every source back. What is removed is
+-- forgotten, never deleted. The rows have the last word (refused_consolidation_steps). Removed are what is deleted and
+-- what merges
+-- make fewer, against all current memories: more than dream_removed_share of them, and nothing at all is applied and
+-- stopped says why; one memory fewer by a merge is always allowed, since what it said is kept. p_plan: {merges:
+-- [{sources: [{id, seen}], content, category, tags}], deletes: [{id, seen, reason}], refinements: [{id, seen, category,
+-- tags}], lessons: [{content, category, tags, signals: [id]}]}; seen: updated_at as shown. Locks the memories in order
+-- of id. Security definer: past the policies; checks the caller itself. Errors: 42501, P0002, and those of remember.
+create or replace function loci_api.apply_consolidation(p_namespace text, p_plan jsonb)
+returns table (changes jsonb, refused jsonb, stopped text)
+language plpgsql volatile security definer set search_path = '' set enable_seqscan = off
+as $$
+declare
+    v_ns        integer := loci_internal.authorize(p_namespace, 'writer');
+    v_plan      jsonb := '{"merges": [], "deletes": [], "refinements": [], "lessons": []}'::jsonb || p_plan;
+    v_share     double precision := (loci_internal.settings(v_ns) ->> 'dream_removed_share')::double precision;
+    v_current   bigint;
+    v_removed   bigint;
+begin
+    perform from loci_data.memories m
+    where m.namespace_id = v_ns and m.id = any (array(
+          select (i #>> '{}')::uuid from (select jsonb_path_query(v_plan, '$.merges[*].sources[*].id') union all
+                                          select jsonb_path_query(v_plan, '$.*[*].id')) x(i)))
+    order by m.id for no key update;
+    select coalesce(
+        jsonb_agg(jsonb_build_object('guard', r.guard, 'action', r.action, 'ids', r.ids, 'reason', r.reason)
+                  order by r.action, r.place), '[]'),
+           v_plan || jsonb_build_object(
+               'merges',
+               (select coalesce(jsonb_agg(s.step || jsonb_build_object('id', loci_api.uuid7()) order by s.place), '[]')
+                          from jsonb_array_elements(v_plan -> 'merges') with ordinality s(step, place)
+                          where s.place - 1 <> all (array_agg(r.place) filter (where r.action = 'merge')) is not false),
+               'deletes', (select coalesce(jsonb_agg(s.step order by s.place), '[]')
+                           from jsonb_array_elements(v_plan -> 'deletes') with ordinality s(step, place)
+                           where s.place - 1 <> all (array_agg(r.place)
+                                                     filter (where r.action = 'delete')) is not false),
+               'refinements', (select coalesce(jsonb_agg(s.step order by s.place), '[]')
+                               from jsonb_array_elements(v_plan -> 'refinements') with ordinality s(step, place)
+                               where s.place - 1 <> all (array_agg(r.place)
+                                                         filter (where r.action = 'refine')) is not false))
+    into refused, v_plan from loci_internal.refused_consolidation_steps(v_ns, v_plan) r;
+
+    v_removed := jsonb_array_length(v_plan -> 'deletes')
+        + (select coalesce(sum(jsonb_array_length(m -> 'sources') - 1), 0)
+           from jsonb_array_elements(v_plan -> 'merges') m);
+    select count(*) into v_current from loci_data.memories m
+    where m.namespace_id = v_ns and m.status = 'active' and m.valid_from <= clock_timestamp()
+      and (m.valid_to is null or m.valid_to > clock_timestamp());
+    if v_removed > greatest(loci_internal.removal_limit(v_ns, v_share, v_current), case
+                            when jsonb_array_length(v_plan -> 'deletes') = 0 then 1 else 0 end) then
+        changes := '[]';
+        stopped := format(
+            'it would have removed %s of %s memories; the setting dream_removed_share allows %s of them (%s %%)',
+                          v_removed, v_current, loci_internal.removal_limit(v_ns, v_share, v_current),
+                          100 * v_share::numeric);
+        return next;
+        return;
+    end if;
+
+    if v_plan -> 'merges' <> '[]' then
+        perform loci_internal.merge_memories(v_ns, p_namespace, v_plan -> 'merges');
+    end if;
+    update loci_data.memories m set status = 'forgotten', updated_at = clock_timestamp()
+    where m.namespace_id = v_ns
+      and m.id = any (array(select (d ->> 'id')::uuid from jsonb_array_elements(v_plan -> 'deletes') d));
+    update loci_data.memories m
+    set category = coalesce(r.category, m.category), tags = coalesce(r.tags, m.tags), updated_at = clock_timestamp()
+    from jsonb_to_recordset(v_plan -> 'refinements') r(id uuid, category text, tags text[])
+    where m.namespace_id = v_ns
+      and m.id = any (array(select (x ->> 'id')::uuid from jsonb_array_elements(v_plan -> 'refinements') x))
+      and m.id = r.id;
+    changes := (
+        select coalesce(jsonb_agg(c.change order by c.list, c.place), '[]') from (
+            select 1 as list, t.place, jsonb_build_object('action', 'merge',
+                                                          'ids', jsonb_path_query_array(t.step, '$.sources[*].id'),
+                                                          'into', t.step -> 'id') as change
+            from jsonb_array_elements(v_plan -> 'merges') with ordinality t(step, place)
+            union all
+            select 2, t.place, jsonb_build_object('action', 'delete', 'ids', jsonb_build_array(t.step -> 'id'),
+                                                  'why', t.step -> 'reason')
+            from jsonb_array_elements(v_plan -> 'deletes') with ordinality t(step, place)
+            union all
+            select 3, t.place, jsonb_build_object('action', 'refine', 'ids', jsonb_build_array(t.step -> 'id'))
+            from jsonb_array_elements(v_plan -> 'refinements') with ordinality t(step, place)) c)
+        || loci_internal.write_lessons(v_ns, p_namespace, v_plan -> 'lessons');
+    return next;
+end $$;
+comment on function loci_api.apply_consolidation(text, jsonb) is
+    'Apply a plan for memories: merges, deletes, refinements, lessons; what changed, what rows forbade, and why '
+    'nothing was done. Errors: 42501, P0002.';
+
+-- Write what signals teach as memories (anti-patterns/{domain}, seed B), each linked to the memories that its signals
+-- are about, so that erasing one of those takes it along. What a memory says already is reinforced, not written again.
+-- p_lessons: [{content, category, tags, signals: [id]}]. Returns [{action, ids, into}]. Errors: those of remember.
+create or replace function loci_internal.write_lessons(p_namespace_id integer, p_namespace text, p_lessons jsonb)
+returns jsonb
+language plpgsql volatile set search_path = '' set enable_seqscan = off
+as $$
+declare
+    v_written jsonb;
+begin
+    if p_lessons = '[]' then
+        return '[]';
+    end if;
+    select jsonb_agg(l.step || jsonb_build_object('id', r.id, 'new', not r.duplicate) order by l.place) into v_written
+    from loci_api.remember(p_namespace, (
+             select jsonb_agg(jsonb_build_object('content', s.step -> 'content', 'category', s.step -> 'category',
+                                                 'tags', s.step -> 'tags',
+                                                 'metadata',
+                                                 jsonb_build_object('source', 'dream', 'signals', s.step -> 'signals'))
+                                                     order by s.place)
+             from jsonb_array_elements(p_lessons) with ordinality s(step, place))) r
+    join jsonb_array_elements(p_lessons) with ordinality l(step, place) on l.place = r.ordinal + 1;
+    insert into loci_data.memory_links (namespace_id, source_id, target_id, type, strength, recorded_at)
+    select distinct p_namespace_id, n.lineage_id, t.lineage_id, 'derived_from', 1.0::double precision, n.recorded_at
+    from jsonb_array_elements(v_written) w
+    cross join lateral jsonb_array_elements_text(w -> 'signals') g(id)
+    cross join lateral (select s.memory_id from loci_data.feedback_signals s where s.namespace_id = p_namespace_id
+                        and s.id = g.id::uuid limit 1) s
+    cross join lateral (select o.lineage_id, clock_timestamp() as recorded_at from loci_data.memories o
+                        where o.namespace_id = p_namespace_id and o.id = (w ->> 'id')::uuid limit 1) n
+    cross join lateral (select o.lineage_id from loci_data.memories o where o.namespace_id = p_namespace_id
+                        and o.id = s.memory_id limit 1) t
+    where n.lineage_id <> t.lineage_id
+    on conflict do nothing;
+    return (select jsonb_agg(jsonb_build_object('action', 'learn', 'ids', w -> 'signals', 'into', w -> 'id')
+                             order by w ->> 'id') from jsonb_array_elements(v_written) w);
+end $$;
+comment on function loci_internal.write_lessons(integer, text, jsonb) is
+    'Write what feedback signals teach.';

@@ -1,0 +1,31 @@
+-- Note what people and tools said about the agent's work: all or nothing, in order. p_signals: [{kind, content,
+-- session_id?, memory_id?}]. Security definer: writes past the policies; checks the caller itself. Errors: 42501,
+-- P0002, 22023 and 23514 (a field), 23503 (memory_id).
+create or replace function loci_api.record_signals(p_namespace text, p_signals jsonb)
+returns table (id uuid, kind text, content text, session_id text, memory_id uuid, agent_id uuid, at timestamptz)
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+    v_ns   integer := loci_internal.authorize(p_namespace, 'writer');
+    v_lost record;
+begin
+    select s.memory_id, s.place - 1 as place into v_lost
+    from rows from (jsonb_to_recordset(p_signals) as (memory_id uuid)) with ordinality s(memory_id, place)
+    where s.memory_id is not null
+      and not exists (select from loci_data.memories m where m.namespace_id = v_ns and m.id = s.memory_id for key share)
+    order by s.place limit 1;
+    if found then
+        raise foreign_key_violation using message = format('memory %s does not exist', v_lost.memory_id),
+            column = format('signals[%s].memory_id', v_lost.place);
+    end if;
+    return query
+    insert into loci_data.feedback_signals as f (namespace_id, id, kind, content, session_id, memory_id, agent_id)
+    select v_ns, loci_api.uuid7(), s.kind, s.content, s.session_id, s.memory_id, loci.current_agent()
+    from rows from (jsonb_to_recordset(p_signals) as (kind text, content text, session_id text, memory_id uuid))
+         with ordinality s(kind, content, session_id, memory_id, place)
+    order by s.place
+    returning f.id, f.kind, f.content, f.session_id, f.memory_id, f.agent_id, f.at;
+end $$;
+comment on function loci_api.record_signals(text, jsonb) is
+    'Note feedback signals, JSON array of {kind, content, session_id?, memory_id?}. Errors: 42501, P0002, 22023, '
+    '23503, 23514.';

@@ -1,0 +1,33 @@
+-- How many memories may one pass remove now? dream_removed_share of those that are current. Reads the namespace's
+-- memories once. Security definer: past the policies; checks the caller itself. Errors: 42501, P0002.
+create or replace function loci_api.removable_memories(p_namespace text) returns bigint
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+    v_ns integer := loci_internal.authorize(p_namespace, 'reader');
+begin
+    return loci_internal.removal_limit(v_ns,
+                                       (loci_internal.settings(v_ns) ->> 'dream_removed_share')::double precision, (
+        select count(*) from loci_data.memories m
+        where m.namespace_id = v_ns and m.status = 'active' and m.valid_from <= clock_timestamp()
+          and (m.valid_to is null or m.valid_to > clock_timestamp())));
+end $$;
+comment on function loci_api.removable_memories(text) is
+    'How many memories one pass may remove now. Errors: 42501, P0002.';
+
+-- How many of p_of things may one pass remove? Their share, rounded down: of ten things at 10 % one, of nine none. More
+-- is a mistake of the model or of what it was shown, and the pass applies nothing. p_of counts what is current and in
+-- force when the pass applies. Errors: 22023 (a share that is none).
+create or replace function loci_internal.removal_limit(p_namespace_id integer, p_share double precision, p_of bigint)
+returns bigint
+language plpgsql immutable set search_path = ''
+as $$
+begin
+    if p_share is null or not (p_share between 0 and 1) then
+        raise invalid_parameter_value using column = 'dream_removed_share',
+            message = format('dream_removed_share must be between 0 and 1, not %s', p_share);
+    end if;
+    return floor(p_share::numeric * greatest(coalesce(p_of, 0), 0))::bigint;  -- numeric: 0.1 of 10 is 1
+end $$;
+comment on function loci_internal.removal_limit(integer, double precision, bigint) is
+    'How many of so many things a pass may remove.';

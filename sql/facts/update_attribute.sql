@@ -1,0 +1,87 @@
+-- Change an attribute, never losing what it was. New content is a new attribute in its place: the old one is
+-- superseded, true until the new one's valid_from and believed until now. status, importance, confidence and valid_to
+-- change the row itself, and trigger attributes_belief keeps what was believed before. Back to active, validity is
+-- again what it was. New content also supersedes what else it contradicts, as in add_attribute. Returns the attribute
+-- that stands now. Security definer: writes past the policies; checks the caller itself. Errors: 42501, P0002
+-- (namespace, attribute), 22023 naming the field, 23514 (valid_to before valid_from).
+create or replace function loci_api.update_attribute(p_namespace text, p_id uuid, p_changes jsonb)
+returns table (id uuid, aspect_id uuid, kind text, content text, status text, superseded_by uuid, memory_id uuid,
+               confidence double precision,
+               importance double precision, valid_from timestamptz, valid_to timestamptz, recorded_at timestamptz,
+               superseded_at timestamptz, updated_at timestamptz, superseded uuid[], proposed uuid[])
+language plpgsql volatile security definer set search_path = ''
+as $$
+#variable_conflict use_column
+declare
+    v_namespace_id integer := loci_internal.authorize(p_namespace, 'writer');
+    v_fault        text := loci_internal.first_invalid_attribute_field(p_changes,
+        '{content,status,confidence,importance,valid_from,valid_to}');
+    v_old          loci_data.attributes;
+    v_new          uuid;
+    v_superseded   uuid[] := '{}';
+    v_proposed     uuid[] := '{}';
+    v_at           timestamptz := clock_timestamp();
+    v_since        timestamptz := coalesce((p_changes ->> 'valid_from')::timestamptz, v_at);
+    v_status       text := p_changes ->> 'status';
+begin
+    perform from loci_data.aspects s  -- before the attribute, as every writer of attributes
+    where s.namespace_id = v_namespace_id
+      and s.id = (select a.aspect_id from loci_data.attributes a where a.namespace_id = v_namespace_id and a.id = p_id)
+    for no key update;
+    select a.* into v_old from loci_data.attributes a where a.namespace_id = v_namespace_id and a.id = p_id
+        for no key update;
+    if not found or exists (  -- or its entity was removed
+            select from loci_data.entities e where e.namespace_id = v_namespace_id and e.id = v_old.entity_id
+                and e.merged_into is not null) then
+        raise no_data_found using message = format('attribute %s does not exist', p_id), column = 'id';
+    end if;
+    v_fault := coalesce(v_fault, case
+        when p_changes ? 'content' and p_changes ? 'status' then 'status'
+        when p_changes ? 'content' and v_old.status <> 'active' then 'content'
+        when p_changes ? 'valid_from' and not p_changes ? 'content' then 'valid_from' end);
+    if v_fault is not null then
+        raise invalid_parameter_value using
+            message = format('%s: %s is not a valid change of this attribute', v_fault,
+                             left((p_changes -> v_fault)::text, 100)), column = v_fault,
+            hint = 'Content of an active attribute is replaced, from valid_from on; status changes apart.';
+    end if;
+    if p_changes ? 'content' and p_changes ->> 'content' <> v_old.content then
+        select n.id, n.recorded_at, n.superseded, n.proposed into v_new, v_at, v_superseded, v_proposed
+        from loci_internal.write_attribute(v_namespace_id, v_old.aspect_id, jsonb_build_object(
+            'kind', v_old.kind, 'confidence', v_old.confidence, 'importance', v_old.importance,
+            'memory_id', v_old.memory_id,
+            'valid_from', v_since) || p_changes, p_id) n;
+        v_superseded := array_append(v_superseded, p_id);
+        v_status := 'superseded';
+    end if;
+    update loci_data.attributes a
+    set status = coalesce(v_status, a.status), superseded_by = case when v_status is null then a.superseded_by
+        else v_new end,
+        superseded_at = case when v_status is null then a.superseded_at when v_status <> 'active' then
+            coalesce(a.superseded_at, v_at) end,
+        confidence = case when v_new is null then coalesce((p_changes ->> 'confidence')::double precision,
+                                                           a.confidence) else a.confidence end,
+        importance = case when v_new is null then coalesce((p_changes ->> 'importance')::double precision,
+                                                           a.importance) else a.importance end,
+        valid_to = case
+            when v_status = 'superseded' then least(a.valid_to, greatest(v_since, a.valid_from))
+            when v_status = 'active' and a.status = 'superseded' then
+                (select b.valid_to from loci_data.attribute_beliefs b
+                 where b.namespace_id = v_namespace_id and b.attribute_id = p_id and b.status = 'active'
+                 order by b.believed_to desc limit 1)
+            when p_changes ? 'valid_to' and v_new is null then (p_changes ->> 'valid_to')::timestamptz
+            else a.valid_to end,
+        withdrawn_at = case when v_status is null then a.withdrawn_at end, updated_at = greatest(a.updated_at, v_at)
+    where a.namespace_id = v_namespace_id and a.id = p_id;
+    if v_status = 'active' then  -- by hand, against what was decided: a sweep does not decide it again
+        update loci_data.supersessions s set status = 'undone', decided_at = v_at, decided_by = loci.current_agent(),
+            undone_at = v_at
+        where s.namespace_id = v_namespace_id and s.older_id = p_id and s.status = 'applied';
+    end if;
+    return query select r.*, v_superseded, v_proposed
+        from loci_internal.attribute_rows(v_namespace_id, v_old.aspect_id, 'infinity') r where r.id =
+            coalesce(v_new, p_id);
+end $$;
+comment on function loci_api.update_attribute(text, uuid, jsonb) is
+    'Change an attribute: {content?, valid_from?, status?, confidence?, importance?, valid_to?}; new content '
+    'supersedes the old. Returns what stands now. Errors: 42501, P0002, 22023, 23514.';

@@ -1,0 +1,41 @@
+-- What happened to the edges at an entity, and when? Each observation; the end of an edge's validity; its being taken
+-- back. detail names both ends. Indexes edges_source, edges_target, edge_observations_edge.
+create or replace function loci_internal.edge_events(p_namespace_id integer, p_entity_id uuid)
+returns table (at timestamptz, recorded_at timestamptz, kind text, event text, id uuid, key text, detail jsonb)
+language sql stable parallel safe
+as $$
+    with near as (
+        select e.* from loci_data.edges e where e.namespace_id = p_namespace_id and e.source_id = p_entity_id
+        union all
+        select e.* from loci_data.edges e where e.namespace_id = p_namespace_id and e.target_id = p_entity_id
+            and e.source_id <> p_entity_id
+    ), named as materialized (  -- an edge that was recorded anew answers by the new one
+        select n.*,
+               jsonb_strip_nulls(jsonb_build_object('source', s.name, 'type', n.type, 'target', t.name,
+                                                    'literal', n.literal,
+                                                         'source_id', n.source_id, 'target_id', n.target_id)) as ends
+        from near n
+        join loci_data.entities s on s.namespace_id = p_namespace_id and s.id = n.source_id
+        left join loci_data.entities t on t.namespace_id = p_namespace_id and t.id = n.target_id
+    where not exists (select from loci_data.edge_moves m where m.namespace_id = p_namespace_id and m.old_id = n.id)
+    ), shown as (  -- a copy of what another edge here has already is no event
+        select distinct on (coalesce(o.origin_id, o.id)) o.*, n.ends
+        from named n join loci_data.edge_observations o on o.namespace_id = p_namespace_id and o.edge_id = n.id
+        order by coalesce(o.origin_id, o.id), n.recorded_at, n.id
+    )
+    select o.observed_at, o.recorded_at, 'edge', 'observed', o.edge_id, o.id::text,
+           o.ends || jsonb_build_object('confidence', o.confidence, 'restored', o.restored, 'session_id', o.session_id,
+                                        'memory_id', o.memory_id)
+    from shown o
+    union all
+    select n.valid_to,
+           coalesce((select max(b.believed_to) from loci_data.edge_beliefs b where b.namespace_id = p_namespace_id
+                     and b.edge_id = n.id),
+                                n.recorded_at), 'edge', 'ended', n.id, n.id::text, n.ends
+    from named n where n.valid_to is not null
+    union all
+    select n.superseded_at, n.superseded_at, 'edge', 'deleted', n.id, n.id::text, n.ends from named n
+    where n.superseded_at is not null
+$$;
+comment on function loci_internal.edge_events(integer, uuid) is
+    'Observations and ends of the edges at an entity as dated events, with names.';

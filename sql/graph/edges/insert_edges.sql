@@ -1,0 +1,93 @@
+-- First half of writing edges: insert the triples that are new, each as its first item states it, with that item as its
+-- evidence, and say which edge every item means. Ids follow the order of the items, which is the order of discovery;
+-- the first observation of an edge has the edge's id, because making one takes 3 µs. Rows are inserted in order of the
+-- triple, and existing edges locked in order of id, so that writers of the same edges take turns. Indexes edges_triple,
+-- edges_literal. Errors: 23503 (entity, memory), 23514, 40001 (deleted by another at this moment).
+create or replace function loci_internal.insert_edges(p_namespace_id integer, p_items loci_internal.edge_input[],
+                                                      p_at timestamptz)
+returns table (ordinal integer, id uuid, created boolean)
+language plpgsql volatile set search_path = '' set plan_cache_mode = force_generic_plan
+-- where there is a choice: the size of a batch is unknown to the planner
+set enable_nestloop = off set enable_seqscan = off
+as $$
+declare
+    v_rates record;
+    v_ids   uuid[];
+    v_new   uuid[];
+    v_first integer[];  -- the first item of the same triple
+    v_known uuid[];
+    v_found bigint;
+begin
+    v_rates := loci_internal.lock_decay_rates(p_namespace_id);
+    with item as materialized (
+        select i.*, min(i.ordinal) over (partition by i.source_id, i.type, i.target_id, i.literal) as first
+        from unnest(p_items) i
+    ), found as materialized (  -- find_edge_id, written out: as a function it takes twice as long
+        select i.ordinal, coalesce(t.id, l.id) as id
+        from item i
+        left join lateral (select e.id from loci_data.edges e
+                           where e.namespace_id = p_namespace_id and e.source_id = i.source_id
+                             and e.target_id is not null and e.superseded_at is null
+                             and (e.type, e.target_id) >= (i.type, i.target_id)
+                             and (e.type, e.target_id) <= (i.type, i.target_id) offset 0) t on true
+        left join lateral (select e.id from loci_data.edges e
+                           where i.literal is not null and e.namespace_id = p_namespace_id
+                             and e.source_id = i.source_id and e.literal is not null
+                             and e.superseded_at is null and (e.type, md5(e.literal)) >= (i.type, md5(i.literal))
+                             and (e.type, md5(e.literal)) <= (i.type, md5(i.literal)) offset 0) l on true
+        where i.ordinal = i.first
+    ), fresh as materialized (
+        select loci_api.uuid7() as id, n.*
+        from (select i.*, coalesce(i.confidence, 1.0) as given from item i join found f on f.ordinal = i.ordinal
+              where f.id is null order by i.ordinal) n
+    ), added as (
+        insert into loci_data.edges (namespace_id, id, source_id, type, target_id, literal, confidence,
+                                     initial_confidence, strength, aspect_id,
+                                first_observed_at, last_observed_at, fades_at, valid_from, valid_to, recorded_at,
+                                metadata, updated_at)
+        select p_namespace_id, f.id, f.source_id, f.type, f.target_id, f.literal, f.given, f.given,
+               coalesce(f.strength, 0.5), f.aspect_id,
+               f.observed_at, f.observed_at,
+               loci.fades_at(f.given, coalesce((v_rates.rates ->> f.type)::double precision, v_rates.rate),
+                                                       f.observed_at, v_rates.threshold),
+               coalesce(f.valid_from, f.observed_at), f.valid_to, p_at, coalesce(f.metadata, '{}'), p_at
+        from fresh f
+        order by f.source_id, f.type, f.target_id, f.literal
+        on conflict do nothing
+        returning edges.id
+    ), noted as (
+        insert into loci_data.edge_observations (namespace_id, id, edge_id, memory_id, session_id, observed_at,
+                                                 confidence, restored, recorded_at)
+        select p_namespace_id, f.id, f.id, f.memory_id, f.session_id, f.observed_at, f.given, true, p_at
+        from fresh f join added a on a.id = f.id
+    )
+    select array_agg(coalesce(f.id, a.id) order by i.ordinal), array_agg(a.id order by i.ordinal),
+           array_agg(i.first order by i.ordinal)
+    into v_ids, v_new, v_first
+    from item i
+    join found f on f.ordinal = i.first
+    left join fresh n on n.ordinal = i.first
+    left join added a on a.id = n.id;
+
+    if array_position(v_ids, null) is not null then  -- another writer was quicker
+        v_ids := array(select
+                       coalesce(v_ids[i.ordinal],
+                                loci_internal.find_edge_id(p_namespace_id, i.source_id, i.type, i.target_id, i.literal))
+                       from unnest(p_items) i order by i.ordinal);
+    end if;
+    v_known := array(select distinct u.id from unnest(v_ids, v_new) u(id, new) where u.new is null);
+    if cardinality(v_known) > 0 then
+        perform from loci_data.edges e
+        where e.namespace_id = p_namespace_id and e.superseded_at is null and e.id = any(v_known) order by e.id
+        for no key update;
+        get diagnostics v_found = row_count;
+        if v_found < cardinality(v_known) then
+            raise serialization_failure using message = 'an edge was deleted while it was observed',
+                hint = 'Try again.';
+        end if;
+    end if;
+    return query select i.ordinal, v_ids[i.ordinal], v_new[i.ordinal] is not null and v_first[i.ordinal] = i.ordinal
+        from unnest(p_items) i;
+end $$;
+comment on function loci_internal.insert_edges(integer, loci_internal.edge_input[], timestamptz) is
+    'Insert the new triples among observed edges, with their evidence; the edge of each item, and whether it is new.';

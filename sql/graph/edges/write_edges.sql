@@ -1,0 +1,112 @@
+-- Write observed edges with all that belongs to them: both entities, what the observation does to them, mentions of the
+-- memory that showed it, the aspect, the edge and its evidence. In the caller's transaction, whatever else that does;
+-- nothing is counted twice for one memory. Of a type with one target at a time, a new edge ends the one before it.
+-- Set-based, for one or thousands. One row an item, ordinal from 1, in order. Locks: entities in order of
+-- canonical_name, then edges in order of id. Errors: P0002 (entity id), 22023, 23503 (memory), 23514, 40001.
+create or replace function loci_internal.write_edges(p_namespace_id integer, p_items loci_internal.edge_input[],
+                                                     p_at timestamptz)
+returns table (ordinal integer, id uuid, source_id uuid, target_id uuid, created boolean, restored boolean)
+language plpgsql volatile set search_path = ''
+as $$
+declare
+    v_items    loci_internal.edge_input[];
+    v_ids      uuid[];
+    v_created  boolean[];
+    v_restored integer[] := '{}';
+    v_before   loci_data.edges[];  -- null: no type has one target at a time
+begin
+    if cardinality(p_items) = 0 then
+        return;
+    end if;
+    v_items := loci_internal.resolve_edge_ends(p_namespace_id, p_items, p_at);
+    perform loci_internal.observe_entities(p_namespace_id,
+                                           array_agg((e.id, i.memory_id, i.session_id, null, i.seen_at,
+                                                      e.name)::loci_internal.sighting), p_at)
+    from unnest(v_items) i cross join lateral (values (i.source_id, i.source), (i.target_id, i.target)) e(id, name)
+    where e.id is not null;
+    if exists (select from unnest(v_items) i where i.aspect is not null) then
+        v_items := loci_internal.resolve_edge_aspects(p_namespace_id, v_items, p_at);
+    end if;
+    v_before := loci_internal.lock_single_valued_sources(p_namespace_id, v_items);
+    select array_agg(a.id order by a.ordinal), array_agg(a.created order by a.ordinal) into v_ids, v_created
+    from loci_internal.insert_edges(p_namespace_id, v_items, p_at) a;
+    if false = any (v_created) then
+        v_restored := loci_internal.reinforce_edges(p_namespace_id,
+                                                    array(select i from unnest(v_items) i
+                                                          where not v_created[i.ordinal] order by i.ordinal),
+                                           v_ids, p_at);
+    end if;
+    if v_before is not null then
+        perform loci_internal.end_superseded_single_values(p_namespace_id, v_items, v_ids, v_before, p_at);
+    end if;
+    return query
+    select i.ordinal, v_ids[i.ordinal], i.source_id, i.target_id, v_created[i.ordinal], r.ordinal is not null
+    from unnest(v_items) i left join unnest(v_restored) r(ordinal) on r.ordinal = i.ordinal
+    order by i.ordinal;
+end $$;
+comment on function loci_internal.write_edges(integer, loci_internal.edge_input[], timestamptz) is
+    'Write observed edges with their entities, mentions, aspects and evidence.';
+
+-- Before edges are written: which of them are of a type that has one target at a time, and how did the edges of their
+-- sources stand? One row a believed edge of such a source and type. Locks the sources in order of name, as every writer
+-- of entities, so that two who observe different targets of one source take turns. No rows, and one look-up in
+-- edge_types, where no type is single-valued.
+create or replace function loci_internal.lock_single_valued_sources(p_namespace_id integer,
+                                                                    p_items loci_internal.edge_input[])
+                                                                        returns loci_data.edges[]
+language plpgsql volatile set search_path = ''
+as $$
+declare
+    v_sources uuid[];
+    v_types   text[] := array(select t.type from loci_data.edge_types t where t.namespace_id = p_namespace_id
+                              and t.single_valued);
+begin
+    if v_types = '{}' then
+        return null;
+    end if;
+    v_sources := array(select distinct i.source_id from unnest(p_items) i where i.type = any (v_types));
+    if v_sources = '{}' then
+        return null;
+    end if;
+    perform from loci_data.entities e where e.namespace_id = p_namespace_id and e.id = any (v_sources)
+        order by e.canonical_name for no key update;
+    return array(
+        select e from unnest(v_sources) s(id)
+        cross join lateral (select i.* from loci_data.edges i where i.namespace_id = p_namespace_id
+                            and i.source_id = s.id
+                            and i.superseded_at is null and i.type = any (v_types) offset 0) e
+        order by e.id);
+end $$;
+comment on function loci_internal.lock_single_valued_sources(integer, loci_internal.edge_input[]) is
+    'Lock the sources of single-valued edges that are to be written; their edges as they stand; null if there are '
+    'none.';
+
+-- Aspects that edges name: those of their sources, made where there is none by that name. The items again, with
+-- aspect_id. An aspect that exists stays as it is. Index aspects_canonical_name_key.
+create or replace function loci_internal.resolve_edge_aspects(p_namespace_id integer,
+                                                              p_items loci_internal.edge_input[], p_at timestamptz)
+                                                                  returns loci_internal.edge_input[]
+language plpgsql volatile set search_path = '' set plan_cache_mode = force_generic_plan
+-- where there is a choice: the size of a batch is unknown to the planner
+set enable_nestloop = off set enable_seqscan = off
+as $$
+begin
+    insert into loci_data.aspects (namespace_id, id, entity_id, name, canonical_name, created_at, updated_at)
+    select p_namespace_id, loci_api.uuid7(), a.source_id, a.aspect, a.canonical_name, p_at, p_at
+    from (select distinct on (i.source_id, n.canonical_name) i.source_id, n.canonical_name, i.aspect
+          from unnest(p_items) i cross join lateral (select loci.canonical_name(i.aspect)) n(canonical_name)
+          where i.aspect is not null order by i.source_id, n.canonical_name, i.ordinal) a
+    on conflict (namespace_id, entity_id, canonical_name) do nothing;
+    return (select array_agg((i.ordinal, i.source, i.source_type, i.type, i.target, i.target_type, i.literal, i.aspect,
+                              i.confidence, i.strength,
+                              i.session_id, i.memory_id, i.observed_at, i.valid_from, i.valid_to, i.metadata,
+                              i.seen_at, i.source_id,
+                              i.target_id, a.id)::loci_internal.edge_input order by i.ordinal)
+            from unnest(p_items) i
+            left join lateral (select a.id from loci_data.aspects a
+                               where i.aspect is not null and a.namespace_id = p_namespace_id
+                                 and a.entity_id = i.source_id
+                                 and a.canonical_name = loci.canonical_name(i.aspect) offset 0) a on true);
+end $$;
+comment on function loci_internal.resolve_edge_aspects(integer, loci_internal.edge_input[], timestamptz) is
+    'Edges with the ids of the aspects that they name, made where they were not known.';

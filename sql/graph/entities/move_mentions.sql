@@ -1,0 +1,27 @@
+-- Give the mentions of one entity to another, those of p_memories only unless null, and count them on both. A memory
+-- that mentions both keeps both rows: the one on a merged entity is out of sight. Returns the memories. The caller
+-- holds the entities.
+create or replace function loci_internal.move_mentions(p_namespace_id integer, p_from uuid, p_to uuid,
+                                                       p_memories uuid[]) returns uuid[]
+language plpgsql volatile set search_path = '' set enable_seqscan = off
+as $$
+declare
+    v_memories uuid[];
+begin
+    with moved as (
+        update loci_data.memory_mentions m set entity_id = p_to
+        where m.namespace_id = p_namespace_id and m.entity_id = p_from
+          and (p_memories is null or m.memory_id = any(p_memories))
+          and not exists (select from loci_data.memory_mentions o
+                          where o.namespace_id = p_namespace_id and o.memory_id = m.memory_id and o.entity_id = p_to)
+        returning m.memory_id
+    )
+    select coalesce(array_agg(m.memory_id), '{}') into v_memories from moved m;
+    update loci_data.entities e
+    set mentions = (select count(*) from loci_data.memory_mentions m where m.namespace_id = p_namespace_id
+                    and m.entity_id = e.id)
+    where e.namespace_id = p_namespace_id and e.id in (p_from, p_to) and e.merged_into is null;
+    return v_memories;
+end $$;
+comment on function loci_internal.move_mentions(integer, uuid, uuid, uuid[]) is
+    'Move mentions between entities; the memories.';

@@ -1,0 +1,102 @@
+-- Bring entities back that were removed: their names, the edges that went with them (edges_lost_with_entity), their
+-- attributes,
+-- unless these or their memories were erased or ended since. What stands by now goes before: a name that was taken is
+-- an error, an edge that was stated anew stays as it is. Edges are recorded anew, so that known_at between the two
+-- moments has its answer. Those that are not removed are passed over. p_at: not before this. Returns those that came
+-- back. Locks and cost as in remove_entities. Errors: 23505 (the name is taken), 40001.
+create or replace function loci_internal.return_entities(p_namespace_id integer, p_ids uuid[], p_at timestamptz)
+returns uuid[]
+language plpgsql volatile set search_path = '' set plan_cache_mode = force_custom_plan set enable_seqscan = off
+as $$
+declare
+    v_at   timestamptz := greatest(p_at, loci_internal.lock_entities(p_namespace_id, p_ids));
+    v_gone jsonb := (select jsonb_object_agg(e.id, e.merged_at) from loci_data.entities e
+                     where e.namespace_id = p_namespace_id and e.id = any(p_ids) and e.merged_into = e.id);
+    v_ids  uuid[] := array(select k::uuid from jsonb_object_keys(v_gone) k order by k);
+    v_name text := (select e.name from loci_data.entities e
+                    join loci_data.entities o on o.namespace_id = p_namespace_id
+                         and o.canonical_name = e.canonical_name and o.merged_into is null
+                    where e.namespace_id = p_namespace_id and e.id = any(v_ids) order by e.id limit 1);
+    v_plan jsonb;
+begin
+    if v_name is not null then
+        raise unique_violation using message = format('an entity named %L exists by now', v_name),
+            constraint = 'entities_canonical_name_key',
+            hint = 'Rename it first.';
+    end if;
+    set local plan_cache_mode = auto;  -- triggers go by it, a row at a time
+    update loci_data.entities e
+    set merged_into = null, merged_at = null, updated_at = v_at, mentions = (
+            select count(*) from loci_data.memory_mentions m where m.namespace_id = p_namespace_id
+                and m.entity_id = e.id)
+    where e.namespace_id = p_namespace_id and e.id = any(v_ids);
+
+    perform from loci_data.aspects a where a.namespace_id = p_namespace_id and a.entity_id = any(v_ids) order by a.id
+        for no key update;
+    v_plan := loci_internal.edges_lost_with_entity(p_namespace_id, v_ids);
+    perform from loci_data.edges e where e.namespace_id = p_namespace_id
+        and e.id = any(array(select (p -> 'base' ->> 0)::uuid from jsonb_array_elements(v_plan) p)) order by e.id
+      for update;
+    perform loci_internal.record_edges(p_namespace_id, v_plan, v_at) where v_plan <> '[]';
+    update loci_data.attributes t set status = 'active', superseded_at = null, updated_at = greatest(t.updated_at, v_at)
+    from (select a.id from loci_data.attributes a
+          join loci_data.aspects s on s.namespace_id = p_namespace_id and s.id = a.aspect_id
+               and s.entity_id = any(v_ids)
+          left join loci_data.memories m on m.namespace_id = p_namespace_id and m.id = a.memory_id
+          where a.namespace_id = p_namespace_id and a.aspect_id = s.id and a.status = 'deleted'
+            and a.content <> '[erased]'
+            and a.superseded_at = (v_gone ->> s.entity_id::text)::timestamptz
+            and (m.id is null or m.status = 'active' and m.superseded_at is null)
+          order by a.id for no key update of a) f
+    where t.namespace_id = p_namespace_id and t.id = f.id;
+    return v_ids;
+end $$;
+comment on function loci_internal.return_entities(integer, uuid[], timestamptz) is
+    'Bring removed entities back, with the edges and attributes that went with them. Errors: 23505, 40001.';
+
+-- Which edges did entities lose because an end of them was removed, and may have back? JSON for record_edges. Of each
+-- statement (source, type, target) the one recorded last, if it was closed in the very moment in which an end was
+-- removed (entity_beliefs knows these), all ends stand for themselves now, and no other edge of a single-valued type
+-- has taken its place. Index ranges of edges_source and edges_target.
+create or replace function loci_internal.edges_lost_with_entity(p_namespace_id integer, p_ids uuid[]) returns jsonb
+language sql volatile set search_path = '' set enable_seqscan = off
+as $$
+    with near as (
+        select e.* from loci_data.edges e where e.namespace_id = p_namespace_id and e.source_id = any(p_ids)
+        union all
+        select e.* from loci_data.edges e where e.namespace_id = p_namespace_id and e.target_id = any(p_ids)
+            and e.source_id <> all(p_ids)
+    ), latest as materialized (
+        select distinct on (n.source_id, n.type, n.target_id, n.literal) n.* from near n
+        order by n.source_id, n.type, n.target_id, n.literal, n.recorded_at desc, n.id desc
+    ), removal as materialized (
+        select b.entity_id, b.believed_at from loci_data.entity_beliefs b
+        where b.namespace_id = p_namespace_id and b.merged_into = b.entity_id and b.entity_id = any(array(
+              select l.source_id from latest l where l.superseded_at is not null
+              union select l.target_id from latest l where l.superseded_at is not null))
+    ), lost as materialized (
+        select l.id, l.source_id, l.target_id from latest l
+        cross join lateral (select from loci_data.entities s
+                            where s.namespace_id = p_namespace_id and s.id = l.source_id
+                              and s.merged_into is null limit 1) source
+        where ((l.source_id, l.superseded_at) in (select r.entity_id, r.believed_at from removal r)
+               or (l.target_id, l.superseded_at) in (select r.entity_id, r.believed_at from removal r))
+          and (l.target_id is null or exists (select from loci_data.entities t
+               where t.namespace_id = p_namespace_id and t.id = l.target_id and t.merged_into is null))
+          and not exists (
+              select from loci_data.edge_types y
+              join loci_data.edges o on o.namespace_id = p_namespace_id and o.source_id = l.source_id
+                   and o.type = y.type and o.superseded_at is null
+              where y.namespace_id = p_namespace_id and y.type = l.type and y.single_valued
+                and o.valid_from < coalesce(l.valid_to, 'infinity') and l.valid_from < coalesce(o.valid_to, 'infinity'))
+    )
+    select coalesce(
+        jsonb_agg(jsonb_build_object('id', loci_api.uuid7(), 'source_id', l.source_id, 'target_id', l.target_id,
+                                     'base', array[l.id],
+               'evidence', array(select o.id from loci_data.edge_observations o
+                                 where o.namespace_id = p_namespace_id and o.edge_id = l.id order by o.recorded_at,
+                                     o.id)) order by l.id), '[]')
+    from lost l
+$$;
+comment on function loci_internal.edges_lost_with_entity(integer, uuid[]) is
+    'Edges that went when an end of them was removed, to be recorded anew.';

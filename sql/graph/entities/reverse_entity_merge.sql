@@ -1,0 +1,112 @@
+-- Undo a merge: the merged entity stands for itself again. What moved goes back, as far as it is still there: edges
+-- (return_edges), mentions, aspects with everything under them, attributes, names. What was written to the kept one
+-- since stays with it. What it said of itself goes back where it still says what the merge made of it; else it was
+-- changed since, and stays. The caller holds lock_merges. Errors: 23505 (its name has been taken), 40001.
+create or replace function loci_internal.reverse_entity_merge(p_namespace_id integer, p_merge loci_data.entity_merges)
+returns void
+language plpgsql volatile set search_path = '' set timezone = 'UTC' set enable_seqscan = off
+as $$
+declare
+    v_at     timestamptz := loci_internal.lock_entities(p_namespace_id, array[p_merge.kept_id, p_merge.merged_id]);
+    v_merged loci_data.entities;
+    v_before loci_data.entity_beliefs;
+    v_moved  jsonb := p_merge.moved;
+    v_others record;  -- of what else is merged into the kept one
+begin
+    select * into v_merged from loci_data.entities e where e.namespace_id = p_namespace_id and e.id = p_merge.merged_id;
+    select * into v_before from loci_data.entity_beliefs b
+    where b.namespace_id = p_namespace_id and b.entity_id = p_merge.kept_id
+      and b.believed_to = (v_moved ->> 'believed_to')::timestamptz;
+    if exists (select from loci_data.entities e where e.namespace_id = p_namespace_id
+               and e.canonical_name = v_merged.canonical_name and e.merged_into is null) then
+        raise unique_violation using message = format('an entity named %L exists by now', v_merged.name),
+            constraint = 'entities_canonical_name_key',
+            hint = 'Rename it first.';
+    end if;
+    select min(e.first_seen_at) as first_seen_at, max(e.confidence) as confidence into v_others
+    from loci_data.entities e
+    where e.namespace_id = p_namespace_id and e.merged_into = p_merge.kept_id and e.id <> p_merge.merged_id;
+    update loci_data.entities e set merged_into = null, merged_at = null, updated_at = v_at
+    where e.namespace_id = p_namespace_id and e.id = p_merge.merged_id;
+    update loci_data.entities e
+    set aliases = array(select a.alias from unnest(e.aliases) with ordinality a(alias, place)
+                        where hashtextextended(loci.canonical_name(a.alias),
+                                               0) <> all (array(
+                                                   select jsonb_array_elements(v_moved -> 'aliases')::bigint))
+                        order by a.place),
+        type = case when e.type = v_merged.type and loci_internal.entity_type_is_vaguer(v_before.type, e.type)
+            then v_before.type else e.type end,
+        description = case when v_before.entity_id is not null and v_before.description is null
+            and e.description = v_merged.description then null else e.description end,
+        metadata = e.metadata - array(select m.key from jsonb_each(v_merged.metadata) m
+                                      where v_before.entity_id is not null and not v_before.metadata ? m.key
+                                        and e.metadata -> m.key = m.value),
+        confidence = case when e.confidence = v_merged.confidence
+                          then greatest((v_moved ->> 'confidence')::double precision, v_others.confidence)
+                              else e.confidence end,
+        observations = greatest(e.observations - v_merged.observations, 1),
+        pinned_at = case when v_before.entity_id is not null and v_before.pinned_at is null
+            and e.pinned_at = v_merged.pinned_at then null else e.pinned_at end,
+        pinned = e.pinned and not
+            coalesce(v_before.entity_id is not null and v_before.pinned_at is null
+                     and e.pinned_at = v_merged.pinned_at, false),
+        first_seen_at = case when e.first_seen_at = v_merged.first_seen_at
+                             then least((v_moved ->> 'first_seen_at')::timestamptz, v_others.first_seen_at)
+                                 else e.first_seen_at end,
+        last_referenced_at = case when e.last_referenced_at = v_merged.last_referenced_at
+            then (v_moved ->> 'last_referenced_at')::timestamptz
+                                  else e.last_referenced_at end, updated_at = v_at
+    where e.namespace_id = p_namespace_id and e.id = p_merge.kept_id;
+
+    update loci_data.attributes t set aspect_id = (m ->> 1)::uuid
+    from jsonb_array_elements(v_moved -> 'attributes') m
+    -- wherever the aspect that it was moved to is by now
+    where t.namespace_id = p_namespace_id and t.id = (m ->> 0)::uuid
+      and exists (select from loci_data.aspects a where a.namespace_id = p_namespace_id and a.id = (m ->> 1)::uuid);
+    perform loci_internal.move_aspects(p_namespace_id, p_merge.kept_id, p_merge.merged_id,
+                                       array(select (a #>> '{}')::uuid
+                                             from jsonb_array_elements(v_moved -> 'aspects') a), v_at);
+    perform loci_internal.move_mentions(p_namespace_id, p_merge.kept_id, p_merge.merged_id,
+                                        array(select (m #>> '{}')::uuid
+                                              from jsonb_array_elements(v_moved -> 'mentions') m));
+    perform loci_internal.share_sessions(p_namespace_id, p_merge.merged_id, p_merge.kept_id, true);
+    perform loci_internal.return_edges(p_namespace_id, p_merge.id, p_merge.merged_id, v_at);
+    update loci_data.entity_merges m  -- what later merges took for the kept one's own, and was not
+    set moved = m.moved || (select coalesce(jsonb_object_agg(f.key, v_moved -> f.key), '{}')
+                            from jsonb_each(to_jsonb(v_merged)) f
+                            where f.key in ('confidence', 'first_seen_at', 'last_referenced_at')
+                              and m.moved -> f.key = f.value)
+    where m.namespace_id = p_namespace_id and m.kept_id = p_merge.kept_id and m.id > p_merge.id and m.kind = 'merge'
+      and m.undone_at is null;
+    update loci_data.entity_merges m set undone_at = v_at where m.namespace_id = p_namespace_id and m.id = p_merge.id;
+end $$;
+comment on function loci_internal.reverse_entity_merge(integer, loci_data.entity_merges) is
+    'Give a merged entity back what was its own. Errors: 23505, 40001.';
+
+-- Undo what a merge did to edges. Each edge of the merged entity is recorded anew at its own end, with the evidence
+-- that it had and what is left of it; the edge that holds that evidence now (edges_moved_by_merge) is closed, and
+-- recorded anew
+-- with the rest: what the kept entity had itself, and what was observed since. What was taken back or erased since
+-- stays so. Both entities are the caller's.
+create or replace function loci_internal.return_edges(p_namespace_id integer, p_merge_id uuid, p_merged uuid,
+                                                      p_at timestamptz) returns void
+language plpgsql volatile set search_path = '' set plan_cache_mode = force_custom_plan set enable_seqscan = off
+as $$
+declare
+    v_found jsonb := (select coalesce(jsonb_agg(to_jsonb(m)), '[]')
+                      from loci_internal.edges_moved_by_merge(p_namespace_id, p_merge_id) m);
+    v_ids   uuid[] := array(select distinct f.at_id from jsonb_to_recordset(v_found) f(at_id uuid, believed boolean)
+                            where f.believed);
+    v_plan  jsonb;
+begin
+    perform from loci_data.edges e where e.namespace_id = p_namespace_id and e.id = any(v_ids) order by e.id for update;
+    v_plan := loci_internal.edges_returned_by_split(p_namespace_id, v_found, p_merged)
+        || loci_internal.edges_staying_after_split(p_namespace_id, v_found);
+    perform loci_internal.close_edges(p_namespace_id, v_ids, p_at);
+    perform loci_internal.record_edges(p_namespace_id, v_plan, p_at);
+    insert into loci_data.edge_moves (namespace_id, merge_id, old_id, new_id, part)
+    select distinct p_namespace_id, p_merge_id, r.old_id, p.id, 'undone'
+    from jsonb_to_recordset(v_plan) p(id uuid, replaces uuid[]) cross join lateral unnest(p.replaces) r(old_id);
+end $$;
+comment on function loci_internal.return_edges(integer, uuid, uuid, timestamptz) is
+    'Give edges back to the entity that they were merged from.';

@@ -1,0 +1,26 @@
+-- Try a job again that died, was cancelled or skipped: it gets a new place in the queue and all its tries. Passes that
+-- it has finished are not run again. Security definer: writes past the policies; checks the caller itself. Errors:
+-- 42501, P0002, 23505 (it waits, runs or has succeeded).
+create or replace function loci_api.retry_job(p_namespace text, p_id uuid) returns void
+language plpgsql volatile security definer set search_path = loci_jobs, pg_temp
+as $$
+declare
+    v_ns  integer := loci_internal.authorize(p_namespace, 'writer');
+    v_job loci_data.jobs;
+begin
+    select j.* into v_job from loci_data.jobs j where j.namespace_id = v_ns and j.id = p_id for update;
+    if v_job.id is null then
+        raise no_data_found using message = format('job %s does not exist', p_id), column = 'id';
+    elsif v_job.state not in ('dead', 'cancelled', 'skipped') then
+        raise unique_violation using column = 'id',
+            message = format('job %s cannot be tried again: it is %s', p_id, v_job.state),
+            hint = 'Jobs that are dead, cancelled or skipped can.';
+    end if;
+    update loci_data.jobs j
+    set state = 'waiting', finished_at = null, result = null, due_at = null, failures = 0, postponed = 0, key = null,
+        queue_id = null
+    where j.namespace_id = v_ns and j.id = p_id;
+    perform loci_internal.queue_job(v_ns, p_id);
+end $$;
+comment on function loci_api.retry_job(text, uuid) is
+    'Put a job that is dead, cancelled or skipped into the queue again. Errors: 42501, P0002, 23505.';

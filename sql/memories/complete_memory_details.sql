@@ -1,0 +1,15 @@
+-- What a new memory or version has of details: what was stated, else for some of them what the latest version has
+-- (null: there is none), else the default. Inlines.
+create or replace function loci_internal.complete_memory_details(p_stated loci.memory_details,
+                                                                 p_latest loci.memory_details)
+                                                                     returns loci.memory_details
+language sql immutable parallel safe
+as $$
+    select row(coalesce((p_stated).category, (p_latest).category, 'general'),
+               coalesce((p_stated).tags, (p_latest).tags, '{}'),
+               coalesce((p_stated).layer, (p_latest).layer, 2),
+               coalesce((p_stated).importance, (p_latest).importance, 0.5),
+               coalesce((p_stated).confidence, 1.0), coalesce((p_stated).metadata, '{}'))::loci.memory_details
+$$;
+comment on function loci_internal.complete_memory_details(loci.memory_details, loci.memory_details) is
+    'Details as stated, else those of the latest version, else the defaults.';

@@ -1,0 +1,35 @@
+-- What memories showed, once they are gone: their evidence goes, an edge without any left goes (its literal may be
+-- their words), and so do the edges of entities that go. Others are reckoned from the evidence that is left. Returns
+-- the edges that went. Edges are locked in order of id, like everywhere. Index ranges of edge_observations and edges.
+create or replace function loci_internal.erase_edges(p_namespace_id integer, p_ids uuid[], p_entity_ids uuid[])
+returns uuid[]
+language plpgsql volatile set search_path = ''
+as $$
+declare
+    v_dangling uuid[] := array(
+        select e.id from loci_data.edges e where e.namespace_id = p_namespace_id and e.source_id = any (p_entity_ids)
+        union
+        select e.id from loci_data.edges e where e.namespace_id = p_namespace_id and e.target_id = any (p_entity_ids));
+    v_shown    uuid[] := array(
+        select distinct o.edge_id from loci_data.edge_observations o
+        where o.namespace_id = p_namespace_id and o.memory_id = any (p_ids));
+    v_gone     uuid[];
+begin
+    if v_dangling || v_shown = '{}' then
+        return '{}';
+    end if;
+    perform from loci_data.edges e where e.namespace_id = p_namespace_id and e.id = any (v_dangling || v_shown)
+        order by e.id for update;
+    delete from loci_data.edge_observations o where o.namespace_id = p_namespace_id and o.memory_id = any (p_ids);
+    v_gone := array(
+        select d from unnest(v_dangling) d union
+        select s from unnest(v_shown) s where not exists (
+               select from loci_data.edge_observations o where o.namespace_id = p_namespace_id and o.edge_id = s));
+    delete from loci_data.edge_observations o where o.namespace_id = p_namespace_id and o.edge_id = any (v_gone);
+    delete from loci_data.edges e where e.namespace_id = p_namespace_id and e.id = any (v_gone);
+    perform loci_internal.recount_edge_evidence(p_namespace_id,
+                                                array(select unnest(v_shown) except select unnest(v_gone)));
+    return v_gone;
+end $$;
+comment on function loci_internal.erase_edges(integer, uuid[], uuid[]) is
+    'Delete the evidence of memories, edges that rested on nothing else, and edges of entities that go; their ids.';

@@ -1,0 +1,127 @@
+-- Erase memories for good: unlike forgetting, which only sets a status, nothing of them is left in any table. One
+-- transaction. versions 'all': every version of their lineages; 'this': the named ones alone, the node keeps its place.
+-- subtree: with everything that stands under them now. What rested on them goes too: evidence, and edges left without
+-- any; entities that nothing else mentions, unless pinned; kept replies; what the change feed and reports of passes
+-- said of it; signals about it; and what a merge or a lesson made of it (derived_lineages), whose other sources come
+-- back.
+-- Attributes stay, superseded and empty. Whoever may write may erase, as with forgetting. The receipt is what the
+-- server counted in this transaction, triggers and cascades included: rows by table. Locks in the order of every
+-- writer: lineages by name, memories, hierarchy, entities by name, edges, postings; the worker waits. Cost: set-based;
+-- among 20,000, 10 ms for one memory and 4 s for half of them. Errors: 42501, P0002 (the first unknown id), 22023,
+-- 40001 (the subtree moved meanwhile).
+create or replace function loci_api.erase_memories(
+    p_namespace text, p_ids uuid[], p_versions text default 'all', p_subtree boolean default false)
+returns table (erased integer, deleted jsonb, added jsonb, changed jsonb)
+language plpgsql volatile security definer set search_path = '' set plan_cache_mode = auto
+as $$
+declare
+    v_ns       integer := loci_internal.authorize(p_namespace, 'writer');
+    v_ids      uuid[];
+    v_entities uuid[];
+    v_gone     uuid[];
+    v_emptied  uuid[];
+    v_left     uuid[];
+    v_counts   jsonb;
+begin
+    if p_versions is distinct from 'all' and (p_versions is distinct from 'this' or p_subtree) then
+        raise invalid_parameter_value using column = 'versions',
+            message = case when p_versions = 'this' then 'versions must be all where a subtree is erased'
+                else 'versions must be all or this' end;
+    end if;
+    perform loci_internal.lock_background_work(v_ns, 'worker', true);
+    v_ids := loci_internal.lock_memories_to_erase(v_ns, p_ids, p_versions = 'all', p_subtree);
+    if cardinality(v_ids) > 20 then
+        -- planned for their number; a few are quicker with the plans that are there
+        set local plan_cache_mode = force_custom_plan;
+    end if;
+    v_counts := loci_internal.transaction_row_counts();
+    v_left := loci_internal.merge_sources_left(v_ns, v_ids);
+    v_entities := loci_internal.erase_mentions(v_ns, v_ids);
+    v_gone := v_ids || v_entities || loci_internal.erase_edges(v_ns, v_ids, v_entities);
+    v_emptied := loci_internal.erase_attributes(v_ns, v_ids);
+    v_gone := v_gone || v_emptied || loci_internal.erase_entities(v_ns, v_entities);
+    perform loci_internal.erase_idempotent_replies(v_ns, v_gone);
+    perform loci_internal.erase_pass_plans(v_ns);
+    perform loci_internal.erase_pass_reports(v_ns,
+                                             v_gone || array(select s.id from loci_data.feedback_signals s
+                                                             where s.namespace_id = v_ns
+                                                               and s.memory_id = any (v_ids)));
+    perform loci_internal.requeue_session_neighbours(v_ns, v_ids);
+    delete from loci_data.memories where namespace_id = v_ns and id = any (v_ids);
+    perform loci_internal.reactivate_merge_sources(v_ns, v_left);
+    perform loci_internal.erase_changes(v_ns, v_emptied);
+    v_counts := loci_internal.transaction_row_counts(v_counts);
+    return query select cardinality(v_ids), v_counts -> 'deleted', v_counts -> 'added', v_counts -> 'changed';
+end $$;
+comment on function loci_api.erase_memories(text, uuid[], text, boolean) is
+    'Erase memories physically: all versions of their lineages or only the named ones, with their subtrees if asked; '
+    'a receipt of rows by table. Errors: 42501, P0002, 22023, 40001.';
+
+-- Facts that rest on memories, once those are gone: the rows stay, superseded, without content and without the memory,
+-- and hold at no moment; decisions about them keep no words as evidence. Returns them. Index attributes_memory.
+create or replace function loci_internal.erase_attributes(p_namespace_id integer, p_ids uuid[]) returns uuid[]
+language sql volatile set search_path = ''
+as $$
+    with emptied as (
+        update loci_data.attributes a
+        set content = '[erased]', memory_id = null, valid_to = a.valid_from, updated_at = clock_timestamp(),
+            superseded_at = coalesce(a.superseded_at, clock_timestamp()),
+            status = case a.status when 'active' then 'superseded' else a.status end
+        where a.namespace_id = p_namespace_id and a.memory_id = any (p_ids)
+        returning a.id
+    ), unquoted as (
+        update loci_data.supersessions s set evidence = '{}'
+        where s.namespace_id = p_namespace_id
+          and (s.older_id = any (array(select e.id from emptied e))
+               or s.newer_id = any (array(select e.id from emptied e)))
+    )
+    select coalesce(array_agg(e.id), '{}') from emptied e
+$$;
+comment on function loci_internal.erase_attributes(integer, uuid[]) is
+    'Empty and supersede the attributes that rest on memories; their ids.';
+
+-- Delete entities that nothing mentions any more, with what hangs under them. Returns aspects and attributes that went.
+-- Edges are gone, and the entities locked. Cascades follow the foreign keys.
+create or replace function loci_internal.erase_entities(p_namespace_id integer, p_ids uuid[]) returns uuid[]
+language plpgsql volatile set search_path = ''
+as $$
+declare
+    v_aspects    uuid[] := array(select a.id from loci_data.aspects a where a.namespace_id = p_namespace_id
+                                 and a.entity_id = any (p_ids));
+    v_attributes uuid[] := array(select a.id from loci_data.attributes a where a.namespace_id = p_namespace_id
+                                 and a.aspect_id = any (v_aspects));
+begin
+    delete from loci_data.entities e where e.namespace_id = p_namespace_id and e.id = any (p_ids);
+    return v_aspects || v_attributes;
+end $$;
+comment on function loci_internal.erase_entities(integer, uuid[]) is
+    'Delete entities with their names, aspects and attributes; ids of the last two.';
+
+-- Kept replies that speak of erased things say so from now on: a retry of the request neither shows what was erased nor
+-- writes it again. The hash of the request goes too, so any request with the key gets this answer. GIN index
+-- idempotency_keys_resource_ids.
+create or replace function loci_internal.erase_idempotent_replies(p_namespace_id integer, p_ids uuid[]) returns void
+language sql volatile set search_path = ''
+as $$
+    update loci_data.idempotency_keys k
+    set status = 410, request_hash = '', resource_ids = '{}', response = jsonb_build_object(
+            'type', 'urn:loci:problem:gone', 'title', 'Gone', 'status', 410,
+            'detail',
+            'this request was answered before, and what it was about has been erased since; it is not done again')
+    where k.namespace_id = p_namespace_id and k.resource_ids && p_ids
+$$;
+comment on function loci_internal.erase_idempotent_replies(integer, uuid[]) is
+    'Replace kept replies that speak of erased things by a problem document.';
+
+-- Memories that were forgotten for a merge are active again, but for those in whose place something stands by now.
+create or replace function loci_internal.reactivate_merge_sources(p_namespace_id integer, p_ids uuid[]) returns void
+language sql volatile set search_path = '' set enable_seqscan = off
+as $$
+    update loci_data.memories m set status = 'active', updated_at = clock_timestamp()
+    where m.namespace_id = p_namespace_id and m.id = any (p_ids) and m.status = 'forgotten'
+      and not exists (select from loci_data.memories o where o.namespace_id = m.namespace_id and o.status = 'active'
+                      and o.valid_to is null
+                      and (o.lineage = m.lineage or o.content_hash = m.content_hash and o.fold_scope = m.fold_scope))
+$$;
+comment on function loci_internal.reactivate_merge_sources(integer, uuid[]) is
+    'Make memories active again that were forgotten for a merge.';

@@ -1,0 +1,70 @@
+-- What memories mention, once they are gone: the mentions go, the counters of the entities sink by as many, never below
+-- 0, and so do those of the sessions that the memories were observations of; a session that has nothing else on an
+-- entity goes. An entity that one observation is left of has its initial confidence again; of more, it is not known
+-- which of them restored, and confidence stays. Returns the entities that reach 0 mentions by this and go with them:
+-- those that are not pinned, those that were removed before, and what was merged into them. Locked in order of
+-- canonical_name, like everywhere. Index ranges of memory_mentions.
+create or replace function loci_internal.erase_mentions(p_namespace_id integer, p_ids uuid[]) returns uuid[]
+language plpgsql volatile set search_path = ''
+as $$
+declare
+    v_entities uuid[] := array(select distinct m.entity_id from loci_data.memory_mentions m
+                               where m.namespace_id = p_namespace_id and m.memory_id = any (p_ids));
+    v_gone     uuid[];
+begin
+    if v_entities = '{}' then
+        return '{}';
+    end if;
+    perform from loci_data.entities e where e.namespace_id = p_namespace_id and e.id = any (v_entities)
+        and (e.merged_into is null or e.merged_into = e.id)
+    order by e.canonical_name for update;
+    with gone as materialized (
+        delete from loci_data.memory_mentions m where m.namespace_id = p_namespace_id and m.memory_id = any (p_ids)
+        returning m.entity_id, m.session_id, m.observed
+    ), talk as materialized (
+        select g.entity_id, g.session_id, count(*)::integer as times from gone g
+        where g.observed and g.session_id is not null group by g.entity_id, g.session_id
+    ), silenced as (
+        delete from loci_data.entity_sessions s using talk t
+        where s.namespace_id = p_namespace_id and s.entity_id = t.entity_id and s.session_id = t.session_id
+          and s.observations <= t.times
+    ), quieter as (
+        update loci_data.entity_sessions s set observations = s.observations - t.times from talk t
+        where s.namespace_id = p_namespace_id and s.entity_id = t.entity_id and s.session_id = t.session_id
+          and s.observations > t.times
+    ), counted as materialized (
+        select g.entity_id, count(*)::integer as mentions,
+               (count(*) filter (where g.observed))::integer as observations from gone g group by g.entity_id
+    ), lowered as (
+        update loci_data.entities e
+        set mentions = greatest(e.mentions - c.mentions, 0),
+            observations = greatest(e.observations - c.observations, 0),
+            confidence = case when c.observations > 0 and e.observations - c.observations <= 1
+                then e.initial_confidence else e.confidence end
+        from counted c
+        where e.namespace_id = p_namespace_id and e.id = c.entity_id and e.merged_into is null
+        returning e.id, e.mentions, e.pinned
+    )
+    select array_agg(l.id) into v_gone from lowered l where l.mentions = 0 and not l.pinned;
+    v_gone := v_gone || array(
+        select e.id from loci_data.entities e
+        where e.namespace_id = p_namespace_id and e.id = any (v_entities) and e.merged_into = e.id and not exists (
+              select from loci_data.memory_mentions m where m.namespace_id = p_namespace_id and m.entity_id = e.id));
+    return coalesce(loci_internal.with_merged(p_namespace_id, v_gone), '{}');
+end $$;
+comment on function loci_internal.erase_mentions(integer, uuid[]) is
+    'Delete the mentions of memories and lower the counters of entities; those that nothing mentions any more.';
+
+-- These entities, and all that were merged into them, over any number of merges. Index entities_merged_into.
+create or replace function loci_internal.with_merged(p_namespace_id integer, p_ids uuid[]) returns uuid[]
+language sql stable set search_path = ''
+as $$
+    with recursive found as (
+        select u.id from unnest(p_ids) u(id)
+        union
+        select e.id from found f join loci_data.entities e on e.namespace_id = p_namespace_id and e.merged_into = f.id
+    )
+    select array_agg(f.id) from found f
+$$;
+comment on function loci_internal.with_merged(integer, uuid[]) is
+    'Entities and those that were merged into them.';

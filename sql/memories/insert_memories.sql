@@ -1,0 +1,75 @@
+-- Write items that name no lineage, all at once. Exact duplicates of each other or of what is open and current
+-- reinforce that memory instead. The unique index memories_fold settles races: the loser of two equal writers
+-- reinforces. Rows are written whole, in the order of the table's columns, of which the details are the last. Look-ups
+-- between items go through JSON objects, so that no plan depends on how many there are. Errors: 40001.
+create or replace function loci_internal.insert_memories(p_namespace_id integer, p_items loci_internal.memory_input[],
+                                                         p_at timestamptz)
+returns setof loci_internal.memory_outcome
+language plpgsql volatile set search_path = ''
+set enable_seqscan = off
+as $$
+declare
+    v_known   jsonb; -- content hash: id of the memory that has it
+    v_written jsonb;
+    v_found   integer;
+begin
+    -- lateral with a limit: one index probe an item, whatever the planner knows of the table.
+    select jsonb_object_agg(encode(i.content_hash, 'hex'), k.id) into v_known
+    from (select distinct u.content_hash from unnest(p_items) u where u.lineage is null and u.fold_scope is not null) i
+    cross join lateral (
+        select m.id from loci_data.memories m
+        where m.namespace_id = p_namespace_id and m.content_hash = i.content_hash
+          and m.valid_to is null and m.status = 'active' and m.layer <> 3 and m.valid_from <= p_at
+        order by m.fold_scope limit 1) k;
+
+    if v_known is not null then
+        update loci_data.memories m
+        set observations = m.observations + r.times, last_observed_at = p_at, updated_at = p_at
+        from (select (v_known ->> encode(i.content_hash, 'hex'))::uuid as id, count(*)::integer as times
+              from unnest(p_items) i where i.lineage is null and i.fold_scope is not null group by 1 order by 1) r
+        where m.namespace_id = p_namespace_id and m.id = any (array(select value::uuid from jsonb_each_text(v_known)))
+          and m.id = r.id;
+        get diagnostics v_found = row_count;
+        if v_found < (select count(*) from jsonb_object_keys(v_known)) then
+            raise serialization_failure using message = 'a memory was erased while it was written again',
+                hint = 'Try again.';
+        end if;
+    end if;
+
+    with item as (
+        select i.*, row_number() over same as nth, count(*) over (partition by i.content_hash) as times
+        from unnest(p_items) i
+        where i.lineage is null and i.fold_scope is not null and not
+            coalesce(v_known ? encode(i.content_hash, 'hex'), false)
+        window same as (partition by i.content_hash order by i.ordinal)
+        union all
+        select i.*, 1, 1 from unnest(p_items) i where i.lineage is null and i.fold_scope is null
+    ), written as (
+        insert into loci_data.memories as m overriding user value
+        select p_namespace_id, i.id, null, i.id::text, i.id, 1, i.content, i.content_hash, i.fold_scope,
+               coalesce(i.valid_from, p_at),
+               i.valid_to, p_at, p_at, null, 'active', i.source, i.session_id, i.times, p_at,
+               (select loci.current_agent()), p_at,
+               (loci_internal.complete_memory_details(i.details, null)).*
+        from item i where i.nth = 1 order by i.ordinal
+        on conflict (namespace_id, content_hash, fold_scope) where valid_to is null and status = 'active'
+        do update set observations = m.observations + excluded.observations,
+        last_observed_at = excluded.last_observed_at,
+                      updated_at = excluded.updated_at
+        returning m.content_hash, m.fold_scope, m.id
+    )
+    select jsonb_object_agg(encode(w.content_hash, 'hex'), w.id) into v_written from written w
+    where w.fold_scope is not null;
+
+    return query
+    select i.ordinal, f.id, null::uuid, f.id <> i.id
+    from unnest(p_items) i
+    cross join lateral (
+        select case when i.fold_scope is null then i.id
+                    else coalesce(v_known ->> encode(i.content_hash, 'hex'),
+                                  v_written ->> encode(i.content_hash, 'hex'))::uuid end
+    ) f(id)
+    where i.lineage is null;
+end $$;
+comment on function loci_internal.insert_memories(integer, loci_internal.memory_input[], timestamptz) is
+    'Insert memories without a lineage, folding exact duplicates.';

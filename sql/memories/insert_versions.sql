@@ -1,0 +1,133 @@
+-- Write items that name a lineage, at most one for each: a new version, placed in the chain by its valid_from. A change
+-- ends the version that was valid then; where the new one states an end before that, the old statement goes on after
+-- it, as a version of its own (resume_interrupted_versions). A correction (corrects) leaves the version that it
+-- corrects valid
+-- never, and so does a write that states the very valid_from of a version. Lineage rows are locked by the caller, so
+-- nobody else writes these chains. A write without valid_from comes after every version already recorded, even if the
+-- clock went back. Errors: P0002, 22023, 23P01.
+create or replace function loci_internal.insert_versions(p_namespace_id integer, p_items loci_internal.memory_input[],
+                                                         p_at timestamptz)
+returns setof loci_internal.memory_outcome
+language plpgsql volatile set search_path = ''
+set enable_seqscan = off
+as $$
+declare
+    v_plan    loci_internal.memory_input[];
+    v_touched uuid[];  -- for the index: a join alone may be planned as a scan of the namespace
+begin
+    if exists (select from unnest(p_items) i where i.corrects is not null) then
+        perform loci_internal.check_corrections(p_namespace_id, p_items);
+    end if;
+    v_plan := loci_internal.plan_versions(p_namespace_id, p_items, p_at);
+
+    v_touched := array(select t.id from unnest(v_plan) i
+                       cross join lateral (values (i.id), (i.ends), (i.lengthens), (i.corrects)) t(id)
+                       where t.id is not null);
+    update loci_data.memories m
+    set observations = m.observations + 1, last_observed_at = i.recorded_at, updated_at = i.recorded_at
+    from unnest(v_plan) i
+    where i.duplicate and m.namespace_id = p_namespace_id and m.id = any (v_touched) and m.id = i.id;
+
+    update loci_data.memories m
+    set valid_to = coalesce(e.valid_to, m.valid_from), superseded_at = coalesce(m.superseded_at, e.superseded_at),
+        updated_at = i.recorded_at
+    from unnest(v_plan) i
+    cross join lateral (values (i.ends, i.valid_from, i.recorded_at), (i.lengthens, i.until, null),
+                        (i.corrects, null, i.recorded_at))
+        e(id, valid_to, superseded_at)
+    where not i.duplicate and m.namespace_id = p_namespace_id and m.id = any (v_touched) and m.id = e.id;
+
+    update loci_data.lineages l set versions = l.versions + (not i.duplicate)::integer, written_at = i.recorded_at
+    from unnest(v_plan) i where l.namespace_id = p_namespace_id and l.lineage = i.lineage;
+
+    insert into loci_data.memories overriding user value  -- in the order of its columns
+    select p_namespace_id, i.id, null, i.lineage, l.id, l.versions, i.content, i.content_hash, i.fold_scope,
+           i.valid_from, i.valid_to,
+           i.recorded_at, i.recorded_at, null, 'active', i.source, i.session_id, 1, i.recorded_at,
+           (select loci.current_agent()), i.recorded_at,
+           (i.details).*
+    from unnest(v_plan) i join loci_data.lineages l on l.namespace_id = p_namespace_id and l.lineage = i.lineage
+    where not i.duplicate order by i.ordinal;
+    if exists (select from unnest(v_plan) i where i.resumes and not i.duplicate) then
+        perform loci_internal.resume_interrupted_versions(p_namespace_id, v_plan);
+    end if;
+    return query select i.ordinal, i.id, case when not i.duplicate then coalesce(i.corrects, i.ends) end, i.duplicate
+        from unnest(v_plan) i;
+end $$;
+comment on function loci_internal.insert_versions(integer, loci_internal.memory_input[], timestamptz) is
+    'Insert new versions of locked lineages, ending what they supersede.';
+
+-- May these items correct what they say they correct? It must be a version of the stated lineage that is believed and
+-- was ever valid, and its correction must not end before it begins. Errors: P0002, 22023, 23P01 (corrected or forgotten
+-- already).
+create or replace function loci_internal.check_corrections(p_namespace_id integer,
+                                                           p_items loci_internal.memory_input[]) returns void
+language plpgsql stable set search_path = ''
+as $$
+declare
+    v_item record;
+begin
+    for v_item in
+        select i.*, m.id as found, m.lineage as its_lineage, coalesce(i.valid_from, m.valid_from) as start,
+               coalesce(i.valid_to, m.valid_to) as final,
+               m.status = 'active' and (m.valid_to is null or m.valid_to > m.valid_from) as believed
+        from unnest(p_items) i left join loci_data.memories m on m.namespace_id = p_namespace_id and m.id = i.corrects
+        where i.corrects is not null
+    loop
+        if v_item.found is null then
+            raise no_data_found using message = format('memory %s does not exist', v_item.corrects),
+                column = 'corrects';
+        elsif v_item.its_lineage <> v_item.lineage then
+            raise invalid_parameter_value using column = 'corrects',
+                message = format('memory %s is a version of lineage %L, not of %L', v_item.corrects,
+                                 v_item.its_lineage, v_item.lineage);
+        elsif not v_item.believed then
+            raise exclusion_violation using column = 'corrects', constraint = 'memories_corrects',
+                message = format('memory %s is believed no longer: it was corrected or forgotten', v_item.corrects);
+        elsif v_item.final < v_item.start then
+            raise invalid_parameter_value using column = 'valid_from',
+                message = format('the correction would end (%s) before it begins (%s)', v_item.final, v_item.start);
+        end if;
+    end loop;
+end $$;
+comment on function loci_internal.check_corrections(integer, loci_internal.memory_input[]) is
+    'Refuse corrections of what is not there or not believed.';
+
+-- What was true before and after an interlude: the statement that a new version interrupted goes on where that one
+-- ends, until where it would have ended, as one more version, with the entities that it mentions.
+create or replace function loci_internal.resume_interrupted_versions(p_namespace_id integer,
+                                                                     p_plan loci_internal.memory_input[]) returns void
+language plpgsql volatile set search_path = '' set enable_seqscan = off
+as $$
+declare
+    v_pairs jsonb; -- id of the interrupted version: id of the one that goes on
+begin
+    update loci_data.lineages l set versions = l.versions + 1
+    from unnest(p_plan) i where i.resumes and not i.duplicate and l.namespace_id = p_namespace_id
+        and l.lineage = i.lineage;
+
+    select jsonb_object_agg(i.ends, loci_api.uuid7()) into v_pairs from unnest(p_plan) i where i.resumes
+        and not i.duplicate;
+    insert into loci_data.memories overriding user value  -- in the order of its columns
+    select p_namespace_id, (v_pairs ->> m.id::text)::uuid, null, m.lineage, m.lineage_id, l.versions, m.content,
+           m.content_hash, m.fold_scope,
+           i.valid_to, b.valid_to, i.recorded_at, i.recorded_at, null, 'active', m.source, m.session_id,
+           m.observations, m.last_observed_at,
+           (select loci.current_agent()), i.recorded_at, (m.details).*
+    from unnest(p_plan) i
+    join loci_data.lineages l on l.namespace_id = p_namespace_id and l.lineage = i.lineage
+    cross join lateral (select o.*, loci.memory_details(o) as details from loci_data.memories o
+                        where o.namespace_id = p_namespace_id and o.id = i.ends limit 1) m
+    cross join lateral (select o.valid_to from loci_data.memory_beliefs o
+                        where o.namespace_id = p_namespace_id and o.memory_id = m.id
+                        order by o.believed_at desc limit 1) b
+    where i.resumes and not i.duplicate order by i.ordinal;
+    perform loci_internal.insert_mentions(p_namespace_id, jsonb_agg(jsonb_build_object(
+        'memory_id', v_pairs -> (n.memory_id::text), 'find_entity_id', n.entity_id, 'mention_text', n.mention_text)))
+    from jsonb_object_keys(v_pairs) p(id)
+    join loci_data.memory_mentions n on n.namespace_id = p_namespace_id and n.memory_id = p.id::uuid
+    join loci_data.entities e on e.namespace_id = p_namespace_id and e.id = n.entity_id and e.merged_into is null
+    having count(*) > 0;
+end $$;
+comment on function loci_internal.resume_interrupted_versions(integer, loci_internal.memory_input[]) is
+    'Let interrupted statements go on after the versions that interrupted them.';

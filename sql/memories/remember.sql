@@ -1,0 +1,125 @@
+-- Write memories: the one way in, for one item or thousands. All or nothing: one transaction. Named lineages are locked
+-- first, in order of name; only then is the clock read, so that the order of versions is the order of the locks. A
+-- place in the hierarchy comes after the versions. Items of one lineage in a batch follow each other in rounds. Graph
+-- parts of items come last. A batch is planned for its size and the tables'; a few items use generic plans of index
+-- look-ups (planning took longer than they do). Cost: a handful of set-based statements; the triggers index words in
+-- the same transaction. Errors: 42501, P0002 (namespace), 22023 / 23514 (a field), 23503 (parent_id), P0001 (cycle).
+create or replace function loci_api.remember(p_namespace text, p_items jsonb)
+returns table (ordinal integer, id uuid, superseded uuid, duplicate boolean)
+language plpgsql volatile security definer set search_path from current set plan_cache_mode = force_generic_plan
+as $$
+declare
+    v_ns       integer := loci_internal.authorize(p_namespace, 'writer');
+    v_items    loci_internal.memory_input[] := loci_internal.parse_memories(v_ns, p_items);
+    v_outcomes loci_internal.memory_outcome[] := '{}';
+    v_round    record;
+    v_at       timestamptz;
+begin
+    if cardinality(v_items) > 20 then
+        set local plan_cache_mode = force_custom_plan;
+    end if;
+    insert into loci_data.lineages as l (namespace_id, lineage, id, versions)
+    select distinct on (i.lineage) v_ns, i.lineage, i.id, 0 from unnest(v_items) i where i.lineage is not null
+    order by i.lineage, i.ordinal
+    on conflict (namespace_id, lineage) do update set versions = l.versions;
+    -- the name may be the id of a memory without one; asked only now, because an erasure may have held the lock
+    if found then
+        update loci_data.lineages l set id = m.lineage_id, versions = m.version, written_at = m.recorded_at
+        from (select distinct u.lineage from unnest(v_items) u where u.lineage is not null) i
+        cross join lateral (select o.lineage_id, o.version, o.recorded_at from loci_data.memories o
+                            where o.namespace_id = v_ns and o.lineage = i.lineage order by o.version desc limit 1) m
+        where l.namespace_id = v_ns and l.lineage = i.lineage and l.versions = 0;
+    end if;
+    v_at := clock_timestamp();
+
+    select coalesce(array_agg(o), '{}') into v_outcomes from loci_internal.insert_memories(v_ns, v_items, v_at) o;
+    for v_round in
+        select i.round, array_agg(i order by i.ordinal) as items from unnest(v_items) i
+        where i.lineage is not null group by i.round order by i.round
+    loop
+        perform set_config('plan_cache_mode', case when cardinality(v_round.items) > 20 then 'force_custom_plan'
+                           else 'force_generic_plan' end, true);
+        v_outcomes := v_outcomes || array(
+            select o from loci_internal.insert_versions(v_ns, v_round.items,
+                                                        v_at + (v_round.round - 1) * interval '1 microsecond') o);
+    end loop;
+
+    if exists (select from unnest(v_items) i where i.parent_id is not null) then
+        perform loci_internal.place_memories(v_ns, v_items, v_outcomes);
+    end if;
+    perform loci_internal.upsert_memory_vectors(v_ns, array_agg(o.id), array_agg(i.embedding::halfvec))
+    from unnest(v_items) i join unnest(v_outcomes) o on o.ordinal = i.ordinal and not o.duplicate
+    where i.embedding is not null having count(*) > 0;
+    perform loci_internal.remember_graph(v_ns, p_items, v_outcomes, v_at);
+    return query select o.ordinal, o.id, o.superseded, o.duplicate from unnest(v_outcomes) o order by o.ordinal;
+end $$;
+comment on function loci_api.remember(text, jsonb) is
+    'Write memories (JSON array of items) in one transaction: new rows, new versions of lineages, or reinforced '
+    'duplicates. Returns one row an item, in order.';
+
+-- The items of a write, typed: one scan of the JSON. An item that states no valid_from and is no episode may fold into
+-- an exact duplicate. An item that corrects a memory is written to its lineage. round: how many items of the same
+-- lineage stand before it, so that a round never has two. Errors: 22023 with the item's position and field.
+create or replace function loci_internal.parse_memories(p_namespace_id integer, p_items jsonb)
+returns loci_internal.memory_input[]
+language sql volatile set search_path = ''
+as $$
+    select array_agg(row(i.*)::loci_internal.memory_input order by i.ordinal)
+    from (
+        select (i.ordinal - 1)::integer as ordinal,
+               row_number() over (partition by i.lineage order by i.ordinal)::integer,
+               coalesce(i.id, loci_api.uuid7()), i.content, loci_internal.content_hash(i.content),
+               case when (i.details).layer = 3 or i.valid_from is not null or i.valid_to is not null
+                   or i.corrects is not null then null
+                    else coalesce(i.lineage, '') end,
+               i.lineage, i.parent_id, i.valid_from, i.valid_to, i.source, i.session_id, i.embedding, i.corrects,
+               null::timestamptz, null::uuid, false, null::uuid, null::timestamptz, false, i.details
+        from (
+            select u.id, u.content, coalesce(u.lineage, (select m.lineage from loci_data.memories m
+                                                         where m.namespace_id = p_namespace_id and m.id = u.corrects),
+                                                             u.corrects::text) as lineage,
+                   u.parent_id, u.valid_from, u.valid_to, u.source, u.session_id, u.embedding, u.corrects,
+                   jsonb_populate_record(null::loci.memory_details, u.item) as details, u.ordinal
+            from rows from (jsonb_to_recordset(p_items) as (
+                     id uuid, content text, lineage text, parent_id uuid, valid_from timestamptz, valid_to timestamptz,
+                     source text,
+                     session_id text, embedding real[], corrects uuid), jsonb_array_elements(p_items)) with ordinality
+                 as u(id, content, lineage, parent_id, valid_from, valid_to, source, session_id, embedding, corrects,
+                      item, ordinal)) i
+    ) i
+$$;
+comment on function loci_internal.parse_memories(integer, jsonb) is
+    'JSON array of memory items as memory_input[].';
+
+-- The graph part of a write: entities that items state, and edges, with the memory as evidence of both, in its session
+-- if it has one. In the transaction of the memories; idempotent per memory.
+create or replace function loci_internal.remember_graph(p_namespace_id integer, p_items jsonb,
+                                                        p_outcomes loci_internal.memory_outcome[], p_at timestamptz)
+returns void
+language plpgsql volatile set search_path = ''
+as $$
+begin
+    if not (p_items @? '$[*].entities[*] ? (@ != null)' or p_items @? '$[*].edges[*] ? (@ != null)') then
+        return;
+    end if;
+    perform count(*) from loci_internal.save_entities(p_namespace_id, (
+        select jsonb_agg(e.entity || jsonb_build_object('memory_id', o.id, 'session_id', i.item -> 'session_id',
+                                                        'seen_at', i.item -> 'valid_from') order by i.ordinal, e.nth)
+        from jsonb_array_elements(p_items) with ordinality i(item, ordinal)
+        join unnest(p_outcomes) o on o.ordinal = i.ordinal - 1
+        cross join lateral jsonb_array_elements(nullif(i.item -> 'entities', 'null')) with ordinality e(entity, nth)),
+        p_at)
+    where p_items @? '$[*].entities[*] ? (@ != null)';
+
+    perform count(*) from loci_internal.write_edges(p_namespace_id, loci_internal.parse_edges((
+        select jsonb_agg(e.edge || jsonb_build_object(
+            'memory_id', o.id, 'session_id', i.item -> 'session_id', 'observed_at',
+                coalesce(i.item ->> 'valid_from', p_at::text)) order by i.ordinal, e.nth)
+        from jsonb_array_elements(p_items) with ordinality i(item, ordinal)
+        join unnest(p_outcomes) o on o.ordinal = i.ordinal - 1
+        cross join lateral jsonb_array_elements(nullif(i.item -> 'edges', 'null')) with ordinality e(edge, nth)),
+        p_at), p_at)
+    where p_items @? '$[*].edges[*] ? (@ != null)';
+end $$;
+comment on function loci_internal.remember_graph(integer, jsonb, loci_internal.memory_outcome[], timestamptz) is
+    'Save entities, mentions and edges that written items carry.';

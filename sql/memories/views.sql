@@ -1,0 +1,93 @@
+-- What is believed and valid now. Under the policies: rows of granted namespaces only.
+create or replace view loci.current_memories with (security_invoker = true) as
+select n.name as namespace, m.id, m.lineage, m.version, m.content,
+       (select coalesce((select v.id from loci_data.memories v
+                         where v.namespace_id = p.namespace_id and v.lineage_id = p.parent_id and v.status = 'active'
+                           and v.valid_from <= statement_timestamp()
+                           and (v.valid_to is null or v.valid_to > statement_timestamp()) limit 1),
+                        (select v.id from loci_data.memories v where v.namespace_id = p.namespace_id
+                         and v.lineage_id = p.parent_id
+                         order by v.version limit 1))
+        from loci_data.memory_placements p
+        where p.namespace_id = m.namespace_id and p.node_id = m.lineage_id
+          and loci.holds_at(p.valid_from, p.valid_to, p.recorded_at, p.superseded_at, statement_timestamp(),
+                            null)) as parent_id,
+       m.valid_from,
+       m.valid_to, m.recorded_at, m.source, m.session_id, m.observations, m.last_observed_at, m.updated_at,
+       (loci.memory_details(m)).*
+from loci_data.memories m join loci_data.namespaces n on n.id = m.namespace_id
+where m.status = 'active' and m.valid_from <= statement_timestamp()
+  and (m.valid_to is null or m.valid_to > statement_timestamp());
+comment on view loci.current_memories is 'Memories that are active and valid now.';
+comment on column loci.current_memories.namespace is 'Name of the namespace.';
+comment on column loci.current_memories.id is 'Identifier of this version.';
+comment on column loci.current_memories.lineage is 'Name that groups the versions.';
+comment on column loci.current_memories.version is '1 for the first, in the order of recording.';
+comment on column loci.current_memories.content is 'The statement.';
+comment on column loci.current_memories.parent_id is 'The memory it stands under: its current version.';
+comment on column loci.current_memories.valid_from is 'Valid time: from when it is true.';
+comment on column loci.current_memories.valid_to is 'Valid time: until when (exclusive); null: still.';
+comment on column loci.current_memories.recorded_at is 'Recorded time: when it was written.';
+comment on column loci.current_memories.source is 'Who said it.';
+comment on column loci.current_memories.session_id is 'The conversation it comes from.';
+comment on column loci.current_memories.observations is 'How often exactly this was written.';
+comment on column loci.current_memories.last_observed_at is 'When it was last written.';
+comment on column loci.current_memories.updated_at is 'When any column last changed.';
+do $$
+declare
+    v_detail record;
+begin
+    for v_detail in select a.attname as name, col_description(a.attrelid, a.attnum) as comment from pg_attribute a
+                    where a.attrelid = 'loci.memory_details'::regclass and a.attnum > 0 loop
+        execute format('comment on column loci.current_memories.%I is %L', v_detail.name, v_detail.comment);
+    end loop;
+end $$;
+
+-- Every version of every memory, with both times. Under the policies: rows of granted namespaces only.
+create or replace view loci.memory_versions with (security_invoker = true) as
+select n.name as namespace, m.id, m.lineage, m.version, m.content,
+       (select coalesce((select v.id from loci_data.memories v
+                         where v.namespace_id = p.namespace_id and v.lineage_id = p.parent_id and v.status = 'active'
+                           and v.valid_from <= t.moment and (v.valid_to is null or v.valid_to > t.moment) limit 1),
+                        (select v.id from loci_data.memories v where v.namespace_id = p.namespace_id
+                         and v.lineage_id = p.parent_id
+                         order by v.version limit 1))
+        from loci_data.memory_placements p
+        where p.namespace_id = m.namespace_id and p.node_id = m.lineage_id
+          and loci.holds_at(p.valid_from, p.valid_to, p.recorded_at, p.superseded_at, t.moment, null)) as parent_id,
+       m.valid_from,
+       m.valid_to, m.recorded_at, m.superseded_at,
+       m.status = 'active' and m.valid_from <= statement_timestamp()
+           and (m.valid_to is null or m.valid_to > statement_timestamp()) as current,
+       m.status, m.source, m.session_id, m.observations, m.last_observed_at, m.updated_at, (loci.memory_details(m)).*
+from loci_data.memories m
+join loci_data.namespaces n on n.id = m.namespace_id
+cross join lateral (select greatest(m.valid_from,
+                                    least(statement_timestamp(), m.valid_to - interval '1 microsecond')) as moment) t;
+comment on view loci.memory_versions is 'Every version of every memory. current: active and valid now.';
+comment on column loci.memory_versions.namespace is 'Name of the namespace.';
+comment on column loci.memory_versions.id is 'Identifier of this version.';
+comment on column loci.memory_versions.lineage is 'Name that groups the versions.';
+comment on column loci.memory_versions.version is '1 for the first, in the order of recording.';
+comment on column loci.memory_versions.content is 'The statement.';
+comment on column loci.memory_versions.parent_id is 'The memory it stood under, now or when it was last valid.';
+comment on column loci.memory_versions.valid_from is 'Valid time: from when it is true.';
+comment on column loci.memory_versions.valid_to is 'Valid time: until when (exclusive); null: still.';
+comment on column loci.memory_versions.recorded_at is 'Recorded time: when it was written.';
+comment on column loci.memory_versions.superseded_at is 'Recorded time: when a later version first ended it.';
+comment on column loci.memory_versions.current is 'Whether it is active and valid now.';
+comment on column loci.memory_versions.status is 'active or forgotten.';
+comment on column loci.memory_versions.source is 'Who said it.';
+comment on column loci.memory_versions.session_id is 'The conversation it comes from.';
+comment on column loci.memory_versions.observations is 'How often exactly this was written.';
+comment on column loci.memory_versions.last_observed_at is 'When it was last written.';
+comment on column loci.memory_versions.updated_at is 'When any column last changed.';
+do $$
+declare
+    v_detail record;
+begin
+    for v_detail in select a.attname as name, col_description(a.attrelid, a.attnum) as comment from pg_attribute a
+                    where a.attrelid = 'loci.memory_details'::regclass and a.attnum > 0 loop
+        execute format('comment on column loci.memory_versions.%I is %L', v_detail.name, v_detail.comment);
+    end loop;
+end $$;

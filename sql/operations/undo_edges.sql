@@ -1,0 +1,96 @@
+-- Edges become what they were before an operation. Its evidence goes: an edge that rests on nothing else is taken back,
+-- another is recorded anew with the rest; one that it took back is recorded anew. So each moment keeps its answer
+-- (known_at), as with merges. Then strength, aspect, validity and metadata that it changed are as before. Merges that
+-- moved such an edge can still be undone: edge_moves goes on. Locks like every writer: entities in order of
+-- canonical_name, then edges in order of id. p_left: edges to leave alone. Returns how many were taken back, came back
+-- or changed.
+create or replace function loci_internal.undo_edges(p_namespace_id integer, p_operation uuid, p_left uuid[])
+returns integer
+language plpgsql volatile set search_path = '' set enable_seqscan = off
+as $$
+declare
+    v_made    uuid[];
+    v_present uuid[];
+    v_lost    uuid[];
+    v_ended   uuid[];
+    v_plan    jsonb;
+    v_at      timestamptz;
+    v_count   integer;
+begin
+    select coalesce(array_agg(n.subject_id) filter (where n.created), '{}'),
+           coalesce(array_agg(n.subject_id) filter (where not n.created and n.after ->> 'superseded_at' is not null),
+                    '{}')
+    into v_made, v_lost
+    from loci_internal.net_changes(p_namespace_id, p_operation, 'edge') n
+    where n.after is not null and n.subject_id <> all (p_left)
+      and not (n.created and n.after ->> 'superseded_at' is not null);
+    perform loci_internal.lock_edge_ends(p_namespace_id, p_operation, v_made || v_lost);
+    v_present := array(select loci_internal.current_edge_id(p_namespace_id, m.id)
+                       from unnest(v_made) with ordinality m(id, place) order by m.place);
+    v_lost := array(select l.id from unnest(v_lost) l(id)
+                    join loci_data.edges e on e.namespace_id = p_namespace_id and e.id = l.id
+                         and e.superseded_at is not null
+                    where loci_internal.current_edge_id(p_namespace_id, l.id) is null
+                      or loci_internal.current_edge_id(p_namespace_id, l.id) = any (v_present));
+    v_ended := array(select distinct o.edge_id from loci_data.edge_observations o
+                     where o.namespace_id = p_namespace_id and o.operation_id = p_operation
+                     union select u.id from unnest(v_present) u(id) where u.id is not null);
+    v_ended := array(select e.id from loci_data.edges e where e.namespace_id = p_namespace_id and e.id = any (v_ended)
+                     and e.superseded_at is null order by e.id for update);
+    v_at := greatest(clock_timestamp(),
+                     (select max(e.updated_at) from loci_data.edges e where e.namespace_id = p_namespace_id
+                      and e.id = any (v_ended))
+                                        + interval '1 microsecond');
+    select coalesce(jsonb_agg(to_jsonb(u)), '[]') into v_plan
+    from loci_internal.undo_evidence(p_namespace_id, p_operation, v_made, v_present, v_lost) u;
+    perform loci_internal.close_edges(p_namespace_id, v_ended, v_at);
+    perform loci_internal.record_edges(p_namespace_id, v_plan, v_at) where v_plan <> '[]';
+    insert into loci_data.edge_moves (namespace_id, merge_id, old_id, new_id, part)
+    select distinct p_namespace_id, m.merge_id, o.id, u.id, 'undone'
+    from jsonb_to_recordset(v_plan) u(id uuid, base uuid[], replaces uuid)
+    cross join lateral unnest(u.base || u.replaces) o(id)
+    join loci_data.edge_moves m on m.namespace_id = p_namespace_id and m.new_id = o.id;
+
+    update loci_data.edges e
+    set strength = b.strength, aspect_id = b.aspect_id, valid_from = b.valid_from, valid_to = b.valid_to,
+        metadata = b.metadata,
+        updated_at = greatest(e.updated_at, v_at)
+    from (select loci_internal.current_edge_id(p_namespace_id, n.subject_id) as id,
+          n.before - '{superseded_at,confidence}'::text[] as fields
+          from loci_internal.net_changes(p_namespace_id, p_operation, 'edge') n
+          where not n.created and n.before is not null and n.subject_id <> all (p_left) offset 0) n
+    cross join lateral (select x as edge from loci_data.edges x where x.namespace_id = p_namespace_id
+                        and x.id = n.id limit 1) x
+    cross join lateral jsonb_populate_record(x.edge, n.fields) b
+    where e.namespace_id = p_namespace_id and e.id = n.id
+      and (b.strength, b.aspect_id, b.valid_from, b.valid_to, b.metadata)
+          is distinct from (e.strength, e.aspect_id, e.valid_from, e.valid_to, e.metadata);
+    get diagnostics v_count = row_count;
+    return greatest(v_count, (select count(*) from (select unnest(v_ended) union select unnest(v_lost)) touched));
+end $$;
+comment on function loci_internal.undo_edges(integer, uuid, uuid[]) is
+    'Make the edges of an operation what they were before it; how many.';
+
+-- Before the edges of an operation are undone: lock the entities at their ends, and those that stand in their place by
+-- now, in order of canonical_name like every writer of the graph.
+create or replace function loci_internal.lock_edge_ends(p_namespace_id integer, p_operation uuid, p_ids uuid[])
+returns void
+language sql volatile set search_path = '' set enable_seqscan = off
+as $$
+    with edge as materialized (
+        select e.source_id, e.target_id
+        from (select u.id from unnest(p_ids) u(id)
+              union select o.edge_id from loci_data.edge_observations o where o.namespace_id = p_namespace_id
+                  and o.operation_id = p_operation) i
+        cross join lateral (select x.source_id, x.target_id from loci_data.edges x
+                            where x.namespace_id = p_namespace_id and x.id = i.id limit 1) e
+    ), ends as materialized (
+        select loci_internal.surviving_entity_id(p_namespace_id, n.id) as id
+        from (select g.source_id as id from edge g union select g.target_id from edge g) n where n.id is not null
+    )
+    select from loci_data.entities e
+    where e.namespace_id = p_namespace_id and e.id = any (array(select n.id from ends n)) order by e.canonical_name,
+        e.id for no key update
+$$;
+comment on function loci_internal.lock_edge_ends(integer, uuid, uuid[]) is
+    'Lock the entities at the ends of an operation''s edges.';

@@ -1,0 +1,67 @@
+-- Grants become what they were before an operation: those that it gave are taken away, those that it changed or took
+-- away are as they were. What a grant that was taken away said stands in the change before. p_left: agents to leave
+-- alone. Returns how many. Errors: 23505 (the last admin).
+create or replace function loci_internal.undo_grants(p_namespace_id integer, p_operation uuid, p_left uuid[])
+returns integer
+language plpgsql volatile set search_path = ''
+as $$
+declare
+    v_net   record;
+    v_was   record;
+    v_old   loci_data.grants;
+    v_count integer := 0;
+begin
+    perform loci_internal.lock_grants(p_namespace_id);
+    for v_net in
+        select n.* from loci_internal.net_changes(p_namespace_id, p_operation, 'grant') n
+        where n.subject_id <> all (p_left) and not (n.created and n.erased) order by n.subject_id
+    loop
+        select g.* into v_old from loci_data.grants g where g.namespace_id = p_namespace_id
+            and g.agent_id = v_net.subject_id;
+        if v_net.created then
+            delete from loci_data.grants g where g.namespace_id = p_namespace_id and g.agent_id = v_net.subject_id;
+        else
+            select x.role, x.expires_at into v_was
+            from loci_internal.grant_before_operation(p_namespace_id, p_operation, v_net.subject_id) x;
+            insert into loci_data.grants as g (namespace_id, agent_id, role, expires_at)
+            select p_namespace_id, a.id, v_was.role, v_was.expires_at from loci_data.agents a
+            where a.id = v_net.subject_id and v_was.role is not null
+            on conflict (namespace_id, agent_id) do update set role = excluded.role, expires_at = excluded.expires_at;
+        end if;
+        perform loci_internal.require_remaining_admin(p_namespace_id, v_old);
+        v_count := v_count + 1;
+    end loop;
+    return v_count;
+end $$;
+comment on function loci_internal.undo_grants(integer, uuid, uuid[]) is
+    'Make grants what they were before an operation; how many.';
+
+-- What did the grant of an agent say before an operation? What changes until then say, one after the other, since it
+-- was last given; then what this one found. Index changes_subject.
+create or replace function loci_internal.grant_before_operation(p_namespace_id integer, p_operation uuid, p_agent uuid)
+returns table (role text, expires_at timestamptz)
+language sql stable set search_path = ''
+as $$
+    with noted as (
+        select 0 as place, c.position as nth, c.operation_id, c.action, c.before, c.after from loci_data.changes c
+        where c.namespace_id = p_namespace_id and c.subject_id = p_agent and c.kind = 'grant'
+        union all
+        select 1, o.id, o.operation_id, o.action, o.before, o.after from loci_data.outbox o
+        where o.namespace_id = p_namespace_id and o.subject_id = p_agent and o.kind = 'grant'
+    ), until as (
+        select n.* from noted n
+        where (n.place, n.nth) < (select f.place, f.nth from noted f where f.operation_id = p_operation
+                                  order by f.place, f.nth limit 1)
+    ), standing as (
+        select jsonb_object_agg(f.key, f.value order by u.place, u.nth) as fields
+        from until u cross join lateral jsonb_each(u.after) f
+        where (u.place, u.nth) >= (select g.place, g.nth from until g where g.action = 'created' order by g.place desc,
+                                   g.nth desc limit 1)
+    ), found as (
+        select f.before from noted f where f.operation_id = p_operation order by f.place, f.nth limit 1
+    )
+    select w.fields ->> 'role', (w.fields ->> 'expires_at')::timestamptz
+    from (select coalesce(s.fields, '{}') || coalesce(f.before, '{}') as fields from standing s cross join found f) w
+$$;
+comment on function loci_internal.grant_before_operation(integer, uuid, uuid) is
+    'What a grant said before an operation.';

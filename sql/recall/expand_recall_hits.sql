@@ -1,0 +1,42 @@
+-- Second half of a recall: what stands around the best hits, in one statement: neighbours in time of p_documents, and
+-- of the best of them (p_seeds, best first) the hierarchy and the memories that share rare names. Arrays are parallel.
+-- took_ms: milliseconds for neighbours, hierarchy, shared names; null for what did not take part. Security invoker: the
+-- functions called check for themselves.
+create or replace function loci_api.expand_recall_hits(
+    p_namespace text, p_query text, p_documents bigint[], p_seeds bigint[], p_arms text[], p_filter jsonb default '{}',
+    p_as_of timestamptz default null, p_known_at timestamptz default null)
+returns table (near_of bigint[], near_ids bigint[], near_distances integer[],
+               hierarchy_ids bigint[], hierarchy_scores double precision[], hierarchy_paths jsonb,
+               linked_ids bigint[], linked_scores double precision[], linked_paths jsonb, took_ms real[])
+language plpgsql stable set search_path = ''
+as $$
+declare
+    v_at timestamptz := clock_timestamp();  -- when the step began
+begin
+    select array_agg(n.doc_id), array_agg(n.neighbour_id), array_agg(n.distance) into near_of, near_ids, near_distances
+    from loci_api.neighbours_in_session(p_namespace, p_documents, p_filter, p_as_of, p_known_at) n;
+    took_ms := took_ms || (1000 * extract(epoch from clock_timestamp() - v_at))::real;
+    v_at := clock_timestamp();
+    if 'hierarchy' = any (p_arms) then
+        select array_agg(r.doc_id), array_agg(r.score),
+               jsonb_agg(jsonb_build_object('from', r.seed_id, 'relation', r.relation))
+        into hierarchy_ids, hierarchy_scores, hierarchy_paths
+        from loci_api.related_memories(p_namespace, p_seeds[1:10], null, p_filter, p_as_of, p_known_at) r;
+    end if;
+    took_ms := took_ms || (case when 'hierarchy' = any (p_arms)
+                           then 1000 * extract(epoch from clock_timestamp() - v_at) end)::real;
+    v_at := clock_timestamp();
+    if 'graph' = any (p_arms) then
+        select array_agg(l.doc_id), array_agg(l.score), jsonb_agg(jsonb_build_object('path', l.path)) into linked_ids,
+               linked_scores, linked_paths
+        from loci_api.memories_sharing_names(p_namespace, p_query, p_seeds[1:20], null, p_filter, p_as_of,
+                                             p_known_at) l;
+    end if;
+    took_ms := took_ms || (case when 'graph' = any (p_arms) then 1000 * extract(epoch from clock_timestamp() - v_at)
+                           end)::real;
+    return next;
+end $$;
+comment on function loci_api.expand_recall_hits(text, text, bigint[], bigint[], text[], jsonb, timestamptz,
+                                                timestamptz) is
+    'What stands around the best hits of a recall: neighbours in their sessions, hierarchy and links, memories that '
+    'share rare names; one row of parallel arrays.';

@@ -1,0 +1,113 @@
+-- Trigger, once per inserting statement: index the new memories by words at once, and queue them for vectors and names.
+create or replace function loci_internal.index_added_memories() returns trigger
+language plpgsql security definer set search_path = ''
+as $$
+begin
+    perform loci_internal.index_documents(a.namespace_id, array_agg(a.id)) from added a group by a.namespace_id;
+    insert into loci_data.embedding_queue (namespace_id, memory_id, model_id)
+    select a.namespace_id, a.id, m.id from added a cross join loci_data.embedding_models m where m.active or m.filling;
+    insert into loci_data.name_queue (namespace_id, memory_id) select a.namespace_id, a.id from added a;
+    return null;
+end $$;
+comment on function loci_internal.index_added_memories() is
+    'Trigger: index inserted memories and queue them for embedding.';
+
+-- Trigger: words of a memory changed (content, tags, category, who, when), so its entries are taken out and put in
+-- anew.
+create or replace function loci_internal.index_changed_memory() returns trigger
+language plpgsql security definer set search_path = ''
+as $$
+begin
+    perform loci_internal.unindex_document(old);
+    perform loci_internal.index_documents(new.namespace_id, array[new.id]);
+    insert into loci_data.embedding_queue (namespace_id, memory_id, model_id)
+    select new.namespace_id, new.id, m.id from loci_data.embedding_models m where m.active or m.filling
+    on conflict do nothing;
+    return null;
+end $$;
+comment on function loci_internal.index_changed_memory() is
+    'Trigger: re-index a memory whose indexed text changed.';
+
+-- Put memories into the lexical index: their tsvector, one block of postings a term (1,024 entries at most), and one
+-- row of counts. Appends only, so that two writers never wait for each other.
+create or replace function loci_internal.index_documents(p_namespace_id integer, p_ids uuid[]) returns void
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+    v_language regconfig := (select language from loci_data.namespaces where id = p_namespace_id);
+begin
+    with text as materialized (
+        select m.id, m.doc_id, loci_internal.indexed_text(m) as body
+        from loci_data.memories m where m.namespace_id = p_namespace_id and m.id = any (p_ids)
+    ), document as (
+        insert into loci_data.memory_texts (namespace_id, memory_id, document)
+        select p_namespace_id, t.id, to_tsvector(v_language, left(t.body, 200000)) from text t
+    ), term as materialized (
+        select t.doc_id, d.term, d.frequency, sum(d.frequency) over (partition by t.doc_id) as length
+        from text t cross join lateral loci_internal.document_terms(v_language, t.body) d
+    ), entry as (
+        select term, (doc_id << 23) | (least(frequency, 255)::bigint << 15) | least(length, 32767)::bigint as entry,
+               (row_number() over (partition by term order by doc_id) - 1) / 1024 as block
+        from term
+    ), posted as (
+        insert into loci_data.postings (namespace_id, term, size, entries)
+        select p_namespace_id, term, count(*), array_agg(entry order by entry) from entry group by term, block
+    )
+    insert into loci_data.corpus_counts (namespace_id, documents, terms)
+    select p_namespace_id, cardinality(p_ids), coalesce(sum(frequency), 0) from term;
+end $$;
+comment on function loci_internal.index_documents(integer, uuid[]) is
+    'Add memories to memory_texts, postings and corpus_counts.';
+
+-- Trigger, once per deleting statement: deleted memories leave no posting, no count and no waiting job behind. One
+-- memory goes by its exact entries, many in one pass over the blocks of their terms. Texts and vectors go by their
+-- foreign keys.
+create or replace function loci_internal.unindex_memories() returns trigger
+language plpgsql security definer set search_path = ''
+as $$
+declare
+    v_ns        record;
+    v_memory    loci_data.memories;
+    v_terms     bigint[];
+    v_documents bigint[];
+    v_length    bigint;
+begin
+    for v_ns in select n.id, n.language, count(*) as memories from gone g join loci_data.namespaces n
+        on n.id = g.namespace_id group by n.id loop
+        delete from loci_data.embedding_queue q using gone g where q.namespace_id = v_ns.id
+            and g.namespace_id = v_ns.id and q.memory_id = g.id;
+        delete from loci_data.name_queue q using gone g where q.namespace_id = v_ns.id and g.namespace_id = v_ns.id
+            and q.memory_id = g.id;
+        if v_ns.memories = 1 then
+            select g.* into v_memory from gone g where g.namespace_id = v_ns.id;
+            perform loci_internal.unindex_document(v_memory);
+            continue;
+        end if;
+        select array_agg(distinct d.term), coalesce(sum(d.frequency), 0), array_agg(distinct g.doc_id) into v_terms,
+               v_length, v_documents
+        from gone g left join lateral loci_internal.document_terms(v_ns.language,
+                                                                   loci_internal.indexed_text(
+                                                                       row(g.*)::loci_data.memories)) d on true
+        where g.namespace_id = v_ns.id;
+        perform pg_advisory_xact_lock_shared(hashtextextended('loci_data.postings', v_ns.id));
+        perform loci_internal.remove_postings(v_ns.id, v_terms, v_documents);
+        insert into loci_data.corpus_counts (namespace_id, documents, terms)
+        values (v_ns.id, -v_ns.memories, -v_length);
+    end loop;
+    return null;
+end $$;
+comment on function loci_internal.unindex_memories() is
+    'Trigger: remove deleted memories from the lexical index and the queues.';
+
+-- The lexical index and the embedding queue follow memories inside the same transaction.
+create or replace trigger memories_index_added after insert on loci_data.memories
+    referencing new table as added for each statement execute function loci_internal.index_added_memories();
+
+-- The lexical index and the embedding queue follow memories inside the same transaction.
+create or replace trigger memories_index_changed after update on loci_data.memories
+    for each row when (loci_internal.indexed_text(old) is distinct from loci_internal.indexed_text(new))
+    execute function loci_internal.index_changed_memory();
+
+-- The lexical index and the embedding queue follow memories inside the same transaction.
+create or replace trigger memories_unindex after delete on loci_data.memories
+    referencing old table as gone for each statement execute function loci_internal.unindex_memories();

@@ -1,0 +1,114 @@
+-- One hop over shared names: the question names an entity; the best hit that mentions it is a seed, one that begins
+-- with the name before all others; other, rare names of that seed lead to the memories that share them. Names in 2 to
+-- 30 memories count, by ln(N / df) / df, twice where the memory reached begins with the name: what begins with a name
+-- is about it. So a hit that begins with a name of the question counts by itself, by 1. A question that names nothing
+-- known, or nothing that a hit mentions, gets nothing: the arm is out of its way (measured in docs/decisions). Index
+-- ranges of memory_mentions by memory and by entity. p_documents are the best hits, best first. Errors: 42501, P0002,
+-- 22023.
+create or replace function loci_api.memories_sharing_names(
+    p_namespace text, p_query text, p_documents bigint[], p_limit integer default null, p_filter jsonb default '{}',
+    p_as_of timestamptz default null, p_known_at timestamptz default null)
+returns table (id uuid, doc_id bigint, score double precision, path text[])
+language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+as $$
+declare
+    v_ns        integer := loci_internal.authorize(p_namespace, 'reader');
+    v_filter    loci_internal.memory_filter := loci_internal.resolve_filter(v_ns, p_filter, p_as_of, p_known_at);
+    v_limit     integer := coalesce(p_limit, (loci_internal.settings(v_ns) ->> 'depth')::integer);
+    v_names     text[];
+    v_entities  uuid[];
+    v_memories  uuid[];
+    v_documents double precision;
+begin
+    select array_agg(q.name), array_agg(q.entity_id), array_agg(q.memory_id) into v_names, v_entities, v_memories
+    from loci_internal.question_names(v_ns, p_query) q;
+    if v_names is null then
+        return;
+    end if;
+    select greatest(sum(c.documents), 1) into v_documents from loci_data.corpus_counts c where c.namespace_id = v_ns;
+    return query
+    with hit as materialized (
+        select o.id, h.place, o.opening
+        from unnest(p_documents) with ordinality h(doc_id, place)
+        cross join lateral (select s.id, loci.fold_characters(left(s.content, 255)) as opening
+                            from loci_data.memories s where s.namespace_id = v_ns and s.doc_id = h.doc_id limit 1) o
+    ), named as materialized (
+        select q.name, h.id, h.place, starts_with(h.opening, q.name) as about
+        from unnest(v_names, v_entities, v_memories) q(name, entity_id, memory_id)
+        join hit h on h.id = q.memory_id or exists (
+             select from loci_data.memory_mentions m where m.namespace_id = v_ns and m.memory_id = h.id
+                 and m.entity_id = q.entity_id)
+    ), seed as (
+        select distinct on (n.name) n.name, n.id, n.place from named n order by n.name, n.about desc, n.place, n.id
+    ), bridge as (
+        select e.id, e.name, e.canonical_name,
+               sum(1 / sqrt(s.place)) * ln(v_documents / e.mentions) / e.mentions as weight, min(s.name) as named
+        from seed s
+        join loci_data.memory_mentions m on m.namespace_id = v_ns and m.memory_id = s.id
+        join loci_data.entities e on e.namespace_id = v_ns and e.id = m.entity_id
+        where e.id <> all (array_remove(v_entities, null)) and e.mentions between 2 and 30 and e.merged_into is null
+        group by e.id, e.name, e.canonical_name, e.mentions
+    ), found as (
+        select m.memory_id, b.weight, array[b.named, b.name] as path, b.canonical_name as name
+        from bridge b join loci_data.memory_mentions m on m.namespace_id = v_ns and m.entity_id = b.id
+        union all
+        select distinct n.id, 1, array[n.name, null], n.name from named n where n.about
+    ), reached as (
+        select o.id, o.doc_id, f.path, f.weight * case when f.path[2] is not null
+                   and starts_with(loci.fold_characters(left(o.content, 2 * length(f.name))), f.name) then 2
+                       else 1 end as weight
+        from found f join loci_data.memories o on o.namespace_id = v_ns and o.id = f.memory_id
+        where loci_internal.memory_is_visible(o, v_filter)
+    )
+    select r.id, r.doc_id, sum(r.weight)::double precision,
+           array_remove(array(select unnest((array_agg(r.path order by r.weight desc, r.path))[1:1])), null)
+    from reached r group by r.id, r.doc_id
+    order by 3 desc, 2 limit v_limit;
+end $$;
+comment on function loci_api.memories_sharing_names(text, text, bigint[], integer, jsonb, timestamptz, timestamptz) is
+    'Memories that share a rare name with the best hit for each entity that the question names. Errors: 42501, P0002, '
+    '22023.';
+
+-- Which names does a question hold: of entities, and of what one memory alone mentions so far? A name inside a longer
+-- one does not count. Entities are found by name_phrases. The beginnings of name_candidates are not indexed: every
+-- phrase of up to 8 tokens is looked up in their primary key. Of the first 2,000 characters.
+create or replace function loci_internal.question_names(p_namespace_id integer, p_text text)
+returns table (name text, entity_id uuid, memory_id uuid)
+language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan
+as $$
+declare
+    v_text      constant text := left(p_text, 2000);
+    v_pieces    constant text[] := loci_internal.name_tokens(loci.fold_characters(v_text));
+    v_settings  constant jsonb := loci_internal.settings(p_namespace_id);
+    v_shortest  constant integer := (v_settings ->> 'match_length')::integer;
+    v_namesakes constant integer := (v_settings ->> 'match_namesakes')::integer;
+begin
+    return query
+    with phrase as (
+        select f.first_token, n.tokens,
+               ltrim(array_to_string(v_pieces[f.first_token:f.first_token + n.tokens - 1], ''), ' ') as name
+        from generate_subscripts(v_pieces, 1) f(first_token)
+        cross join lateral generate_series(1, least(8, cardinality(v_pieces) - f.first_token + 1)) n(tokens)
+    ), found as materialized (
+        select p.first_token, p.tokens, p.name, k.entity_id, null::uuid as memory_id
+        from loci_internal.name_phrases(p_namespace_id, v_text) p
+        cross join lateral (
+            select e.entity_id from loci_data.entity_names e
+            where e.namespace_id = p_namespace_id and e.canonical_name = p.name
+            order by e.is_alias, e.entity_id limit v_namesakes) k
+        where length(p.name) >= v_shortest
+        union all
+        select p.first_token, p.tokens, p.name, null, k.memory_id
+        from phrase p
+        cross join lateral (
+            select c.memory_id from loci_data.name_candidates c
+            where c.namespace_id = p_namespace_id and c.canonical_name = p.name offset 0) k
+        where length(p.name) >= v_shortest
+    )
+    select f.name, f.entity_id, f.memory_id from found f
+    where not exists (select from found w where w.tokens > f.tokens and w.first_token <= f.first_token
+                                            and w.first_token + w.tokens >= f.first_token + f.tokens);
+end $$;
+comment on function loci_internal.question_names(integer, text) is
+    'Names in a question that entities or single memories are known by.';

@@ -1,0 +1,64 @@
+-- First half of a recall: the arms that start from the question, in one statement: lexical, vector (where a vector is
+-- given), graph, and walk; the entities that the question names, and the constraints of these and the pinned ones,
+-- which no choice of arms leaves out. Arrays are parallel, best first; ids are document numbers, which are short to
+-- send and quick to fuse. Paths only where p_explain. took_ms: milliseconds for lexical, vector, names in the question,
+-- graph and walk with constraints, null for what did not take part. p_model_id: the model that made p_embedding. Where
+-- another one is active by now the vector takes no part; model_id is the active one, so that the caller can embed anew.
+-- null: not known, it counts as the active one's. Security invoker: the functions called check for themselves.
+create or replace function loci_api.recall_arms(
+    p_namespace text, p_query text, p_embedding real[], p_arms text[], p_filter jsonb default '{}',
+    p_as_of timestamptz default null, p_known_at timestamptz default null, p_explain boolean default false,
+    p_model_id smallint default null)
+returns table (lexical_ids bigint[], lexical_scores double precision[], vector_ids bigint[],
+               vector_scores double precision[],
+               graph_ids bigint[], graph_scores double precision[], graph_paths jsonb,
+               walk_ids bigint[], walk_scores double precision[], walk_paths jsonb, walk_timed_out boolean,
+               entities jsonb, constraints json,
+               took_ms real[], model_id smallint)
+language plpgsql stable set search_path = ''
+as $$
+declare
+    v_at timestamptz := clock_timestamp();  -- when the step began
+begin
+    if 'lexical' = any (p_arms) then
+        select array_agg(s.doc_id), array_agg(s.score) into lexical_ids, lexical_scores
+        from loci.search_text(p_namespace, p_query, null, p_filter, p_as_of, p_known_at) s;
+    end if;
+    took_ms := took_ms || (case when 'lexical' = any (p_arms) then 1000 * extract(epoch from clock_timestamp() - v_at)
+                           end)::real;
+    v_at := clock_timestamp();
+    model_id := (select m.id from loci_data.embedding_models m where m.active);
+    if p_embedding is not null and (p_model_id is null or p_model_id = model_id) then
+        select array_agg(s.doc_id), array_agg(s.score) into vector_ids, vector_scores
+        from loci.similar_memories(p_namespace, p_embedding, null, p_filter, p_as_of, p_known_at) s;
+    end if;
+    took_ms := took_ms || (case when p_embedding is not null then 1000 * extract(epoch from clock_timestamp() - v_at)
+                           end)::real;
+    v_at := clock_timestamp();
+    select jsonb_agg(to_jsonb(e) order by e.position, e.id) into entities
+    from loci.match_entities(p_namespace, p_query) e;
+    took_ms := took_ms || (1000 * extract(epoch from clock_timestamp() - v_at))::real;
+    v_at := clock_timestamp();
+    if 'graph' = any (p_arms) and entities is not null then
+        select array_agg(s.doc_id), array_agg(s.score), jsonb_agg(s.path) filter (where p_explain) into graph_ids,
+               graph_scores, graph_paths
+        from loci_api.recall_graph_arm(p_namespace, p_query, null, p_filter, p_as_of, p_known_at, p_explain, array(
+            select (e ->> 'id')::uuid from jsonb_array_elements(entities) with ordinality u(e, nth) order by u.nth)) s;
+    end if;
+    took_ms := took_ms || (case when 'graph' = any (p_arms) then 1000 * extract(epoch from clock_timestamp() - v_at)
+                           end)::real;
+    v_at := clock_timestamp();
+    select w.doc_ids, w.scores, w.paths, w.timed_out, w.constraints into walk_ids, walk_scores, walk_paths,
+           walk_timed_out, constraints
+    from loci_api.recall_walk_arm(
+        p_namespace, array(select (e ->> 'id')::uuid from jsonb_array_elements(entities) e
+                           order by (e ->> 'mentions')::integer desc, e ->> 'id'),
+        'walk' = any (p_arms), p_filter, p_as_of, p_known_at) w;
+    took_ms := took_ms || (case when 'walk' = any (p_arms) then 1000 * extract(epoch from clock_timestamp() - v_at)
+                           end)::real;
+    return next;
+end $$;
+comment on function loci_api.recall_arms(text, text, real[], text[], jsonb, timestamptz, timestamptz, boolean,
+                                         smallint) is
+    'Arms of a recall that start from the question: one row of parallel arrays, best first, null for an arm that did '
+    'not take part or found nothing; entities named, and constraints; what each took; the active embedding model.';

@@ -1,0 +1,41 @@
+-- Take one memory out of the lexical index, given the row as it was indexed. Its entries are known to the bit (see
+-- index_documents), so that only the blocks that hold them are read in full and written; should one not be found, its
+-- blocks are searched by document. Cost: 2 ms among 20,000.
+create or replace function loci_internal.unindex_document(p_memory loci_data.memories) returns void
+language plpgsql volatile security definer set search_path = '' set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+as $$
+declare
+    v_terms   bigint[];
+    v_entries bigint[];
+    v_length  bigint;
+    v_changed integer;
+    v_deleted integer;
+begin
+    select array_agg(d.term order by d.term), coalesce(max(d.length), 0),
+           array_agg((p_memory.doc_id << 23) | (least(d.frequency, 255)::bigint << 15) | least(d.length, 32767)::bigint
+                     order by d.term)
+    into v_terms, v_length, v_entries
+    from (select t.term, t.frequency, sum(t.frequency) over () as length
+          from loci_data.namespaces n
+          cross join lateral loci_internal.document_terms(n.language, loci_internal.indexed_text(p_memory)) t
+          where n.id = p_memory.namespace_id) d;
+
+    perform pg_advisory_xact_lock_shared(hashtextextended('loci_data.postings', p_memory.namespace_id));
+    update loci_data.postings p set entries = array_remove(p.entries, g.entry), size = p.size - 1
+    from unnest(v_terms, v_entries) g(term, entry)
+    where p.namespace_id = p_memory.namespace_id and p.term = g.term and p.size > 1
+      and g.entry between p.entries[1] and p.entries[p.size] and g.entry = any (p.entries);
+    get diagnostics v_changed = row_count;
+    delete from loci_data.postings p using unnest(v_terms, v_entries) g(term, entry)
+    where p.namespace_id = p_memory.namespace_id and p.term = g.term and p.size = 1 and p.entries[1] = g.entry;
+    get diagnostics v_deleted = row_count;
+    if v_changed + v_deleted < cardinality(v_terms) then
+        perform loci_internal.remove_postings(p_memory.namespace_id, v_terms, array[p_memory.doc_id]);
+    end if;
+    delete from loci_data.memory_texts where namespace_id = p_memory.namespace_id and memory_id = p_memory.id;
+    insert into loci_data.corpus_counts (namespace_id, documents, terms)
+    select p_memory.namespace_id, -1, -v_length from loci_data.namespaces where id = p_memory.namespace_id;
+end $$;
+comment on function loci_internal.unindex_document(loci_data.memories) is
+    'Remove a memory from memory_texts, postings and corpus_counts.';

@@ -1,0 +1,112 @@
+-- Do what was decided about facts: one write through loci_api.remember, one statement that reinforces what is there,
+-- and
+-- the links. A fact that a later one of the text supersedes gets its id as the name of a lineage. Where the write found
+-- that someone else had just written the same, the decision becomes nothing. Errors: those of remember and
+-- link_memories.
+create or replace function loci_internal.apply_fact_decisions(p_namespace_id integer, p_namespace text, p_items jsonb,
+                                                              p_decisions loci_api.fact_decision[])
+returns table (ordinal integer, action text, memory_id uuid, lineage text, superseded uuid, target_id uuid, links jsonb,
+               confidence double precision, reason text, signal text)
+language plpgsql volatile set search_path = '' set enable_seqscan = off
+as $$
+#variable_conflict use_column
+declare
+    v_facts    integer := cardinality(p_decisions);
+    v_model    loci_data.embedding_models;
+    v_ids      uuid[] := array(select loci_api.uuid7() from generate_series(1, v_facts));
+    v_lineages text[] := array_fill(null::text, array[v_facts]);  -- that a fact belongs to
+    v_written  jsonb[] := '{}';
+    v_places   integer[] := '{}';
+    v_outcomes loci_internal.memory_outcome[];
+    v_reinforced uuid[];
+    d          loci_api.fact_decision;
+    v_item     jsonb;
+    v_link     record;
+begin
+    -- the active model stays what it is from here on: see finish_reembedding
+    lock table loci_data.memories in row exclusive mode;
+    select * into v_model from loci_data.embedding_models m where m.active;
+    foreach d in array p_decisions loop
+        v_lineages[d.ordinal + 1] := case when d.action in ('update', 'nothing') then
+            coalesce(d.lineage, v_lineages[d.fact + 1], v_ids[d.fact + 1]::text) end;
+        if d.action = 'nothing' then
+            v_ids[d.ordinal + 1] := coalesce(d.target_id, v_ids[d.fact + 1]);
+        else
+            v_item := p_items -> d.ordinal;
+            if jsonb_array_length(coalesce(nullif(v_item -> 'embedding', 'null'), '[]'))
+                is distinct from v_model.dimensions
+               -- a vector of another model: the worker makes one
+               or coalesce((v_item ->> 'embedding_model')::integer, v_model.id) <> v_model.id then
+                v_item := v_item - 'embedding';
+            end if;
+            if v_lineages[d.ordinal + 1] is null
+                and exists (select from unnest(p_decisions) o where o.action = 'update' and o.fact = d.ordinal) then
+                v_lineages[d.ordinal + 1] := v_ids[d.ordinal + 1]::text;
+            end if;
+            v_written := v_written
+                || (v_item - array['lineage', 'embedding_model'] || jsonb_build_object('id', v_ids[d.ordinal + 1])
+                || case when v_lineages[d.ordinal + 1] is null then '{}'
+                    else jsonb_build_object('lineage', v_lineages[d.ordinal + 1]) end);
+            v_places := v_places || d.ordinal;
+        end if;
+    end loop;
+    if cardinality(v_written) > 0 then
+        v_outcomes := array(select (r.ordinal, r.id, r.superseded, r.duplicate)::loci_internal.memory_outcome
+                            from loci_api.remember(p_namespace, to_jsonb(v_written)) r order by r.ordinal);
+        -- the vector of the bare fact serves until the worker's comes
+        insert into loci_data.embedding_queue (namespace_id, memory_id, model_id)
+        select p_namespace_id, m.id, e.id from unnest(v_outcomes) o
+        cross join lateral (select w.* from loci_data.memories w where w.namespace_id = p_namespace_id
+                            and w.id = o.id limit 1) m
+        cross join loci_data.embedding_models e
+        where (e.active or e.filling) and not o.duplicate and loci_internal.memory_embedding_text(m) <> m.content
+        on conflict do nothing;
+        for v_link in select o.id, v_places[o.ordinal + 1] + 1 as place from unnest(v_outcomes) o loop
+            v_ids[v_link.place] := v_link.id;
+        end loop;
+    end if;
+
+    v_reinforced := array(select v_ids[o.ordinal + 1] from unnest(p_decisions) o where o.action = 'nothing');
+    update loci_data.memories m
+    set observations = m.observations + r.times, last_observed_at = clock_timestamp(), updated_at = clock_timestamp()
+    from (select u.id, count(*)::integer as times from unnest(v_reinforced) u(id) group by u.id) r
+    where m.namespace_id = p_namespace_id and m.id = any (v_reinforced) and m.id = r.id;
+
+    for v_link in
+        select v_ids[o.ordinal + 1] as source, t.id as target, l.type, l.strength
+        from unnest(p_decisions) o
+        cross join lateral jsonb_to_recordset(o.links) l(target_id uuid, fact integer, type text,
+                                                         strength double precision)
+        cross join lateral (select coalesce(l.target_id, v_ids[l.fact + 1]) as id) t
+        cross join lateral (select m.lineage_id from loci_data.memories m where m.namespace_id = p_namespace_id
+                            and m.id = t.id limit 1) n
+        where o.action <> 'nothing'
+          and not exists (select from unnest(v_outcomes) w where w.duplicate and v_places[w.ordinal + 1] = o.ordinal)
+          and n.lineage_id <> (select m.lineage_id from loci_data.memories m where m.namespace_id = p_namespace_id
+                               and m.id = v_ids[o.ordinal + 1])
+        order by o.ordinal, l.type, l.strength desc, t.id
+    loop
+        perform loci_api.link_memories(p_namespace, v_link.source, v_link.target, v_link.type, v_link.strength);
+    end loop;
+
+    return query
+    select o.ordinal, case when w.duplicate then 'nothing' else o.action end, v_ids[o.ordinal + 1], m.lineage,
+           w.superseded,
+           coalesce(o.target_id, v_ids[o.fact + 1], case when w.duplicate then w.id end),
+           case when w.duplicate then '[]' else (
+               select coalesce(
+                   jsonb_agg(jsonb_build_object('target_id',
+                                                coalesce(l.value ->> 'target_id',
+                                                         v_ids[(l.value ->> 'fact')::integer + 1]::text),
+                                                            'type', l.value -> 'type',
+                                                            'strength', l.value -> 'strength') order by l.nth), '[]')
+               from jsonb_array_elements(o.links) with ordinality l(value, nth)) end,
+           o.confidence, case when w.duplicate then 'it was written by someone else just now' else o.reason end,
+           o.signal
+    from unnest(p_decisions) o
+    left join unnest(v_outcomes) w on v_places[w.ordinal + 1] = o.ordinal
+    left join loci_data.memories m on m.namespace_id = p_namespace_id and m.id = v_ids[o.ordinal + 1]
+    order by o.ordinal;
+end $$;
+comment on function loci_internal.apply_fact_decisions(integer, text, jsonb, loci_api.fact_decision[]) is
+    'Do what was decided about facts.';

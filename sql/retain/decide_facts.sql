@@ -1,0 +1,120 @@
+-- What becomes of each fact of a text, by rules, in order: a later fact sees what an earlier one made, and no longer
+-- what it ended, so a text may correct itself. p_known: what fact_candidates found. Pure but for the settings.
+create or replace function loci_internal.decide_facts(p_namespace_id integer, p_facts integer,
+                                                      p_known loci_api.fact_candidate[])
+                                                          returns loci_api.fact_decision[]
+language plpgsql stable set search_path = ''
+as $$
+declare
+    v_settings  jsonb := loci_internal.settings(p_namespace_id);
+    v_decisions loci_api.fact_decision[] := '{}';
+    v_decision  loci_api.fact_decision;
+    v_over      text[] := '{}';    -- lineages of which an earlier fact made a version
+    v_gone      integer[] := '{}'; -- earlier facts that are no memory of their own, or no longer
+begin
+    for v_ordinal in 0 .. p_facts - 1 loop
+        v_decision := loci_internal.decide_fact(v_ordinal, array(
+            select k from unnest(p_known) with ordinality u(ordinal, fact, memory_id, lineage, content, valid_from,
+                                                            later, exact, same, alike, similarity, overlap,
+                                                            signal, confidence, evidence, sure, nth)
+            cross join lateral (select (u.ordinal, u.fact, u.memory_id, u.lineage, u.content, u.valid_from, u.later,
+                                        u.exact, u.same, u.alike, u.similarity,
+                                        u.overlap, u.signal, u.confidence, u.evidence,
+                                        u.sure)::loci_api.fact_candidate as k) c
+            where u.ordinal = v_ordinal and (u.lineage is null or u.lineage <> all (v_over))
+              and (u.fact is null or u.fact <> all (v_gone))
+            order by u.nth), v_settings);
+        if v_decision.action = 'nothing' then
+            v_gone := v_gone || v_ordinal;
+        elsif v_decision.action = 'update' and v_decision.signal is not null then
+            if v_decision.fact is null then
+                v_over := v_over || v_decision.lineage;
+            else
+                v_gone := v_gone || v_decision.fact;
+            end if;
+        end if;
+        v_decisions := v_decisions || v_decision;
+    end loop;
+    return v_decisions;
+end $$;
+comment on function loci_internal.decide_facts(integer, integer, loci_api.fact_candidate[]) is
+    'What becomes of the facts of a text, by rules, in order.';
+
+-- What becomes of a fact, by rules, given what is known beside it? In this order: nothing it is there: exactly, in the
+-- same words, or in words that differ in nothing that matters (and are as near: retain_duplicate) update a sure
+-- contradiction of one: a new version of that. Of several, the nearest; the others are linked (contradicts). If the
+-- fact only says "now" or "used to" and fits several, or supersession does not act (propose, off), none: linked link
+-- near enough to some (retain_related, without vectors retain_overlap): a memory of its own, linked to the nearest
+-- (related_to) create nothing of that: a memory of its own A fact that is there from later on is true from earlier: a
+-- version before it. In doubt, a memory of its own: a wrong version is worse than two memories. This is where a model
+-- decides otherwise. Pure.
+create or replace function loci_internal.decide_fact(p_ordinal integer, p_known loci_api.fact_candidate[],
+                                                     p_settings jsonb) returns loci_api.fact_decision
+language plpgsql immutable set search_path = ''
+as $$
+declare
+    v_near     double precision := (p_settings ->> 'retain_duplicate')::double precision;
+    v_there    loci_api.fact_candidate;
+    v_ended    loci_api.fact_candidate;
+    v_several  boolean;
+    v_links    jsonb;
+    v_decision loci_api.fact_decision;
+begin
+    v_decision.ordinal := p_ordinal;
+    select k.* into v_there from unnest(p_known) k
+    where k.exact or k.same or k.alike and coalesce(k.similarity >= v_near, true)
+    order by k.later, k.exact desc, k.same desc, k.similarity desc nulls last, k.fact, k.memory_id limit 1;
+    if v_there.ordinal is not null then
+        return (p_ordinal, case when v_there.later then 'update' else 'nothing' end, v_there.memory_id, v_there.fact,
+                v_there.lineage,
+                case when v_there.exact then 1 when v_there.same then 0.95 else
+                    coalesce(v_there.similarity, v_there.overlap) end,
+                case when v_there.later then 'it is known from later on; it was true before'
+                    when v_there.exact then 'it is known in exactly these words'
+                     when v_there.same then 'it is known in the same words'
+                         else 'it is known in words that say the same' end, null, '[]')::loci_api.fact_decision;
+    end if;
+
+    select count(distinct coalesce(k.lineage, k.fact::text)) > 1 into v_several from unnest(p_known) k
+    where k.sure and k.signal in ('temporal_marker', 'change');
+    select k.* into v_ended from unnest(p_known) k
+    where k.sure and k.confidence >= (p_settings ->> 'supersession_threshold')::double precision
+      and p_settings ->> 'supersession' = 'apply'
+      and not (v_several and k.signal in ('temporal_marker', 'change'))
+    order by k.confidence desc, k.later, k.similarity desc nulls last, k.overlap desc, k.fact, k.memory_id limit 1;
+
+    select coalesce(
+        jsonb_agg(jsonb_build_object('target_id', l.memory_id, 'fact', l.fact, 'type', l.type,
+                                     'strength', round(l.strength::numeric, 3)) order by l.nth), '[]')
+    into v_links
+    from (
+        select k.memory_id, k.fact, t.type, least(t.strength, 1) as strength,
+               row_number() over (order by t.type, t.strength desc, k.fact, k.memory_id) as nth
+        from unnest(p_known) k
+        cross join lateral (select case when k.signal is not null
+                            and (v_ended.ordinal is null or k.sure) then 'contradicts' else 'related_to' end as type,
+                                   case when k.signal is not null and (v_ended.ordinal is null or k.sure)
+                                       then k.confidence else coalesce(k.similarity, k.overlap) end as strength) t
+        where (k.lineage, k.fact) is distinct from (v_ended.lineage, v_ended.fact)
+          and (t.type = 'contradicts' or v_ended.ordinal is null and k.overlap > 0
+               and case when k.similarity is null then k.overlap >= (p_settings ->> 'retain_overlap')::double precision
+                        else k.similarity >= (p_settings ->> 'retain_related')::double precision end)
+        order by nth limit (p_settings ->> 'retain_links')::integer) l;
+
+    if v_ended.ordinal is not null then
+        return (p_ordinal, 'update', v_ended.memory_id, v_ended.fact, v_ended.lineage, v_ended.confidence,
+                format('it contradicts what is known: %s', array_to_string(v_ended.evidence, ', ')), v_ended.signal,
+                v_links)::loci_api.fact_decision;
+    elsif v_links <> '[]' then
+        return (p_ordinal, 'link', v_links -> 0 ->> 'target_id', v_links -> 0 ->> 'fact', null,
+                v_links -> 0 ->> 'strength',
+                case v_links -> 0 ->> 'type' when 'contradicts'
+                    then 'it may contradict what is known, but that is not sure' else 'it is about what is known' end,
+                null, v_links)::loci_api.fact_decision;
+    end if;
+    return (p_ordinal, 'create', null, null, null,
+            1 - coalesce((select max(coalesce(k.similarity, k.overlap)) from unnest(p_known) k), 0),
+            'nothing like it is known', null, '[]')::loci_api.fact_decision;
+end $$;
+comment on function loci_internal.decide_fact(integer, loci_api.fact_candidate[], jsonb) is
+    'What becomes of a fact, by rules.';

@@ -1,0 +1,130 @@
+-- Put facts and episodes that stand nowhere in their place, a page of p_limit of them, oldest first, and link what is
+-- related. Plan, then apply: a dry run is the plan. Nothing moves that has, or had, a place, so a second run changes
+-- nothing. Reflects of a namespace take turns. What finds no place is counted (left) and passed: the next page begins
+-- after next_cursor. Links need vectors: what is placed before it has one gets none. Cost: a search by meaning for each
+-- orphan. p_plan: what a model proposes for the page, checked by the service: concepts [{key, title, layer, parent_id,
+-- parent_key, summary}], places [{memory_id, parent_id or key}], links [{source_id, target_id, type, strength}],
+-- summaries [{memory_id, summary}]. What of it fits what is there takes the place of what the rules say where these
+-- only guess (see proposed_placements); a summary becomes a version of a concept that reflect made. Errors: 42501,
+-- P0002.
+create or replace function loci_api.reflect(
+    p_namespace text, p_limit integer default 200, p_category text default null, p_cursor bigint default null,
+    p_dry_run boolean default false,
+    p_plan jsonb default null)
+returns table (placed jsonb, linked jsonb, created jsonb, summarised jsonb, visited integer, orphans_left integer,
+               next_cursor bigint)
+language plpgsql volatile security definer set search_path = ''
+as $$
+#variable_conflict use_column
+declare
+    v_ns       integer := loci_internal.authorize(p_namespace, 'writer');
+    v_settings jsonb := loci_internal.settings(v_ns);
+    v_orphans  loci_api.orphan[];
+    v_places   loci_api.planned_place[];
+    v_done     jsonb := '{}'; -- memory: its parent
+    v_link     record;
+begin
+    if not p_dry_run then
+        perform pg_advisory_xact_lock(hashtextextended('loci_api.reflect', v_ns));
+    end if;
+    v_orphans := loci_internal.find_orphans(v_ns, p_limit, rtrim(p_category, '/'), p_cursor);
+    v_places := array(select p from loci_internal.plan_placements(v_ns, v_orphans, v_settings) p);
+    v_places := array(select p from loci_internal.proposed_placements(v_ns, v_orphans, v_places, p_plan) p);
+    select coalesce(jsonb_agg(to_jsonb(l)), '[]') into linked
+    from loci_internal.proposed_links(v_ns, p_namespace, v_orphans, v_places, v_settings, p_plan) l;
+    select coalesce(jsonb_agg(jsonb_strip_nulls(to_jsonb(n) || jsonb_build_object('id', loci_api.uuid7()))),
+                    '[]') into created
+    from (select * from loci_internal.plan_concepts(v_ns, v_places, v_settings) union all select *
+          from loci_internal.proposed_concepts(v_ns, v_places, p_plan)) n;
+
+    if not p_dry_run then
+        select coalesce(jsonb_object_agg(a.memory_id, a.parent_id), '{}') into v_done
+        from loci_internal.apply_places(v_ns, p_namespace, v_places, created) a;
+        for v_link in select * from jsonb_to_recordset(linked) l(source_id uuid, target_id uuid, type text,
+                                                                 strength double precision) loop
+            perform loci_api.link_memories(p_namespace, v_link.source_id, v_link.target_id, v_link.type,
+                                           v_link.strength);
+        end loop;
+    end if;
+    select coalesce(
+        jsonb_agg(jsonb_build_object('memory_id', p.memory_id, 'parent_id',
+                                     coalesce(v_done -> p.memory_id::text, to_jsonb(p.parent_id)),
+                                                 'parent', p.parent, 'similarity', p.similarity, 'reason', p.reason)
+                                                     order by p.nth), '[]') into placed
+    from unnest(v_places) with ordinality p(memory_id, node_id, parent_id, parent, path, similarity, reason, nth)
+    where p_dry_run or v_done ? p.memory_id::text;
+    if p_dry_run then
+        select coalesce(jsonb_agg(n.value || '{"id": null}' order by n.nth), '[]') into created
+        from jsonb_array_elements(created) with ordinality n(value, nth);
+    end if;
+    summarised := loci_internal.summarise_concepts(v_ns, p_namespace, p_plan, p_dry_run);
+    visited := cardinality(v_orphans);
+    orphans_left := visited - jsonb_array_length(placed);
+    next_cursor := case when visited = p_limit then v_orphans[visited].doc_id end;
+    return next;
+end $$;
+comment on function loci_api.reflect(text, integer, text, bigint, boolean, jsonb) is
+    'Place a page of facts and episodes that stand nowhere under concepts, which are made from categories where '
+    'needed, and link what is related; by rules, and as given. Errors: 42501, P0002.';
+
+-- Which of the concepts that a model proposes have to be made? Those that can be and under which something will stand:
+-- an orphan, or another of them under which one will. In the columns of plan_concepts, domains first, so parents first.
+create or replace function loci_internal.proposed_concepts(p_namespace_id integer, p_places loci_api.planned_place[],
+                                                           p_plan jsonb)
+returns table (path text, lineage text, content text, layer smallint, parent_id uuid, parent text)
+language plpgsql stable set search_path = ''
+as $$
+#variable_conflict use_column
+begin
+    if p_plan is null then
+        return;
+    end if;
+    return query
+    with node as materialized (
+        select * from loci_internal.proposed_nodes(p_namespace_id, p_plan)
+    ), used as (
+        select n.key, n.parent_key from node n where n.is_free
+            and exists (select from unnest(p_places) p where p.parent = n.lineage and p.parent_id is null)
+    )
+    select null::text, n.lineage, n.content, n.layer, coalesce(n.parent_id, a.concept_id), case
+        when a.is_free then a.lineage end
+    from node n
+    left join node a on a.key = n.parent_key and n.parent_id is null and a.layer = 0 and n.layer = 1
+    where n.is_free and (n.key in (select u.key from used u) or n.layer = 0
+                         and n.key in (select u.parent_key from used u))
+    order by n.layer, n.lineage collate "C";
+end $$;
+comment on function loci_internal.proposed_concepts(integer, loci_api.planned_place[], jsonb) is
+    'Concepts to make that a model proposes, parents first.';
+
+-- Links that reflect should make: those that a model proposes between orphans of the page, and the rules' (plan_links)
+-- between other pairs. A pair that is linked, in either direction, or whose link was taken back gets none.
+create or replace function loci_internal.proposed_links(
+    p_namespace_id integer, p_namespace text, p_orphans loci_api.orphan[], p_places loci_api.planned_place[],
+    p_settings jsonb, p_plan jsonb)
+returns table (source_id uuid, target_id uuid, type text, strength double precision)
+language plpgsql stable set search_path = '' set enable_seqscan = off
+as $$
+#variable_conflict use_column
+begin
+    return query
+    with given as materialized (
+        select distinct on (l.source_id, l.target_id, l.type) l.source_id, l.target_id, l.type, l.strength
+        from jsonb_to_recordset(coalesce(p_plan -> 'links', '[]')) l(source_id uuid, target_id uuid, type text,
+                                                                     strength double precision)
+        join unnest(p_orphans) s on s.id = l.source_id join unnest(p_orphans) t on t.id = l.target_id
+        where s.node_id <> t.node_id and not exists (
+            select from loci_data.memory_links k where k.namespace_id = p_namespace_id
+              and (k.source_id, k.target_id) in ((s.node_id, t.node_id), (t.node_id, s.node_id)))
+        order by l.source_id, l.target_id, l.type, l.strength desc
+    )
+    select g.* from given g
+    union all
+    select r.source_id, r.target_id, 'related_to', r.strength
+    from loci_internal.plan_links(p_namespace_id, p_namespace, p_orphans, p_places, p_settings) r
+    where not exists (select from given g
+                      where (g.source_id, g.target_id) in ((r.source_id, r.target_id), (r.target_id, r.source_id)));
+end $$;
+comment on function loci_internal.proposed_links(integer, text, loci_api.orphan[], loci_api.planned_place[], jsonb,
+                                                 jsonb) is
+    'Links between orphans that a model proposes, and those of the rules.';

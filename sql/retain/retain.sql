@@ -1,0 +1,114 @@
+-- Take in the facts of a text: each becomes a memory, a new version of one, a memory linked to others, or reinforces
+-- what is there. Items are those of loci_api.remember, in the order of the text. Decide, hold, apply: decisions are
+-- data,
+-- taken by rules (decide_facts) or given (p_decisions, see parse_fact_decisions); what they rest on is locked and
+-- looked at
+-- again, and if it changed, they are taken again. Retains of one namespace take turns, so that two agents who say the
+-- same at once make one memory; other writes do not wait for them. One transaction, all or nothing. p_dry_run decides
+-- and writes nothing; what would be made has no ids. Errors: 42501, P0002, 22023, 40001 (given decisions that no longer
+-- stand).
+create or replace function loci_api.retain(p_namespace text, p_items jsonb, p_decisions jsonb default null,
+                                           p_dry_run boolean default false)
+returns table (ordinal integer, action text, memory_id uuid, lineage text, superseded uuid, target_id uuid, links jsonb,
+               confidence double precision, reason text, signal text)
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+    v_ns        integer := loci_internal.authorize(p_namespace, 'writer');
+    v_facts     integer := jsonb_array_length(p_items);
+    v_at        timestamptz;
+    v_decisions loci_api.fact_decision[];
+begin
+    if v_facts > (loci_internal.settings(v_ns) ->> 'retain_facts')::integer then
+        raise invalid_parameter_value using column = 'content',
+            message = format('the text has %s facts; at most %s are taken in at once (setting retain_facts)', v_facts,
+                             loci_internal.settings(v_ns) ->> 'retain_facts');
+    end if;
+    select min((i.value ->> 'valid_from')::timestamptz) into v_at from jsonb_array_elements(p_items) i;
+    if not p_dry_run then
+        perform pg_advisory_xact_lock(hashtextextended('loci_api.retain', v_ns));
+    end if;
+    for v_try in 1 .. 5 loop
+        v_decisions := case when p_decisions is null
+            then loci_internal.decide_facts(v_ns, v_facts,
+                                            array(select k from loci.fact_candidates(p_namespace, p_items) k))
+                            else loci_internal.parse_fact_decisions(v_ns, p_decisions, v_facts) end;
+        exit when p_dry_run or loci_internal.lock_facts(v_ns, v_decisions, case
+                                                        when v_at < clock_timestamp() then v_at end);
+        if v_try = 5 or p_decisions is not null then
+            raise serialization_failure using message = 'what the decisions rest on was changed meanwhile',
+                hint = 'Decide again.';
+        end if;
+    end loop;
+    if p_dry_run then
+        return query
+        select d.ordinal, d.action, case when d.action = 'nothing' then d.target_id end, d.lineage,
+               case when d.action = 'update' and d.signal is not null then d.target_id end, d.target_id, d.links,
+               d.confidence, d.reason, d.signal
+        from unnest(v_decisions) d order by d.ordinal;
+    else
+        return query select a.* from loci_internal.apply_fact_decisions(v_ns, p_namespace, p_items, v_decisions) a
+            order by a.ordinal;
+    end if;
+end $$;
+comment on function loci_api.retain(text, jsonb, jsonb, boolean) is
+    'Take in the facts of a text (items of loci_api.remember): create, update, link or nothing for each, decided by '
+    'rules or as given. One row a fact. Errors: 42501, P0002, 22023, 40001.';
+
+-- Decisions about facts that were taken elsewhere (by a model, row L3), checked: one for each fact, an action that
+-- there is, and a target where the action needs one: a memory of the namespace (target_id), or an earlier fact of the
+-- text (fact). Errors: 22023 (names the decision), P0002.
+create or replace function loci_internal.parse_fact_decisions(p_namespace_id integer, p_decisions jsonb,
+                                                              p_facts integer) returns loci_api.fact_decision[]
+language plpgsql stable set search_path = ''
+as $$
+declare
+    v_decisions loci_api.fact_decision[] := '{}';
+    v_stated    record;
+    v_lineage   text;
+begin
+    for v_stated in
+        select d.*, (u.place - 1)::integer as place
+        from jsonb_array_elements(p_decisions) with ordinality u(value, place)
+        cross join lateral jsonb_to_record(u.value) d(ordinal integer, action text, target_id uuid, fact integer,
+                                                      confidence double precision, reason text, signal text,
+                                                      links jsonb)
+        order by d.ordinal, place
+    loop
+        if v_stated.ordinal is distinct from cardinality(v_decisions) then
+            raise invalid_parameter_value using column = format('decisions.%s.ordinal', v_stated.place),
+                message = format('decision %s is about fact %s; one for each of the %s facts is needed',
+                                 v_stated.place, coalesce(v_stated.ordinal::text, 'none'), p_facts);
+        elsif v_stated.action is null or v_stated.action not in ('create', 'update', 'link', 'nothing') then
+            raise invalid_parameter_value using column = format('decisions.%s.action', v_stated.place),
+                message = format('action %L of decision %s must be create, update, link or nothing', v_stated.action,
+                                 v_stated.place);
+        elsif num_nonnulls(v_stated.target_id, v_stated.fact) <> (v_stated.action <> 'create')::integer
+            or v_stated.fact not between 0 and v_stated.ordinal - 1 then
+            raise invalid_parameter_value using column = format('decisions.%s.target_id', v_stated.place),
+                message = format('decision %s is to %s, which needs %s', v_stated.place, v_stated.action,
+                                 case v_stated.action when 'create' then 'no target_id'
+                                     else 'a target_id, or as fact the number of an earlier one' end);
+        end if;
+        select m.lineage into v_lineage from loci_data.memories m where m.namespace_id = p_namespace_id
+            and m.id = v_stated.target_id;
+        if v_stated.target_id is not null and v_lineage is null then
+            raise no_data_found using message = format('memory %s does not exist', v_stated.target_id),
+                column = format('decisions.%s.target_id', v_stated.place);
+        end if;
+        v_decisions := v_decisions || (v_stated.ordinal, v_stated.action, v_stated.target_id, v_stated.fact, v_lineage,
+                                       coalesce(v_stated.confidence, 1), v_stated.reason,
+            v_stated.signal, coalesce(v_stated.links, case when v_stated.action = 'link' then jsonb_build_array(
+                jsonb_build_object('target_id', v_stated.target_id, 'fact', v_stated.fact, 'type', 'related_to',
+                                   'strength', 0.5)) else '[]' end))::loci_api.fact_decision;
+        v_lineage := null;
+    end loop;
+    if cardinality(v_decisions) <> p_facts then
+        raise invalid_parameter_value using column = 'decisions',
+            message = format('there are %s decisions; one for each of the %s facts is needed',
+                             cardinality(v_decisions), p_facts);
+    end if;
+    return v_decisions;
+end $$;
+comment on function loci_internal.parse_fact_decisions(integer, jsonb, integer) is
+    'Decisions about facts that were taken elsewhere, checked.';

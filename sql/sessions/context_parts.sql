@@ -1,0 +1,129 @@
+-- What goes before an inference, beside what a recall has ranked? One row: memories of p_documents (a recall's best,
+-- best first) those that the session has not been shown since it began or last ended; held_back: how many it has. Where
+-- p_documents is empty and this is the first context of the session (begin_context), the most important memories
+-- instead (setting context_first): fallback. graph what the message names and the edges around that, as graph_context
+-- has it working_memory, patrol, subagents entries without their values: of the space p_space; and, unless that is of a
+-- patrol or a subagent, findings of patrols, and the keys of subagents that end in -index; newest first, setting
+-- context_working_memory, and one more turns the last ones of the session (setting replayed_turns) Without a session
+-- every
+-- context is the first, nothing is held back, and there are no turns. p_space null: session/ and the session, else the
+-- caller's own. p_sections: what is wanted, null for all. Cost: that of graph_context, and a few ranges of indexes.
+-- Security definer: past the policies; checks the caller itself. Errors: 42501, P0002, 22023.
+create or replace function loci.context_parts(
+    p_namespace text, p_message text default null, p_session_id text default null, p_space text default null,
+    p_documents bigint[] default '{}',
+    p_sections text[] default null, p_as_of timestamptz default null, p_known_at timestamptz default null)
+returns table (space text, first boolean, fallback boolean, memories jsonb, held_back integer, graph jsonb,
+               working_memory jsonb,
+               patrol jsonb, subagents jsonb, turns jsonb)
+language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+as $$
+declare
+    v_namespace_id integer := loci_internal.authorize(p_namespace, 'reader');
+    v_settings     jsonb := loci_internal.settings(v_namespace_id);
+    v_keys         integer := v_settings ->> 'context_keys';
+    v_sections     text[] := coalesce(p_sections, '{memories,graph,working_memory,patrol,subagents,turns}');
+begin
+    space := loci_internal.context_space(p_space, p_session_id);
+    first := not exists (select from loci_data.context_sessions c
+                         where c.namespace_id = v_namespace_id and c.session_id = p_session_id and c.contexts > 1);
+    fallback := first and coalesce(cardinality(p_documents), 0) = 0;
+    held_back := 0;
+    if 'memories' = any (v_sections) then
+        if fallback then
+            p_documents := loci_internal.most_important_memories(v_namespace_id,
+                                                                 (v_settings ->> 'context_first')::integer, p_as_of,
+                                                                 p_known_at);
+        end if;
+        select coalesce(jsonb_agg(to_jsonb(d) - 'ordinality' order by d.ordinality) filter (where not s.shown), '[]'),
+               count(*) filter (where s.shown)
+        into memories, held_back
+        from loci_api.get_recalled_memories(p_namespace, p_documents, p_as_of, p_known_at) with ordinality d
+        cross join lateral (select exists (
+            select from loci_data.injections i
+            where i.namespace_id = v_namespace_id and i.session_id = p_session_id and i.memory_id = d.id
+              and i.ended_at is null) as shown) s;
+    end if;
+    if 'graph' = any (v_sections) and p_message is not null then
+        select to_jsonb(g) into graph
+        from loci.graph_context(p_namespace, p_message, p_as_of => p_as_of, p_known_at => p_known_at) g;
+    end if;
+    if 'working_memory' = any (v_sections) then
+        working_memory := loci_internal.context_working_memory(v_namespace_id, space, null, v_keys);
+    end if;
+    if split_part(space, '/', 1) not in ('patrol', 'subagent') then
+        if 'patrol' = any (v_sections) then
+            patrol := loci_internal.context_working_memory(v_namespace_id, 'patrol', null, v_keys);
+        end if;
+        if 'subagents' = any (v_sections) then
+            subagents := loci_internal.context_working_memory(v_namespace_id, 'subagent', '-index', v_keys);
+        end if;
+    end if;
+    if 'turns' = any (v_sections) and p_session_id is not null then
+        select jsonb_agg(to_jsonb(t) order by t.id) into turns from loci.list_turns(p_namespace, p_session_id) t;
+    end if;
+    return next;
+end $$;
+comment on function loci.context_parts(text, text, text, text, bigint[], text[], timestamptz, timestamptz) is
+    'What goes before an inference: memories new to the session, the graph around a message, inventories of working '
+    'memory, last turns; one row. Errors: 42501, P0002, 22023.';
+
+-- Whose context is built: a space of working memory, two segments. The one that is stated; else that of the session;
+-- else, and where a session's name holds a slash and so is no segment, the caller's own. Errors: 22023 (space).
+create or replace function loci_internal.context_space(p_space text, p_session_id text) returns text
+language sql stable set search_path = ''
+as $$
+    select case when p_space is null and p_session_id <> '' and p_session_id !~ '/' then 'session/' || p_session_id
+                else loci_internal.working_memory_space(p_space) end
+$$;
+comment on function loci_internal.context_space(text, text) is
+    'The space of working memory that a context is for. Errors: 22023.';
+
+-- Which entries of working memory live under this path? All but their values, newest first, at most p_limit, and one
+-- more where there are more; p_ending: only keys whose last segment ends so. expires_in: seconds left. Ranges of the
+-- primary key, read whole.
+create or replace function loci_internal.context_working_memory(p_namespace_id integer, p_path text, p_ending text,
+                                                                p_limit integer) returns jsonb
+language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
+as $$
+declare
+    v_now timestamptz := clock_timestamp();
+begin
+    return coalesce(jsonb_agg(to_jsonb(e) order by e.stored_at desc, e.key), '[]')
+    from (select w.key, w.space, w.category, w.tags, w.stored_at, w.expires_at,
+                 extract(epoch from w.expires_at - v_now)::double precision as expires_in
+          from loci_internal.working_memory_key_ranges(p_path) r
+          cross join lateral (
+              select o.* from loci_data.working_memory o
+              where o.namespace_id = p_namespace_id and o.key >= r.lowest and o.key < r.bound
+                and o.expires_at > v_now offset 0) w
+          where p_ending is null or right(w.key, length(p_ending)) = p_ending
+          order by w.stored_at desc, w.key limit p_limit + 1) e;
+end $$;
+comment on function loci_internal.context_working_memory(integer, text, text, integer) is
+    'Live entries of working memory under a path, without values, newest first.';
+
+-- What should an agent know before anybody has asked anything? The most important memories that are visible at the two
+-- times, the newest of equal ones first: document numbers. Importance is the present one. Walks down the index
+-- memories_importance until p_limit of them pass; bounded: 20,000 rows, so that a long history of superseded versions
+-- costs some 20 ms at most.
+create or replace function loci_internal.most_important_memories(
+    p_namespace_id integer, p_limit integer, p_as_of timestamptz default null, p_known_at timestamptz default null)
+returns bigint[]
+language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
+set enable_sort = off
+as $$
+declare
+    v_filter loci_internal.memory_filter := loci_internal.resolve_filter(p_namespace_id, '{}', p_as_of, p_known_at);
+begin
+    return array(
+        select w.doc_id
+        from (select m as memory, m.importance, m.doc_id from loci_data.memories m
+              where m.namespace_id = p_namespace_id and m.importance >= 0  -- the index's condition
+              order by m.importance desc, m.doc_id desc limit 20000) w
+        where loci_internal.memory_is_visible(w.memory, v_filter)
+        order by w.importance desc, w.doc_id desc limit p_limit);
+end $$;
+comment on function loci_internal.most_important_memories(integer, integer, timestamptz, timestamptz) is
+    'Most important visible memories, newest of equal ones first.';

@@ -1,0 +1,69 @@
+-- This session is over: what was it shown that it then found again? (Row S6.) Those memories confirm their aspects, the
+-- agent's count of ended sessions goes up, and every so many ends (settings aspect_decay_sessions) aspects that nothing
+-- confirms decay; see learn_aspect_weights. Ending again changes nothing, unless something was injected since: then the
+-- session was resumed, and its end counts again, for what is new. Two ends at once apply once: they wait for each other
+-- at the row in session_ends. Locks: that row, the session's injections, its row in context_sessions, the agent's
+-- count, aspects by id. Everything is in tables, so a restart changes nothing. Security definer: writes past the
+-- policies; checks the caller itself. Errors: 42501, P0002, 22023 (session_id).
+create or replace function loci_api.end_session(p_namespace text, p_session_id text)
+returns table (session_id text, ended boolean, ended_at timestamptz, injected integer, hit integer, confirmed integer,
+               decayed integer, sessions integer)
+language plpgsql volatile security definer set search_path = ''
+as $$
+#variable_conflict use_column
+declare
+    v_namespace_id integer := loci_internal.authorize(p_namespace, 'writer');
+    v_every        integer := (loci_internal.settings(v_namespace_id) ->> 'aspect_decay_sessions')::double precision;
+    v_at           timestamptz := clock_timestamp();
+    v_first        boolean;
+    v_hits         uuid[];
+begin
+    perform loci_internal.check_session(p_session_id);
+    insert into loci_data.session_ends (namespace_id, session_id, agent_id, ended_at)
+    values (v_namespace_id, p_session_id, loci.current_agent(), v_at) on conflict do nothing;
+    v_first := found;
+    perform from loci_data.session_ends e where e.namespace_id = v_namespace_id and e.session_id = p_session_id
+        for update;
+    perform from loci_data.injections i
+    where i.namespace_id = v_namespace_id and i.session_id = p_session_id and i.ended_at is null order by i.memory_id
+    for update;
+    with taken as (
+        update loci_data.injections i set ended_at = v_at
+        where i.namespace_id = v_namespace_id and i.session_id = p_session_id and i.ended_at is null
+        returning i.memory_id, i.hits
+    )
+    select count(*), array_agg(t.memory_id) filter (where t.hits > 0) into injected, v_hits from taken t;
+
+    update loci_data.context_sessions c set contexts = 0
+    where c.namespace_id = v_namespace_id and c.session_id = p_session_id and c.contexts > 0;
+
+    session_id := p_session_id;
+    ended := v_first or injected > 0;
+    hit := coalesce(cardinality(v_hits), 0);
+    confirmed := 0;
+    decayed := 0;
+    if ended then
+        update loci_data.session_ends e set agent_id = loci.current_agent(), ended_at = greatest(e.ended_at, v_at)
+        where e.namespace_id = v_namespace_id and e.session_id = p_session_id;
+        insert into loci_data.session_counts as c (namespace_id, agent_id, sessions, updated_at)
+        values (v_namespace_id, loci.current_agent(), 1, v_at)
+        on conflict (namespace_id, agent_id) do update set sessions = c.sessions + 1,
+            updated_at = greatest(c.updated_at, v_at)
+        returning c.sessions into sessions;
+        select l.confirmed, l.decayed into confirmed, decayed
+        from loci_internal.learn_aspect_weights(v_namespace_id, p_session_id, v_hits, v_every > 0
+                                                and sessions % greatest(v_every, 1) = 0) l;
+        update loci_data.session_counts c set decayed_at = v_at
+        where c.namespace_id = v_namespace_id and c.agent_id = loci.current_agent() and v_every > 0
+          and sessions % greatest(v_every, 1) = 0;
+    end if;
+    select e.ended_at into ended_at from loci_data.session_ends e where e.namespace_id = v_namespace_id
+        and e.session_id = p_session_id;
+    select c.sessions into sessions from loci_data.session_counts c where c.namespace_id = v_namespace_id
+        and c.agent_id = loci.current_agent();
+    sessions := coalesce(sessions, 0);
+    return next;
+end $$;
+comment on function loci_api.end_session(text, text) is
+    'End a session: what was shown to it and found again confirms aspects; every tenth end lets others decay. Again, '
+    'it changes nothing. Errors: 42501, P0002, 22023.';

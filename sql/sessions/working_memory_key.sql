@@ -1,0 +1,33 @@
+-- The full key that a caller means: one with `/` is a full path, one without stands under the caller's own space. A
+-- path has non-empty segments, none of them. or.., which the way over a URL would fold; at most 512 characters, no
+-- control characters. With p_writes a declared space is also a promise: nothing outside it is written. Pure but for who
+-- calls. Errors: 22023 (key, space), 42501 (a write outside the declared space).
+create or replace function loci_internal.working_memory_key(p_key text, p_space text, p_writes boolean) returns text
+language plpgsql stable
+as $$
+declare
+    v_own  text := loci_internal.working_memory_space(p_space);
+    v_key  text := case when p_key like '%/%' then p_key else v_own || '/' || p_key end;
+    v_wrong text := case when coalesce(p_key, '') = '' then 'must not be empty'
+                        when p_key !~ '^[^/]+(/[^/]+)*$'
+                            then 'must be a path of non-empty segments such as session/abc/plan: no slash at either '
+                                 'end, none doubled'
+                        when p_key ~ '[\u0001-\u001f\u007f-\u009f]' then 'must not contain control characters'
+                        when p_key ~ '(^|/)\.\.?(/|$)' then 'must not have a segment . or ..'
+                        when length(v_key) > 512 then format('must have at most 512 characters with its space, not %s',
+                                                             length(v_key)) end;
+begin
+    if v_wrong is not null then
+        raise invalid_parameter_value using column = 'key',
+            message = format('key %s; it is %L', v_wrong, left(p_key, 100));
+    elsif p_writes and p_space is not null and v_key <> p_space and not starts_with(v_key, p_space || '/') then
+        raise insufficient_privilege using column = 'key',
+            message = format('%L is in the space %s/%s, and the space declared for writing is %s', left(p_key, 100),
+                             split_part(v_key, '/', 1),
+                             split_part(v_key, '/', 2), p_space),
+            hint = 'Write under the declared space, or declare the other one, or none. Reading needs no declaration.';
+    end if;
+    return v_key;
+end $$;
+comment on function loci_internal.working_memory_key(text, text, boolean) is
+    'Full key of an entry of working memory. Errors: 22023, 42501.';

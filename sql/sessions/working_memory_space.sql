@@ -1,0 +1,18 @@
+-- The caller's own space in working memory: the one it declared, else agent/<its id>, agent/operator for the operator.
+-- A declared one has two segments. Errors: 22023 (space).
+create or replace function loci_internal.working_memory_space(p_space text) returns text
+language plpgsql stable
+as $$
+begin
+    if p_space is null then
+        return 'agent/' || case when loci_internal.is_operator() then 'operator' else loci.current_agent()::text end;
+    elsif p_space !~ '^[^/]+/[^/]+$' or p_space ~ '[\u0001-\u001f\u007f-\u009f]' or p_space ~ '(^|/)\.\.?(/|$)'
+        or length(p_space) > 255 then
+        raise invalid_parameter_value using column = 'space',
+            message = format('space must be two segments such as session/abc, at most 255 characters, not %L',
+                             left(p_space, 100));
+    end if;
+    return p_space;
+end $$;
+comment on function loci_internal.working_memory_space(text) is
+    'The declared space, checked, or that of the caller. Errors: 22023.';

@@ -1,0 +1,1 @@
+"""The repository itself: where things stand, how they are named, and that every name leads somewhere."""

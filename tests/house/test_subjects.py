@@ -1,0 +1,57 @@
+"""One word for a subject, the same in every layer."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from tests.catalogue import ROOT
+from tests.house.subjects import SUBJECTS
+
+# What serves all subjects, by layer.
+ROOMS = {
+    "sql": {"grants", "policies", "shared", "text"},
+    "service": {"cli", "embedding", "http", "llm", "mcp", "observability", "text", "worker"},
+    "db": {"embedded", "errors", "health", "metrics", "migrate", "pool", "shared", "text", "traces", "types"},
+    "client/loci/models": {"fields", "server"},
+    "docs/sql": {"README"},
+}
+
+
+def rooms(folder: str) -> set[str]:
+    """Names of the folders and modules of a layer, or of the files where it holds no code."""
+    entries: Iterable[Path] = (ROOT / folder).iterdir()
+    return {
+        entry.name.split(".")[0]
+        for entry in entries
+        if not entry.name.startswith(("_", ".")) and (entry.is_dir() or entry.suffix in {".py", ".md"})
+    }
+
+
+def test_there_are_ten_to_fourteen_subjects() -> None:
+    assert 10 <= len(SUBJECTS) <= 14
+    assert sorted(SUBJECTS) == sorted(set(SUBJECTS))
+
+
+@pytest.mark.parametrize("folder", ["sql", "db", "client/loci/models"])
+def test_a_layer_is_divided_by_the_subjects(folder: str) -> None:
+    assert rooms(folder) - ROOMS[folder] - {"README"} <= set(SUBJECTS)
+
+
+@pytest.mark.parametrize("folder", ["sql", "service", "db"])
+def test_every_subject_has_its_room(folder: str) -> None:
+    assert set(SUBJECTS) - rooms(folder) == set()
+
+
+def test_the_service_is_divided_by_the_subjects() -> None:
+    folders = {entry.name for entry in (ROOT / "service").iterdir() if entry.is_dir() and not entry.name.startswith(("_", "."))}
+    assert folders - ROOMS["service"] == set(SUBJECTS)
+
+
+def test_what_analysts_read_is_divided_by_the_subjects() -> None:
+    assert rooms("docs/sql") - ROOMS["docs/sql"] <= set(SUBJECTS)
+
+
+def test_no_folder_of_sql_holds_more_than_a_screen_of_files() -> None:
+    counts = {folder: len(list(folder.glob("*.sql"))) for folder in (ROOT / "sql").rglob("*") if folder.is_dir()}
+    assert {str(folder): count for folder, count in counts.items() if count > 52} == {}
