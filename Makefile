@@ -10,6 +10,7 @@ BIN    := $(VENV)/bin
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && command -v $$python && break; done)
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header --upgrade --no-emit-package loci-pg-client
 
 .PHONY: help run test check bench reference lock clean
 
@@ -36,9 +37,8 @@ reference: $(VENV)/.dev ## Write what is generated in docs/: answers and referen
 
 lock: $(VENV)/.runtime ## Pin the newest allowed versions of all dependencies
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header --upgrade pyproject.toml -o requirements.lock
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header --upgrade --group dev -c requirements.lock \
-		pyproject.toml -o requirements-dev.lock
+	$(COMPILE) pyproject.toml -o requirements.lock
+	$(COMPILE) --group dev -c requirements.lock pyproject.toml -o requirements-dev.lock
 
 clean: ## Remove the environment and caches; data in .loci stays
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
@@ -50,12 +50,12 @@ $(BIN)/python:
 	@echo "making $(VENV) with $(PYTHON)"
 	@"$(PYTHON)" -m venv $(VENV)
 
-$(VENV)/.runtime: requirements.lock pyproject.toml | $(BIN)/python
+$(VENV)/.runtime: requirements.lock pyproject.toml client/pyproject.toml | $(BIN)/python
 	@echo "installing dependencies into $(VENV)"
-	@$(INSTALL) -r requirements.lock -e .
+	@$(INSTALL) -r requirements.lock -e client -e .
 	@touch $@
 
-$(VENV)/.dev: requirements-dev.lock pyproject.toml | $(BIN)/python
+$(VENV)/.dev: requirements-dev.lock pyproject.toml client/pyproject.toml | $(BIN)/python
 	@echo "installing development dependencies into $(VENV)"
-	@$(INSTALL) -r requirements-dev.lock -e .
+	@$(INSTALL) -r requirements-dev.lock -e client -e .
 	@touch $@ $(VENV)/.runtime

@@ -16,6 +16,7 @@ from db.access.keys import Lease, lease_requests
 from db.embedded import EmbeddedServer
 from db.migrate import upgrade
 from db.pool import Pool, make_pool
+from loci.version import __version__
 from service.access.admission import Gate
 from service.access.key_usage import EVERY, KeyUsageCounts
 from service.access.limits import Limiter, WrongKeyLimiter
@@ -165,7 +166,7 @@ def create_app(settings: Settings, url: str, server: EmbeddedServer | None = Non
 
     app = FastAPI(
         title="Loci",
-        version="0.1.0",
+        version=__version__,
         summary="Memory and knowledge graph for AI agents, inside Postgres",
         lifespan=lifespan,
         telemetry=SILENT,

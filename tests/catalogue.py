@@ -1,11 +1,13 @@
 """Names of the objects that the files declare, so that tests can be parametrised before a database exists."""
 
+import os
 import re
 from pathlib import Path
 
 from migrations.sql_files import declared
 
 ROOT = Path(__file__).parents[1]
+PYTHONPATH = os.pathsep.join([str(ROOT), str(ROOT / "client")])  # of processes that tests start
 SCHEMAS = ("loci", "loci_api", "loci_internal")
 OBJECTS = declared()
 FUNCTIONS = sorted({item.name for item in OBJECTS if item.kind in ("function", "aggregate")})  # with their schemas

@@ -34,12 +34,13 @@ from loci.errors import error_of, error_without_reply
 from loci.models.memories import ItemWritten, MemoryInput
 from loci.models.operations import Change
 from loci.requests import AsyncSender, Json, Request, Sender
+from loci.version import __version__
 from loci.watch import Names, Position, Watch, watching
 
 T = TypeVar("T")
 Http = TypeVar("Http", httpx.Client, httpx.AsyncClient)
 URL = "http://127.0.0.1:8420"
-AGENT = {"User-Agent": "loci-python/0.1.0"}
+AGENT = {"User-Agent": f"loci-python/{__version__}"}
 BLOCK = 1024 * 1024
 
 

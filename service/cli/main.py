@@ -39,9 +39,9 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
+        from loci.version import __version__
 
-        typer.echo(f"loci {version('loci')}")
+        typer.echo(f"loci {__version__}")
         raise typer.Exit
 
 

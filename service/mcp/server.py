@@ -1,7 +1,6 @@
 """The MCP server: lists the tools, and answers a call with the REST reply to it."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from importlib.metadata import version
 from typing import Any
 
 import httpx
@@ -22,6 +21,7 @@ from mcp_types import Tool as Listed
 from pydantic import ValidationError
 
 from db import traces
+from loci.version import __version__
 from service.mcp.arguments import Kind, schema_of
 from service.mcp.problems import explain, wrong_arguments
 from service.mcp.text import Row
@@ -75,7 +75,7 @@ def make_server(
     return Server(
         "loci",
         title="Loci",
-        version=version("loci"),
+        version=__version__,
         instructions=INSTRUCTIONS,
         cache_hints={"tools/list": CacheHint(AN_HOUR, "public")},
         get_tool_input_schema=schemas.get,

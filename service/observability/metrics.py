@@ -7,12 +7,13 @@ says with its mode how the values of several processes are one: `livesum` adds t
 import os
 import platform
 from contextlib import suppress
-from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
 
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+
+from loci.version import __version__
 
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 _FAST = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
@@ -82,7 +83,7 @@ BUILD = Gauge("loci_build_info", "Version of Loci and of Python; always 1.", ("v
 
 def note_process() -> None:
     """Say what this process is and uses."""
-    BUILD.labels(version("loci"), platform.python_version()).set(1)
+    BUILD.labels(__version__, platform.python_version()).set(1)
     PROCESSES.set(1)
     times = os.times()
     CPU.set(times.user + times.system)

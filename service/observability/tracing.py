@@ -7,7 +7,6 @@ both need the extra `traces`. A process that others have set up (opentelemetry-i
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from importlib.metadata import version
 from typing import Any
 
 from opentelemetry import trace
@@ -16,6 +15,7 @@ from opentelemetry.trace import NoOpTracerProvider, ProxyTracerProvider, Span, S
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from db import traces
+from loci.version import __version__
 
 PROPAGATOR = TraceContextTextMapPropagator()
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
@@ -62,12 +62,12 @@ def _make(exporter: str) -> Any:
             from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     except ImportError:
         raise NotInstalled(
-            "traces are configured, and the libraries that send them are missing: pip install 'loci[traces]'"
+            "traces are configured, and the libraries that send them are missing: pip install 'loci-pg-server[traces]'"
         ) from None
     if exporter not in {"otlp", "console"}:
         raise NotInstalled(f"OTEL_TRACES_EXPORTER is {exporter!r}; it can be otlp, console or none")
     name = os.environ.get("OTEL_SERVICE_NAME", "loci")
-    provider = TracerProvider(resource=Resource.create({"service.name": name, "service.version": version("loci")}))
+    provider = TracerProvider(resource=Resource.create({"service.name": name, "service.version": __version__}))
     sink: SpanExporter = OTLPSpanExporter() if exporter == "otlp" else ConsoleSpanExporter()
     provider.add_span_processor(BatchSpanProcessor(sink))
     return provider

@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families as parsed
 from db import pool
 from service.observability import metrics
 from service.observability import monitor as observability_monitor
-from tests.catalogue import ROOT
+from tests.catalogue import PYTHONPATH, ROOT
 from tests.databases import Database
 from tests.services import Api, Service, eventually, new_api, ok
 
@@ -60,7 +60,7 @@ def test_the_table_in_the_documentation_has_every_metric_and_no_other() -> None:
 def test_every_metric_is_declared_where_the_documentation_test_looks() -> None:
     elsewhere = [
         str(path.relative_to(ROOT))
-        for folder in ("db", "service", "loci")
+        for folder in ("db", "service", "client")
         for path in (ROOT / folder).rglob("*.py")
         if re.search(r"\b(Counter|Gauge|Histogram|Summary)\(\s*\"loci_", path.read_text())
     ]
@@ -197,7 +197,7 @@ def test_processes_that_share_a_folder_are_one_in_a_scrape_and_the_dead_are_left
     import sys
 
     program = "import sys; from service.observability import metrics as m; m.note_process(); m.REQUESTS.labels('GET', '/x', '200').inc(); m.POOL.labels('size').set(3); print(1, flush=True); sys.stdin.read()"
-    environment = {metrics.FOLDER: str(tmp_path), "PYTHONPATH": str(ROOT), "PATH": ""}
+    environment = {metrics.FOLDER: str(tmp_path), "PYTHONPATH": PYTHONPATH, "PATH": ""}
     running = [
         subprocess.Popen([sys.executable, "-c", program], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         for _ in range(3)

@@ -10,10 +10,10 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from tests.catalogue import PYTHONPATH
 from tests.databases import Server
 from tests.services import Service, serve
 
-ROOT = Path(__file__).parents[2]
 KEY = "held-to-the-document"
 # Routes whose replies do not end; their own tests read them.
 ENDLESS: list[str] = ["/api/v1/events"]
@@ -55,7 +55,7 @@ def test_the_service_keeps_to_its_document(keyed: Service, phase: str, tmp_path:
             *("--phases", phases, "--max-examples", str(examples * (THOROUGH if thorough else 1)), *excluded),
         ],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": PYTHONPATH},
         capture_output=True,
         text=True,
         timeout=3600 if thorough else 600,

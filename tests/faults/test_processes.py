@@ -18,7 +18,7 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families as parsed
 
-from tests.catalogue import ROOT
+from tests.catalogue import PYTHONPATH
 from tests.databases import ADMIN_URL, PASSWORD, Database, Server
 from tests.services import eventually
 
@@ -45,7 +45,7 @@ class Process:
         with self._log.open("w") as out:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "service.cli", *arguments],
-                env={**kept, "DATABASE_URL": database.app_url, "PYTHONPATH": str(ROOT), **environment},
+                env={**kept, "DATABASE_URL": database.app_url, "PYTHONPATH": PYTHONPATH, **environment},
                 stdout=out,
                 stderr=out,
             )
@@ -210,7 +210,7 @@ def migrating(database: Database) -> subprocess.Popen[str]:
         [sys.executable, "-m", "service.cli", "migrate"],
         env={
             **os.environ,
-            "PYTHONPATH": str(ROOT),
+            "PYTHONPATH": PYTHONPATH,
             "LOCI_MIGRATION_URL": database.admin_url,
             **({"LOCI_APP_PASSWORD": PASSWORD} if ADMIN_URL else {}),
         },

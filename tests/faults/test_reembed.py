@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.catalogue import ROOT
+from tests.catalogue import PYTHONPATH
 from tests.databases import Database
 from tests.services import Api, Service, eventually, new_api, ok
 
@@ -108,7 +108,7 @@ class Command:
         addresses = {"DATABASE_URL": database.app_url, "LOCI_MIGRATION_URL": database.admin_url}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "service.cli", "reembed", "--json", *arguments],
-            env={**kept, **addresses, "PYTHONPATH": str(ROOT), "LOCI_EMBEDDING__ENDPOINT": endpoint.url},
+            env={**kept, **addresses, "PYTHONPATH": PYTHONPATH, "LOCI_EMBEDDING__ENDPOINT": endpoint.url},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -29,6 +29,7 @@ from service.llm.prompts import NAMES, BadPrompt, Prompts
 from service.models.calls import BudgetSpent, ask
 from service.resources import Resources
 from service.settings import LLMSettings, Settings
+from tests.catalogue import PYTHONPATH
 from tests.databases import Database
 from tests.model_server import ModelServer, cut, fence, hang, model_server, say, slow, status, truncated
 from tests.scripted import ScriptedModel
@@ -302,7 +303,7 @@ async def test_a_call_whose_process_is_killed_counts_with_what_it_reserved(
 
         asyncio.run(main())
     """
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    environment = {**os.environ, "PYTHONPATH": PYTHONPATH}
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", textwrap.dedent(program), env=environment)
     async with asyncio.timeout(60):
         while not endpoint.chats:  # noqa: ASYNC110 (it comes in another thread)

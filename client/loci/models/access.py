@@ -19,16 +19,16 @@ class KeyInput(Model):
     """A key to make: of a new agent, or a further one of `agent_id`."""
 
     role: Literal["reader", "writer", "admin"] | None = Field(
-        None, description="Role of the new agent in the namespace (in each of `namespaces`); default writer"
+        default=None, description="Role of the new agent in the namespace (in each of `namespaces`); default writer"
     )
     name: Label = "key"
     expires_at: Moment | None = None
-    scope: Scope = Field("admin", description="What the key does at most of what its agent may")
+    scope: Scope = Field(default="admin", description="What the key does at most of what its agent may")
     namespaces: Annotated[list[NamespaceName], Field(min_length=1, max_length=100)] | None = Field(
-        None, description="Where the key works, the request's namespace among them; default: wherever its agent has a grant"
+        default=None, description="Where the key works, the request's namespace among them; default: wherever its agent has a grant"
     )
-    agent_id: UUID | None = Field(None, description="An agent of the namespace that this is a further key of")
-    rate_limit: RateLimit | None = Field(None, description="Requests a minute; default: the service's")
+    agent_id: UUID | None = Field(default=None, description="An agent of the namespace that this is a further key of")
+    rate_limit: RateLimit | None = Field(default=None, description="Requests a minute; default: the service's")
 
     @property
     def first_namespace(self) -> str | None:
@@ -55,8 +55,10 @@ class KeyChanges(Model):
 class RotationInput(Model):
     """How a key is replaced."""
 
-    grace_seconds: int = Field(0, ge=0, le=LONGEST_GRACE, description="How long the old key goes on working")
-    expires_at: Moment | None = Field(None, description="When the new key ends; default: it lives as long as the old one was given")
+    grace_seconds: int = Field(default=0, ge=0, le=LONGEST_GRACE, description="How long the old key goes on working")
+    expires_at: Moment | None = Field(
+        default=None, description="When the new key ends; default: it lives as long as the old one was given"
+    )
 
 
 Role = Literal["reader", "writer", "admin"]

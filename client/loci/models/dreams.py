@@ -15,12 +15,12 @@ class DreamInput(Model):
     """Which passes to run."""
 
     passes: list[DreamPass] | None = Field(
-        None,
+        default=None,
         min_length=1,
         max_length=5,
         description="These, also if the namespace has switched them off; default: those that it has not",
     )
-    dry_run: Flag = Field(False, description="Only report what would be done")
+    dry_run: Flag = Field(default=False, description="Only report what would be done")
 
 
 PassName = Literal["memories", "entities", "preferences", "graph", "contradictions", "enrichment"]
@@ -69,8 +69,8 @@ class SignalInput(Model):
 
     kind: SignalKind = Field(description="Lessons are learned from corrections; the others are shown beside them")
     content: Annotated[Content, Field(max_length=10_000)] = Field(examples=["use grep for content search, not search_files"])
-    session_id: Label | None = Field(None, description="The conversation; default: that of the report")
-    memory_id: UUID | None = Field(None, description="The memory that it is about; the signal is erased with it")
+    session_id: Label | None = Field(default=None, description="The conversation; default: that of the report")
+    memory_id: UUID | None = Field(default=None, description="The memory that it is about; the signal is erased with it")
 
 
 class Signal(BaseModel):

@@ -30,8 +30,10 @@ class AspectWrite(Model):
     """An aspect to give an entity, or to change."""
 
     name: Label
-    weight: Unit = Field(0.5, description="Salience")
-    single_valued: Flag | None = Field(None, description="Whether its attributes replace each other; null: their words decide")
+    weight: Unit = Field(default=0.5, description="Salience")
+    single_valued: Flag | None = Field(
+        default=None, description="Whether its attributes replace each other; null: their words decide"
+    )
 
 
 class AttributeWrite(Model):
@@ -39,11 +41,11 @@ class AttributeWrite(Model):
 
     content: Statement
     kind: Literal["attribute", "constraint"] = "attribute"
-    memory_id: UUID | None = Field(None, description="The memory that it rests on")
+    memory_id: UUID | None = Field(default=None, description="The memory that it rests on")
     confidence: Unit = 0.0
     importance: Unit = 0.5
-    valid_from: Moment | None = Field(None, description="From when it is true; default now")
-    valid_to: Moment | None = Field(None, description="Until when (exclusive); default: still")
+    valid_from: Moment | None = Field(default=None, description="From when it is true; default now")
+    valid_to: Moment | None = Field(default=None, description="Until when (exclusive); default: still")
 
 
 class AttributeChanges(Model):
@@ -52,7 +54,7 @@ class AttributeChanges(Model):
     model_config = ConfigDict(json_schema_extra=without_null("valid_to"))
 
     content: Statement | None = None
-    valid_from: Moment | None = Field(None, description="With content: from when the new content is true")
+    valid_from: Moment | None = Field(default=None, description="With content: from when the new content is true")
     valid_to: Moment | None = None
     status: Literal["active", "superseded", "deleted"] | None = None
     confidence: Unit | None = None
@@ -134,11 +136,11 @@ SupersessionSignal = Literal["negation", "antonym", "value_conflict", "temporal_
 class Sweep(Model):
     """Which facts to look at, and what to do."""
 
-    entity: Label | None = Field(None, description="Only facts of this entity: name, alias or id")
+    entity: Label | None = Field(default=None, description="Only facts of this entity: name, alias or id")
     mode: Literal["apply", "propose"] | None = Field(
-        None, description="Default: the setting `supersession`; propose where it is off"
+        default=None, description="Default: the setting `supersession`; propose where it is off"
     )
-    limit: int = Field(500, ge=1, le=10_000, description="Facts to visit in this call")
+    limit: int = Field(default=500, ge=1, le=10_000, description="Facts to visit in this call")
     cursor: Annotated[Text | None, Field(max_length=1000, description="`next_cursor` of the call before")] = None
 
 
@@ -187,19 +189,19 @@ FocalSource = Literal["checkpoint", "project", "query", "session_key"]
 class WalkInput(Model):
     """What a conversation is about. The first of checkpoint, project_path and query that gives an entity counts."""
 
-    query: Content | None = Field(None, description="Words of the conversation; the first 2,000 characters count")
+    query: Content | None = Field(default=None, description="Words of the conversation; the first 2,000 characters count")
     project_path: Annotated[Text, Field(min_length=1, max_length=4096)] | None = Field(
-        None,
+        default=None,
         description="Folder; its last three segments are compared with names of projects",
         examples=["/home/a/rockbot"],
     )
     checkpoint: Annotated[list[UUID], Field(max_length=1000)] | None = Field(
-        None, description="Entities carried over from an earlier session; unknown ones are left out"
+        default=None, description="Entities carried over from an earlier session; unknown ones are left out"
     )
-    session_key: Label | None = Field(None, description="A label, where nothing else is known")
-    as_of: Moment | None = Field(None, description="What held at this moment; default now")
-    known_at: Moment | None = Field(None, description="As known at this moment; default: as believed now")
-    attributes: Flag = Field(False, description="With the attributes themselves, not only the memories behind them")
+    session_key: Label | None = Field(default=None, description="A label, where nothing else is known")
+    as_of: Moment | None = Field(default=None, description="What held at this moment; default now")
+    known_at: Moment | None = Field(default=None, description="As known at this moment; default: as believed now")
+    attributes: Flag = Field(default=False, description="With the attributes themselves, not only the memories behind them")
 
 
 class Focal(BaseModel):

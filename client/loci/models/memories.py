@@ -32,22 +32,24 @@ class MemoryInput(Model):
     """A memory to write. Only `content` is needed."""
 
     content: Content = Field(description="The statement; at most 1 MiB")
-    lineage: Label | None = Field(None, description="Name that groups versions; an existing one gets a new version")
-    category: Category | None = Field(None, description="Slash-separated path", examples=["user-preferences/timezone"])
+    lineage: Label | None = Field(default=None, description="Name that groups versions; an existing one gets a new version")
+    category: Category | None = Field(default=None, description="Slash-separated path", examples=["user-preferences/timezone"])
     tags: Tags | None = None
     layer: Layer | None = None
-    parent_id: UUID | None = Field(None, description="The memory that this one stands under")
-    valid_from: Moment | None = Field(None, description="From when it is true; default now")
-    valid_to: Moment | None = Field(None, description="Until when (exclusive); default: still")
+    parent_id: UUID | None = Field(default=None, description="The memory that this one stands under")
+    valid_from: Moment | None = Field(default=None, description="From when it is true; default now")
+    valid_to: Moment | None = Field(default=None, description="Until when (exclusive); default: still")
     importance: Unit | None = None
     confidence: Unit | None = None
     metadata: Metadata | None = None
-    source: Label | None = Field(None, description="Who said it")
-    session_id: Label | None = Field(None, description="The conversation it comes from")
+    source: Label | None = Field(default=None, description="Who said it")
+    session_id: Label | None = Field(default=None, description="The conversation it comes from")
     entities: Annotated[list[EntityInput], Field(max_length=1000)] | None = None
     edges: Annotated[list[EdgeInput], Field(max_length=1000)] | None = None
-    embedding: Vector | None = Field(None, description="Your own vector, of the active model's dimensions")
-    corrects: UUID | None = Field(None, description="The version that was wrong and never true: this one takes its validity")
+    embedding: Vector | None = Field(default=None, description="Your own vector, of the active model's dimensions")
+    corrects: UUID | None = Field(
+        default=None, description="The version that was wrong and never true: this one takes its validity"
+    )
 
     @field_validator("valid_to")
     @classmethod
@@ -62,7 +64,7 @@ class MemorySave(MemoryInput):
     """A memory to write by itself."""
 
     enrich: Flag = Field(
-        False,
+        default=False,
         description="Have a language model expand it into well-formed memories, in the background; it is stored as it is at once",
     )
 
@@ -71,7 +73,7 @@ class MemoryBatch(Model):
     """Many memories. Items are checked one by one, so that a wrong one does not hide the others."""
 
     items: Annotated[list[Any], Field(min_length=1, max_length=MAX_BATCH, description="Memories, at most 10,000")]
-    atomic: Flag = Field(False, description="True: all or nothing. False: each item gets its own result")
+    atomic: Flag = Field(default=False, description="True: all or nothing. False: each item gets its own result")
 
 
 class MemoryChanges(Model):
@@ -84,10 +86,10 @@ class MemoryChanges(Model):
     category: Category | None = None
     tags: Tags | None = None
     layer: Layer | None = None
-    parent_id: UUID | None = Field(None, description="Move it under this memory; null detaches it")
-    parent_since: Moment | None = Field(None, description="From when it stands there; default now")
+    parent_id: UUID | None = Field(default=None, description="Move it under this memory; null detaches it")
+    parent_since: Moment | None = Field(default=None, description="From when it stands there; default now")
     valid_from: Moment | None = None
-    valid_to: Moment | None = Field(None, description="Until when (exclusive); null: still")
+    valid_to: Moment | None = Field(default=None, description="Until when (exclusive); null: still")
     importance: Unit | None = None
     confidence: Unit | None = None
     metadata: Metadata | None = None
@@ -112,15 +114,15 @@ class EraseInput(Model):
 
     ids: Annotated[list[UUID], Field(min_length=1, max_length=MAX_BATCH, description="Memories, at most 10,000")]
     versions: Versions = "all"
-    subtree: Flag = Field(False, description="With everything that stands under them now")
+    subtree: Flag = Field(default=False, description="With everything that stands under them now")
 
 
 class LineagesInput(Model):
     """Lineages to read, by name."""
 
     lineages: Annotated[list[Label], Field(min_length=1, max_length=1000)]
-    as_of: Moment | None = Field(None, description="Valid at this moment; default now")
-    known_at: Moment | None = Field(None, description="As believed at this moment; default now")
+    as_of: Moment | None = Field(default=None, description="Valid at this moment; default now")
+    known_at: Moment | None = Field(default=None, description="As believed at this moment; default now")
 
 
 class LinkInput(Model):
@@ -202,14 +204,14 @@ class BatchWritten(BaseModel):
 class Enrichment(BaseModel):
     """What becomes of a memory that is to be enriched: a job, or why there is none."""
 
-    job_id: UUID | None = Field(None, description="The job that expands it: GET /jobs/{id}")
-    skipped: str | None = Field(None, description="Why it stays as it is")
+    job_id: UUID | None = Field(default=None, description="The job that expands it: GET /jobs/{id}")
+    skipped: str | None = Field(default=None, description="Why it stays as it is")
 
 
 class MemoryStored(MemoryWritten, MemoryOut):
     """A memory as it was written, and what became of the write."""
 
-    enrichment: Enrichment | None = Field(None, description="Only where the write asked for it (enrich)")
+    enrichment: Enrichment | None = Field(default=None, description="Only where the write asked for it (enrich)")
 
 
 class LinkEnded(BaseModel):

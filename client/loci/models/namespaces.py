@@ -14,7 +14,7 @@ class NamespaceInput(Model):
 
     name: NamespaceName
     description: Description | None = None
-    language: Label = Field("english", description="Text search configuration of PostgreSQL")
+    language: Label = Field(default="english", description="Text search configuration of PostgreSQL")
     settings: Metadata = Field(default_factory=dict)
 
 

@@ -84,7 +84,7 @@ class UndoInput(Model):
     """How to undo an operation."""
 
     skip_changed: bool = Field(
-        False, description="Leave alone what was changed again since, and undo the rest; else that is a conflict"
+        default=False, description="Leave alone what was changed again since, and undo the rest; else that is a conflict"
     )
 
 

@@ -29,22 +29,22 @@ from loci.models.memories import MemoryOut
 class Filters(Model):
     """What results are restricted to; every filter applies before ranking."""
 
-    category: Category | None = Field(None, description="This category and all below it")
-    tags: Tags | None = Field(None, description="Any of these")
-    tags_all: Tags | None = Field(None, description="All of these")
+    category: Category | None = Field(default=None, description="This category and all below it")
+    tags: Tags | None = Field(default=None, description="Any of these")
+    tags_all: Tags | None = Field(default=None, description="All of these")
     layers: list[Layer] | None = None
     lineage: Label | None = None
     source: Label | None = None
     session_id: Label | None = None
-    metadata: Metadata | None = Field(None, description="Contained in the memory's metadata")
-    valid_after: Moment | None = Field(None, description="valid_from at or after")
-    valid_before: Moment | None = Field(None, description="valid_from before")
+    metadata: Metadata | None = Field(default=None, description="Contained in the memory's metadata")
+    valid_after: Moment | None = Field(default=None, description="valid_from at or after")
+    valid_before: Moment | None = Field(default=None, description="valid_from before")
     recorded_after: Moment | None = None
     recorded_before: Moment | None = None
     min_importance: Unit | None = None
     min_confidence: Unit | None = None
-    under: UUID | None = Field(None, description="This memory and everything under it")
-    entity: Label | None = Field(None, description="Mentions this entity (id, name or alias)")
+    under: UUID | None = Field(default=None, description="This memory and everything under it")
+    entity: Label | None = Field(default=None, description="Mentions this entity (id, name or alias)")
 
 
 class Weights(Model):
@@ -53,9 +53,11 @@ class Weights(Model):
     lexical: Rate | None = None
     vector: Rate | None = None
     graph: Rate | None = None
-    names: Rate | None = Field(None, description="The part of the graph arm that goes over rare names shared with the best hits")
+    names: Rate | None = Field(
+        default=None, description="The part of the graph arm that goes over rare names shared with the best hits"
+    )
     hierarchy: Rate | None = None
-    walk: Rate | None = Field(None, description="Memories behind the aspects of named and pinned entities")
+    walk: Rate | None = Field(default=None, description="Memories behind the aspects of named and pinned entities")
     working_memory: Rate | None = None
     conversation: Rate | None = None
 
@@ -67,32 +69,32 @@ class RecallInput(Model):
     """A question."""
 
     query: Content
-    k: int = Field(10, ge=1, le=100, description="How many results")
+    k: int = Field(default=10, ge=1, le=100, description="How many results")
     arms: list[ArmName] | None = Field(
-        None,
+        default=None,
         min_length=1,
         description="Default: the first five. working_memory adds live entries; conversation adds turns: of the session that the "
         "filters name, else of the one that asks, else of all. Filters that they do not know leave them out",
     )
     namespaces: Annotated[list[NamespaceName], Field(min_length=1, max_length=10_000)] | Literal["*"] | None = Field(
-        None,
+        default=None,
         description="Search these, or with * all that the key may read; weights and k are those of X-Namespace still",
     )
     weights: Weights | None = None
     fusion: Literal["rrf", "relative_score"] = Field(
-        "rrf",
+        default="rrf",
         description="relative_score: the mean, over the arms that found it, of its score over the arm's best; cosines from 0.5",
     )
     rrf_k: Annotated[float, Field(ge=0, le=1000, allow_inf_nan=False)] | None = None
     filters: Filters | None = None
-    as_of: Moment | None = Field(None, description="Valid at this moment; default now")
-    known_at: Moment | None = Field(None, description="As believed at this moment; default now")
+    as_of: Moment | None = Field(default=None, description="Valid at this moment; default now")
+    known_at: Moment | None = Field(default=None, description="As believed at this moment; default now")
     explain: Flag = False
     session_id: Label | None = Field(
-        None, description="The conversation that asks: what was injected into it and is found by words counts as used"
+        default=None, description="The conversation that asks: what was injected into it and is found by words counts as used"
     )
-    embedding: Vector | None = Field(None, description="The question's vector, if you made it yourself")
-    log: Flag | None = Field(None, description="Log it, so that its results can be rated; default: setting recall_log")
+    embedding: Vector | None = Field(default=None, description="The question's vector, if you made it yourself")
+    log: Flag | None = Field(default=None, description="Log it, so that its results can be rated; default: setting recall_log")
 
 
 class Explained(BaseModel):
@@ -101,7 +103,7 @@ class Explained(BaseModel):
     namespace: str
     score: float
     explain: dict[str, Any] | None = Field(
-        None,
+        default=None,
         description="Each arm's rank and score, its weight (or the normalised score that was averaged), and the path; "
         "`lent`: what neighbours in the session gave, in all and in an arm",
     )
@@ -154,7 +156,7 @@ class RecallOut(BaseModel):
     entities: list[dict[str, Any]]
     skipped: dict[str, str] = Field(description="Arms that did not take part, and why")
     took_ms: float
-    recall_id: UUID | None = Field(None, description="If it was logged: its id, in each namespace that logs it")
+    recall_id: UUID | None = Field(default=None, description="If it was logged: its id, in each namespace that logs it")
 
     @property
     def memories(self) -> list[Recalled]:

@@ -29,11 +29,11 @@ class Retain(Model):
     )
     category: Category | None = None
     tags: Tags | None = None
-    valid_from: Moment | None = Field(None, description="From when the facts are true; default now")
+    valid_from: Moment | None = Field(default=None, description="From when the facts are true; default now")
     metadata: Metadata | None = None
-    source: Label | None = Field(None, description="Who said it; what `I` says is compared with what the same one said")
-    session_id: Label | None = Field(None, description="The conversation it comes from")
-    dry_run: Flag = Field(False, description="Decide, and write nothing")
+    source: Label | None = Field(default=None, description="Who said it; what `I` says is compared with what the same one said")
+    session_id: Label | None = Field(default=None, description="The conversation it comes from")
+    dry_run: Flag = Field(default=False, description="Decide, and write nothing")
     decide: Decide = "auto"
 
     def about(self) -> dict[str, Any]:
@@ -84,9 +84,9 @@ class RetainOut(BaseModel):
 class Reflect(Model):
     """Which orphans to look at."""
 
-    dry_run: Flag = Field(False, description="Plan, and write nothing")
-    limit: int = Field(200, ge=1, le=1000, description="Orphans to look at in this call")
-    category: Category | None = Field(None, description="Only those of this category and below it")
+    dry_run: Flag = Field(default=False, description="Plan, and write nothing")
+    limit: int = Field(default=200, ge=1, le=1000, description="Orphans to look at in this call")
+    category: Category | None = Field(default=None, description="Only those of this category and below it")
     cursor: Annotated[Text | None, Field(max_length=1000, description="`next_cursor` of the call before")] = None
     decide: Decide = "auto"
 
@@ -134,9 +134,9 @@ class Made(BaseModel):
     lineage: str
     content: str
     layer: int
-    path: str | None = Field(None, description="The category that it is made for; null: a model proposed it")
+    path: str | None = Field(default=None, description="The category that it is made for; null: a model proposed it")
     parent_id: UUID | None = None
-    parent: str | None = Field(None, description="Lineage of what it stands under")
+    parent: str | None = Field(default=None, description="Lineage of what it stands under")
 
 
 class ReflectOut(BaseModel):

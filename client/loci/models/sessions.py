@@ -29,20 +29,23 @@ Space = Annotated[
 class ContextInput(Model):
     """What a context is for, and how large it may be."""
 
-    message: Content | None = Field(None, description="What is about to be answered; without it nothing is searched for")
+    message: Content | None = Field(default=None, description="What is about to be answered; without it nothing is searched for")
     session_id: Label | None = Field(
-        None, description="The conversation: a memory is shown to it once. Without it nothing is stored and nothing is held back"
+        default=None,
+        description="The conversation: a memory is shown to it once. Without it nothing is stored and nothing is held back",
     )
     space: Space | None = Field(
-        None,
+        default=None,
         description="Own space of working memory; default: X-Space, else session/ and the session. "
         "Under patrol/ and subagent/ the working memory of others is left out",
     )
-    k: int | None = Field(None, ge=1, le=100, description="Memories to recall; default: the namespace's setting `context_memories`")
-    max_chars: int | None = Field(None, ge=0, le=2**31 - 1, description="The text is never longer; default: no limit")
-    sections: list[SectionName] | None = Field(None, min_length=1, description="Default: all")
-    as_of: Moment | None = Field(None, description="Memories and edges that held at this moment; default now")
-    known_at: Moment | None = Field(None, description="As believed at this moment; default now")
+    k: int | None = Field(
+        default=None, ge=1, le=100, description="Memories to recall; default: the namespace's setting `context_memories`"
+    )
+    max_chars: int | None = Field(default=None, ge=0, le=2**31 - 1, description="The text is never longer; default: no limit")
+    sections: list[SectionName] | None = Field(default=None, min_length=1, description="Default: all")
+    as_of: Moment | None = Field(default=None, description="Memories and edges that held at this moment; default now")
+    known_at: Moment | None = Field(default=None, description="As believed at this moment; default now")
 
 
 class ContextMemory(MemoryOut):
@@ -120,7 +123,7 @@ class EntryInput(Model):
     """An entry of working memory."""
 
     value: Json = Field(description="Any JSON, at most 1 MiB")
-    ttl_seconds: Seconds | None = Field(None, description="How long it lives; default: the setting working_memory_ttl")
+    ttl_seconds: Seconds | None = Field(default=None, description="How long it lives; default: the setting working_memory_ttl")
     category: Category | None = None
     tags: Tags | None = None
 
@@ -152,11 +155,11 @@ class EntryPage(BaseModel):
 class EntrySearch(Model):
     """Which entries to look for."""
 
-    query: Content | None = Field(None, description="Words; without them the newest come first")
-    category: Category | None = Field(None, description="This category and all below it")
-    tags: Tags | None = Field(None, description="Any of these")
-    prefix: Prefix | None = Field(None, description="Under these segments; default: the space of X-Space, else everywhere")
-    limit: int = Field(10, ge=1, le=1000)
+    query: Content | None = Field(default=None, description="Words; without them the newest come first")
+    category: Category | None = Field(default=None, description="This category and all below it")
+    tags: Tags | None = Field(default=None, description="Any of these")
+    prefix: Prefix | None = Field(default=None, description="Under these segments; default: the space of X-Space, else everywhere")
+    limit: int = Field(default=10, ge=1, le=1000)
 
 
 class EntryFound(EntryOut):
@@ -177,7 +180,7 @@ class TurnInput(Model):
     role: TurnRole = Field(examples=["user", "assistant"])
     content: Content
     metadata: Metadata | None = None
-    said_at: Moment | None = Field(None, description="Default: now")
+    said_at: Moment | None = Field(default=None, description="Default: now")
 
 
 ONE_OR_MANY: JsonDict = {
@@ -287,13 +290,13 @@ class FeedbackInput(Model):
 
     model_config = ConfigDict(json_schema_extra=SOME_REPORT)
 
-    session_id: Label | None = Field(None, description="Needed for injected and confirmed")
-    injected: MemoryIds | None = Field(None, description="Shown to the session now")
-    confirmed: MemoryIds | None = Field(None, description="Found again by a search of yours; counts for those shown before")
-    recall_id: UUID | None = Field(None, description="A logged recall; needed for ratings")
-    ratings: Annotated[list[Rating], Field(max_length=1000)] | None = Field(None, description="Were its results of use?")
+    session_id: Label | None = Field(default=None, description="Needed for injected and confirmed")
+    injected: MemoryIds | None = Field(default=None, description="Shown to the session now")
+    confirmed: MemoryIds | None = Field(default=None, description="Found again by a search of yours; counts for those shown before")
+    recall_id: UUID | None = Field(default=None, description="A logged recall; needed for ratings")
+    ratings: Annotated[list[Rating], Field(max_length=1000)] | None = Field(default=None, description="Were its results of use?")
     signals: Annotated[list[SignalInput], Field(max_length=1000)] | None = Field(
-        None, description="What was said about the agent's work"
+        default=None, description="What was said about the agent's work"
     )
 
     @model_validator(mode="after")
@@ -309,8 +312,8 @@ class FeedbackNoted(BaseModel):
     session_id: str | None
     injected: list[UUID] = Field(description="Those that were not shown to the session before")
     confirmed: list[UUID] = Field(description="Those that had been shown to it")
-    rated: list[UUID] | None = Field(None, description="Memories whose rating was noted, if there were ratings")
-    signals: list[Signal] | None = Field(None, description="Signals that were noted, in order, if there were any")
+    rated: list[UUID] | None = Field(default=None, description="Memories whose rating was noted, if there were ratings")
+    signals: list[Signal] | None = Field(default=None, description="Signals that were noted, in order, if there were any")
 
 
 class SessionEnd(BaseModel):

@@ -39,7 +39,7 @@ class EdgeInput(Model):
     type: EdgeType
     target: Label | None = None
     literal: Literal1000 | None = None
-    aspect: Label | None = Field(None, description="Name of the source's aspect that motivates it; made if there is none")
+    aspect: Label | None = Field(default=None, description="Name of the source's aspect that motivates it; made if there is none")
     confidence: Unit | None = None
     strength: Unit | None = None
 
@@ -72,7 +72,7 @@ class EdgeTypeChanges(Model):
 
     model_config = ConfigDict(json_schema_extra=without_null("decay_rate", "description"))
 
-    decay_rate: Rate | None = Field(None, description="Per day; null: the namespace's")
+    decay_rate: Rate | None = Field(default=None, description="Per day; null: the namespace's")
     single_valued: Flag | None = None
     description: Description | None = None
 
@@ -80,7 +80,7 @@ class EdgeTypeChanges(Model):
 class DecayInput(Model):
     """Which edges to recalculate."""
 
-    type: EdgeType | None = Field(None, description="Default: all types")
+    type: EdgeType | None = Field(default=None, description="Default: all types")
 
 
 class EdgeOut(BaseModel):

@@ -22,10 +22,12 @@ class EntityWrite(EntityInput):
 
     description: Description | None = None
     confidence: Unit | None = Field(
-        None, description="Of a new entity the initial one; for a known one, what a running average is given"
+        default=None, description="Of a new entity the initial one; for a known one, what a running average is given"
     )
     metadata: Metadata | None = None
-    session_id: Label | None = Field(None, description="The conversation; a new one restores confidence, the same one only counts")
+    session_id: Label | None = Field(
+        default=None, description="The conversation; a new one restores confidence, the same one only counts"
+    )
 
 
 class EntityChanges(Model):
@@ -75,10 +77,10 @@ class EntitySearch(Model):
     """Which entities to look for."""
 
     query: Annotated[Label, Field(description="A name, part of one, or what it is about")]
-    k: int = Field(10, ge=1, le=1000)
+    k: int = Field(default=10, ge=1, le=1000)
     type: EntityType | None = None
     mode: Literal["name", "semantic", "both"] = "both"
-    embedding: Vector | None = Field(None, description="The query's vector, if you made it yourself")
+    embedding: Vector | None = Field(default=None, description="The query's vector, if you made it yourself")
 
 
 class EntityFound(BaseModel):

@@ -24,10 +24,10 @@ class SplitInput(Model):
     """A new entity, and what of the old one is its own."""
 
     name: Label
-    type: EntityType | None = Field(None, description="Default: that of the old one")
-    aliases: Aliases | None = Field(None, description="The old one loses them")
+    type: EntityType | None = Field(default=None, description="Default: that of the old one")
+    aliases: Aliases | None = Field(default=None, description="The old one loses them")
     edge_ids: SplitIds | None = None
-    memory_ids: SplitIds | None = Field(None, description="Memories that mention it")
+    memory_ids: SplitIds | None = Field(default=None, description="Memories that mention it")
     aspect_ids: SplitIds | None = None
     reason: Reason | None = None
 
@@ -36,7 +36,7 @@ class DuplicatesInput(Model):
     """Whether to merge, or only to say what would be."""
 
     dry_run: Flag = True
-    limit: int = Field(100, ge=1, le=1000)
+    limit: int = Field(default=100, ge=1, le=1000)
 
 
 class Duplicate(BaseModel):

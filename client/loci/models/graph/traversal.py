@@ -16,19 +16,21 @@ class TraverseInput(Model):
     model_config = ConfigDict(json_schema_extra=one_of_these("start", "text"))
 
     start: Annotated[list[Label], Field(min_length=1, max_length=100)] | None = Field(
-        None, description="Names, aliases or ids of entities"
+        default=None, description="Names, aliases or ids of entities"
     )
-    text: Content | None = Field(None, description="Start from the entities that this text names, too; one of the two is needed")
+    text: Content | None = Field(
+        default=None, description="Start from the entities that this text names, too; one of the two is needed"
+    )
     edge_types: Annotated[list[EdgeType], Field(min_length=1, max_length=100)] | None = None
     direction: Literal["out", "in", "both"] = "both"
-    max_hops: int | None = Field(None, ge=1, le=20)
-    limit: int = Field(100, ge=1, le=10_000)
-    min_confidence: Unit | None = Field(None, description="0 shows faded edges too")
+    max_hops: int | None = Field(default=None, ge=1, le=20)
+    limit: int = Field(default=100, ge=1, le=10_000)
+    min_confidence: Unit | None = Field(default=None, description="0 shows faded edges too")
     min_strength: Unit = 0.0
-    as_of: Moment | None = Field(None, description="Edges that held at this moment; default now")
-    known_at: Moment | None = Field(None, description="As known at this moment; default: as believed now")
-    paths: Flag = Field(False, description="Names and edge types from a start to each edge, the shortest way")
-    scores: Flag = Field(False, description="Product of the effective confidences along that way")
+    as_of: Moment | None = Field(default=None, description="Edges that held at this moment; default now")
+    known_at: Moment | None = Field(default=None, description="As known at this moment; default: as believed now")
+    paths: Flag = Field(default=False, description="Names and edge types from a start to each edge, the shortest way")
+    scores: Flag = Field(default=False, description="Product of the effective confidences along that way")
 
     @model_validator(mode="after")
     def _starts_somewhere(self) -> "TraverseInput":
@@ -41,11 +43,11 @@ class GraphContextInput(Model):
     """A message, and how much of the graph around what it names to show."""
 
     text: Content
-    max_hops: int | None = Field(None, ge=0, le=20, description="Default: the namespace's setting")
-    limit: int | None = Field(None, ge=1, le=1000, description="Edges; default: the namespace's setting `context_triples`")
-    as_of: Moment | None = Field(None, description="Edges that held at this moment; default now")
-    known_at: Moment | None = Field(None, description="As known at this moment; default: as believed now")
-    touch: Flag = Field(True, description="Note that the entities were referenced now, where the key may write")
+    max_hops: int | None = Field(default=None, ge=0, le=20, description="Default: the namespace's setting")
+    limit: int | None = Field(default=None, ge=1, le=1000, description="Edges; default: the namespace's setting `context_triples`")
+    as_of: Moment | None = Field(default=None, description="Edges that held at this moment; default now")
+    known_at: Moment | None = Field(default=None, description="As known at this moment; default: as believed now")
+    touch: Flag = Field(default=True, description="Note that the entities were referenced now, where the key may write")
 
 
 class Crossed(BaseModel):
@@ -66,8 +68,8 @@ class Crossed(BaseModel):
 class Hop(Crossed):
     """An edge in order of discovery."""
 
-    path: list[str] | None = Field(None, description="Names and edge types from a start, where `paths` was asked for")
-    score: float | None = Field(None, description="Product of confidences along that way, where `scores` was asked for")
+    path: list[str] | None = Field(default=None, description="Names and edge types from a start, where `paths` was asked for")
+    score: float | None = Field(default=None, description="Product of confidences along that way, where `scores` was asked for")
 
 
 class EntityName(BaseModel):

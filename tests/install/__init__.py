@@ -1,0 +1,1 @@
+"""The wheels of client and server, installed outside of the checkout."""
