@@ -56,7 +56,8 @@ class Namespace:
         for start in range(0, ENTITIES, 5000):
             names = Jsonb([{"name": name, "type": "person"} for name in self.entities[start : start + 5000]])
             self.ids += [
-                row[0] for row in app.execute("select id from loci_api.upsert_entities(%s, %s) order by ordinal", [self.name, names])
+                row[0]
+                for row in app.execute("select id from loci_api.upsert_entities(%s, %s) order by ordinal", [self.name, names])
             ]
         self.memories: list[UUID] = []
         for start in range(0, size // PER_CONVERSATION, 5000):

@@ -101,7 +101,9 @@ def load(owner: Any, app: Any, aspects: int, siblings: int) -> int:
     (number,) = owner.execute("select id from loci_data.namespaces where name = %s", [NAME]).fetchone()
     for n in range(aspects + 1):
         app.execute("select * from loci_api.upsert_entities(%s, %s::jsonb)", [NAME, json.dumps([{"name": f"Entity {n}"}])])
-        (aspect,) = app.execute('select id from loci_api.upsert_aspect(%s, %s, \'{"name": "facts"}\')', [NAME, f"Entity {n}"]).fetchone()
+        (aspect,) = app.execute(
+            'select id from loci_api.upsert_aspect(%s, %s, \'{"name": "facts"}\')', [NAME, f"Entity {n}"]
+        ).fetchone()
         if n < aspects:
             owner.execute(
                 """insert into loci_data.attributes (namespace_id, id, aspect_id, content, valid_from)

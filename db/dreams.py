@@ -14,13 +14,18 @@ MOST_TURNS = 10_000  # that job_turns gives, whatever dream_limit says
 
 async def last_pass(tx: Transaction, *, name: str, job_id: UUID) -> Row:
     """Whether the job has run this pass already, and the corpus that the newest run left less than its days ago: (done, corpus)."""
-    return await tx.row("select done, corpus from loci_api.last_pass(%(namespace)s, %(name)s, %(job_id)s)", name=name, job_id=job_id)
+    return await tx.row(
+        "select done, corpus from loci_api.last_pass(%(namespace)s, %(name)s, %(job_id)s)", name=name, job_id=job_id
+    )
 
 
 async def record_pass(tx: Transaction, *, job_id: UUID, name: str, report: Row) -> None:
     """Write the report of a pass, in the transaction of its changes. `report`: columns of pass_runs."""
     await tx.row(
-        "select loci_api.record_pass(%(namespace)s, %(job_id)s, %(name)s, %(report)s)", job_id=job_id, name=name, report=Jsonb(report)
+        "select loci_api.record_pass(%(namespace)s, %(job_id)s, %(name)s, %(report)s)",
+        job_id=job_id,
+        name=name,
+        report=Jsonb(report),
     )
 
 
@@ -138,7 +143,9 @@ async def pairs_to_judge(tx: Transaction) -> list[Row]:
 
 async def apply_contradiction_verdicts(tx: Transaction, *, verdicts: list[Row]) -> list[Row]:
     """Record what a model said of pairs, and supersede or propose what may be; one row a contradiction."""
-    return await tx.rows("select * from loci_api.apply_contradiction_verdicts(%(namespace)s, %(verdicts)s)", verdicts=Jsonb(verdicts))
+    return await tx.rows(
+        "select * from loci_api.apply_contradiction_verdicts(%(namespace)s, %(verdicts)s)", verdicts=Jsonb(verdicts)
+    )
 
 
 async def turns_to_read(tx: Transaction, *, id: UUID) -> list[Row]:

@@ -13,7 +13,9 @@ Row = dict[str, Any]
 
 async def upsert_aspect(tx: Transaction, *, entity: str, aspect: Row) -> Row:
     """Give an entity an aspect, or change the one of this name; the aspect, and whether it is new."""
-    return await tx.row("select * from loci_api.upsert_aspect(%(namespace)s, %(entity)s, %(aspect)s)", entity=entity, aspect=Jsonb(aspect))
+    return await tx.row(
+        "select * from loci_api.upsert_aspect(%(namespace)s, %(entity)s, %(aspect)s)", entity=entity, aspect=Jsonb(aspect)
+    )
 
 
 async def list_aspects(tx: Transaction, *, entity: str, as_of: datetime | None, known_at: datetime | None) -> list[Row]:
@@ -37,7 +39,9 @@ async def add_attribute(tx: Transaction, *, aspect_id: UUID, attribute: Row) -> 
 
 async def update_attribute(tx: Transaction, *, id: UUID, changes: Row) -> Row:
     """Change an attribute; new content supersedes the old. Returns the attribute that stands now."""
-    return await tx.row("select * from loci_api.update_attribute(%(namespace)s, %(id)s, %(changes)s)", id=id, changes=Jsonb(changes))
+    return await tx.row(
+        "select * from loci_api.update_attribute(%(namespace)s, %(id)s, %(changes)s)", id=id, changes=Jsonb(changes)
+    )
 
 
 async def list_supersessions(

@@ -9,7 +9,9 @@ Row = dict[str, Any]
 
 async def claim_idempotency_key(tx: Transaction, *, key: str, request_hash: bytes) -> Row:
     """The reply kept for an idempotency key (status, response), or {} when this request now holds the key."""
-    return await tx.row("select * from loci_api.claim_idempotency_key(%(namespace)s, %(key)s, %(hash)s)", key=key, hash=request_hash)
+    return await tx.row(
+        "select * from loci_api.claim_idempotency_key(%(namespace)s, %(key)s, %(hash)s)", key=key, hash=request_hash
+    )
 
 
 async def store_idempotent_reply(tx: Transaction, *, key: str, status: int, response: bytes) -> None:

@@ -34,7 +34,9 @@ def fill(connection: psycopg.Connection[Row], name: str, *, language: str = "ger
         _commit(world)
         part(world)
     _commit(world)
-    while not world.row("select * from loci_api.recalculate_decay_batch(%(ns)s, 'works_on')")["done"]:  # fades_at in step with the rates in force
+    while not world.row("select * from loci_api.recalculate_decay_batch(%(ns)s, 'works_on')")[
+        "done"
+    ]:  # fades_at in step with the rates in force
         _commit(world)
     _commit(world)
     return world
@@ -121,7 +123,9 @@ def _graph(world: World) -> None:
             "select loci_api.observe_edges(%(ns)s, %(e)s)",
             e=json([item, {"source": "Ada", "type": "geboren", "literal": "1815\n„London“"}]),
         )
-    world.rows("select loci_api.set_edge_type(%(ns)s, 'works_on', %(c)s)", c=json({"decay_rate": 0.001, "description": "arbeitet an"}))
+    world.rows(
+        "select loci_api.set_edge_type(%(ns)s, 'works_on', %(c)s)", c=json({"decay_rate": 0.001, "description": "arbeitet an"})
+    )
     [ada] = [row["id"] for row in world.rows("select id from loci_data.entities where namespace_id = %(ns_id)s and name = 'Ada'")]
     _commit(world)
     world.rows(

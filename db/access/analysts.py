@@ -70,7 +70,9 @@ def create(
             raise Conflict(
                 f"the server has a role {login!r} already", hint="Choose another name; roles are shared by all databases."
             ) from None
-        connection.execute("select loci_api.create_analyst_agent(%s::name, %s, %s, %s::interval)", [login, namespaces, expires_at, timeout])
+        connection.execute(
+            "select loci_api.create_analyst_agent(%s::name, %s, %s, %s::interval)", [login, namespaces, expires_at, timeout]
+        )
         # The service is a member of the login, so that it may stop the login's statements (loci_api.stop_analysts), and nothing else.
         connection.execute(sql.SQL("grant loci_analyst to {} with inherit true, set false").format(role))
         connection.execute(sql.SQL("grant {} to loci_app with inherit true, set false").format(role))

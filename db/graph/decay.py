@@ -14,7 +14,9 @@ async def begin_decay_change(tx: Transaction, *, type: str | None) -> None:
 
 async def recalculate_decay_batch(tx: Transaction, *, type: str | None, limit: int = 2000) -> Row:
     """The next edges of a change of decay, in this transaction: `edges`, `faded`, `revived` so far, and whether it is `done`."""
-    return await tx.row("select * from loci_api.recalculate_decay_batch(%(namespace)s, %(type)s, %(limit)s)", type=type, limit=limit)
+    return await tx.row(
+        "select * from loci_api.recalculate_decay_batch(%(namespace)s, %(type)s, %(limit)s)", type=type, limit=limit
+    )
 
 
 async def next_unfinished_decay(tx: Transaction, *, seconds: float) -> Row:

@@ -53,7 +53,9 @@ async def get_edge_type(tx: Transaction, *, type: str) -> Row:
 
 async def set_edge_type(tx: Transaction, *, type: str, changes: Row) -> Row:
     """Change settings of an edge type; the row, and `decaying`: whether fade_batch has edges to bring in step."""
-    return await tx.row("select * from loci_api.set_edge_type(%(namespace)s, %(type)s, %(changes)s)", type=type, changes=Jsonb(changes))
+    return await tx.row(
+        "select * from loci_api.set_edge_type(%(namespace)s, %(type)s, %(changes)s)", type=type, changes=Jsonb(changes)
+    )
 
 
 async def edge_types_used(tx: Transaction, *, limit: int = 100) -> list[str]:

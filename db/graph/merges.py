@@ -13,7 +13,10 @@ Row = dict[str, Any]
 async def merge_entities(tx: Transaction, *, into: str, other: str, reason: str | None) -> Row:
     """Merge an entity into another; the merge's id and the kept entity's."""
     return await tx.row(
-        "select * from loci_api.merge_entities(%(namespace)s, %(into)s, %(other)s, %(reason)s)", into=into, other=other, reason=reason
+        "select * from loci_api.merge_entities(%(namespace)s, %(into)s, %(other)s, %(reason)s)",
+        into=into,
+        other=other,
+        reason=reason,
     )
 
 
@@ -39,4 +42,6 @@ async def list_merges(tx: Transaction, *, entity: str | None, limit: int, cursor
 
 async def merge_duplicate_entities(tx: Transaction, *, dry_run: bool, limit: int) -> list[Row]:
     """Merge entities that are one under several spellings, or say which."""
-    return await tx.rows("select * from loci_api.merge_duplicate_entities(%(namespace)s, %(dry_run)s, %(limit)s)", dry_run=dry_run, limit=limit)
+    return await tx.rows(
+        "select * from loci_api.merge_duplicate_entities(%(namespace)s, %(dry_run)s, %(limit)s)", dry_run=dry_run, limit=limit
+    )

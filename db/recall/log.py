@@ -12,7 +12,9 @@ Row = dict[str, Any]
 
 async def log_recall(tx: Transaction, *, recall: Row, results: list[Row]) -> None:
     """Send a recall and the memories in its answer to the log, without waiting."""
-    await tx.send("select loci_api.log_recall(%(namespace)s, %(recall)s, %(results)s)", recall=Jsonb(recall), results=Jsonb(results))
+    await tx.send(
+        "select loci_api.log_recall(%(namespace)s, %(recall)s, %(results)s)", recall=Jsonb(recall), results=Jsonb(results)
+    )
 
 
 async def list_recalls(tx: Transaction, *, session_id: str | None, limit: int, cursor: str | None) -> list[Row]:

@@ -15,11 +15,14 @@ def called(api: Api, purpose: str = "memories", *, job: Any = None, tokens: tupl
     with api.service.database.admin() as connection:
         connection.execute("select set_config('loci.agent', '00000000-0000-0000-0000-000000000000', false)")
         row = connection.execute(
-            "select id from loci_api.reserve_model_call(%s, %s, %s, 'scripted', 10, 1000, 1000, 1, 2)", [api.namespace, job, purpose]
+            "select id from loci_api.reserve_model_call(%s, %s, %s, 'scripted', 10, 1000, 1000, 1, 2)",
+            [api.namespace, job, purpose],
         ).fetchone()
         assert row is not None
         if tokens:
-            connection.execute("select loci_api.finish_model_call(%s, %s, %s, %s, false, 7, null, 1, 2)", [api.namespace, row[0], *tokens])
+            connection.execute(
+                "select loci_api.finish_model_call(%s, %s, %s, %s, false, 7, null, 1, 2)", [api.namespace, row[0], *tokens]
+            )
         return str(row[0])
 
 

@@ -200,7 +200,8 @@ def test_two_workers_never_claim_the_same(own_database: Database) -> None:
         act_as(first, OPERATOR)
         act_as(second, OPERATOR)
         claims = [
-            {row[0] for row in c.execute("select memory_id from loci_api.claim_memories_to_embed(20)").fetchall()} for c in (first, second)
+            {row[0] for row in c.execute("select memory_id from loci_api.claim_memories_to_embed(20)").fetchall()}
+            for c in (first, second)
         ]
     assert [len(claim) for claim in claims] == [20, 20]
     assert claims[0].isdisjoint(claims[1])

@@ -127,7 +127,9 @@ def remember(connection: psycopg.Connection[Any], **item: Any) -> Any:
 
 
 def erase_here(connection: psycopg.Connection[Any], memory: Any, subtree: bool = False) -> Any:
-    return connection.execute("select erased from loci_api.erase_memories('default', %s, 'all', %s)", [[memory], subtree]).fetchone()
+    return connection.execute(
+        "select erased from loci_api.erase_memories('default', %s, 'all', %s)", [[memory], subtree]
+    ).fetchone()
 
 
 def test_a_write_that_would_fold_into_what_is_being_erased_is_to_be_tried_again(own_database: Database) -> None:

@@ -285,7 +285,9 @@ def test_passes_that_clear_the_same_turns_in_any_order_clear_each_once(connect: 
         order = ids if number % 2 else ids[::-1]
         cleared = deleted = 0
         for start in range(0, len(order), 40):
-            row = client.execute("select * from loci_api.clear_conversation_log('default', %s)", [order[start : start + 80]]).fetchone()
+            row = client.execute(
+                "select * from loci_api.clear_conversation_log('default', %s)", [order[start : start + 80]]
+            ).fetchone()
             assert row is not None
             cleared, deleted = cleared + row[0], deleted + row[1]
             say(client, "cleared 3", "meanwhile")

@@ -2,7 +2,7 @@
 
 import re
 
-from migrations.sql_files import sql_files, split
+from migrations.sql_files import split, sql_files
 from tests.catalogue import OBJECTS, ROOT
 
 FILES = dict(sql_files())

@@ -50,7 +50,9 @@ class Sleeper:
             (taken,) = queue.execute(
                 """update procrastinate_jobs set status = 'doing' where args ->> 'job_id' = %s returning id, attempts""", [str(id)]
             ).fetchall()
-        return Job(**self.world.row("select * from loci_api.start_job(%(queue_id)s, %(attempt)s)", queue_id=taken[0], attempt=taken[1]))
+        return Job(
+            **self.world.row("select * from loci_api.start_job(%(queue_id)s, %(attempt)s)", queue_id=taken[0], attempt=taken[1])
+        )
 
     def ended(self, job: Job, status: str) -> None:
         """The queue says what became of a job, as its worker does: in a connection of the worker's role."""

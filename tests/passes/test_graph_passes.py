@@ -431,7 +431,10 @@ def test_a_graph_in_which_nothing_may_go_costs_no_call(asleep: World, own_databa
         (lambda world: merge(world, "Widget", "Lonely"), "gone"),
         (lambda world: world.write("Lonely is used", entities=[{"name": "Lonely"}]), "mentioned"),
         (lambda world: observe(world, {"source": "Lonely", "type": "near", "target": "Alice"}), "changed"),
-        (lambda world: world.value("select loci_api.touch_entities(%(ns)s, %(ids)s)", ids=[get(world, "Lonely")["id"]]), "referenced"),
+        (
+            lambda world: world.value("select loci_api.touch_entities(%(ns)s, %(ids)s)", ids=[get(world, "Lonely")["id"]]),
+            "referenced",
+        ),
     ],
     ids=["described", "merged", "mentioned", "connected", "referenced"],
 )

@@ -124,7 +124,11 @@ CALLS: list[tuple[str, LiteralString, str]] = [
     ("history", "select * from loci.history(%(ns)s, %(some)s::text)", "memories"),
     ("names", "select * from loci.match_entities(%(ns)s, 'who is Zeus?')", "entity_names_head"),
     ("phrases", "select * from loci.match_entities(%(ns)s, 'is person 77 Zeus?')", "entity_names_pkey"),
-    ("question", "select * from loci_api.memories_sharing_names(%(ns)s, 'is person 77 Zeus?', array[1::bigint])", "entity_names_head"),
+    (
+        "question",
+        "select * from loci_api.memories_sharing_names(%(ns)s, 'is person 77 Zeus?', array[1::bigint])",
+        "entity_names_head",
+    ),
     ("traversal", "select * from loci.traverse(%(ns)s, array['Zeus'])", "edges_source"),
     ("walk: aspects", "select * from loci.walk(%(ns)s, 'who is Zeus?')", "aspects_weight"),
     ("walk: attributes", "select * from loci.walk(%(ns)s, 'who is Zeus?')", "attributes_importance"),

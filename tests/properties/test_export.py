@@ -47,7 +47,8 @@ def do(world: World, ids: list[Any], step: tuple[str, int, int, str]) -> None:
         world.rows("select loci_api.observe_edges(%(ns)s, %(e)s)", e=Jsonb([item, item]))
     elif what == "entity":
         world.rows(
-            "select loci_api.upsert_entities(%(ns)s, %(e)s)", e=Jsonb([{"name": name, "aliases": [f"n{a}"], "metadata": {"t": text}}])
+            "select loci_api.upsert_entities(%(ns)s, %(e)s)",
+            e=Jsonb([{"name": name, "aliases": [f"n{a}"], "metadata": {"t": text}}]),
         )
     elif one is not None and what == "correct":
         ids.append(world.write(f"{text}!", corrects=one)["id"])

@@ -50,7 +50,9 @@ def contents(found: Row) -> list[str]:
 
 def save(world: World, key: str, **fields: Any) -> None:
     given = {"ttl": None, "category": None, "tags": None, **fields}
-    world.rows("select * from loci_api.save_working_memory(%(ns)s, %(key)s, '1', %(ttl)s, %(category)s, %(tags)s)", key=key, **given)
+    world.rows(
+        "select * from loci_api.save_working_memory(%(ns)s, %(key)s, '1', %(ttl)s, %(category)s, %(tags)s)", key=key, **given
+    )
 
 
 def keys(rows: list[Row] | None) -> list[str] | None:

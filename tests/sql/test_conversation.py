@@ -233,7 +233,9 @@ def test_what_is_still_in_the_log_stays_though_it_is_old(world: World) -> None:
 
 @pytest.mark.parametrize("kept", [0, 1])
 def test_a_namespace_that_replays_nothing_keeps_what_waits_for_passes(world: World, kept: int) -> None:
-    world.connection.execute("select loci_api.update_namespace(%s, %s)", [world.name, Jsonb({"settings": {"replayed_turns": kept}})])
+    world.connection.execute(
+        "select loci_api.update_namespace(%s, %s)", [world.name, Jsonb({"settings": {"replayed_turns": kept}})]
+    )
     said = say(world, *numbered(3))
     assert replayed(world) == numbered(kept, 3 - kept)
     assert clear(world, *(row["id"] for row in said)) == {"cleared": 3, "deleted": 3 - kept}

@@ -76,7 +76,9 @@ def exported(world: World, kind: str) -> list[Row]:
     lines: list[Row] = []
     after = None
     while True:
-        page = world.row("select * from loci_api.export_page(%(ns)s, %(kind)s, %(after)s, 1)", kind=kind, after=after and Jsonb(after))
+        page = world.row(
+            "select * from loci_api.export_page(%(ns)s, %(kind)s, %(after)s, 1)", kind=kind, after=after and Jsonb(after)
+        )
         if not page["rows"]:
             return lines
         lines += [json.loads(line) for line in page["lines"].split("\n")]
@@ -85,7 +87,9 @@ def exported(world: World, kind: str) -> list[Row]:
 
 def kinds(connection: psycopg.Connection[Any]) -> dict[str, str]:
     """Kinds and their tables, in order."""
-    return {row["kind"]: row["source"] for row in connection.execute("select kind, source from loci_api.export_kinds() order by place")}
+    return {
+        row["kind"]: row["source"] for row in connection.execute("select kind, source from loci_api.export_kinds() order by place")
+    }
 
 
 def namespaced(connection: psycopg.Connection[Any]) -> dict[str, set[str]]:

@@ -202,7 +202,10 @@ def job(world: World, **arguments: Any) -> UUID:
 
 
 def episodes(world: World, id: UUID, limit: int = 100) -> list[str]:
-    return [row["content"] for row in world.rows("select * from loci_api.episodes_to_read(%(ns)s, %(id)s, %(limit)s)", id=id, limit=limit)]
+    return [
+        row["content"]
+        for row in world.rows("select * from loci_api.episodes_to_read(%(ns)s, %(id)s, %(limit)s)", id=id, limit=limit)
+    ]
 
 
 def test_a_job_reads_the_newest_episodes_and_the_same_ones_again(world: World) -> None:

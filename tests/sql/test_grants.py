@@ -180,7 +180,9 @@ def test_the_last_admin_can_neither_leave_nor_lower_itself(shared: Shared) -> No
             shared.admin.rows("select loci_api.set_grant(%(ns)s, %(a)s, %(r)s, %(e)s)", a=shared.boss, r=role, e=expires_at)
     with pytest.raises(errors.UniqueViolation, match="last admin"):
         shared.take(shared.boss)
-    assert shared.admin.row("select role from loci_api.list_grants(%(ns)s) where agent_id = %(a)s", a=shared.boss)["role"] == "admin"
+    assert (
+        shared.admin.row("select role from loci_api.list_grants(%(ns)s) where agent_id = %(a)s", a=shared.boss)["role"] == "admin"
+    )
 
 
 def test_an_admin_leaves_where_another_stays(shared: Shared) -> None:

@@ -84,7 +84,9 @@ class Secret:
         rating = [{"memory_id": str(self.memory), "useful": True, "note": "zanzibar"}]
         world.rows("select loci_api.rate_recall(%(ns)s, %(r)s, %(m)s)", r=self.recall, m=Jsonb(rating))
         world.rows("select * from loci_api.merge_entities(%(ns)s, 'Zanzibar', 'Zylophone', 'zanzibar')")
-        [claimed] = [row for row in world.rows("select * from loci_api.claim_entities_to_embed(1000)") if row["entity_id"] == self.entity]
+        [claimed] = [
+            row for row in world.rows("select * from loci_api.claim_entities_to_embed(1000)") if row["entity_id"] == self.entity
+        ]
         world.rows(
             "select loci_api.store_entity_vectors(%(m)s::smallint, array[%(ns_id)s], array[%(e)s]::uuid[], array['x'], array['[1,0,0]'::halfvec])",
             m=claimed["model_id"], e=self.entity,

@@ -197,7 +197,12 @@ def test_a_worker_that_was_thought_lost_cannot_go_on(queue: Queue) -> None:
     queue.worker = queue.as_owner("select worker_id as id from procrastinate_register_worker_v1()")["id"]
     theirs = queue.begin(queue.take())
     assert (theirs["id"], theirs["tries"], theirs["failures"]) == (it, 2, 1)
-    assert world.rows("select * from loci_api.record_job_failure(%(id)s, %(attempt)s, 'late')", id=place["id"], attempt=place["attempts"]) == []
+    assert (
+        world.rows(
+            "select * from loci_api.record_job_failure(%(id)s, %(attempt)s, 'late')", id=place["id"], attempt=place["attempts"]
+        )
+        == []
+    )
     with pytest.raises(pg.ObjectNotInPrerequisiteState, match="was taken over by another worker"):
         world.rows("select loci_api.lock_job(%(ns)s, %(id)s, %(tries)s)", id=it, tries=mine["tries"])
 

@@ -37,7 +37,10 @@ def make(world: World, role: str | None = "writer", **fields: Any) -> Made:
 def enter(world: World, key: Made | None, namespace: str | None = None, role: str | None = None) -> Made:
     """Begin as the holder of a key, or as the operator."""
     return world.row(
-        "select * from loci_api.begin_request(%(hash)s, %(namespace)s, %(role)s)", hash=key and key["hash"], namespace=namespace, role=role
+        "select * from loci_api.begin_request(%(hash)s, %(namespace)s, %(role)s)",
+        hash=key and key["hash"],
+        namespace=namespace,
+        role=role,
     )
 
 

@@ -141,7 +141,9 @@ def test_two_spellings_of_one_name_are_one_entity(world: World, names: tuple[str
 
 def test_a_changed_or_removed_name_is_not_found_any_more(world: World) -> None:
     (made,) = know(world, {"name": "Facebook", "aliases": ["The Book of Faces"]})
-    world.rows("select * from loci_api.update_entity(%(ns)s, %(id)s, %(c)s)", id=made["id"], c=Jsonb({"name": "Meta", "aliases": []}))
+    world.rows(
+        "select * from loci_api.update_entity(%(ns)s, %(id)s, %(c)s)", id=made["id"], c=Jsonb({"name": "Meta", "aliases": []})
+    )
     assert [row["matched"] for row in found(world, "facebook, the book of faces, meta")] == ["meta"]
 
 

@@ -81,7 +81,9 @@ def names(world: World, name: str) -> None:
     """What the worker does with a name that two memories have."""
     ids = [world.write(f"{name} was {word}")["id"] for word in ("here", "there")]
     world.rows("select set_config('loci.operation', '', true)")
-    world.rows("select loci_api.store_found_names(array[%(ns_id)s, %(ns_id)s], %(ids)s, array[%(name)s, %(name)s])", ids=ids, name=name)
+    world.rows(
+        "select loci_api.store_found_names(array[%(ns_id)s, %(ns_id)s], %(ids)s, array[%(name)s, %(name)s])", ids=ids, name=name
+    )
 
 
 # Each call, and what it changes
@@ -300,7 +302,10 @@ NOTHING: dict[str, tuple[Callable[[World], Any], Callable[[World], Any]]] = {
         lambda w: w.rows("select * from loci_api.recalculate_decay_batch(%(ns)s, 'knows')"),
     ),
     "an entry of working memory": (nothing, save),
-    "an erasure that is refused": (lambda w: w.write("tea"), lambda w: refused(w, "select loci_api.erase_memories(%(ns)s, %(ids)s)")),
+    "an erasure that is refused": (
+        lambda w: w.write("tea"),
+        lambda w: refused(w, "select loci_api.erase_memories(%(ns)s, %(ids)s)"),
+    ),
 }
 
 

@@ -240,7 +240,9 @@ def test_a_retired_model_goes_in_batches_and_leaves_nothing(filling: World) -> N
     finish(filling)
     after, sizes = {"namespace_id": 0, "id": UUID(int=0)}, []
     while rows := filling.rows(
-        "select * from loci_api.delete_retired_vectors(%(m)s::smallint, 'memory_vectors', %(namespace_id)s, %(id)s, 3)", m=old, **after
+        "select * from loci_api.delete_retired_vectors(%(m)s::smallint, 'memory_vectors', %(namespace_id)s, %(id)s, 3)",
+        m=old,
+        **after,
     ):
         after = {"namespace_id": rows[0]["namespace_id"], "id": rows[0]["id"]}
         sizes.append(rows[0]["dropped"])

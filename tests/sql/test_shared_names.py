@@ -28,7 +28,9 @@ def linked(world: World, query: str, *hits: Row) -> list[tuple[str, list[str]]]:
     """Contents and paths of what the best hits lead to."""
     documents = [number(world, hit["id"]) for hit in hits]
     rows = world.rows(
-        "select * from loci_api.memories_sharing_names(%(ns)s, %(query)s, %(documents)s::bigint[])", query=query, documents=documents
+        "select * from loci_api.memories_sharing_names(%(ns)s, %(query)s, %(documents)s::bigint[])",
+        query=query,
+        documents=documents,
     )
     return [(world.get(row["id"])["content"], row["path"]) for row in rows]
 

@@ -298,7 +298,9 @@ def test_what_the_feed_has_taken_over_is_undone_like_what_still_waits(world: Wor
 def test_an_edge_whose_end_was_removed_since_does_not_come_back_without_it(world: World) -> None:
     rows = observe(world, ALICE)
     _, retracted = operation(world, lambda: world.rows("select * from loci_api.delete_edge(%(ns)s, %(id)s)", id=rows[0]["id"]))
-    _, removed = operation(world, lambda: world.rows("select * from loci_api.delete_entity(%(ns)s, %(id)s)", id=rows[0]["target_id"]))
+    _, removed = operation(
+        world, lambda: world.rows("select * from loci_api.delete_entity(%(ns)s, %(id)s)", id=rows[0]["target_id"])
+    )
     with pytest.raises(errors.UniqueViolation, match=f"edge {rows[0]['id']}"), world.connection.transaction():
         undo(world, retracted)
     undo(world, removed)

@@ -549,7 +549,9 @@ def test_an_entry_survives_an_export_and_is_found_again(owned: World) -> None:
     save(owned, "session/abc/plan", {"a": "apple"}, tags=["red"])
     page = owned.row("select lines from loci_api.export_page(%(ns)s, 'working_memory', null, 10)")
     delete(owned, "session/abc/plan")
-    restored = owned.row("select * from loci_api.restore_rows(%(ns)s, 'working_memory', %(lines)s::jsonb)", lines=f"[{page['lines']}]")
+    restored = owned.row(
+        "select * from loci_api.restore_rows(%(ns)s, 'working_memory', %(lines)s::jsonb)", lines=f"[{page['lines']}]"
+    )
     assert restored["written"] == 1
     assert found(owned, "apples") == ["session/abc/plan"]
 
