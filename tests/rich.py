@@ -246,8 +246,8 @@ def _use(world: World) -> None:
         row["id"] for row in world.rows("select distinct memory_id as id from loci_data.attributes where namespace_id = %(ns_id)s")
     ]
     for session, ended in (("s 1", True), ("s 2", False), ("s 1", False)):
-        for call in ("note_injections", "note_hits"):
-            world.rows("select loci." + call + "(%(ns)s, %(s)s, %(ids)s)", s=session, ids=shown)  # type: ignore[operator]
+        for call in ("loci_api.record_injections", "loci_api.record_hits"):
+            world.rows("select " + call + "(%(ns)s, %(s)s, %(ids)s)", s=session, ids=shown)  # type: ignore[operator]
         if ended:
             world.rows("select loci_api.end_session(%(ns)s, %(s)s)", s=session)
         _commit(world)

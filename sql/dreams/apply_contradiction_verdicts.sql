@@ -62,11 +62,13 @@ comment on function loci_api.apply_contradiction_verdicts(text, jsonb) is
     'contradiction. Errors: 42501, P0002, 22023.';
 
 -- What may a model's verdicts do? One row a pair that it says is a contradiction. guard: why nothing is done about it
--- changed one of the two is no active fact any more, they are no siblings, their order in time is another, or the pair
--- was decided meanwhile unsure less confident than supersession_threshold overtaken another of these supersedes the
--- older one first otherwise status, and what kept it from being applied (held): the namespace only wants proposals
--- (null), protected (importance or the memory it rests on), shorter (the newer ends before the older does), breaker
--- (with those of the last day, more than dream_removed_share of all active facts, and more than one). Primary keys.
+--   changed     one of the two is no active fact any more, they are no siblings, their order in time is another, or
+--            the pair was decided meanwhile
+--   unsure      less confident than supersession_threshold
+--   overtaken   another of these supersedes the older one first
+-- otherwise status, and what kept it from being applied (held): the namespace only wants proposals (null), protected
+-- (importance or the memory it rests on), shorter (the newer ends before the older does), breaker (with those of the
+-- last day, more than dream_removed_share of all active facts, and more than one). Primary keys.
 create or replace function loci_internal.judge_fact_pairs(p_namespace_id integer, p_verdicts jsonb, p_settings jsonb)
 returns table (older_id uuid, newer_id uuid, confidence double precision, evidence text[], guard text, status text,
                held text)

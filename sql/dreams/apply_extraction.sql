@@ -1,11 +1,14 @@
--- Write what a model has read out of conversations and episodes, and refuse what the rows forbid. p_plan: entities
--- [{key, id? | name, type?, aliases?, description?, evidence}] key: what edges call it; evidence []: named only as an
--- end edges [{source, type, target | literal, confidence, evidence}] source, target: keys evidence [{session_id? |
--- memory_id?, at}] conversations and memories that say so, and when it was said Through save_entities and write_edges:
--- a known name makes no second entity, a new conversation restores, the same one counts, a memory counts once. One row
--- an item: kind, its place in the plan from 1, id, whether it is new; or the guard that refused it: short, gone, end
--- (an end was refused), loop (both ends are one entity). In the caller's transaction. Security definer: writes past the
--- policies; checks the caller itself. Errors: 42501, P0002, 22023, 23503, 40001.
+-- Write what a model has read out of conversations and episodes, and refuse what the rows forbid. p_plan:
+--   entities  [{key, id? | name, type?, aliases?, description?, evidence}]   key: what edges call it; evidence []:
+--            named only as an end
+--   edges     [{source, type, target | literal, confidence, evidence}]       source, target: keys
+--   evidence  [{session_id? | memory_id?, at}]                               conversations and memories that say so,
+--            and when it was said
+-- Through save_entities and write_edges: a known name makes no second entity, a new conversation restores, the same one
+-- counts, a memory counts once. One row an item: kind, its place in the plan from 1, id, whether it is new; or the
+-- guard that refused it: short, gone, end (an end was refused), loop (both ends are one entity). In the caller's
+-- transaction. Security definer: writes past the policies; checks the caller itself. Errors: 42501, P0002, 22023,
+-- 23503, 40001.
 create or replace function loci_api.apply_extraction(p_namespace text, p_plan jsonb)
 returns table (kind text, place integer, id uuid, created boolean, guard text)
 language plpgsql volatile security definer set search_path = ''

@@ -83,10 +83,14 @@ comment on function loci_internal.cleanup_stop_reason(integer, bigint, bigint) i
     'Why a pass that would remove so many edges and entities is stopped; null: it is not.';
 
 -- Which of these entities does a pass have to keep, and by which guard? p_entities: [{id, seen}], seen: its updated_at
--- when it was shown. p_going: edges that go before them. A row for each; guard null: it may go. gone, person, pinned
--- not there or removed, a person, pinned referenced a text has matched it: last_referenced_at mentioned a memory in
--- force mentions it, or it has facts young made within dream_entity_days changed written or observed since it was shown
--- connected an edge would be left The caller holds their locks. Indexes as in stale_entities.
+-- when it was shown. p_going: edges that go before them. A row for each; guard null: it may go.
+--   gone, person, pinned   not there or removed, a person, pinned
+--   referenced             a text has matched it: last_referenced_at
+--   mentioned              a memory in force mentions it, or it has facts
+--   young                  made within dream_entity_days
+--   changed                written or observed since it was shown
+--   connected              an edge would be left
+-- The caller holds their locks. Indexes as in stale_entities.
 create or replace function loci_internal.protected_entities(p_namespace_id integer, p_entities jsonb, p_going uuid[])
 returns table (id uuid, guard text)
 language sql stable set search_path = '' set enable_seqscan = off

@@ -1,9 +1,11 @@
 -- Which of these edges does a pass have to keep, and by which guard? p_edges: [{id, reason, seen}], seen: its
--- updated_at when it was shown. A row for each; guard null: it may go. gone not there, or not believed any more
--- confident its confidence is protected_confidence or more changed observed or changed since it was shown redundant
--- nothing that stays says the same ends are joined (of a literal: has the same source and type) recent said to be
--- outdated, but observed within dream_entity_days, and its validity has not ended The caller holds their locks. Index
--- ranges of edges_source and edges_target.
+-- updated_at when it was shown. A row for each; guard null: it may go.
+--   gone      not there, or not believed any more
+--   confident its confidence is protected_confidence or more
+--   changed   observed or changed since it was shown
+--   redundant nothing that stays says the same ends are joined (of a literal: has the same source and type)
+--   recent    said to be outdated, but observed within dream_entity_days, and its validity has not ended
+-- The caller holds their locks. Index ranges of edges_source and edges_target.
 create or replace function loci_internal.protected_edges(p_namespace_id integer, p_edges jsonb)
 returns table (id uuid, guard text)
 language sql stable set search_path = '' set enable_seqscan = off

@@ -1,8 +1,11 @@
 -- Change the status of a decision by hand: one table says which change is possible, and what it does to the older
--- attribute. to applied from proposed, dismissed, undone: the older attribute is superseded, if it is active or lasts
--- longer; else it is refused to undone from applied: the older is what it was before, unless something else has
--- happened to it since to dismissed from proposed, undone: nothing moves To the status it has: nothing. The aspect is
--- locked, then the decision, then attributes, as everywhere. Errors: P0002, 22023.
+-- attribute.
+--   to applied    from proposed, dismissed, undone: the older attribute is superseded, if it is active or lasts
+--            longer; else it is refused
+--   to undone     from applied: the older is what it was before, unless something else has happened to it since
+--   to dismissed  from proposed, undone: nothing moves
+-- To the status it has: nothing. The aspect is locked, then the decision, then attributes, as everywhere. Errors:
+-- P0002, 22023.
 create or replace function loci_internal.decide_supersession(p_namespace_id integer, p_id uuid, p_status text)
 returns void
 language plpgsql volatile set search_path = ''

@@ -24,12 +24,16 @@ comment on function loci_internal.index_attribute_terms() is
     'Trigger: keep attribute_terms and contradiction_queue of a changed attribute.';
 
 -- Under what is a statement found by those that may contradict it? Hashes, about three more than it has words; whoever
--- contradicts it asks for one of them (contradiction_search_terms): t stem each stem of its sequence d stem denied, or
--- told as past:
--- the last stem, which who states the same has too a side stem a word that has an opposite: the last stem beside it c
--- stem a change: the last stem of what is said to have changed v … subject and predicate, if it gives a value to
--- something that has one; the predicate alone where the subject may be left out p … how it begins: its first two and
--- three stems n … how it begins, as far as the word after now Pure.
+-- contradicts it asks for one of them (contradiction_search_terms):
+--   t stem        each stem of its sequence
+--   d stem        denied, or told as past: the last stem, which who states the same has too
+--   a side stem   a word that has an opposite: the last stem beside it
+--   c stem        a change: the last stem of what is said to have changed
+--   v …           subject and predicate, if it gives a value to something that has one; the predicate alone where the
+--            subject may be left out
+--   p …           how it begins: its first two and three stems
+--   n …           how it begins, as far as the word after now
+-- Pure.
 create or replace function loci_internal.contradiction_index_terms(p_statement loci_internal.statement) returns text[]
 language plpgsql immutable parallel safe
 as $$

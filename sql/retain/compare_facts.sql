@@ -1,11 +1,13 @@
 -- How near are a fact and one that is known, and does the later of them contradict the other? p_older is the one that
--- is true first. overlap shared words, of all words of both same the same words in the same order and tense alike as
--- many words as that but for some that change nothing (is, does, our, really), in the same order signal one of the four
--- of compare_statements, or a change that they do not know (change_signal) if both speak of the same one, by name or as
--- one speaker sure a version may be made of it: the older says one thing only, neither asks, and two values are of a
--- kind (values_are_same_kind) A wrong version is worse than two memories, so whatever is not sure stays beside. Pure;
--- about 40
--- µs.
+-- is true first.
+--   overlap     shared words, of all words of both
+--   same        the same words in the same order and tense
+--   alike       as many words as that but for some that change nothing (is, does, our, really), in the same order
+--   signal      one of the four of compare_statements, or a change that they do not know (change_signal)
+--   if both speak of the same one, by name or as one speaker
+--   sure        a version may be made of it: the older says one thing only, neither asks, and two values are of a
+--            kind (values_are_same_kind)
+-- A wrong version is worse than two memories, so whatever is not sure stays beside. Pure; about 40 µs.
 create or replace function loci_internal.compare_facts(p_older loci_api.fact_reading, p_newer loci_api.fact_reading,
                                                        p_same_source boolean, p_shared_tokens integer)
 returns table (overlap double precision, same boolean, alike boolean, signal text, confidence double precision,

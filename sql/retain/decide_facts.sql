@@ -40,14 +40,17 @@ end $$;
 comment on function loci_internal.decide_facts(integer, integer, loci_api.fact_candidate[]) is
     'What becomes of the facts of a text, by rules, in order.';
 
--- What becomes of a fact, by rules, given what is known beside it? In this order: nothing it is there: exactly, in the
--- same words, or in words that differ in nothing that matters (and are as near: retain_duplicate) update a sure
--- contradiction of one: a new version of that. Of several, the nearest; the others are linked (contradicts). If the
--- fact only says "now" or "used to" and fits several, or supersession does not act (propose, off), none: linked link
--- near enough to some (retain_related, without vectors retain_overlap): a memory of its own, linked to the nearest
--- (related_to) create nothing of that: a memory of its own A fact that is there from later on is true from earlier: a
--- version before it. In doubt, a memory of its own: a wrong version is worse than two memories. This is where a model
--- decides otherwise. Pure.
+-- What becomes of a fact, by rules, given what is known beside it? In this order:
+--   nothing  it is there: exactly, in the same words, or in words that differ in nothing that matters (and are as
+--            near: retain_duplicate)
+--   update   a sure contradiction of one: a new version of that. Of several, the nearest; the others are linked
+--            (contradicts). If the
+--   fact only says "now" or "used to" and fits several, or supersession does not act (propose, off), none: linked
+--   link     near enough to some (retain_related, without vectors retain_overlap): a memory of its own, linked to the
+--            nearest (related_to)
+--   create   nothing of that: a memory of its own
+-- A fact that is there from later on is true from earlier: a version before it. In doubt, a memory of its own: a wrong
+-- version is worse than two memories. This is where a model decides otherwise. Pure.
 create or replace function loci_internal.decide_fact(p_ordinal integer, p_known loci_api.fact_candidate[],
                                                      p_settings jsonb) returns loci_api.fact_decision
 language plpgsql immutable set search_path = ''

@@ -1,14 +1,17 @@
 -- What goes before an inference, beside what a recall has ranked? One row: memories of p_documents (a recall's best,
--- best first) those that the session has not been shown since it began or last ended; held_back: how many it has. Where
--- p_documents is empty and this is the first context of the session (begin_context), the most important memories
--- instead (setting context_first): fallback. graph what the message names and the edges around that, as graph_context
--- has it working_memory, patrol, subagents entries without their values: of the space p_space; and, unless that is of a
--- patrol or a subagent, findings of patrols, and the keys of subagents that end in -index; newest first, setting
--- context_working_memory, and one more turns the last ones of the session (setting replayed_turns) Without a session
--- every
--- context is the first, nothing is held back, and there are no turns. p_space null: session/ and the session, else the
--- caller's own. p_sections: what is wanted, null for all. Cost: that of graph_context, and a few ranges of indexes.
--- Security definer: past the policies; checks the caller itself. Errors: 42501, P0002, 22023.
+-- best first) those that the session has not been shown since it began or last ended;
+--   held_back: how many it has. Where p_documents is empty and this is the first context of the session
+--            (begin_context), the
+--   most important memories instead (setting context_first): fallback.
+-- graph what the message names and the edges around that, as graph_context has it working_memory, patrol, subagents
+-- entries without their values: of the space p_space; and, unless that is of a patrol or a
+-- subagent, findings of patrols, and the keys of subagents that end in -index; newest first, setting
+-- context_working_memory,
+--            and one more
+-- turns the last ones of the session (setting replayed_turns) Without a session every context is the first, nothing is
+-- held back, and there are no turns. p_space null: session/ and the session, else the caller's own. p_sections: what is
+-- wanted, null for all. Cost: that of graph_context, and a few ranges of indexes. Security definer: past the policies;
+-- checks the caller itself. Errors: 42501, P0002, 22023.
 create or replace function loci.context_parts(
     p_namespace text, p_message text default null, p_session_id text default null, p_space text default null,
     p_documents bigint[] default '{}',

@@ -1,8 +1,11 @@
--- Which words say nothing of whom or of what a text speaks, in English and German? One of neg what denies, in German;
--- the English ones are in statement_lexicon stop little words, wherever they stand: those that Postgres knows are not
--- repeated here, nor those that turn or soften a statement (statement_lexicon) opening words that sentences of memories
--- begin with, by their stem: a capital there makes no name of them "May" and "will" are little words, and names where
--- they have a capital inside a sentence. Constant: folded once a plan (2 ms).
+-- Which words say nothing of whom or of what a text speaks, in English and German? One of
+--   neg      what denies, in German; the English ones are in statement_lexicon
+--   stop     little words, wherever they stand: those that Postgres knows are not repeated here, nor those that turn
+--            or soften a statement
+--   (statement_lexicon)
+--   opening  words that sentences of memories begin with, by their stem: a capital there makes no name of them
+-- "May" and "will" are little words, and names where they have a capital inside a sentence. Constant: folded once a
+-- plan (2 ms).
 create or replace function loci_internal.common_words() returns jsonb
 language sql immutable parallel safe
 as $$

@@ -83,10 +83,14 @@ end $$;
 comment on function loci_internal.negation_signal(loci_internal.statement, loci_internal.statement) is
     'Words by which one of two statements denies the other, or null.';
 
--- Does the newer of two statements say that the older is over? it tells the same as past (used to, formerly, until) it
--- says that something was replaced: what the older states (switched from Jenkins), or its value (the deadline moved to)
--- it begins like the older, as far as the verb after now, and says that something else holds now; not for verbs whose
--- objects add up, nor for what is declared multi-valued Returns the words that tell, or null. Pure.
+-- Does the newer of two statements say that the older is over?
+--   it tells the same as past (used to, formerly, until)
+--   it says that something was replaced: what the older states (switched from Jenkins), or its value (the deadline
+--            moved to)
+--   it begins like the older, as far as the verb after now, and says that something else holds now; not for verbs
+--            whose objects add up, nor for what is
+--   declared multi-valued
+-- Returns the words that tell, or null. Pure.
 create or replace function loci_internal.temporal_signal(p_older loci_internal.statement,
                                                          p_newer loci_internal.statement, p_single_valued boolean)
                                                              returns text[]

@@ -1,11 +1,16 @@
 -- Which words of a statement do something else than name its topic? Word or stem (Snowball English) → class, as one
--- JSON object: article, stop structure; neg turns the statement round; soft changes nothing that matters here past,
--- until it was so; now: it is so from now on; also: beside what was so; mood: it may be, will be, is wished tail what
--- follows is a reason or a date, not the statement be, fn, count predicates: copulas; verbs that have one object at a
--- time (with their preposition); verbs that count something change verbs that say a value was replaced (with their
--- preposition) cumul verbs whose objects add up: a new one ends none role nouns that have one value at a time; day,
--- month, color, state, level: words that exclude each other English alone: a word of another language is part of the
--- topic. Constant: folded once a plan.
+-- JSON object:
+--   article, stop  structure; neg turns the statement round; soft changes nothing that matters here
+--   past, until    it was so; now: it is so from now on; also: beside what was so; mood: it may be, will be, is
+--            wished
+--   tail           what follows is a reason or a date, not the statement
+--   be, fn, count  predicates: copulas; verbs that have one object at a time (with their preposition); verbs that
+--            count something
+--   change         verbs that say a value was replaced (with their preposition)
+--   cumul          verbs whose objects add up: a new one ends none
+--   role           nouns that have one value at a time; day, month, color, state, level: words that exclude each
+--            other
+-- English alone: a word of another language is part of the topic. Constant: folded once a plan.
 create or replace function loci_internal.statement_lexicon() returns jsonb
 language sql immutable parallel safe
 as $$

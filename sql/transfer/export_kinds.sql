@@ -1,9 +1,10 @@
 -- What is a namespace made of? One row a kind of line in an export, in an order in which lines refer only to what
--- stands before them. The one place to add a table: all its columns are exported, whatever they are, but computed what
--- restoring computes anew: an expression over the line's row r and the namespace's number $1 settled in the file and no
--- part of what a line says: numbers of this server, kept where they are free; same expressions ordering: of the lines,
--- unique in a namespace; null: the primary key. What is not exported, and why, stands in tests/sql/test_export.py.
--- Constant. No errors.
+-- stands before them. The one place to add a table: all its columns are exported, whatever they are, but
+--   computed  what restoring computes anew: an expression over the line's row r and the namespace's number $1
+--   settled   in the file and no part of what a line says: numbers of this server, kept where they are free; same
+--            expressions
+-- ordering: of the lines, unique in a namespace; null: the primary key. What is not exported, and why, stands in
+-- tests/sql/test_export.py. Constant. No errors.
 create or replace function loci_api.export_kinds()
 returns table (place integer, kind text, source text, ordering text[], computed jsonb, settled jsonb)
 language sql immutable parallel safe

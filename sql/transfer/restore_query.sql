@@ -1,8 +1,9 @@
 -- The two statements that restore lines of a kind; $1 is the namespace's number, $2 the lines as a JSON array.
--- check_lines lines that are not read as they are written (unknown, missing or ill-formed fields): row, line, read
--- write_lines writes rows whose primary key is free, all at once; how many, and the differing lines whose key is taken:
--- row, line, here The namespace of a row is $1, whatever a line says. One probe of the primary key a line. Errors:
--- 22023 for an unknown kind.
+--   check_lines  lines that are not read as they are written (unknown, missing or ill-formed fields): row, line, read
+--   write_lines  writes rows whose primary key is free, all at once; how many, and the differing lines whose key is
+--            taken: row, line, here
+-- The namespace of a row is $1, whatever a line says. One probe of the primary key a line. Errors: 22023 for an unknown
+-- kind.
 create or replace function loci_internal.restore_query(p_kind text, out check_lines text, out write_lines text)
 language plpgsql stable set search_path = ''
 as $$

@@ -6,7 +6,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from tests.catalogue import FUNCTIONS, ROOT, TABLES, TRIGGERS, VIEWS
+from tests.catalogue import FUNCTIONS, TABLES, TRIGGERS, VIEWS
 
 UNCOMMENTED = {
     "schemas": "select nspname from pg_namespace where nspname like 'loci%' and obj_description(oid, 'pg_namespace') is null",
@@ -15,9 +15,9 @@ UNCOMMENTED = {
     "columns": """select c.relname || '.' || a.attname from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
                   where c.relnamespace in ('loci'::regnamespace, 'loci_data'::regnamespace) and c.relkind in ('r', 'p', 'v') and not c.relispartition
                   and col_description(c.oid, a.attnum) is null""",
-    "functions": "select proname from pg_proc where pronamespace = 'loci'::regnamespace and obj_description(oid, 'pg_proc') is null",
+    "functions": "select proname from pg_proc where pronamespace in ('loci'::regnamespace, 'loci_api'::regnamespace, 'loci_internal'::regnamespace) and obj_description(oid, 'pg_proc') is null",
     "types": """select t.typname from pg_type t join pg_class c on c.oid = t.typrelid and c.relkind = 'c'
-                where t.typnamespace = 'loci'::regnamespace and obj_description(t.oid, 'pg_type') is null""",
+                where t.typnamespace in ('loci'::regnamespace, 'loci_api'::regnamespace, 'loci_internal'::regnamespace) and obj_description(t.oid, 'pg_type') is null""",
 }
 
 
@@ -31,7 +31,13 @@ def test_every_object_has_a_comment(connection: psycopg.Connection[Any], kind: s
 
 
 def test_every_function_file_is_in_the_catalogue_and_the_reverse(connection: psycopg.Connection[Any]) -> None:
-    assert names(connection, "select distinct proname from pg_proc where pronamespace = 'loci'::regnamespace") == FUNCTIONS
+    assert (
+        names(
+            connection,
+            "select distinct pronamespace::regnamespace || '.' || proname from pg_proc where pronamespace in ('loci'::regnamespace, 'loci_api'::regnamespace, 'loci_internal'::regnamespace)",
+        )
+        == FUNCTIONS
+    )
 
 
 def test_every_view_file_is_in_the_catalogue_and_the_reverse(connection: psycopg.Connection[Any]) -> None:
@@ -62,16 +68,11 @@ def test_every_trigger_of_the_files_is_in_the_catalogue_and_the_reverse(connecti
     assert found == TRIGGERS
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.glob("sql/functions/*.sql")), ids=lambda path: path.stem)
-def test_a_function_file_begins_with_what_it_is_for(path: Any) -> None:
-    assert path.read_text().startswith("-- ")
-
-
 def test_a_function_with_its_owners_rights_fixes_its_search_path(connection: psycopg.Connection[Any]) -> None:
     assert (
         names(
             connection,
-            """select proname from pg_proc where pronamespace = 'loci'::regnamespace and prosecdef
+            """select proname from pg_proc where pronamespace in ('loci'::regnamespace, 'loci_api'::regnamespace, 'loci_internal'::regnamespace) and prosecdef
                                 and not exists (select from unnest(proconfig) c where c like 'search_path=%')""",
         )
         == []
@@ -82,7 +83,7 @@ def test_a_function_with_its_owners_rights_fixes_its_search_path(connection: psy
 def test_a_function_that_writes_is_not_for_everybody(connection: psycopg.Connection[Any], role: str) -> None:
     found = connection.execute(
         """select p.proname from pg_proc p cross join lateral aclexplode(p.proacl) a
-           where p.pronamespace = 'loci'::regnamespace and p.provolatile = 'v' and a.privilege_type = 'EXECUTE'
+           where p.pronamespace in ('loci'::regnamespace, 'loci_api'::regnamespace, 'loci_internal'::regnamespace) and p.provolatile = 'v' and a.privilege_type = 'EXECUTE'
            and a.grantee = coalesce(to_regrole(%s)::oid, 0)""",
         [role],
     ).fetchall()

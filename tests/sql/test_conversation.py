@@ -163,7 +163,7 @@ def test_a_reader_reads_and_does_not_speak(owned: World) -> None:
     assert replayed(owned) == found(owned, "hello") == ["Hello"]
     for statement in ("add_turns(%(ns)s, 's1', '[]')", "delete_turns(%(ns)s, 's1')", "clear_conversation_log(%(ns)s, '{}')"):
         with pytest.raises(errors.InsufficientPrivilege), owned.connection.transaction():
-            owned.rows(f"select * from loci.{statement}")  # type: ignore[arg-type]
+            owned.rows(f"select * from loci_api.{statement}")  # type: ignore[arg-type]
 
 
 # Search

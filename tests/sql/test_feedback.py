@@ -88,12 +88,17 @@ def test_what_is_not_there_cannot_be_injected(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    "call", ["note_injections(%(ns)s, %(s)s, '{}')", "note_hits(%(ns)s, %(s)s, '{}')", "end_session(%(ns)s, %(s)s)"]
+    "call",
+    [
+        "loci_api.record_injections(%(ns)s, %(s)s, '{}')",
+        "loci_api.record_hits(%(ns)s, %(s)s, '{}')",
+        "loci_api.end_session(%(ns)s, %(s)s)",
+    ],
 )
 @pytest.mark.parametrize("session", [None, "", "x" * 256])
 def test_a_session_without_a_name_is_refused(world: World, call: Any, session: str | None) -> None:
     with pytest.raises(InvalidParameterValue) as raised:
-        world.rows("select * from loci." + call, s=session)
+        world.rows("select * from " + call, s=session)
     assert raised.value.diag.column_name == "session_id"
 
 

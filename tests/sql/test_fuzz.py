@@ -16,36 +16,26 @@ from hypothesis import strategies as st
 from psycopg import sql
 from psycopg.rows import dict_row
 
-from tests.catalogue import ROOT
+from tests.catalogue import FUNCTIONS, OBJECTS
 from tests.databases import Database, Server
 from tests.factories import World, grant, new_world
 
 # What a function may raise: wrong data, a broken constraint, no grant, not there, a limit, too large, others at the same moment.
 # Never a bug in its body (42883, 42P01, 42703, 42804, 2F, P0003), an internal error (XX), or the five seconds of the statement (57014).
 ANSWERS = re.compile(r"22...|23...|28000|42501|P0002|53400|54...|55000|40001")
-INTERNAL = re.compile(r"Internal\.'?;?\s*\Z")
 FIELD = re.compile(r"->>?\s*'(\w+)'|\?\s*'(\w+)'")
 LISTED = re.compile(r"\{([a-z_?, \[\]{}:]+)\}")
 RECORD = re.compile(r"\bas (?:u|i|r|x)?\s*\(([^;]+?)\)\)")
-CALLED = re.compile(r"\bloci\.(\w+)\(")
+CALLED = re.compile(r"\b(loci(?:_api|_internal)?\.\w+)\(")
 
 
 @cache
 def source(name: str) -> str:
-    path = ROOT / "sql" / "functions" / f"{name}.sql"
-    return path.read_text() if path.exists() else ""
+    return "\n".join("\n".join(item.statements) for item in OBJECTS if item.name == name)
 
 
-def is_public(name: str) -> bool:
-    text = source(name)
-    head = text[text.index("create or replace function") :][:400]
-    return not ("p_namespace_id" in head or "returns trigger" in text or INTERNAL.search(text.strip()))
-
-
-PUBLIC = sorted(path.stem for path in ROOT.glob("sql/functions/*.sql") if is_public(path.stem))
-READ_ONLY = [
-    name for name in PUBLIC if re.search(r"\b(stable|immutable)\b", source(name)[source(name).index("create or replace") :])
-]
+PUBLIC = [name for name in FUNCTIONS if not name.startswith("loci_internal.")]
+READ_ONLY = [name for name in PUBLIC if name.startswith("loci.")]
 Signatures = dict[str, list[tuple[str, str]]]
 
 
@@ -226,7 +216,7 @@ class Target:
     def call(self, name: str, kinds: list[str], values: list[Any]) -> str | None:
         """Call a function and take everything back; the SQLSTATE, if it raised."""
         places = sql.SQL(", ").join(sql.SQL("%s::" + kind) for kind in kinds)  # type: ignore[arg-type]
-        statement = sql.SQL("select * from {}({})").format(sql.Identifier("loci", name), places)
+        statement = sql.SQL("select * from {}({})").format(sql.Identifier(*name.split(".")), places)
         try:
             with self.connection.transaction(force_rollback=True):
                 self.connection.execute("set local statement_timeout = '5s'")
@@ -243,11 +233,11 @@ class Target:
 def signatures(connection: psycopg.Connection[Any], role: str) -> Signatures:
     """Functions that a role may call: names and types of their arguments."""
     rows = connection.execute(
-        """select p.proname, coalesce(p.proargnames[:p.pronargs], '{}') as names, array(select format_type(t, null) from unnest(p.proargtypes) t) as kinds
-           from pg_proc p where p.pronamespace = 'loci'::regnamespace and has_function_privilege(%s, p.oid, 'execute')""",
+        """select p.pronamespace::regnamespace || '.' || p.proname as name, coalesce(p.proargnames[:p.pronargs], '{}') as names, array(select format_type(t, null) from unnest(p.proargtypes) t) as kinds
+           from pg_proc p where p.pronamespace in ('loci'::regnamespace, 'loci_api'::regnamespace, 'loci_internal'::regnamespace) and has_function_privilege(%s, p.oid, 'execute')""",
         [role],
     ).fetchall()
-    return {row["proname"]: list(zip(row["names"], row["kinds"], strict=True)) for row in rows}
+    return {row["name"]: list(zip(row["names"], row["kinds"], strict=True)) for row in rows}
 
 
 @pytest.fixture(scope="module")

@@ -368,7 +368,7 @@ def test_a_reader_sees_jobs_and_changes_none(owned: World, function: str) -> Non
     act_as(owned.connection, reader)
     assert job(owned, it)["state"] == "waiting"
     assert owned.rows("select id from loci.jobs") == [{"id": it}]
-    statement: Any = f"select loci.{function}(%(ns)s, %(id)s)"
+    statement: Any = f"select loci_api.{function}(%(ns)s, %(id)s)"
     with pytest.raises(pg.InsufficientPrivilege, match="writer is needed"), owned.connection.transaction():
         owned.rows(statement, id=it)
     act_as(owned.connection, stranger)

@@ -485,7 +485,7 @@ def test_a_limit_is_from_one_to_a_million(world: World, limit: int) -> None:
 
 def test_no_function_lets_the_service_see_a_hash(connection: psycopg.Connection[Any]) -> None:
     rows = connection.execute(
-        """select p.proname from pg_proc p where p.pronamespace = 'loci'::regnamespace
+        """select p.proname from pg_proc p where p.pronamespace in ('loci'::regnamespace, 'loci_api'::regnamespace, 'loci_internal'::regnamespace)
            and has_function_privilege('loci_app', p.oid, 'execute')
            and (p.prorettype = 'loci_data.api_keys'::regtype or p.proallargtypes @> array['loci_data.api_keys'::regtype::oid])"""
     ).fetchall()

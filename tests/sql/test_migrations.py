@@ -23,7 +23,7 @@ union all select 'constraint', conname || conrelid::regclass::text, pg_get_const
 union all select 'index', c.relname, pg_get_indexdef(c.oid) from relation c where relkind in ('i', 'I')
 union all select 'function', p.oid::regprocedure::text, pg_get_functiondef(p.oid) || coalesce(obj_description(p.oid, 'pg_proc'), '')
        || coalesce((select string_agg(a::text, ',' order by a::text) from unnest(p.proacl) a), '')
-       from pg_proc p where p.pronamespace in ('loci'::regnamespace, 'loci_migration'::regnamespace)
+       from pg_proc p where p.pronamespace::regnamespace::text like 'loci%%' and p.pronamespace <> 'loci_jobs'::regnamespace
 union all select 'trigger', t.tgname || c.relname, pg_get_triggerdef(t.oid) from pg_trigger t join relation c on c.oid = t.tgrelid where not t.tgisinternal
 union all select 'policy', tablename || policyname, cmd::text || roles::text || coalesce(qual, '') || coalesce(with_check, '') from pg_policies where schemaname = 'loci_data'
 union all select 'setting', r.rolname, array_to_string(s.setconfig, ' ') from pg_db_role_setting s join pg_roles r on r.oid = s.setrole

@@ -211,9 +211,9 @@ def test_a_recall_is_taken_out_of_the_log_with_its_results(world: World) -> None
     world.rows("select loci_api.delete_recall(%(ns)s, %(r)s)", r=recall)
     assert rows_of(world, recall) == []
     assert len(rows_of(world, other)) == 1
-    for call in ("delete_recall", "get_recall"):
+    for call in ("loci_api.delete_recall", "loci.get_recall"):
         with pytest.raises(NoDataFound) as raised, world.connection.transaction():
-            world.rows("select * from loci." + call + "(%(ns)s, %(r)s)", r=recall)  # type: ignore[operator]
+            world.rows("select * from " + call + "(%(ns)s, %(r)s)", r=recall)  # type: ignore[operator]
         assert raised.value.diag.column_name == "id"
 
 

@@ -279,12 +279,16 @@ def test_cancelling_leaves_the_active_model_as_it_was(filling: World) -> None:
 
 @pytest.mark.parametrize(
     "statement",
-    ["drop_vectors(%(m)s::smallint, 'memory_vectors')", "forget_model(%(m)s::smallint)", "unqueue_model(%(m)s::smallint)"],
+    [
+        "loci_api.delete_retired_vectors(%(m)s::smallint, 'memory_vectors')",
+        "loci_api.drop_retired_model(%(m)s::smallint)",
+        "loci_api.clear_model_queues(%(m)s::smallint)",
+    ],
 )
 @pytest.mark.parametrize("state", ["active", "filling"])
 def test_a_model_in_use_is_not_dropped(filling: World, statement: Any, state: str) -> None:
     with pytest.raises(errors.InvalidParameterValue, match="in use"):
-        filling.rows(f"select loci.{statement}", m=number(filling, state))
+        filling.rows(f"select {statement}", m=number(filling, state))
 
 
 def test_the_size_of_a_namespace_counts_what_waits_for_the_active_model(filling: World) -> None:
@@ -296,20 +300,20 @@ def test_the_size_of_a_namespace_counts_what_waits_for_the_active_model(filling:
 @pytest.mark.parametrize(
     "statement",
     [
-        "begin_reembedding('x', 3)",
-        "queue_reembedding(1::smallint)",
-        "index_model(1::smallint)",
-        "finish_reembedding(1::smallint)",
-        "cancel_reembedding()",
-        "drop_vectors(1::smallint, 'memory_vectors')",
-        "unqueue_model(1::smallint)",
-        "forget_model(1::smallint)",
+        "loci_api.begin_reembedding('x', 3)",
+        "loci_api.queue_reembedding(1::smallint)",
+        "loci_api.create_model_indexes(1::smallint)",
+        "loci_api.finish_reembedding(1::smallint)",
+        "loci_api.cancel_reembedding()",
+        "loci_api.delete_retired_vectors(1::smallint, 'memory_vectors')",
+        "loci_api.clear_model_queues(1::smallint)",
+        "loci_api.drop_retired_model(1::smallint)",
     ],
 )
 def test_only_the_operator_changes_the_model(world: World, statement: Any) -> None:
     act_as(world.connection, UUID(int=7))
     with pytest.raises(errors.InsufficientPrivilege):
-        world.rows(f"select loci.{statement}")
+        world.rows(f"select {statement}")
     world.connection.rollback()
     act_as(world.connection, OPERATOR)
 

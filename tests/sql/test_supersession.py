@@ -62,7 +62,7 @@ def decisions(world: World, **filters: Any) -> list[Row]:
 
 
 def decide(world: World, verb: str, id: UUID) -> Row:
-    calls = {name: f"select * from loci.{name}_supersession(%(ns)s, %(id)s)" for name in ("apply", "undo", "dismiss")}
+    calls = {name: f"select * from loci_api.{name}_supersession(%(ns)s, %(id)s)" for name in ("apply", "undo", "dismiss")}
     return world.row(calls[verb], id=id)  # type: ignore[arg-type]
 
 

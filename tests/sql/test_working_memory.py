@@ -371,11 +371,11 @@ def test_pages_visit_every_entry_once(world: World, limit: int, prefix: str | No
 
 @pytest.mark.parametrize("limit", [0, -1, 1002, None])
 @pytest.mark.parametrize(
-    "function", ["list_working_memory(%(ns)s, null, %(limit)s)", "search_working_memory(%(ns)s, p_limit => %(limit)s)"]
+    "function", ["loci.list_working_memory(%(ns)s, null, %(limit)s)", "loci.search_working_memory(%(ns)s, p_limit => %(limit)s)"]
 )
 def test_a_limit_that_makes_no_sense_is_refused(world: World, function: Any, limit: int | None) -> None:
     with pytest.raises(errors.InvalidParameterValue) as raised:
-        world.rows(f"select * from loci.{function}", limit=limit)  # type: ignore[arg-type]
+        world.rows(f"select * from {function}", limit=limit)  # type: ignore[arg-type]
     assert raised.value.diag.column_name == "limit"
 
 

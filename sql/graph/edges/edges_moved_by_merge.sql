@@ -1,11 +1,14 @@
 -- Where is what a merge moved? For undoing it: each edge that it closed (old_id), every edge that has some of its
 -- evidence by now (at_id; found by following edge_moves, so that other merges, done or undone meanwhile, do not
--- matter), and whether that one is believed. back observations that go back with it gone those that at_id loses by it
--- base_id which edge says what it says: itself, unless others were given a part of it since own_id the kept entity's
--- own edge that it met An observation is known by its origin. One by a memory that also said the kept entity's own edge
--- is there once: it stays, and goes back too. An edge that another merge has closed as a loop is shut: what comes back
--- is taken from it, and it stays closed. What an edge between the two entities had, and nobody has been given since, is
--- at the edge itself.
+-- matter), and whether that one is believed.
+--   back   observations that go back with it
+--   gone   those that at_id loses by it
+--   base_id  which edge says what it says: itself, unless others were given a part of it since
+--   own_id   the kept entity's own edge that it met
+-- An observation is known by its origin. One by a memory that also said the kept entity's own edge is there once: it
+-- stays, and goes back too. An edge that another merge has closed as a loop is shut: what comes back is taken from it,
+-- and it stays closed. What an edge between the two entities had, and nobody has been given since, is at the edge
+-- itself.
 create or replace function loci_internal.edges_moved_by_merge(p_namespace_id integer, p_merge_id uuid)
 returns table (old_id uuid, at_id uuid, base_id uuid, own_id uuid, believed boolean, back uuid[], gone uuid[])
 language sql stable set search_path = '' set enable_seqscan = off

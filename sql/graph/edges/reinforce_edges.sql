@@ -1,8 +1,10 @@
 -- Second half of writing edges: what each observation of a known edge does to it, and the evidence. The observations of
--- one edge in one write count as if they came one after the other; window functions say so in one pass: kept not seen
--- before from the same memory; one that was changes nothing fresh of a new conversation: no session, or one never seen
--- on this edge late older than the newest observation until then: kept as evidence, it only lowers the edge's first
--- moments restores fresh and not late: sets confidence by the setting reinforcement, and decay counts from there
+-- one edge in one write count as if they came one after the other; window functions say so in one pass:
+--   kept       not seen before from the same memory; one that was changes nothing
+--   fresh      of a new conversation: no session, or one never seen on this edge
+--   late       older than the newest observation until then: kept as evidence, it only lowers the edge's first
+--            moments
+--   restores   fresh and not late: sets confidence by the setting reinforcement, and decay counts from there
 -- running average, (c × n + given) / (n + 1), is a linear recurrence: c = P × (c₀ + Σ given / (n + 1) / P), P = Π n /
 -- (n + 1). Evidence that is fresh but late is marked restored too: at an as_of before the newer one, it is what
 -- counted. p_ids: edges, by the ordinal of items; insert_edges has locked or made them. Returns the ordinals of the

@@ -1,12 +1,13 @@
 -- What observations do to entities: they count, once a memory; one of a new conversation restores confidence by the
 -- setting reinforcement, one of the same conversation does not. A conversation is a session; else a memory; else this
--- very call. full 1.0 | initial the initial confidence | running_average_confidence (c × n + given) / (n + 1), given
--- 1.0 where
--- none is stated The first observation of an entity (observations = 0: save_entities has just made it) leaves its
--- initial confidence. Memories get their mentions here, and entities.mentions counts them. seen_at lowers
--- first_seen_at, even where nothing counts. Entities are locked first, in order of canonical_name; who holds an entity
--- alone writes its mentions and sessions, so that the second statement sees what others wrote until then. Index
--- look-ups: primary keys.
+-- very call.
+-- full 1.0 | initial the initial confidence | running_average_confidence (c × n + given) / (n + 1), given 1.0 where
+-- none is
+--            stated
+-- The first observation of an entity (observations = 0: save_entities has just made it) leaves its initial confidence.
+-- Memories get their mentions here, and entities.mentions counts them. seen_at lowers first_seen_at, even where nothing
+-- counts. Entities are locked first, in order of canonical_name; who holds an entity alone writes its mentions and
+-- sessions, so that the second statement sees what others wrote until then. Index look-ups: primary keys.
 create or replace function loci_internal.observe_entities(p_namespace_id integer, p_sightings loci_internal.sighting[],
                                                           p_at timestamptz) returns void
 language plpgsql volatile set search_path = '' set plan_cache_mode = force_generic_plan
