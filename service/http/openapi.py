@@ -165,12 +165,7 @@ def _links(made: Json, path: str, response: Json) -> Json:
 
 
 def _describe(made: Json) -> None:
-    """Say what fields and parameters mean that do not say it themselves."""
-    for name, schema in made["components"]["schemas"].items():
-        for field, value in schema.get("properties", {}).items():
-            meaning = WORDS.get(f"{name}.{field}") or WORDS.get(field)
-            if "description" not in value and meaning:
-                schema["properties"][field] = {**value, "description": meaning}
+    """Say what parameters mean that do not say it themselves."""
     for _, _, operation in operations(made):
         for parameter in operation.get("parameters", []):
             meaning = parameter["schema"].get("description") or WORDS.get(parameter["name"])

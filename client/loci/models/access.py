@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field, model_validator
 
-from loci.models.fields import Label, Model, Moment, NamespaceName
+from loci.models.fields import CreatedAt, Id, Items, Label, Model, Moment, NamespaceName, NextCursor
 
 Scope = Literal["read", "write", "admin"]
 
@@ -21,8 +21,8 @@ class KeyInput(Model):
     role: Literal["reader", "writer", "admin"] | None = Field(
         default=None, description="Role of the new agent in the namespace (in each of `namespaces`); default writer"
     )
-    name: Label = "key"
-    expires_at: Moment | None = None
+    name: Label = Field(default="key", description="What you call it")
+    expires_at: Moment | None = Field(default=None, description="When it ends; default: never")
     scope: Scope = Field(default="admin", description="What the key does at most of what its agent may")
     namespaces: Annotated[list[NamespaceName], Field(min_length=1, max_length=100)] | None = Field(
         default=None, description="Where the key works, the request's namespace among them; default: wherever its agent has a grant"
@@ -47,9 +47,9 @@ class KeyInput(Model):
 class KeyChanges(Model):
     """What changes of a key; null takes a limit or an end away."""
 
-    name: Label | None = None
-    expires_at: Moment | None = None
-    rate_limit: RateLimit | None = None
+    name: Label | None = Field(default=None, description="What you call it")
+    expires_at: Moment | None = Field(default=None, description="When it ends; null: never")
+    rate_limit: RateLimit | None = Field(default=None, description="Requests a minute; null: the service's default")
 
 
 class RotationInput(Model):
@@ -67,25 +67,25 @@ Role = Literal["reader", "writer", "admin"]
 class KeyOut(BaseModel):
     """An API key; the key itself is shown nowhere."""
 
-    id: UUID
-    name: str
-    agent_id: UUID
+    id: Id
+    name: str = Field(description="What it was called")
+    agent_id: UUID = Field(description="The agent that it is a key of")
     role: Role = Field(description="What the grants of its agent say in this namespace")
     scope: Scope = Field(description="What the key does at most of that")
     namespaces: list[str] | None = Field(description="Where it is kept to, as far as the caller may know; null: nowhere")
-    rate_limit: int | None
-    created_at: datetime
-    expires_at: datetime | None
-    revoked_at: datetime | None
+    rate_limit: int | None = Field(description="Requests a minute; null: the service's default")
+    created_at: datetime = Field(description="When it was made")
+    expires_at: datetime | None = Field(description="When it ends; null: never")
+    revoked_at: datetime | None = Field(description="When it was revoked; null: it was not")
     replaced_by: UUID | None = Field(description="The key that took its place")
-    last_used_at: datetime | None
+    last_used_at: datetime | None = Field(description="When a request with it was last answered; seconds late")
 
 
 class KeyPage(BaseModel):
     """A page of keys, newest first."""
 
-    items: list[KeyOut]
-    next_cursor: str | None
+    items: Items[KeyOut]
+    next_cursor: NextCursor
 
 
 class KeyMade(KeyOut):
@@ -97,98 +97,102 @@ class KeyMade(KeyOut):
 class KeyRotated(KeyMade):
     """A key that took the place of another."""
 
-    replaces: UUID
+    replaces: UUID = Field(description="The key whose place it took")
     old_ends_at: datetime = Field(description="When the old key ends, or has ended")
 
 
 class KeyUse(BaseModel):
     """Requests with a key in one hour, from one address, with one outcome."""
 
-    namespace: str | None
-    hour: datetime
-    address: str | None
-    outcome: Literal["answered", "refused", "limited", "unauthorized"]
-    requests: int
-    first_at: datetime
-    last_at: datetime
+    namespace: str | None = Field(description="Namespace that the requests were for; null: none was known")
+    hour: datetime = Field(description="The hour that was counted")
+    address: str | None = Field(description="Address of the client")
+    outcome: Literal["answered", "refused", "limited", "unauthorized"] = Field(
+        description="What became of the requests: answered, refused (role), limited (too many) or unauthorized (no valid key)"
+    )
+    requests: int = Field(description="How many requests")
+    first_at: datetime = Field(description="When the first of them came")
+    last_at: datetime = Field(description="When the last of them came")
 
 
 class KeyUsePage(BaseModel):
     """A page of uses, newest first."""
 
-    items: list[KeyUse]
-    next_cursor: str | None
+    items: Items[KeyUse]
+    next_cursor: NextCursor
 
 
 class Refusal(BaseModel):
     """Requests with keys that are not valid, in one hour from one address."""
 
-    hour: datetime
-    address: str | None
-    outcome: Literal["unauthorized", "limited"]
-    requests: int
-    first_at: datetime
-    last_at: datetime
+    hour: datetime = Field(description="The hour that was counted")
+    address: str | None = Field(description="Address of the client")
+    outcome: Literal["unauthorized", "limited"] = Field(description="unauthorized (no valid key), or limited (too many)")
+    requests: int = Field(description="How many requests")
+    first_at: datetime = Field(description="When the first of them came")
+    last_at: datetime = Field(description="When the last of them came")
 
 
 class RefusalPage(BaseModel):
     """A page of refusals, newest first."""
 
-    items: list[Refusal]
-    next_cursor: str | None
+    items: Items[Refusal]
+    next_cursor: NextCursor
 
 
 class GrantInput(Model):
     """The role that an agent is to have."""
 
-    role: Role
-    expires_at: Moment | None = None
+    role: Role = Field(description="reader, writer or admin")
+    expires_at: Moment | None = Field(default=None, description="When it ends; null: never")
 
 
 class GrantBase(BaseModel):
     """The role of an agent in the namespace; void from `expires_at` on (null: for good)."""
 
-    agent_id: UUID
-    agent: str
-    kind: Literal["key", "analyst"]
-    role: Role
-    expires_at: datetime | None
-    created_at: datetime
+    agent_id: UUID = Field(description="Id of the agent")
+    agent: str = Field(description="Name of the agent")
+    kind: Literal["key", "analyst"] = Field(description="key (a program) or analyst (a login of the database)")
+    role: Role = Field(description="reader, writer or admin")
+    expires_at: datetime | None = Field(description="When it ends; null: never")
+    created_at: CreatedAt
 
 
 class GrantSet(GrantBase):
     """A grant as it stands now, and whether the agent had none before."""
 
-    created: bool
+    created: bool = Field(description="False: the agent had a grant, which is changed")
 
 
 class GrantOut(GrantBase):
     """A grant, and whether it is void by now."""
 
-    expired: bool
+    expired: bool = Field(description="Whether it is void by now")
 
 
 class GrantPage(BaseModel):
     """A page of grants, in order of the agents' ids."""
 
-    items: list[GrantOut]
-    next_cursor: str | None
+    items: Items[GrantOut]
+    next_cursor: NextCursor
 
 
 class OwnGrant(BaseModel):
     """A role of the caller in a namespace."""
 
-    namespace: str
-    role: Role
-    expires_at: datetime | None
+    namespace: str = Field(description="Name of the namespace")
+    role: Role = Field(description="reader, writer or admin")
+    expires_at: datetime | None = Field(description="When it ends; null: never")
 
 
 class Me(BaseModel):
     """The caller. `grants` of the operator is null: it is admin everywhere."""
 
-    agent_id: UUID
-    name: str
-    kind: Literal["operator", "key", "analyst"]
-    key_id: UUID | None
-    created_at: datetime
-    grants: list[OwnGrant] | None
+    agent_id: UUID = Field(description="Id of the agent")
+    name: str = Field(description="Name of the agent")
+    kind: Literal["operator", "key", "analyst"] = Field(
+        description="operator, key (a program) or analyst (a login of the database)"
+    )
+    key_id: UUID | None = Field(description="The key that was used; null: none")
+    created_at: datetime = Field(description="When the agent was made")
+    grants: list[OwnGrant] | None = Field(description="Roles by namespace; null for the operator, who is admin everywhere")

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from loci.models.fields import Content, Flag, Label, Model
+from loci.models.fields import Content, Flag, Id, Items, Label, Model, NextCursor
 
 DreamPass = Literal["memories", "entities", "preferences", "graph", "contradictions"]
 
@@ -31,15 +31,15 @@ PassOutcome = Literal["applied", "unchanged", "planned", "stopped", "failed"]
 class PassReport(BaseModel):
     """What one pass of a job did: what it saw, what the model proposed, what was refused and what was applied."""
 
-    id: UUID
+    id: Id
     pass_: PassName = Field(alias="pass", description="Which pass")
     outcome: PassOutcome = Field(
         description="applied; unchanged (nothing new to look at: no model was asked); planned (dry run); stopped (it would have "
         "removed too much); failed (the model's answer could not be used)"
     )
     operation_id: UUID | None = Field(description="The operation that its changes are, to list or undo; null: it changed nothing")
-    started_at: datetime
-    finished_at: datetime
+    started_at: datetime = Field(description="When it began")
+    finished_at: datetime = Field(description="When it ended")
     seen: int = Field(description="How many things the model was shown")
     proposed: int = Field(description="How many changes the model proposed")
     applied: int = Field(description="How many of them were made; of a dry run: would be")
@@ -57,8 +57,8 @@ class PassOut(PassReport):
 class PassPage(BaseModel):
     """A page of reports, newest first."""
 
-    items: list[PassOut]
-    next_cursor: str | None
+    items: Items[PassOut]
+    next_cursor: NextCursor
 
 
 SignalKind = Literal["correction", "tool_failure", "praise", "complaint", "note"]
@@ -68,7 +68,9 @@ class SignalInput(Model):
     """What somebody, or a tool, said about the agent's work."""
 
     kind: SignalKind = Field(description="Lessons are learned from corrections; the others are shown beside them")
-    content: Annotated[Content, Field(max_length=10_000)] = Field(examples=["use grep for content search, not search_files"])
+    content: Annotated[Content, Field(max_length=10_000)] = Field(
+        examples=["use grep for content search, not search_files"], description="What was said"
+    )
     session_id: Label | None = Field(default=None, description="The conversation; default: that of the report")
     memory_id: UUID | None = Field(default=None, description="The memory that it is about; the signal is erased with it")
 
@@ -76,17 +78,17 @@ class SignalInput(Model):
 class Signal(BaseModel):
     """A signal that was noted."""
 
-    id: UUID
+    id: Id
     kind: SignalKind = Field(description="correction, tool_failure, praise, complaint or note")
-    content: str
-    session_id: str | None
+    content: str = Field(description="What was said")
+    session_id: str | None = Field(description="The conversation that it was said in; null: none")
     memory_id: UUID | None = Field(description="The memory that it is about")
     agent_id: UUID | None = Field(description="Who noted it")
-    at: datetime
+    at: datetime = Field(description="When it was noted")
 
 
 class SignalPage(BaseModel):
     """A page of signals, newest first."""
 
-    items: list[Signal]
-    next_cursor: str | None
+    items: Items[Signal]
+    next_cursor: NextCursor

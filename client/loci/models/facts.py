@@ -6,20 +6,39 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from loci.models.fields import Content, Flag, Label, Model, Moment, Text, Unit, without_null
+from loci.models.fields import (
+    Confidence,
+    Content,
+    CreatedAt,
+    Flag,
+    Id,
+    Importance,
+    Items,
+    Label,
+    Model,
+    Moment,
+    NextCursor,
+    RecordedAt,
+    Text,
+    Unit,
+    UpdatedAt,
+    ValidFrom,
+    ValidTo,
+    without_null,
+)
 
 
 class Constraint(BaseModel):
     """A rule that holds, with its entity and aspect."""
 
-    id: UUID
-    entity_id: UUID
-    entity: str
-    aspect_id: UUID
-    aspect: str
-    content: str
-    importance: float
-    confidence: float
+    id: Id
+    entity_id: UUID = Field(description="Id of the entity")
+    entity: str = Field(description="Name of the entity")
+    aspect_id: UUID = Field(description="Id of the aspect")
+    aspect: str = Field(description="Name of the aspect")
+    content: str = Field(description="The rule")
+    importance: Importance
+    confidence: Confidence
     memory_id: UUID | None = Field(description="The memory that it rests on, if that is visible")
 
 
@@ -29,7 +48,7 @@ Statement = Annotated[Content, Field(max_length=10_000)]
 class AspectWrite(Model):
     """An aspect to give an entity, or to change."""
 
-    name: Label
+    name: Label = Field(description="Name of the aspect")
     weight: Unit = Field(default=0.5, description="Salience")
     single_valued: Flag | None = Field(
         default=None, description="Whether its attributes replace each other; null: their words decide"
@@ -39,11 +58,11 @@ class AspectWrite(Model):
 class AttributeWrite(Model):
     """A fact, or a constraint, to put under an aspect."""
 
-    content: Statement
-    kind: Literal["attribute", "constraint"] = "attribute"
+    content: Statement = Field(description="The statement")
+    kind: Literal["attribute", "constraint"] = Field(default="attribute", description="attribute (a fact) or constraint (a rule)")
     memory_id: UUID | None = Field(default=None, description="The memory that it rests on")
-    confidence: Unit = 0.0
-    importance: Unit = 0.5
+    confidence: Unit = Field(default=0.0, description="How sure it is, 0 to 1")
+    importance: Unit = Field(default=0.5, description="How much it matters, 0 to 1")
     valid_from: Moment | None = Field(default=None, description="From when it is true; default now")
     valid_to: Moment | None = Field(default=None, description="Until when (exclusive); default: still")
 
@@ -53,12 +72,12 @@ class AttributeChanges(Model):
 
     model_config = ConfigDict(json_schema_extra=without_null("valid_to"))
 
-    content: Statement | None = None
+    content: Statement | None = Field(default=None, description="The statement")
     valid_from: Moment | None = Field(default=None, description="With content: from when the new content is true")
-    valid_to: Moment | None = None
-    status: Literal["active", "superseded", "deleted"] | None = None
-    confidence: Unit | None = None
-    importance: Unit | None = None
+    valid_to: Moment | None = Field(default=None, description="Until when it is true (exclusive); null: still")
+    status: Literal["active", "superseded", "deleted"] | None = Field(default=None, description="active, superseded or deleted")
+    confidence: Unit | None = Field(default=None, description="How sure it is, 0 to 1")
+    importance: Unit | None = Field(default=None, description="How much it matters, 0 to 1")
 
     @model_validator(mode="after")
     def _not_null(self) -> "AttributeChanges":
@@ -71,20 +90,20 @@ class AttributeChanges(Model):
 class AttributeOut(BaseModel):
     """An attribute or constraint."""
 
-    id: UUID
-    aspect_id: UUID
-    kind: Literal["attribute", "constraint"]
-    content: str
-    status: Literal["active", "superseded", "deleted"]
-    superseded_by: UUID | None
-    memory_id: UUID | None
-    confidence: float
-    importance: float
-    valid_from: datetime
-    valid_to: datetime | None
-    recorded_at: datetime
-    superseded_at: datetime | None
-    updated_at: datetime
+    id: Id
+    aspect_id: UUID = Field(description="Id of the aspect")
+    kind: Literal["attribute", "constraint"] = Field(description="attribute (a fact) or constraint (a rule)")
+    content: str = Field(description="The statement")
+    status: Literal["active", "superseded", "deleted"] = Field(description="active, superseded or deleted")
+    superseded_by: UUID | None = Field(description="The attribute that replaced it; null: none")
+    memory_id: UUID | None = Field(description="The memory that it rests on; null: none")
+    confidence: Confidence
+    importance: Importance
+    valid_from: ValidFrom
+    valid_to: ValidTo
+    recorded_at: RecordedAt
+    superseded_at: datetime | None = Field(description="When it stopped being believed; null: it is believed")
+    updated_at: UpdatedAt
 
 
 class AttributeWritten(AttributeOut):
@@ -97,29 +116,29 @@ class AttributeWritten(AttributeOut):
 class AspectRow(BaseModel):
     """An aspect by itself."""
 
-    id: UUID
-    entity_id: UUID
-    name: str
-    canonical_name: str
-    weight: float
-    single_valued: bool | None
-    confirmed_at: datetime | None
-    created_at: datetime
-    updated_at: datetime
+    id: Id
+    entity_id: UUID = Field(description="Id of the entity")
+    name: str = Field(description="Name of the aspect")
+    canonical_name: str = Field(description="The form that names are compared in: folded case and spaces")
+    weight: float = Field(description="Salience, 0 to 1")
+    single_valued: bool | None = Field(description="Whether its attributes replace each other; null: their words decide")
+    confirmed_at: datetime | None = Field(description="When use last confirmed it; null: never")
+    created_at: CreatedAt
+    updated_at: UpdatedAt
 
 
 class AspectOut(AspectRow):
     """An aspect with what held under it at the moments asked for."""
 
-    attributes: list[AttributeOut]
-    constraints: list[AttributeOut]
+    attributes: list[AttributeOut] = Field(description="Facts under it")
+    constraints: list[AttributeOut] = Field(description="Rules under it")
 
 
 class AspectPage(BaseModel):
     """The aspects of an entity."""
 
-    items: list[AspectOut]
-    next_cursor: None
+    items: Items[AspectOut]
+    next_cursor: None = Field(description="null: all are on this page")
 
 
 class AspectWritten(AspectRow):
@@ -147,38 +166,40 @@ class Sweep(Model):
 class Supersession(BaseModel):
     """A decision that one attribute supersedes a sibling."""
 
-    id: UUID
-    status: SupersessionStatus
-    signal: SupersessionSignal
-    confidence: float
+    id: Id
+    status: SupersessionStatus = Field(description="proposed, applied, dismissed or undone")
+    signal: SupersessionSignal = Field(description="What shows that two facts contradict each other")
+    confidence: Confidence
     evidence: list[str] = Field(description="The words that decided; empty once one of the two was erased")
-    origin: Literal["inline", "sweep", "manual", "pass"]
-    entity_id: UUID
-    entity: str
-    aspect_id: UUID
-    aspect: str
-    older_id: UUID
-    older: str
-    newer_id: UUID
-    newer: str
-    created_at: datetime
-    decided_at: datetime | None
-    decided_by: UUID | None
-    undone_at: datetime | None
+    origin: Literal["inline", "sweep", "manual", "pass"] = Field(
+        description="Who found it: a write (inline), a sweep, an agent (manual) or a pass"
+    )
+    entity_id: UUID = Field(description="Id of the entity")
+    entity: str = Field(description="Name of the entity")
+    aspect_id: UUID = Field(description="Id of the aspect")
+    aspect: str = Field(description="Name of the aspect")
+    older_id: UUID = Field(description="Id of the older one")
+    older: str = Field(description="The older statement")
+    newer_id: UUID = Field(description="Id of the newer one")
+    newer: str = Field(description="The newer statement")
+    created_at: CreatedAt
+    decided_at: datetime | None = Field(description="When it was decided")
+    decided_by: UUID | None = Field(description="The agent that decided; null: nobody has")
+    undone_at: datetime | None = Field(description="When it was undone; null: it stands")
 
 
 class SupersessionPage(BaseModel):
     """A page of decisions, newest first."""
 
-    items: list[Supersession]
-    next_cursor: str | None
+    items: Items[Supersession]
+    next_cursor: NextCursor
 
 
 class SweepOut(BaseModel):
     """What a sweep decided about the facts that it visited."""
 
-    items: list[Supersession]
-    visited: int
+    items: Items[Supersession]
+    visited: int = Field(description="How many facts were looked at")
     superseded: list[UUID] = Field(description="Attributes that are superseded now")
     next_cursor: str | None = Field(description="For the facts that are left; null: all were visited")
 
@@ -208,35 +229,35 @@ class Focal(BaseModel):
     """An entity that a walk starts from."""
 
     id: UUID | None = Field(description="None: a session key, which is only a label")
-    name: str
-    type: str | None
-    pinned: bool
-    source: Literal["checkpoint", "project", "query", "session_key", "pinned"]
+    name: str = Field(description="Name of the entity, or the session key")
+    type: str | None = Field(description="Type of the entity, such as person; null: a session key")
+    pinned: bool = Field(description="Whether it is pinned")
+    source: Literal["checkpoint", "project", "query", "session_key", "pinned"] = Field(description="What gave it")
 
 
 class WalkAttribute(BaseModel):
     """An attribute that a walk came by."""
 
-    id: UUID
-    entity_id: UUID
-    aspect_id: UUID
-    aspect: str
-    weight: float
-    content: str
-    importance: float
-    confidence: float
-    memory_id: UUID | None
+    id: Id
+    entity_id: UUID = Field(description="Id of the entity")
+    aspect_id: UUID = Field(description="Id of the aspect")
+    aspect: str = Field(description="Name of the aspect")
+    weight: float = Field(description="Weight of the aspect, 0 to 1")
+    content: str = Field(description="The statement")
+    importance: Importance
+    confidence: Confidence
+    memory_id: UUID | None = Field(description="The memory that it rests on; null: none that is visible")
 
 
 class WalkOut(BaseModel):
     """What to know, as far as it could be collected in time."""
 
-    focal: list[Focal]
+    focal: list[Focal] = Field(description="Entities that it starts from")
     source: FocalSource | None = Field(description="What gave the focal entities; pinned ones are always added. None: nothing did")
     memory_ids: list[UUID] = Field(description="Visible memories behind attributes and constraints, best first")
     constraints: list[Constraint] = Field(description="Most important first")
-    attributes: list[WalkAttribute]
+    attributes: list[WalkAttribute] = Field(description="The attributes themselves, where they were asked for")
     entity_count: int = Field(description="Entities visited, neighbours included")
     aspect_ids: list[UUID] = Field(description="Aspects visited for their weight")
     timed_out: bool = Field(description="The deadline (setting walk_ms) cut something off")
-    took_ms: float
+    took_ms: float = Field(description="Milliseconds that it took")

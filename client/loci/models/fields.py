@@ -1,9 +1,10 @@
-"""Types of fields that all schemas share: texts that can be stored, figures within their bounds, moments with a zone."""
+"""Types of fields that models share: texts that can be stored, figures within their bounds, moments with a zone; and meanings."""
 
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, TypeVar, cast
+from uuid import UUID
 
 from pydantic import (
     AfterValidator,
@@ -133,6 +134,21 @@ Tags = Annotated[list[Label], Field(max_length=100)]
 Aliases = Annotated[list[Label], Field(max_length=100)]
 Description = Annotated[str, Field(max_length=10_000, json_schema_extra=NO_NUL), AfterValidator(_storable)]
 NamespaceName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
+
+
+# Meanings that many replies share. A model that means something else by the word says so itself.
+T = TypeVar("T")
+Id = Annotated[UUID, Field(description="Its id (UUID)")]
+Items = Annotated[list[T], Field(description="The items, in order")]
+NextCursor = Annotated[str | None, Field(description="Give it as `cursor` for the next page; null: this is the last")]
+Confidence = Annotated[float, Field(description="How sure it is, 0 to 1")]
+Importance = Annotated[float, Field(description="How much it matters, 0 to 1")]
+Strength = Annotated[float, Field(description="How strong the relation is, 0 to 1")]
+ValidFrom = Annotated[datetime, Field(description="From when it is true")]
+ValidTo = Annotated[datetime | None, Field(description="Until when it is true (exclusive); null: still")]
+RecordedAt = Annotated[datetime, Field(description="When it was written")]
+CreatedAt = Annotated[datetime, Field(description="When it was made")]
+UpdatedAt = Annotated[datetime, Field(description="When it last changed")]
 
 
 def without_null(*but: str) -> Callable[[JsonDict], None]:

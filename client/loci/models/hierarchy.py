@@ -2,6 +2,7 @@
 
 from pydantic import BaseModel, Field
 
+from loci.models.fields import Items, NextCursor
 from loci.models.memories import MemoryOut
 
 
@@ -14,5 +15,5 @@ class PlacedMemory(MemoryOut):
 class PlacedPage(BaseModel):
     """A page of memories above or under another, nearest first."""
 
-    items: list[PlacedMemory]
-    next_cursor: str | None
+    items: Items[PlacedMemory]
+    next_cursor: NextCursor

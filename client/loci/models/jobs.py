@@ -7,6 +7,7 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from loci.models.dreams import PassReport
+from loci.models.fields import CreatedAt, Id, Items, NextCursor
 from loci.models.models import ModelUse
 
 JobKind = Literal["dream", "enrich", "contradictions"]
@@ -17,7 +18,7 @@ JobState = Literal["waiting", "running", "succeeded", "dead", "cancelled", "skip
 class JobItem(BaseModel):
     """A job: what is to be done, and how it stands."""
 
-    id: UUID
+    id: Id
     kind: JobKind = Field(description="What is to be done")
     state: JobState = Field(
         description="waiting, running, succeeded, dead (given up after its tries), cancelled, or skipped (the namespace was "
@@ -28,7 +29,7 @@ class JobItem(BaseModel):
     failures: int = Field(description="How often it failed or its worker was lost, since it was made or last retried by hand")
     postponed: int = Field(description="How often it was put off since then: the namespace was busy, or its budget spent")
     agent_id: UUID | None = Field(description="Who asked for it; null: a schedule")
-    created_at: datetime
+    created_at: CreatedAt
     due_at: datetime | None = Field(description="Not before then; null: at once")
     started_at: datetime | None = Field(description="When it was last begun")
     finished_at: datetime | None = Field(description="When it ended for good; null: it waits or runs")
@@ -46,8 +47,8 @@ class JobOut(JobItem):
 class JobPage(BaseModel):
     """A page of jobs, newest first."""
 
-    items: list[JobItem]
-    next_cursor: str | None
+    items: Items[JobItem]
+    next_cursor: NextCursor
 
 
 class JobQueued(BaseModel):

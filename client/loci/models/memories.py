@@ -9,16 +9,26 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validat
 from loci.models.fields import (
     MAX_BATCH,
     Category,
+    Confidence,
     Content,
     EdgeType,
     Flag,
+    Id,
+    Importance,
+    Items,
     Label,
     Layer,
     Metadata,
     Model,
     Moment,
+    NextCursor,
+    RecordedAt,
+    Strength,
     Tags,
     Unit,
+    UpdatedAt,
+    ValidFrom,
+    ValidTo,
     Vector,
     also,
     without_null,
@@ -34,18 +44,20 @@ class MemoryInput(Model):
     content: Content = Field(description="The statement; at most 1 MiB")
     lineage: Label | None = Field(default=None, description="Name that groups versions; an existing one gets a new version")
     category: Category | None = Field(default=None, description="Slash-separated path", examples=["user-preferences/timezone"])
-    tags: Tags | None = None
-    layer: Layer | None = None
+    tags: Tags | None = Field(default=None, description="Labels; their order means nothing")
+    layer: Layer | None = Field(default=None, description="0 domain, 1 concept, 2 fact, 3 episode")
     parent_id: UUID | None = Field(default=None, description="The memory that this one stands under")
     valid_from: Moment | None = Field(default=None, description="From when it is true; default now")
     valid_to: Moment | None = Field(default=None, description="Until when (exclusive); default: still")
-    importance: Unit | None = None
-    confidence: Unit | None = None
-    metadata: Metadata | None = None
+    importance: Unit | None = Field(default=None, description="How much it matters, 0 to 1")
+    confidence: Unit | None = Field(default=None, description="How sure it is, 0 to 1")
+    metadata: Metadata | None = Field(default=None, description="Your own JSON object; kept as it is")
     source: Label | None = Field(default=None, description="Who said it")
     session_id: Label | None = Field(default=None, description="The conversation it comes from")
-    entities: Annotated[list[EntityInput], Field(max_length=1000)] | None = None
-    edges: Annotated[list[EdgeInput], Field(max_length=1000)] | None = None
+    entities: Annotated[list[EntityInput], Field(max_length=1000)] | None = Field(
+        default=None, description="Entities that it mentions"
+    )
+    edges: Annotated[list[EdgeInput], Field(max_length=1000)] | None = Field(default=None, description="Relations that it states")
     embedding: Vector | None = Field(default=None, description="Your own vector, of the active model's dimensions")
     corrects: UUID | None = Field(
         default=None, description="The version that was wrong and never true: this one takes its validity"
@@ -83,16 +95,16 @@ class MemoryChanges(Model):
         json_schema_extra=also(without_null("parent_id", "valid_to"), dependentRequired={"parent_since": ["parent_id"]})
     )
 
-    category: Category | None = None
-    tags: Tags | None = None
-    layer: Layer | None = None
+    category: Category | None = Field(default=None, description="Slash-separated path")
+    tags: Tags | None = Field(default=None, description="Labels; their order means nothing")
+    layer: Layer | None = Field(default=None, description="0 domain, 1 concept, 2 fact, 3 episode")
     parent_id: UUID | None = Field(default=None, description="Move it under this memory; null detaches it")
     parent_since: Moment | None = Field(default=None, description="From when it stands there; default now")
-    valid_from: Moment | None = None
+    valid_from: Moment | None = Field(default=None, description="From when it is true")
     valid_to: Moment | None = Field(default=None, description="Until when (exclusive); null: still")
-    importance: Unit | None = None
-    confidence: Unit | None = None
-    metadata: Metadata | None = None
+    importance: Unit | None = Field(default=None, description="How much it matters, 0 to 1")
+    confidence: Unit | None = Field(default=None, description="How sure it is, 0 to 1")
+    metadata: Metadata | None = Field(default=None, description="Your own JSON object; kept as it is")
 
     @model_validator(mode="after")
     def _not_null(self) -> "MemoryChanges":
@@ -120,7 +132,7 @@ class EraseInput(Model):
 class LineagesInput(Model):
     """Lineages to read, by name."""
 
-    lineages: Annotated[list[Label], Field(min_length=1, max_length=1000)]
+    lineages: Annotated[list[Label], Field(min_length=1, max_length=1000)] = Field(description="Names of lineages")
     as_of: Moment | None = Field(default=None, description="Valid at this moment; default now")
     known_at: Moment | None = Field(default=None, description="As believed at this moment; default now")
 
@@ -128,46 +140,46 @@ class LineagesInput(Model):
 class LinkInput(Model):
     """A link to another memory."""
 
-    target_id: UUID
-    type: EdgeType = "related_to"
-    strength: Unit = 0.5
+    target_id: UUID = Field(description="The memory that it leads to")
+    type: EdgeType = Field(default="related_to", description="Type of the link, such as explains")
+    strength: Unit = Field(default=0.5, description="How strong the link is, 0 to 1")
 
 
 class MemoryWritten(BaseModel):
     """What became of a write."""
 
-    id: UUID
-    lineage: str
-    version: int
-    superseded: UUID | None
-    duplicate: bool
+    id: Id
+    lineage: str = Field(description="Name that groups the versions of one memory")
+    version: int = Field(description="Number of the version within its lineage")
+    superseded: UUID | None = Field(description="The version that it ended; null: none")
+    duplicate: bool = Field(description="True: it was known already, and was reinforced")
 
 
 class MemoryOut(BaseModel):
     """A memory."""
 
-    id: UUID
-    lineage: str
-    version: int
-    content: str
-    category: str
-    tags: list[str]
-    layer: int
-    parent_id: UUID | None
-    valid_from: datetime
-    valid_to: datetime | None
-    recorded_at: datetime
-    superseded_at: datetime | None
-    current: bool
-    status: Literal["active", "forgotten"]
-    importance: float
-    confidence: float
-    metadata: dict[str, Any]
-    source: str | None
-    session_id: str | None
-    observations: int
-    last_observed_at: datetime
-    updated_at: datetime
+    id: Id
+    lineage: str = Field(description="Name that groups the versions of one memory")
+    version: int = Field(description="Number of the version within its lineage")
+    content: str = Field(description="The statement")
+    category: str = Field(description="Slash-separated path")
+    tags: list[str] = Field(description="Labels; their order means nothing")
+    layer: int = Field(description="0 domain, 1 concept, 2 fact, 3 episode")
+    parent_id: UUID | None = Field(description="The memory that it stands under; null: none")
+    valid_from: ValidFrom
+    valid_to: ValidTo
+    recorded_at: RecordedAt
+    superseded_at: datetime | None = Field(description="When it stopped being believed; null: it is believed")
+    current: bool = Field(description="Whether it is valid now, believed and not forgotten")
+    status: Literal["active", "forgotten"] = Field(description="active or forgotten")
+    importance: Importance
+    confidence: Confidence
+    metadata: dict[str, Any] = Field(description="Your own JSON object; kept as it is")
+    source: str | None = Field(description="Who said it; null: nobody was named")
+    session_id: str | None = Field(description="The conversation that it comes from; null: none")
+    observations: int = Field(description="How often it was observed")
+    last_observed_at: datetime = Field(description="When it was last observed")
+    updated_at: UpdatedAt
 
 
 class Erased(BaseModel):
@@ -182,23 +194,23 @@ class Erased(BaseModel):
 class MemoryPage(BaseModel):
     """A page of memories."""
 
-    items: list[MemoryOut]
-    next_cursor: str | None
+    items: Items[MemoryOut]
+    next_cursor: NextCursor
 
 
 class ItemWritten(BaseModel):
     """What became of an item of a batch: an id, or a problem."""
 
-    id: UUID | None = None
-    superseded: UUID | None = None
-    duplicate: bool = False
-    problem: ItemProblem | None = None
+    id: UUID | None = Field(default=None, description="Its id (UUID); null: it was not written")
+    superseded: UUID | None = Field(default=None, description="The version that it ended; null: none")
+    duplicate: bool = Field(default=False, description="True: it was known already, and was reinforced")
+    problem: ItemProblem | None = Field(default=None, description="Why it was not written; null: it was")
 
 
 class BatchWritten(BaseModel):
     """What became of each item, in order."""
 
-    items: list[ItemWritten]
+    items: Items[ItemWritten]
 
 
 class Enrichment(BaseModel):
@@ -217,29 +229,29 @@ class MemoryStored(MemoryWritten, MemoryOut):
 class LinkEnded(BaseModel):
     """A link that was taken back."""
 
-    source_id: UUID
-    target_id: UUID
-    type: str
+    source_id: UUID = Field(description="The memory that it starts at")
+    target_id: UUID = Field(description="The memory that it leads to")
+    type: str = Field(description="Type of the link, such as explains")
 
 
 class Link(LinkEnded):
     """A link between two memories, named by the first versions of their lineages."""
 
-    strength: float
-    recorded_at: datetime
+    strength: Strength
+    recorded_at: RecordedAt
 
 
 class LinkPage(BaseModel):
     """Links of a memory, strongest first."""
 
-    items: list[Link]
-    next_cursor: None
+    items: Items[Link]
+    next_cursor: None = Field(description="null: all are on this page")
 
 
 class CategoryCount(BaseModel):
     """A category of the tree."""
 
-    category: str
+    category: str = Field(description="Path of the category")
     memories: int = Field(description="In it")
     total: int = Field(description="In it and below")
 
@@ -247,5 +259,5 @@ class CategoryCount(BaseModel):
 class CategoryPage(BaseModel):
     """Categories in path order."""
 
-    items: list[CategoryCount]
-    next_cursor: None
+    items: Items[CategoryCount]
+    next_cursor: None = Field(description="null: all are on this page")

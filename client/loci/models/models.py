@@ -6,6 +6,8 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
+from loci.models.fields import CreatedAt, Id, Items, NextCursor
+
 
 class EmbeddingModel(BaseModel):
     """A model that makes vectors, or has made some."""
@@ -21,14 +23,14 @@ class EmbeddingModel(BaseModel):
     waiting: int = Field(description="Memories and entities of the namespaces you may read that wait for a vector of it")
     refused: int = Field(description="The same of those that it refused for good")
     queued_at: datetime | None = Field(description="When all of before waited for it; null: not yet, or it was the first")
-    created_at: datetime
+    created_at: CreatedAt
     dropped_at: datetime | None = Field(description="When the last of its vectors was dropped; null: some are left")
 
 
 class EmbeddingModels(BaseModel):
     """All models, the active one first."""
 
-    items: list[EmbeddingModel]
+    items: Items[EmbeddingModel]
 
 
 class ModelUse(BaseModel):
@@ -38,7 +40,7 @@ class ModelUse(BaseModel):
     prompt_tokens: int = Field(description="Tokens that were sent")
     completion_tokens: int = Field(description="Tokens that came back")
     cost: float = Field(description="By the prices in the service's settings; 0 without prices")
-    took_ms: int
+    took_ms: int = Field(description="Milliseconds that they took")
 
 
 ModelCallState = Literal["running", "succeeded", "failed"]
@@ -47,7 +49,7 @@ ModelCallState = Literal["running", "succeeded", "failed"]
 class ModelCall(BaseModel):
     """A call of a language model: what for, tokens, cost and time. What was sent and answered is not kept."""
 
-    id: UUID
+    id: Id
     job_id: UUID | None = Field(description="The job that made it; null: a request did")
     purpose: str = Field(
         description="What for: memories, entities, preferences, graph, contradictions, enrichment, retain or reflect"
@@ -66,8 +68,8 @@ class ModelCall(BaseModel):
 class ModelCallPage(BaseModel):
     """A page of calls, newest first."""
 
-    items: list[ModelCall]
-    next_cursor: str | None
+    items: Items[ModelCall]
+    next_cursor: NextCursor
 
 
 class ModelUsage(BaseModel):

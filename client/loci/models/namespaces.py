@@ -1,21 +1,31 @@
 """Namespaces and their settings."""
 
-from datetime import datetime
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from loci.models.access import Role
-from loci.models.fields import Description, Label, Metadata, Model, NamespaceName, without_null
+from loci.models.fields import (
+    CreatedAt,
+    Description,
+    Items,
+    Label,
+    Metadata,
+    Model,
+    NamespaceName,
+    NextCursor,
+    UpdatedAt,
+    without_null,
+)
 
 
 class NamespaceInput(Model):
     """A namespace to create."""
 
-    name: NamespaceName
-    description: Description | None = None
+    name: NamespaceName = Field(description="Its name")
+    description: Description | None = Field(default=None, description="What it is for, in words")
     language: Label = Field(default="english", description="Text search configuration of PostgreSQL")
-    settings: Metadata = Field(default_factory=dict)
+    settings: Metadata = Field(default_factory=dict, description="Settings to set, by name; the others have their defaults")
 
 
 class NamespaceChanges(Model):
@@ -23,8 +33,8 @@ class NamespaceChanges(Model):
 
     model_config = ConfigDict(json_schema_extra=without_null("description"))
 
-    description: Description | None = None
-    settings: Metadata | None = None
+    description: Description | None = Field(default=None, description="What it is for, in words; null: nothing")
+    settings: Metadata | None = Field(default=None, description="Settings to set, by name; null: back to the default")
 
     @field_validator("settings")
     @classmethod
@@ -37,30 +47,30 @@ class NamespaceChanges(Model):
 class NamespaceOut(BaseModel):
     """A namespace: settings in force, and how much it holds."""
 
-    name: str
-    description: str | None
-    language: str
+    name: str = Field(description="Its name")
+    description: str | None = Field(description="What it is for, in words")
+    language: str = Field(description="Text search configuration of PostgreSQL")
     role: Role = Field(description="Of the caller")
-    settings: dict[str, Any]
-    memories: int
-    current_memories: int
-    entities: int
-    edges: int
-    pending_embeddings: int
-    pending_names: int
-    created_at: datetime
-    updated_at: datetime
+    settings: dict[str, Any] = Field(description="Settings that are in force, by name")
+    memories: int = Field(description="How many versions it holds")
+    current_memories: int = Field(description="How many are visible now")
+    entities: int = Field(description="How many entities it holds")
+    edges: int = Field(description="How many edges it holds")
+    pending_embeddings: int = Field(description="Texts that wait for a vector")
+    pending_names: int = Field(description="Texts that wait to be searched for names")
+    created_at: CreatedAt
+    updated_at: UpdatedAt
 
 
 class NamespaceChanged(NamespaceOut):
     """A namespace after a change; the counts are there where the decay of edges has changed."""
 
-    faded: int | None = None
-    revived: int | None = None
+    faded: int | None = Field(default=None, description="How many edges have faded by it")
+    revived: int | None = Field(default=None, description="How many edges came back by it")
 
 
 class NamespacePage(BaseModel):
     """A page of namespaces, by name."""
 
-    items: list[NamespaceOut]
-    next_cursor: str | None
+    items: Items[NamespaceOut]
+    next_cursor: NextCursor

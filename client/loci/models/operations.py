@@ -6,14 +6,14 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from loci.models.fields import Model
+from loci.models.fields import Id, Items, Model, NextCursor
 
 
 class Change(BaseModel):
     """A change: of what, by whom, and the fields before and after."""
 
     position: int = Field(description="Place in the feed; grows over all namespaces, with gaps")
-    namespace: str
+    namespace: str = Field(description="Name of the namespace")
     kind: str = Field(description="memory, entity, edge, turn, …", examples=["memory"])
     action: str = Field(description="created, changed or erased (deleted for good)", examples=["created"])
     subject_id: UUID | None = Field(description="Id of the thing; null where before and after hold its key")
@@ -21,7 +21,7 @@ class Change(BaseModel):
     content: str | None = Field(description="Text of the memory or turn; null for other kinds, and once it was erased")
     before: dict[str, Any] | None = Field(description="Changed fields as they were; null for what is new, and once it was erased")
     after: dict[str, Any] | None = Field(description="Changed fields as they are since; null once it was erased")
-    changed_at: datetime
+    changed_at: datetime = Field(description="When it was written, by the clock of the database")
     agent_id: UUID | None = Field(description="Who did it; null: somebody with rights of the owner")
     agent: str | None = Field(description="Name of that agent")
     via: str = Field(description="rest, mcp, cli, worker or sql")
@@ -30,7 +30,7 @@ class Change(BaseModel):
 class ChangePage(BaseModel):
     """Changes, oldest first, and where the next page begins. It is always said: a reader that comes back later goes on there."""
 
-    items: list[Change]
+    items: Items[Change]
     next_cursor: str = Field(description="What to send as `after` next; past changes that the filter left out, too")
 
 
@@ -40,14 +40,14 @@ Via = Literal["rest", "mcp", "cli", "worker", "sql"]
 class OperationOut(BaseModel):
     """A call that changed something: who, through what, when, and how much."""
 
-    id: UUID
+    id: Id
     action: str = Field(description="The name of a REST operation, the words of a command, or a step of the worker")
-    via: Via
-    agent_id: UUID | None
+    via: Via = Field(description="Through what it came: rest, mcp, cli, worker (background work) or sql")
+    agent_id: UUID | None = Field(description="The agent that did it; null: somebody with rights of the owner")
     agent: str | None = Field(description="Its name")
     key_id: UUID | None = Field(description="The API key that was used; null: none")
     request_id: str | None = Field(description="X-Request-Id of the reply")
-    started_at: datetime
+    started_at: datetime = Field(description="When it began to write")
     undoes: UUID | None = Field(description="The operation that this one took back")
     undone_by: UUID | None = Field(description="The operation that took this one back")
     changes: dict[str, int] = Field(description="How many changes, by kind and action", examples=[{"memory.created": 2}])
@@ -56,8 +56,8 @@ class OperationOut(BaseModel):
 class OperationPage(BaseModel):
     """A page of the operations log, newest first."""
 
-    items: list[OperationOut]
-    next_cursor: str | None
+    items: Items[OperationOut]
+    next_cursor: NextCursor
 
 
 class OperationChange(BaseModel):
@@ -65,19 +65,19 @@ class OperationChange(BaseModel):
 
     position: int = Field(description="Place in the change feed")
     kind: str = Field(description="memory, placement, link, entity, edge, aspect, attribute, …")
-    action: Literal["created", "changed", "erased"]
+    action: Literal["created", "changed", "erased"] = Field(description="created, changed, or erased (deleted for good)")
     subject_id: UUID | None = Field(description="Id of the thing; of a place the lineage's, of a link its source")
     content: str | None = Field(description="Of a memory: its content now, unless it was erased")
     before: dict[str, Any] | None = Field(description="Changed fields as they were; null for what is new, or was erased since")
     after: dict[str, Any] | None = Field(description="Changed fields as they became; null once it was erased")
-    changed_at: datetime
+    changed_at: datetime = Field(description="When it was written, by the clock of the database")
 
 
 class OperationChangePage(BaseModel):
     """A page of what an operation changed, in order."""
 
-    items: list[OperationChange]
-    next_cursor: str | None
+    items: Items[OperationChange]
+    next_cursor: NextCursor
 
 
 class UndoInput(Model):
@@ -92,8 +92,8 @@ class Left(BaseModel):
     """Things that undoing left as they are."""
 
     kind: str = Field(description="What they are, as in changes", examples=["entity"])
-    count: int
-    reason: str
+    count: int = Field(description="How many things")
+    reason: str = Field(description="Why they stay")
 
 
 class OperationUndone(BaseModel):

@@ -13,9 +13,9 @@ class FieldProblem(BaseModel):
 class ItemProblem(BaseModel):
     """A problem document inside a reply."""
 
-    type: str = Field(examples=["urn:loci:problem:invalid-request"])
-    title: str
-    status: int
-    detail: str
-    errors: list[FieldProblem] = []
-    hint: str | None = None
+    type: str = Field(examples=["urn:loci:problem:invalid-request"], description="URI of the kind of problem")
+    title: str = Field(description="What kind of problem it is, in words")
+    status: int = Field(description="HTTP status")
+    detail: str = Field(description="What is wrong, and what was expected")
+    errors: list[FieldProblem] = Field(default=[], description="Fields that are wrong")
+    hint: str | None = Field(default=None, description="What to do about it")

@@ -11,12 +11,15 @@ from loci.models.fields import (
     Category,
     Content,
     Flag,
+    Id,
+    Items,
     Label,
     Layer,
     Metadata,
     Model,
     Moment,
     NamespaceName,
+    NextCursor,
     Rate,
     Tags,
     Text,
@@ -32,17 +35,17 @@ class Filters(Model):
     category: Category | None = Field(default=None, description="This category and all below it")
     tags: Tags | None = Field(default=None, description="Any of these")
     tags_all: Tags | None = Field(default=None, description="All of these")
-    layers: list[Layer] | None = None
-    lineage: Label | None = None
-    source: Label | None = None
-    session_id: Label | None = None
+    layers: list[Layer] | None = Field(default=None, description="Only these layers")
+    lineage: Label | None = Field(default=None, description="Of this lineage")
+    source: Label | None = Field(default=None, description="Said by this one")
+    session_id: Label | None = Field(default=None, description="From this conversation")
     metadata: Metadata | None = Field(default=None, description="Contained in the memory's metadata")
     valid_after: Moment | None = Field(default=None, description="valid_from at or after")
     valid_before: Moment | None = Field(default=None, description="valid_from before")
-    recorded_after: Moment | None = None
-    recorded_before: Moment | None = None
-    min_importance: Unit | None = None
-    min_confidence: Unit | None = None
+    recorded_after: Moment | None = Field(default=None, description="Written at or after this moment")
+    recorded_before: Moment | None = Field(default=None, description="Written before this moment")
+    min_importance: Unit | None = Field(default=None, description="At least this importance")
+    min_confidence: Unit | None = Field(default=None, description="At least this confidence")
     under: UUID | None = Field(default=None, description="This memory and everything under it")
     entity: Label | None = Field(default=None, description="Mentions this entity (id, name or alias)")
 
@@ -50,16 +53,16 @@ class Filters(Model):
 class Weights(Model):
     """Weight of each arm in the fusion; relative_score has none."""
 
-    lexical: Rate | None = None
-    vector: Rate | None = None
-    graph: Rate | None = None
+    lexical: Rate | None = Field(default=None, description="By words (BM25)")
+    vector: Rate | None = Field(default=None, description="By meaning (cosine of embeddings)")
+    graph: Rate | None = Field(default=None, description="Through the graph")
     names: Rate | None = Field(
         default=None, description="The part of the graph arm that goes over rare names shared with the best hits"
     )
-    hierarchy: Rate | None = None
+    hierarchy: Rate | None = Field(default=None, description="Around the best hits in the hierarchy")
     walk: Rate | None = Field(default=None, description="Memories behind the aspects of named and pinned entities")
-    working_memory: Rate | None = None
-    conversation: Rate | None = None
+    working_memory: Rate | None = Field(default=None, description="Live entries of working memory")
+    conversation: Rate | None = Field(default=None, description="Turns of conversations")
 
 
 ArmName = Literal["lexical", "vector", "graph", "hierarchy", "walk", "working_memory", "conversation"]
@@ -68,7 +71,7 @@ ArmName = Literal["lexical", "vector", "graph", "hierarchy", "walk", "working_me
 class RecallInput(Model):
     """A question."""
 
-    query: Content
+    query: Content = Field(description="The question, at most 1 MiB")
     k: int = Field(default=10, ge=1, le=100, description="How many results")
     arms: list[ArmName] | None = Field(
         default=None,
@@ -80,16 +83,18 @@ class RecallInput(Model):
         default=None,
         description="Search these, or with * all that the key may read; weights and k are those of X-Namespace still",
     )
-    weights: Weights | None = None
+    weights: Weights | None = Field(default=None, description="Weights of the arms")
     fusion: Literal["rrf", "relative_score"] = Field(
         default="rrf",
         description="relative_score: the mean, over the arms that found it, of its score over the arm's best; cosines from 0.5",
     )
-    rrf_k: Annotated[float, Field(ge=0, le=1000, allow_inf_nan=False)] | None = None
-    filters: Filters | None = None
+    rrf_k: Annotated[float, Field(ge=0, le=1000, allow_inf_nan=False)] | None = Field(
+        default=None, description="Constant of the fusion; default: the namespace's setting"
+    )
+    filters: Filters | None = Field(default=None, description="What the results are restricted to")
     as_of: Moment | None = Field(default=None, description="Valid at this moment; default now")
     known_at: Moment | None = Field(default=None, description="As believed at this moment; default now")
-    explain: Flag = False
+    explain: Flag = Field(default=False, description="Say how each result came about")
     session_id: Label | None = Field(
         default=None, description="The conversation that asks: what was injected into it and is found by words counts as used"
     )
@@ -100,8 +105,8 @@ class RecallInput(Model):
 class Explained(BaseModel):
     """A result of recall, whatever its tier."""
 
-    namespace: str
-    score: float
+    namespace: str = Field(description="Name of the namespace that it is in")
+    score: float = Field(description="What it was ranked by; larger is better")
     explain: dict[str, Any] | None = Field(
         default=None,
         description="Each arm's rank and score, its weight (or the normalised score that was averaged), and the path; "
@@ -112,50 +117,52 @@ class Explained(BaseModel):
 class Recalled(MemoryOut, Explained):
     """A memory as a result of recall."""
 
-    tier: Literal["memory"]
+    tier: Literal["memory"] = Field(description="Where it is kept")
 
 
 class RecalledEntry(Explained):
     """An entry of working memory as a result of recall."""
 
-    tier: Literal["working_memory"]
-    key: str
-    space: str
-    value: Any
-    category: str | None
-    tags: list[str]
-    stored_at: datetime
-    expires_at: datetime
+    tier: Literal["working_memory"] = Field(description="Where it is kept")
+    key: str = Field(description="Full path of the entry")
+    space: str = Field(description="First two segments of the path")
+    value: Any = Field(description="Any JSON")
+    category: str | None = Field(description="Slash-separated path")
+    tags: list[str] = Field(description="Labels; their order means nothing")
+    stored_at: datetime = Field(description="When it was stored")
+    expires_at: datetime = Field(description="From when it is unseen")
 
 
 class RecalledTurn(Explained):
     """A turn of a conversation as a result of recall."""
 
-    tier: Literal["conversation"]
-    id: int
-    session_id: str
-    role: str
-    content: str
-    metadata: dict[str, Any]
-    said_at: datetime
+    tier: Literal["conversation"] = Field(description="Where it is kept")
+    id: int = Field(description="Grows within a session")
+    session_id: str = Field(description="The conversation")
+    role: str = Field(description="Who spoke")
+    content: str = Field(description="What was said")
+    metadata: dict[str, Any] = Field(description="Your own JSON object; kept as it is")
+    said_at: datetime = Field(description="When it was said")
 
 
 class NamespacedConstraint(Constraint):
     """A rule that holds, and the namespace that it holds in."""
 
-    namespace: str
+    namespace: str = Field(description="Name of the namespace")
 
 
 class RecallOut(BaseModel):
     """The answer to a question."""
 
-    results: list[Annotated[Recalled | RecalledEntry | RecalledTurn, Field(discriminator="tier")]]
+    results: list[Annotated[Recalled | RecalledEntry | RecalledTurn, Field(discriminator="tier")]] = Field(
+        description="Results, best first"
+    )
     constraints: list[NamespacedConstraint] = Field(
         description="Of the entities that the question names and of pinned ones, most important first, whatever was found"
     )
-    entities: list[dict[str, Any]]
+    entities: list[dict[str, Any]] = Field(description="Entities that the question names")
     skipped: dict[str, str] = Field(description="Arms that did not take part, and why")
-    took_ms: float
+    took_ms: float = Field(description="Milliseconds that it took")
     recall_id: UUID | None = Field(default=None, description="If it was logged: its id, in each namespace that logs it")
 
     @property
@@ -167,22 +174,22 @@ class RecallOut(BaseModel):
 class MentionedEntity(BaseModel):
     """An entity that a result mentions."""
 
-    id: UUID
-    name: str
-    type: str
+    id: Id
+    name: str = Field(description="Its name")
+    type: str = Field(description="Type of the entity, such as person")
 
 
 class Found(MemoryOut):
     """A memory as a result of lexical search."""
 
-    score: float
+    score: float = Field(description="What it was ranked by; larger is better")
     entities: list[MentionedEntity] = Field(description="What it mentions, the rarest first, at most 20")
 
 
 class SearchOut(BaseModel):
     """What a lexical search found, and what the graph says about it."""
 
-    results: list[Found]
+    results: list[Found] = Field(description="Results, best first")
     entities: list[dict[str, Any]] = Field(description="Entities that the question names")
     constraints: list[Constraint] = Field(description="Of these and of pinned ones, most important first")
 
@@ -190,61 +197,61 @@ class SearchOut(BaseModel):
 class LoggedRecall(BaseModel):
     """A recall in the log."""
 
-    id: UUID
-    at: datetime
-    agent_id: UUID
-    session_id: str | None
-    query: str
-    arms: list[str]
-    fusion: Literal["rrf", "relative_score"]
-    k: int
-    filters: dict[str, Any]
-    as_of: datetime | None
-    known_at: datetime | None
-    skipped: dict[str, str]
+    id: Id
+    at: datetime = Field(description="When it was asked")
+    agent_id: UUID = Field(description="The agent that asked")
+    session_id: str | None = Field(description="The conversation that asked; null: none was named")
+    query: str = Field(description="The question")
+    arms: list[str] = Field(description="The arms that searched")
+    fusion: Literal["rrf", "relative_score"] = Field(description="How the rankings were joined")
+    k: int = Field(description="How many results were asked for")
+    filters: dict[str, Any] = Field(description="What the results were restricted to")
+    as_of: datetime | None = Field(description="Valid at this moment; null: when it was asked")
+    known_at: datetime | None = Field(description="As believed at this moment; null: when it was asked")
+    skipped: dict[str, str] = Field(description="What did not take part, and why")
     results: int = Field(description="Results of the whole answer, other namespaces and tiers included")
-    took_ms: float
+    took_ms: float = Field(description="Milliseconds that it took")
 
 
 class ListedRecall(LoggedRecall):
     """A recall in a list of them."""
 
     useful: int = Field(description="Results that were found useful")
-    useless: int
+    useless: int = Field(description="How many results were rated as of no use")
 
 
 class RecallPage(BaseModel):
     """A page of logged recalls, newest first."""
 
-    items: list[ListedRecall]
-    next_cursor: str | None
+    items: Items[ListedRecall]
+    next_cursor: NextCursor
 
 
 class LoggedMemory(BaseModel):
     """A memory in the answer of a logged recall, and what became of it."""
 
-    rank: int
-    memory_id: UUID
-    score: float
+    rank: int = Field(description="Place in the answer, from 1")
+    memory_id: UUID = Field(description="Id of the memory")
+    score: float = Field(description="What it was ranked by; larger is better")
     arms: dict[str, dict[str, float]] = Field(description="By arm that found it: rank and score")
     injected_at: datetime | None = Field(description="When the session was shown it, at the recall or later")
     hits: int | None = Field(description="How often the session has found it by its words after it was shown")
-    last_hit_at: datetime | None
-    useful: bool | None
-    note: str | None
-    rated_at: datetime | None
-    rated_by: UUID | None
+    last_hit_at: datetime | None = Field(description="When the session last found it again; null: never")
+    useful: bool | None = Field(description="Whether it was of use; null: nobody has said")
+    note: str | None = Field(description="A remark; null: none")
+    rated_at: datetime | None = Field(description="When it was rated; null: it was not")
+    rated_by: UUID | None = Field(description="The agent that rated it; null: nobody has")
 
 
 class RecallDetail(LoggedRecall):
     """A logged recall with the memories in its answer."""
 
-    memories: list[LoggedMemory]
+    memories: list[LoggedMemory] = Field(description="The memories in its answer")
 
 
 class Rating(Model):
     """What became of a memory in the answer of a logged recall."""
 
-    memory_id: UUID
-    useful: Flag
-    note: Annotated[Text, Field(max_length=10_000)] | None = None
+    memory_id: UUID = Field(description="Id of the memory")
+    useful: Flag = Field(description="Whether it was of use")
+    note: Annotated[Text, Field(max_length=10_000)] | None = Field(default=None, description="A remark")

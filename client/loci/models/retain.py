@@ -5,7 +5,7 @@ from uuid import UUID
 
 from pydantic import AliasChoices, BaseModel, Field
 
-from loci.models.fields import Category, Content, Flag, Label, Metadata, Model, Moment, Tags, Text
+from loci.models.fields import Category, Confidence, Content, Flag, Label, Metadata, Model, Moment, Tags, Text
 
 RetainAction = Literal["create", "update", "link", "nothing"]
 
@@ -27,10 +27,10 @@ class Retain(Model):
         validation_alias=AliasChoices("content", "text"),
         description="Sentences, lines or bullets: each is a fact; at most 200 (setting retain_facts). `text` means the same",
     )
-    category: Category | None = None
-    tags: Tags | None = None
+    category: Category | None = Field(default=None, description="Slash-separated path")
+    tags: Tags | None = Field(default=None, description="Labels; their order means nothing")
     valid_from: Moment | None = Field(default=None, description="From when the facts are true; default now")
-    metadata: Metadata | None = None
+    metadata: Metadata | None = Field(default=None, description="Your own JSON object; kept as it is")
     source: Label | None = Field(default=None, description="Who said it; what `I` says is compared with what the same one said")
     session_id: Label | None = Field(default=None, description="The conversation it comes from")
     dry_run: Flag = Field(default=False, description="Decide, and write nothing")
@@ -45,24 +45,24 @@ class RetainedLink(BaseModel):
     """A link that a new memory got."""
 
     target_id: UUID | None = Field(description="null: a fact of this text, in a dry run")
-    type: str
-    strength: float
+    type: str = Field(description="Type of the link, such as explains")
+    strength: float = Field(description="How strong the link is, 0 to 1")
 
 
 class Decision(BaseModel):
     """What became of a fact."""
 
-    fact: str
+    fact: str = Field(description="The fact")
     action: RetainAction = Field(
         description="create: a memory; update: a new version of one; link: a memory linked to others; nothing: it is known"
     )
     memory_id: UUID | None = Field(description="The memory made or reinforced; null: would be made")
-    lineage: str | None
+    lineage: str | None = Field(description="Name of the memory's lineage; null: would be made")
     superseded: UUID | None = Field(description="The version that it ended")
     target_id: UUID | None = Field(description="The memory that the decision is about")
-    links: list[RetainedLink]
-    confidence: float
-    reason: str | None
+    links: list[RetainedLink] = Field(description="Links of the new memory")
+    confidence: Confidence
+    reason: str | None = Field(description="Why, in words; null: nothing was said")
     signal: ContradictionSignal | None = Field(
         description="How the fact contradicts its target; model: only a language model says so"
     )
@@ -72,12 +72,12 @@ class Decision(BaseModel):
 class RetainOut(BaseModel):
     """Decisions in the order of the text, and how many of each kind."""
 
-    decisions: list[Decision]
-    created: int
-    updated: int
-    linked: int
-    unchanged: int
-    dry_run: bool
+    decisions: list[Decision] = Field(description="One for each fact")
+    created: int = Field(description="Facts that became a memory")
+    updated: int = Field(description="Facts that became a new version")
+    linked: int = Field(description="Facts that became a memory with links")
+    unchanged: int = Field(description="Facts that were known")
+    dry_run: bool = Field(description="Whether nothing was written")
     skipped: dict[str, str] = Field(description="What did not take part in deciding, and why")
 
 
@@ -94,27 +94,27 @@ class Reflect(Model):
 class Placed(BaseModel):
     """A memory that got a place."""
 
-    memory_id: UUID
+    memory_id: UUID = Field(description="Id of the memory")
     parent_id: UUID | None = Field(description="null: would be made")
     parent: str = Field(description="Lineage of the parent")
-    similarity: float | None
-    reason: str
+    similarity: float | None = Field(description="Cosine similarity; null: not by meaning")
+    reason: str = Field(description="Why there")
 
 
 class Linked(BaseModel):
     """A link between related memories."""
 
-    source_id: UUID
-    target_id: UUID
-    type: str
-    strength: float
+    source_id: UUID = Field(description="The memory that it starts at")
+    target_id: UUID = Field(description="The memory that it leads to")
+    type: str = Field(description="Type of the link, such as explains")
+    strength: float = Field(description="How strong the link is, 0 to 1")
 
 
 class Summarised(BaseModel):
     """A concept that got a summary, as a new version."""
 
     id: UUID | None = Field(description="The new version; null: would be made")
-    lineage: str
+    lineage: str = Field(description="Name of the concept's lineage")
     content: str = Field(description="Its title, and the summary below")
 
 
@@ -124,31 +124,31 @@ class RefusedChange(BaseModel):
     guard: str = Field(description="Which guard refused it")
     action: str = Field(description="What was proposed: place, concept, link or summary")
     ids: list[str] = Field(description="The memories that it was about")
-    reason: str
+    reason: str = Field(description="Why, in words")
 
 
 class Made(BaseModel):
     """A domain or concept made for a category, or because a model saw that memories belong together."""
 
-    id: UUID | None
-    lineage: str
-    content: str
-    layer: int
+    id: UUID | None = Field(description="Its id (UUID); null: would be made")
+    lineage: str = Field(description="Name of its lineage")
+    content: str = Field(description="The statement")
+    layer: int = Field(description="0 domain, 1 concept, 2 fact, 3 episode")
     path: str | None = Field(default=None, description="The category that it is made for; null: a model proposed it")
-    parent_id: UUID | None = None
+    parent_id: UUID | None = Field(default=None, description="The memory that it stands under; null: none")
     parent: str | None = Field(default=None, description="Lineage of what it stands under")
 
 
 class ReflectOut(BaseModel):
     """What was placed, linked and made, or in a dry run would be."""
 
-    placed: list[Placed]
-    linked: list[Linked]
-    created: list[Made]
-    summarised: list[Summarised]
-    visited: int
+    placed: list[Placed] = Field(description="Memories that got a place")
+    linked: list[Linked] = Field(description="Links that were made")
+    created: list[Made] = Field(description="Concepts that were made")
+    summarised: list[Summarised] = Field(description="Concepts that got a summary")
+    visited: int = Field(description="How many orphans were looked at")
     orphans_left: int = Field(description="Of those visited: no place was found")
     next_cursor: str | None = Field(description="For the orphans that are left; null: all were visited")
-    dry_run: bool
+    dry_run: bool = Field(description="Whether nothing was written")
     refused: list[RefusedChange] = Field(description="What a model proposed and a guard refused; rules decided instead")
     skipped: dict[str, str] = Field(description="What did not take part, and why")

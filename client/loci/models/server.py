@@ -2,25 +2,25 @@
 
 from typing import Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 
 class Health(BaseModel):
     """The process answers."""
 
-    status: Literal["ok"]
+    status: Literal["ok"] = Field(description="Always ok")
 
 
 class Check(BaseModel):
     """Something that must hold before the service can serve."""
 
-    name: str
-    ok: bool
-    detail: str
+    name: str = Field(description="What was looked at")
+    ok: bool = Field(description="Whether it holds")
+    detail: str = Field(description="What was found")
 
 
 class Readiness(BaseModel):
     """Whether the service can serve, and why not."""
 
-    status: Literal["ready", "not ready"]
-    checks: list[Check]
+    status: Literal["ready", "not ready"] = Field(description="ready, or not ready")
+    checks: list[Check] = Field(description="What was looked at")

@@ -9,7 +9,7 @@ from pydantic.config import JsonDict
 
 from loci.models.dreams import Signal, SignalInput
 from loci.models.facts import Constraint
-from loci.models.fields import Category, Content, Json, Label, Metadata, Model, Moment, Tags, Text
+from loci.models.fields import Category, Content, Id, Items, Json, Label, Metadata, Model, Moment, NextCursor, Tags, Text
 from loci.models.memories import MemoryOut
 from loci.models.recall import Rating
 
@@ -57,37 +57,37 @@ class ContextMemory(MemoryOut):
 class ContextGraph(BaseModel):
     """What the message names, and the edges around that."""
 
-    entities: list[dict[str, Any]]
-    edges: list[dict[str, Any]]
+    entities: list[dict[str, Any]] = Field(description="Entities that the message names")
+    edges: list[dict[str, Any]] = Field(description="Edges around them")
 
 
 class ContextKey(BaseModel):
     """An entry of working memory, without its value."""
 
-    key: str
-    space: str
-    category: str | None
-    tags: list[str]
-    stored_at: datetime
-    expires_at: datetime
+    key: str = Field(description="Full path of the entry")
+    space: str = Field(description="First two segments of the path")
+    category: str | None = Field(description="Slash-separated path")
+    tags: list[str] = Field(description="Labels; their order means nothing")
+    stored_at: datetime = Field(description="When it was stored")
+    expires_at: datetime = Field(description="From when it is unseen")
     expires_in: float = Field(description="Seconds")
 
 
 class ContextTurn(BaseModel):
     """A turn of the conversation."""
 
-    id: int
-    session_id: str
-    role: str
-    content: str
-    metadata: dict[str, Any]
-    said_at: datetime
+    id: int = Field(description="Grows within a session")
+    session_id: str = Field(description="The conversation")
+    role: str = Field(description="Who spoke")
+    content: str = Field(description="What was said")
+    metadata: dict[str, Any] = Field(description="Your own JSON object; kept as it is")
+    said_at: datetime = Field(description="When it was said")
 
 
 class LeftOut(BaseModel):
     """What a section lacks."""
 
-    section: SectionName
+    section: SectionName = Field(description="The section that it would have stood in")
     left_out: int | None = Field(description="Items; null: not counted")
     reason: str = Field(description="max_chars, context_keys (setting), or what ended the walk through the graph")
 
@@ -95,21 +95,21 @@ class LeftOut(BaseModel):
 class ContextOut(BaseModel):
     """What to inject: as text, and as the data of what is in the text."""
 
-    session_id: str | None
-    space: str
-    text: str
-    memories: list[ContextMemory]
-    constraints: list[Constraint]
-    graph: ContextGraph
+    session_id: str | None = Field(description="The conversation; null: none was named")
+    space: str = Field(description="Own space of working memory")
+    text: str = Field(description="What to put before the inference")
+    memories: list[ContextMemory] = Field(description="Memories that are new to the session, best first")
+    constraints: list[Constraint] = Field(description="Rules that hold, most important first")
+    graph: ContextGraph = Field(description="What the message names, and the edges around that")
     working_memory: list[ContextKey] = Field(description="Of the own space")
-    patrol: list[ContextKey]
+    patrol: list[ContextKey] = Field(description="Keys of what patrols have found")
     subagents: list[ContextKey] = Field(description="Keys that end in -index")
-    turns: list[ContextTurn]
+    turns: list[ContextTurn] = Field(description="Turns, oldest first")
     first: bool = Field(description="The first context of the session, or since its end")
     held_back: int = Field(description="Memories that were found and had been shown to the session before")
-    truncated: list[LeftOut]
+    truncated: list[LeftOut] = Field(description="What sections lack")
     skipped: dict[str, str] = Field(description="Arms of the recall that did not take part, and why")
-    took_ms: float
+    took_ms: float = Field(description="Milliseconds that it took")
 
 
 Seconds = Annotated[float, Field(gt=0, le=31_622_400, allow_inf_nan=False)]
@@ -124,8 +124,8 @@ class EntryInput(Model):
 
     value: Json = Field(description="Any JSON, at most 1 MiB")
     ttl_seconds: Seconds | None = Field(default=None, description="How long it lives; default: the setting working_memory_ttl")
-    category: Category | None = None
-    tags: Tags | None = None
+    category: Category | None = Field(default=None, description="Slash-separated path")
+    tags: Tags | None = Field(default=None, description="Labels; their order means nothing")
 
 
 class Entry(BaseModel):
@@ -133,23 +133,23 @@ class Entry(BaseModel):
 
     key: str = Field(description="Full path")
     space: str = Field(description="Its first two segments")
-    category: str | None
-    tags: list[str]
-    stored_at: datetime
+    category: str | None = Field(description="Slash-separated path")
+    tags: list[str] = Field(description="Labels; their order means nothing")
+    stored_at: datetime = Field(description="When it was stored")
     expires_at: datetime = Field(description="From when it is unseen")
 
 
 class EntryOut(Entry):
     """An entry."""
 
-    value: Any
+    value: Any = Field(description="Any JSON")
 
 
 class EntryPage(BaseModel):
     """A page of entries, in order of their keys."""
 
-    items: list[Entry]
-    next_cursor: str | None
+    items: Items[Entry]
+    next_cursor: NextCursor
 
 
 class EntrySearch(Model):
@@ -159,7 +159,7 @@ class EntrySearch(Model):
     category: Category | None = Field(default=None, description="This category and all below it")
     tags: Tags | None = Field(default=None, description="Any of these")
     prefix: Prefix | None = Field(default=None, description="Under these segments; default: the space of X-Space, else everywhere")
-    limit: int = Field(default=10, ge=1, le=1000)
+    limit: int = Field(default=10, ge=1, le=1000, description="How many results at most")
 
 
 class EntryFound(EntryOut):
@@ -171,15 +171,15 @@ class EntryFound(EntryOut):
 class EntriesFound(BaseModel):
     """Entries, best first."""
 
-    items: list[EntryFound]
+    items: Items[EntryFound]
 
 
 class TurnInput(Model):
     """What somebody said."""
 
-    role: TurnRole = Field(examples=["user", "assistant"])
-    content: Content
-    metadata: Metadata | None = None
+    role: TurnRole = Field(examples=["user", "assistant"], description="Who speaks")
+    content: Content = Field(description="What is said")
+    metadata: Metadata | None = Field(default=None, description="Your own JSON object; kept as it is")
     said_at: Moment | None = Field(default=None, description="Default: now")
 
 
@@ -199,11 +199,13 @@ class TurnsInput(Model):
 
     model_config = ConfigDict(json_schema_extra=ONE_OR_MANY)
 
-    role: TurnRole | None = None
-    content: Content | None = None
-    metadata: Metadata | None = None
-    said_at: Moment | None = None
-    turns: Annotated[list[TurnInput], Field(min_length=1, max_length=1000)] | None = None
+    role: TurnRole | None = Field(default=None, description="Who speaks")
+    content: Content | None = Field(default=None, description="What is said")
+    metadata: Metadata | None = Field(default=None, description="Your own JSON object; kept as it is")
+    said_at: Moment | None = Field(default=None, description="When it was said; default now")
+    turns: Annotated[list[TurnInput], Field(min_length=1, max_length=1000)] | None = Field(
+        default=None, description="Several turns, in order"
+    )
 
     @model_validator(mode="after")
     def _one_or_many(self) -> Self:
@@ -224,47 +226,47 @@ class Turn(BaseModel):
     """A turn of a conversation."""
 
     id: int = Field(description="Grows within a session")
-    session_id: str
-    role: str
-    content: str
-    metadata: dict[str, Any]
-    said_at: datetime
+    session_id: str = Field(description="The conversation")
+    role: str = Field(description="Who spoke")
+    content: str = Field(description="What was said")
+    metadata: dict[str, Any] = Field(description="Your own JSON object; kept as it is")
+    said_at: datetime = Field(description="When it was said")
 
 
 class Turns(BaseModel):
     """Turns, oldest first."""
 
-    items: list[Turn]
+    items: Items[Turn]
 
 
 class TurnPage(Turns):
     """Turns, oldest first; `next_cursor` leads to those before them."""
 
-    next_cursor: str | None
+    next_cursor: NextCursor
 
 
 class TurnsDeleted(BaseModel):
     """How many turns were deleted."""
 
-    session_id: str
-    deleted: int
+    session_id: str = Field(description="The conversation")
+    deleted: int = Field(description="How many turns were deleted")
 
 
 class Conversation(BaseModel):
     """A session that has turns."""
 
-    session_id: str
-    turns: int
-    first_said_at: datetime
-    last_said_at: datetime
+    session_id: str = Field(description="The conversation")
+    turns: int = Field(description="How many turns it has")
+    first_said_at: datetime = Field(description="When its first turn was said")
+    last_said_at: datetime = Field(description="When its last turn was said")
     logged: int = Field(description="Turns that no pass has learned from yet")
 
 
 class ConversationPage(BaseModel):
     """A page of conversations, in order of their sessions."""
 
-    items: list[Conversation]
-    next_cursor: str | None
+    items: Items[Conversation]
+    next_cursor: NextCursor
 
 
 MemoryIds = Annotated[list[UUID], Field(max_length=10_000)]
@@ -309,7 +311,7 @@ class FeedbackInput(Model):
 class FeedbackNoted(BaseModel):
     """What was new in a report."""
 
-    session_id: str | None
+    session_id: str | None = Field(description="The conversation; null: none was named")
     injected: list[UUID] = Field(description="Those that were not shown to the session before")
     confirmed: list[UUID] = Field(description="Those that had been shown to it")
     rated: list[UUID] | None = Field(default=None, description="Memories whose rating was noted, if there were ratings")
@@ -319,9 +321,9 @@ class FeedbackNoted(BaseModel):
 class SessionEnd(BaseModel):
     """What the end of a session has changed."""
 
-    session_id: str
+    session_id: str = Field(description="The conversation")
     ended: bool = Field(description="False: it had ended before, and nothing was injected since; nothing has changed")
-    ended_at: datetime
+    ended_at: datetime = Field(description="When the session ended")
     injected: int = Field(description="Memories shown since the last end")
     hit: int = Field(description="Those of them that were found again")
     confirmed: int = Field(description="Aspects that gained weight")
@@ -332,18 +334,18 @@ class SessionEnd(BaseModel):
 class FeedbackEvent(BaseModel):
     """A change of weights that use has made."""
 
-    id: UUID
-    at: datetime
-    agent_id: UUID
-    session_id: str
-    kind: Literal["confirmation", "decay"]
-    aspects: int
-    confirmations: int
-    change: float
+    id: Id
+    at: datetime = Field(description="When it happened")
+    agent_id: UUID = Field(description="The agent whose session it was")
+    session_id: str = Field(description="The conversation")
+    kind: Literal["confirmation", "decay"] = Field(description="confirmation (weights went up) or decay (they went down)")
+    aspects: int = Field(description="How many aspects changed")
+    confirmations: int = Field(description="How many confirmations")
+    change: float = Field(description="By how much the weight changed")
 
 
 class FeedbackPage(BaseModel):
     """A page of changes, newest first."""
 
-    items: list[FeedbackEvent]
-    next_cursor: str | None
+    items: Items[FeedbackEvent]
+    next_cursor: NextCursor

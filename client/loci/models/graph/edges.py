@@ -12,13 +12,20 @@ from loci.models.fields import (
     Description,
     EdgeType,
     Flag,
+    Id,
+    Items,
     Label,
     Literal1000,
     Metadata,
     Model,
     Moment,
+    NextCursor,
     Rate,
+    RecordedAt,
+    Strength,
     Unit,
+    ValidFrom,
+    ValidTo,
     without_null,
 )
 
@@ -35,13 +42,13 @@ class EdgeInput(Model):
 
     model_config = ConfigDict(json_schema_extra=ONE_TARGET)
 
-    source: Label
-    type: EdgeType
-    target: Label | None = None
-    literal: Literal1000 | None = None
+    source: Label = Field(description="Name of the entity that the edge starts at")
+    type: EdgeType = Field(description="Type of the edge, such as works_on")
+    target: Label | None = Field(default=None, description="Name of the entity that the edge leads to")
+    literal: Literal1000 | None = Field(default=None, description="The value that the edge leads to, where that is no entity")
     aspect: Label | None = Field(default=None, description="Name of the source's aspect that motivates it; made if there is none")
-    confidence: Unit | None = None
-    strength: Unit | None = None
+    confidence: Unit | None = Field(default=None, description="How sure it is, 0 to 1")
+    strength: Unit | None = Field(default=None, description="How strong the relation is, 0 to 1")
 
     @model_validator(mode="after")
     def _one_target(self) -> "EdgeInput":
@@ -53,18 +60,20 @@ class EdgeInput(Model):
 class EdgeWrite(EdgeInput):
     """An observation of an edge."""
 
-    session_id: Label | None = None
-    memory_id: UUID | None = None
-    observed_at: Moment | None = None
-    valid_from: Moment | None = None
-    valid_to: Moment | None = None
-    metadata: Metadata | None = None
+    session_id: Label | None = Field(
+        default=None, description="The conversation; one that is new to the edge restores its confidence"
+    )
+    memory_id: UUID | None = Field(default=None, description="The memory that says so")
+    observed_at: Moment | None = Field(default=None, description="When it was observed; default now")
+    valid_from: Moment | None = Field(default=None, description="From when it is true")
+    valid_to: Moment | None = Field(default=None, description="Until when it is true (exclusive); null: still")
+    metadata: Metadata | None = Field(default=None, description="Your own JSON object; kept as it is")
 
 
 class EdgeBatch(Model):
     """Many observations, all or nothing."""
 
-    items: Annotated[list[EdgeWrite], Field(min_length=1, max_length=MAX_BATCH)]
+    items: Annotated[list[EdgeWrite], Field(min_length=1, max_length=MAX_BATCH)] = Field(description="Observations, at most 10,000")
 
 
 class EdgeTypeChanges(Model):
@@ -73,8 +82,8 @@ class EdgeTypeChanges(Model):
     model_config = ConfigDict(json_schema_extra=without_null("decay_rate", "description"))
 
     decay_rate: Rate | None = Field(default=None, description="Per day; null: the namespace's")
-    single_valued: Flag | None = None
-    description: Description | None = None
+    single_valued: Flag | None = Field(default=None, description="Whether a new target ends the one before")
+    description: Description | None = Field(default=None, description="What the type means, in words; null: nothing")
 
 
 class DecayInput(Model):
@@ -86,70 +95,70 @@ class DecayInput(Model):
 class EdgeOut(BaseModel):
     """An edge, to an entity (`target`) or to a literal."""
 
-    id: UUID
-    source_id: UUID
-    source: str
-    type: str
-    target_id: UUID | None
-    target: str | None
-    literal: str | None
+    id: Id
+    source_id: UUID = Field(description="Id of the entity that it starts at")
+    source: str = Field(description="Name of the entity that it starts at")
+    type: str = Field(description="Type of the edge, such as works_on")
+    target_id: UUID | None = Field(description="Id of the entity that it leads to; null: it leads to a literal")
+    target: str | None = Field(description="Name of the entity that it leads to; null: it leads to a literal")
+    literal: str | None = Field(description="The value that the edge leads to, where that is no entity")
     confidence: float = Field(description="After decay")
-    strength: float
-    faded: bool
-    observations: int
-    first_observed_at: datetime
-    last_observed_at: datetime
-    fades_at: datetime | None
-    valid_from: datetime
-    valid_to: datetime | None
-    recorded_at: datetime
-    superseded_at: datetime | None
-    metadata: dict[str, Any]
-    aspect: str | None
+    strength: Strength
+    faded: bool = Field(description="Whether its confidence is below the threshold")
+    observations: int = Field(description="How often it was observed")
+    first_observed_at: datetime = Field(description="When it was first observed")
+    last_observed_at: datetime = Field(description="When it was last observed")
+    fades_at: datetime | None = Field(description="When its confidence falls below the threshold; null: never")
+    valid_from: ValidFrom
+    valid_to: ValidTo
+    recorded_at: RecordedAt
+    superseded_at: datetime | None = Field(description="When it stopped being believed; null: it is believed")
+    metadata: dict[str, Any] = Field(description="Your own JSON object; kept as it is")
+    aspect: str | None = Field(description="Name of the source's aspect that motivates it; null: none")
 
 
 class EdgePage(BaseModel):
     """A page of edges."""
 
-    items: list[EdgeOut]
-    next_cursor: str | None
+    items: Items[EdgeOut]
+    next_cursor: NextCursor
 
 
 class EdgeObserved(BaseModel):
     """What became of an observation."""
 
-    id: UUID
-    source: str
-    source_id: UUID
-    type: str
-    target: str | None = None
-    target_id: UUID | None
-    literal: str | None = None
-    created: bool
+    id: Id
+    source: str = Field(description="Name of the entity that it starts at")
+    source_id: UUID = Field(description="Id of the entity that it starts at")
+    type: str = Field(description="Type of the edge, such as works_on")
+    target: str | None = Field(default=None, description="Name of the entity that it leads to; null: it leads to a literal")
+    target_id: UUID | None = Field(description="Id of the entity that it leads to; null: it leads to a literal")
+    literal: str | None = Field(default=None, description="The value that the edge leads to, where that is no entity")
+    created: bool = Field(description="False: it was there, and was observed again")
     restored: bool = Field(description="Seen in a new conversation, so that its confidence is full again")
 
 
 class EdgesObserved(BaseModel):
     """What became of each observation, in order."""
 
-    items: list[EdgeObserved]
+    items: Items[EdgeObserved]
 
 
 class EdgeTypeOut(BaseModel):
     """Settings of an edge type."""
 
-    type: str
+    type: str = Field(description="Type of the edge, such as works_on")
     decay_rate: float = Field(description="Per day, in force")
-    single_valued: bool
-    description: str | None
-    updated_at: datetime | None
+    single_valued: bool = Field(description="Whether a new target ends the one before")
+    description: str | None = Field(description="What the type means, in words")
+    updated_at: datetime | None = Field(description="When it was last changed; null: never")
 
 
 class Decayed(BaseModel):
     """What a change of decay has done."""
 
-    faded: int
-    revived: int
+    faded: int = Field(description="How many edges have faded by it")
+    revived: int = Field(description="How many edges came back by it")
 
 
 class EdgeTypeChanged(EdgeTypeOut, Decayed):

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from loci.models.fields import Aliases, EntityType, Flag, Label, Model, Text
+from loci.models.fields import Aliases, EntityType, Flag, Id, Items, Label, Model, NextCursor, Text
 
 Reason = Annotated[Text, Field(max_length=1000, description="Why, in words")]
 
@@ -17,74 +17,74 @@ class MergeInput(Model):
     """Another entity that is the same one."""
 
     other: Label = Field(description="Id, name or alias of the entity that goes into this one")
-    reason: Reason | None = None
+    reason: Reason | None = Field(default=None, description="Why, in words")
 
 
 class SplitInput(Model):
     """A new entity, and what of the old one is its own."""
 
-    name: Label
+    name: Label = Field(description="Name of the new entity")
     type: EntityType | None = Field(default=None, description="Default: that of the old one")
     aliases: Aliases | None = Field(default=None, description="The old one loses them")
-    edge_ids: SplitIds | None = None
+    edge_ids: SplitIds | None = Field(default=None, description="Edges that are its own")
     memory_ids: SplitIds | None = Field(default=None, description="Memories that mention it")
-    aspect_ids: SplitIds | None = None
-    reason: Reason | None = None
+    aspect_ids: SplitIds | None = Field(default=None, description="Aspects that are its own")
+    reason: Reason | None = Field(default=None, description="Why, in words")
 
 
 class DuplicatesInput(Model):
     """Whether to merge, or only to say what would be."""
 
-    dry_run: Flag = True
-    limit: int = Field(default=100, ge=1, le=1000)
+    dry_run: Flag = Field(default=True, description="Only say what would be done")
+    limit: int = Field(default=100, ge=1, le=1000, description="How many pairs at most")
 
 
 class Duplicate(BaseModel):
     """Two entities that are one, or may be."""
 
     merge_id: UUID | None = Field(description="Undoes it; null: nothing was done")
-    kept_id: UUID
-    kept: str
-    merged_id: UUID
-    merged: str
-    basis: Literal["name", "meaning"]
-    score: float
+    kept_id: UUID = Field(description="Id of the entity that stays")
+    kept: str = Field(description="Name of the entity that stays")
+    merged_id: UUID = Field(description="Id of the entity that went into it")
+    merged: str = Field(description="Name of the entity that went into it")
+    basis: Literal["name", "meaning"] = Field(description="What they are alike in")
+    score: float = Field(description="How alike they are, 0 to 1")
 
 
 class Duplicates(BaseModel):
     """What was merged, or would be; pairs by meaning are proposals only."""
 
-    items: list[Duplicate]
+    items: Items[Duplicate]
 
 
 class Undone(BaseModel):
     """The two entities that a merge joined; for a split, the merge that joins them again."""
 
-    merge_id: UUID | None
-    kept_id: UUID
-    merged_id: UUID
+    merge_id: UUID | None = Field(description="Id of the merge or split")
+    kept_id: UUID = Field(description="Id of the entity that stays")
+    merged_id: UUID = Field(description="Id of the entity that went into it")
 
 
 class Merge(BaseModel):
     """A merge, or a split."""
 
-    id: UUID
-    kind: Literal["merge", "split"]
-    kept_id: UUID
-    kept: str
+    id: Id
+    kind: Literal["merge", "split"] = Field(description="merge or split")
+    kept_id: UUID = Field(description="Id of the entity that stays")
+    kept: str = Field(description="Name of the entity that stays")
     merged_id: UUID = Field(description="What went into the kept one; of a split: what came out of it")
-    merged: str
-    reason: str | None
-    automatic: bool
-    edges: int
-    mentions: int
-    decided_at: datetime
-    decided_by: UUID | None
-    undone_at: datetime | None
+    merged: str = Field(description="Name of the entity that went into it")
+    reason: str | None = Field(description="Why, in words")
+    automatic: bool = Field(description="Whether rules decided it")
+    edges: int = Field(description="Edges that were moved")
+    mentions: int = Field(description="Mentions that were moved")
+    decided_at: datetime = Field(description="When it was decided")
+    decided_by: UUID | None = Field(description="The agent that decided; null: nobody has")
+    undone_at: datetime | None = Field(description="When it was undone; null: it stands")
 
 
 class MergePage(BaseModel):
     """A page of merges and splits, newest first."""
 
-    items: list[Merge]
-    next_cursor: str | None
+    items: Items[Merge]
+    next_cursor: NextCursor

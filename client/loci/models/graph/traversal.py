@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from loci.models.fields import Content, EdgeType, Flag, Label, Model, Moment, Unit, one_of_these
+from loci.models.fields import Content, EdgeType, Flag, Id, Importance, Label, Model, Moment, Strength, Unit, one_of_these
 from loci.models.graph.entities import EntityMatch
 
 
@@ -21,12 +21,14 @@ class TraverseInput(Model):
     text: Content | None = Field(
         default=None, description="Start from the entities that this text names, too; one of the two is needed"
     )
-    edge_types: Annotated[list[EdgeType], Field(min_length=1, max_length=100)] | None = None
-    direction: Literal["out", "in", "both"] = "both"
-    max_hops: int | None = Field(default=None, ge=1, le=20)
-    limit: int = Field(default=100, ge=1, le=10_000)
+    edge_types: Annotated[list[EdgeType], Field(min_length=1, max_length=100)] | None = Field(
+        default=None, description="Only edges of these types"
+    )
+    direction: Literal["out", "in", "both"] = Field(default="both", description="Along the edges, against them, or both")
+    max_hops: int | None = Field(default=None, ge=1, le=20, description="At most so many steps; default: the namespace's setting")
+    limit: int = Field(default=100, ge=1, le=10_000, description="How many edges at most")
     min_confidence: Unit | None = Field(default=None, description="0 shows faded edges too")
-    min_strength: Unit = 0.0
+    min_strength: Unit = Field(default=0.0, description="At least this strength")
     as_of: Moment | None = Field(default=None, description="Edges that held at this moment; default now")
     known_at: Moment | None = Field(default=None, description="As known at this moment; default: as believed now")
     paths: Flag = Field(default=False, description="Names and edge types from a start to each edge, the shortest way")
@@ -42,7 +44,7 @@ class TraverseInput(Model):
 class GraphContextInput(Model):
     """A message, and how much of the graph around what it names to show."""
 
-    text: Content
+    text: Content = Field(description="The message")
     max_hops: int | None = Field(default=None, ge=0, le=20, description="Default: the namespace's setting")
     limit: int | None = Field(default=None, ge=1, le=1000, description="Edges; default: the namespace's setting `context_triples`")
     as_of: Moment | None = Field(default=None, description="Edges that held at this moment; default now")
@@ -53,15 +55,15 @@ class GraphContextInput(Model):
 class Crossed(BaseModel):
     """An edge that a walk came over."""
 
-    id: UUID
-    source_id: UUID
-    source: str
-    type: str
-    target_id: UUID | None
-    target: str | None
-    literal: str | None
+    id: Id
+    source_id: UUID = Field(description="Id of the entity that it starts at")
+    source: str = Field(description="Name of the entity that it starts at")
+    type: str = Field(description="Type of the edge, such as works_on")
+    target_id: UUID | None = Field(description="Id of the entity that it leads to; null: it leads to a literal")
+    target: str | None = Field(description="Name of the entity that it leads to; null: it leads to a literal")
+    literal: str | None = Field(description="The value that the edge leads to, where that is no entity")
     confidence: float = Field(description="After decay")
-    strength: float
+    strength: Strength
     hop: int = Field(description="Steps from the start; 1: an edge of the start itself")
 
 
@@ -75,68 +77,68 @@ class Hop(Crossed):
 class EntityName(BaseModel):
     """An entity by its name."""
 
-    id: UUID
-    name: str
+    id: Id
+    name: str = Field(description="Its name")
 
 
 class Traversal(BaseModel):
     """The graph around its start, breadth first."""
 
-    edges: list[Hop]
-    entities: list[EntityName]
-    truncated: bool
+    edges: list[Hop] = Field(description="Edges in order of discovery")
+    entities: list[EntityName] = Field(description="Entities at their ends")
+    truncated: bool = Field(description="Whether a bound cut it short")
     reason: str | None = Field(description="What cut it short")
 
 
 class GraphContext(BaseModel):
     """The graph around what a message names."""
 
-    entities: list[EntityMatch]
-    edges: list[Crossed]
+    entities: list[EntityMatch] = Field(description="Entities that the message names")
+    edges: list[Crossed] = Field(description="Edges around them")
     rendered: str | None = Field(description="Lines that go before an inference; null: nothing was found")
-    truncated: bool
+    truncated: bool = Field(description="Whether a bound cut it short")
     reason: str | None = Field(description="What cut it short")
 
 
 class StarAttribute(BaseModel):
     """An attribute or constraint of a star."""
 
-    id: UUID
-    kind: Literal["attribute", "constraint"]
-    content: str
-    importance: float
-    memory_id: UUID | None
+    id: Id
+    kind: Literal["attribute", "constraint"] = Field(description="attribute (a fact) or constraint (a rule)")
+    content: str = Field(description="The statement")
+    importance: Importance
+    memory_id: UUID | None = Field(description="The memory that it rests on; null: none that is visible")
 
 
 class StarAspect(BaseModel):
     """An aspect of a star, with what holds under it."""
 
-    id: UUID
-    name: str
-    weight: float
-    attributes: list[StarAttribute]
+    id: Id
+    name: str = Field(description="Name of the aspect")
+    weight: float = Field(description="Salience, 0 to 1")
+    attributes: list[StarAttribute] = Field(description="What holds under it")
 
 
 class Star(BaseModel):
     """An entity of the constellation."""
 
-    id: UUID
-    name: str
-    type: str
-    mentions: int
-    pinned: bool
-    pinned_at: datetime | None
-    aspects: list[StarAspect]
+    id: Id
+    name: str = Field(description="Its name")
+    type: str = Field(description="Type of the entity, such as person")
+    mentions: int = Field(description="How many memories mention it")
+    pinned: bool = Field(description="Whether it is pinned")
+    pinned_at: datetime | None = Field(description="When it was pinned; null: it is not")
+    aspects: list[StarAspect] = Field(description="Its aspects")
 
 
 class Line(BaseModel):
     """A living edge between two stars."""
 
-    id: UUID
-    source_id: UUID
-    target_id: UUID
-    type: str
-    strength: float
+    id: Id
+    source_id: UUID = Field(description="Id of the entity that it starts at")
+    target_id: UUID = Field(description="Id of the entity that it leads to")
+    type: str = Field(description="Type of the edge, such as works_on")
+    strength: Strength
     confidence: float = Field(description="After decay")
 
 
@@ -144,5 +146,5 @@ class Constellation(BaseModel):
     """The graph as a picture."""
 
     entities: list[Star] = Field(description="Pinned ones first, then the most mentioned")
-    edges: list[Line]
+    edges: list[Line] = Field(description="Living edges between them")
     more: bool = Field(description="There are entities that are not in it")
