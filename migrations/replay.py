@@ -90,7 +90,7 @@ def load(connection: Connection, waiting: Sequence[SqlObject]) -> None:
 def written(connection: Connection) -> Written:
     """The transaction that last wrote each object, by kind and id. Replaying one writes it anew."""
     rows = connection.execute(text("select kind, id, written from loci_migration.replayed_objects()"))
-    return {(kind, id): transaction for kind, id, transaction in rows}
+    return {(kind, number): transaction for kind, number, transaction in rows}
 
 
 def drop_stale(connection: Connection, before: Written) -> None:
@@ -98,13 +98,13 @@ def drop_stale(connection: Connection, before: Written) -> None:
     now = written(connection)
     stale = [key for key, transaction in before.items() if now.get(key) == transaction]
     for wanted in KINDS:
-        ids = [id for kind, id in stale if kind == wanted]
+        numbers = [number for kind, number in stale if kind == wanted]
         try:
-            connection.connection.cursor().execute("select loci_migration.drop_objects(%s, %s::oid[])", [wanted, ids])
+            connection.connection.cursor().execute("select loci_migration.drop_objects(%s, %s::oid[])", [wanted, numbers])
         except pg.DependentObjectsStillExist as error:
             raise StillNeeded(
-                f"this release has no use for a {wanted} any more that something of your own rests on: {error.diag.message_detail}. "
-                "Change or drop yours, then migrate again."
+                f"this release does not have a {wanted} any more that something of yours rests on: {error.diag.message_detail}. "
+                "Change or drop what is yours, then migrate again."
             ) from None
 
 

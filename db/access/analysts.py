@@ -73,7 +73,7 @@ def create(
         connection.execute(
             "select loci_api.create_analyst_agent(%s::name, %s, %s, %s::interval)", [login, namespaces, expires_at, timeout]
         )
-        # The service is a member of the login, so that it may stop the login's statements (loci_api.stop_analysts), and nothing else.
+        # The service is a member of the login, so that it may stop its statements (loci_api.stop_analysts), and nothing else.
         connection.execute(sql.SQL("grant loci_analyst to {} with inherit true, set false").format(role))
         connection.execute(sql.SQL("grant {} to loci_app with inherit true, set false").format(role))
         return _configure(connection, login, timeout)

@@ -34,8 +34,8 @@ async def reserve_model_call(
 ) -> Row:
     """Write down that a model is called, with what that may use: (id, completion_tokens). Raises BudgetExceeded."""
     return await tx.row(
-        """select id, completion_tokens from loci_api.reserve_model_call(%(namespace)s, %(job_id)s, %(purpose)s, %(model)s, %(prompt_tokens)s,
-               %(completion_tokens)s, %(least)s, %(prompt_price)s, %(completion_price)s)""",
+        """select id, completion_tokens from loci_api.reserve_model_call(%(namespace)s, %(job_id)s, %(purpose)s, %(model)s,
+               %(prompt_tokens)s, %(completion_tokens)s, %(least)s, %(prompt_price)s, %(completion_price)s)""",
         job_id=job_id,
         purpose=purpose,
         model=model,
@@ -60,8 +60,8 @@ async def finish_model_call(
 ) -> float:
     """Say what a call has used, and why it failed (None: it did not); what it cost."""
     row = await tx.row(
-        """select loci_api.finish_model_call(%(namespace)s, %(id)s, %(prompt_tokens)s, %(completion_tokens)s, %(estimated)s, %(took_ms)s,
-               %(error)s, %(prompt_price)s, %(completion_price)s)::double precision as cost""",
+        """select loci_api.finish_model_call(%(namespace)s, %(id)s, %(prompt_tokens)s, %(completion_tokens)s, %(estimated)s,
+               %(took_ms)s, %(error)s, %(prompt_price)s, %(completion_price)s)::double precision as cost""",
         id=id,
         prompt_tokens=prompt_tokens,
         completion_tokens=completion_tokens,

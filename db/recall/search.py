@@ -132,8 +132,9 @@ async def recall_arms_in_namespaces(
 ) -> dict[str, Found]:
     """The arms in each of several namespaces, in order; without those that do not have what a filter names."""
     rows = await tx.rows(
-        """select * from loci_api.recall_arms_in_namespaces(%(namespaces)s::text[], %(namespace)s, %(query)s, %(embedding)s::vector::real[],
-           %(arms)s::text[], %(filters)s, %(as_of)s, %(known_at)s, %(explain)s, %(model)s::smallint)""",
+        """select * from loci_api.recall_arms_in_namespaces(%(namespaces)s::text[], %(namespace)s, %(query)s,
+           %(embedding)s::vector::real[], %(arms)s::text[], %(filters)s, %(as_of)s, %(known_at)s, %(explain)s,
+           %(model)s::smallint)""",
         namespaces=namespaces,
         query=query,
         model=model,

@@ -95,7 +95,7 @@ def orphans_shown(orphans: list[Row], concepts: list[Row]) -> Row:
 
 
 class Plan:
-    """A model's answer about a page of orphans, checked: `given` is what loci_api.reflect takes, `refused` what a guard held back."""
+    """A model's answer about orphans, checked: `given` is what loci_api.reflect takes, `refused` what a guard held back."""
 
     def __init__(self, orphans: list[Row], concepts: list[Row], answer: Reflection, settings: Row, read: Read) -> None:
         self.refused: list[Refusal] = []

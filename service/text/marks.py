@@ -1,8 +1,8 @@
 """What in a text must not get lost or be made up: names, acronyms, numbers, dates, times, addresses, identifiers and quotes.
 
-Words and numbers are the database's to read (loci_api.text_marks), as it reads them where facts are written. What spelling alone tells
-is found here: capitals, quotation marks, and what is spelt like no language. Where a language marks no names (Chinese, Arabic),
-only what stands in another script and what service/text/names.py knows is found.
+Words and numbers are the database's to read (loci_api.text_marks), as it reads them where facts are written. What spelling alone
+tells is found here: capitals, quotation marks, and what is spelt like no language. Where a language marks no names (Chinese,
+Arabic), only what stands in another script and what service/text/names.py knows is found.
 """
 
 import asyncio

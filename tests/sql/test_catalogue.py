@@ -6,7 +6,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from tests.catalogue import FUNCTIONS, TABLES, TRIGGERS, VIEWS
+from tests.catalogue import FUNCTIONS, ROOT, TABLES, TRIGGERS, VIEWS
 
 UNCOMMENTED = {
     "schemas": "select nspname from pg_namespace where nspname like 'loci%' and obj_description(oid, 'pg_namespace') is null",
@@ -137,10 +137,10 @@ def test_every_foreign_key_has_an_index_that_serves_its_deletes(connection: psyc
 @pytest.mark.parametrize(
     ("said", "where"),
     [
-        ("00000000-0000-0000-0000-000000000000", "sql/functions/nil_uuid.sql"),
-        ("column = 'cursor'", "sql/functions/read_cursor.sql"),
-        ("only the operator may ", "sql/functions/require_operator.sql"),
-        ("'limit must be ", "sql/functions/check_limit.sql"),
+        ("00000000-0000-0000-0000-000000000000", "sql/access/is_operator.sql"),
+        ("column = 'cursor'", "sql/shared/make_cursor.sql"),
+        ("only the operator may ", "sql/access/is_operator.sql"),
+        ("'limit must be ", "sql/shared/check_limit.sql"),
     ],
 )
 def test_what_is_said_once_is_said_in_its_place(said: str, where: str) -> None:
