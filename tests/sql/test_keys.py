@@ -141,7 +141,7 @@ def test_a_key_kept_to_a_namespace_sees_no_other_of_its_agent(world: World) -> N
     key = make(world, None, agent_id=agent, namespaces=[world.name])
     enter(world, key)
     assert [row["content"] for row in world.rows("select content from loci_data.memories")] == ["here"]
-    assert world.value("select loci_internal.authorize(null, 'writer')") == world.id
+    assert enter(world, key, role="writer")["namespace_id"] == world.id
     assert "no access" in refused(world, errors.InsufficientPrivilege, lambda: other.write("x"))
     assert [row["name"] for row in world.rows("select * from loci.list_namespaces()")] == [world.name]
 
