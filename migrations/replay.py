@@ -102,8 +102,9 @@ def drop_stale(connection: Connection, before: Written) -> None:
         try:
             connection.connection.cursor().execute("select loci_migration.drop_objects(%s, %s::oid[])", [wanted, numbers])
         except pg.DependentObjectsStillExist as error:
+            resting = "; ".join((error.diag.message_detail or "").splitlines())
             raise StillNeeded(
-                f"this release does not have a {wanted} any more that something of yours rests on: {error.diag.message_detail}. "
+                f"this release does not have a {wanted} any more that something of yours rests on: {resting}. "
                 "Change or drop what is yours, then migrate again."
             ) from None
 

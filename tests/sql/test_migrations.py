@@ -9,6 +9,7 @@ from alembic import command
 from alembic.script import ScriptDirectory
 
 from db.migrate import _config, head, upgrade
+from migrations.replay import StillNeeded
 from tests.databases import VERSION, Database, Server
 
 STRUCTURE = """
@@ -86,6 +87,29 @@ def test_a_function_that_somebody_changed_is_put_back(cloned: Database) -> None:
             "create or replace function loci.canonical_name(p_name text) returns text language sql immutable return 'wrong'"
         )
     upgrade(cloned.admin_url)
+    assert ask(cloned, STRUCTURE) == before
+
+
+def test_what_has_no_file_any_more_is_dropped(cloned: Database) -> None:
+    before = ask(cloned, STRUCTURE)
+    with cloned.admin() as connection:
+        connection.execute("set role loci_owner")
+        connection.execute("create function loci_internal.gone() returns integer language sql return 1")
+        connection.execute("create function loci_api.gone() returns integer language sql return loci_internal.gone()")
+        connection.execute("create view loci.gone as select loci_internal.gone() as gone")
+        connection.execute("create function loci_internal.fired() returns trigger language plpgsql as 'begin return new; end'")
+        connection.execute("create trigger gone after insert on loci_data.memories execute function loci_internal.fired()")
+    upgrade(cloned.admin_url)
+    assert ask(cloned, STRUCTURE) == before
+
+
+def test_what_somebody_built_on_it_stops_the_upgrade_and_is_named(cloned: Database) -> None:
+    with cloned.admin() as connection:
+        connection.execute("create function loci.gone() returns integer language sql return 1")
+        connection.execute("create view public.mine as select loci.gone()")
+    before = ask(cloned, STRUCTURE)
+    with pytest.raises(StillNeeded, match=r"routine .*view mine depends on function"):
+        upgrade(cloned.admin_url)
     assert ask(cloned, STRUCTURE) == before
 
 
