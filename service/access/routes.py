@@ -1,8 +1,9 @@
 """API keys and grants. No reply that holds a key is kept."""
 
+from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
 from db.access import grants, keys
@@ -29,6 +30,8 @@ from service.http.replies import page, reply
 from service.http.responses import problems
 
 key_routes = APIRouter(tags=["keys"])
+KeyId = Annotated[UUID, Path(description="Id of the key")]
+AgentId = Annotated[UUID, Path(description="Id of the agent")]
 AT_ONCE = RotationInput()
 
 grant_routes = APIRouter(tags=["grants"])
@@ -49,7 +52,11 @@ async def create_key(body: KeyInput, caller: CallerDependency) -> Response:
 
 
 @key_routes.get("/keys", response_model=KeyPage, responses=problems())
-async def list_keys(caller: CallerDependency, limit: Limit = 50, cursor: UUID | None = None) -> Response:
+async def list_keys(
+    caller: CallerDependency,
+    limit: Limit = 50,
+    cursor: Annotated[UUID | None, Query(description="`next_cursor` of the page before")] = None,
+) -> Response:
     """Keys that reach the namespace, newest first. Admin."""
     rows = await caller.read(lambda tx: keys.list_keys(tx, limit=limit + 1, cursor=cursor), role="admin")
     return page(rows, limit, "id")
@@ -64,7 +71,7 @@ async def list_refusals(caller: CallerDependency, limit: Limit = 50, cursor: Cur
 
 
 @key_routes.patch("/keys/{id}", response_model=KeyOut, responses=problems(404))
-async def change_key(id: UUID, body: KeyChanges, caller: CallerDependency) -> Response:
+async def change_key(id: KeyId, body: KeyChanges, caller: CallerDependency) -> Response:
     """Change name, end or rate limit; other processes know a new limit within seconds. Admin wherever the key reaches."""
     async with caller.transaction("admin") as tx:
         await keys.update_key(tx, id=id, changes=body.stated())
@@ -73,7 +80,7 @@ async def change_key(id: UUID, body: KeyChanges, caller: CallerDependency) -> Re
 
 
 @key_routes.post("/keys/{id}/rotate", status_code=201, response_model=KeyRotated, responses=problems(404, 409))
-async def rotate_key(id: UUID, caller: CallerDependency, body: RotationInput = AT_ONCE) -> Response:
+async def rotate_key(id: KeyId, caller: CallerDependency, body: RotationInput = AT_ONCE) -> Response:
     """Put a new key in the place of one, with its rights and limits; the old one ends after a grace. Admin wherever it reaches."""
     made = new_key()
     async with caller.transaction("admin") as tx:
@@ -84,7 +91,7 @@ async def rotate_key(id: UUID, caller: CallerDependency, body: RotationInput = A
 
 
 @key_routes.get("/keys/{id}/uses", response_model=KeyUsePage, responses=problems(404))
-async def list_key_uses(id: UUID, caller: CallerDependency, limit: Limit = 50, cursor: Cursor = None) -> Response:
+async def list_key_uses(id: KeyId, caller: CallerDependency, limit: Limit = 50, cursor: Cursor = None) -> Response:
     """What a key was used for in the namespace: requests by hour, address and outcome, newest first. Admin."""
     before = position(cursor)
     rows = await caller.read(lambda tx: keys.list_key_usage(tx, id=id, limit=limit + 1, cursor=before), role="admin")
@@ -92,7 +99,7 @@ async def list_key_uses(id: UUID, caller: CallerDependency, limit: Limit = 50, c
 
 
 @key_routes.delete("/keys/{id}", status_code=204, responses=problems(404))
-async def revoke_key(id: UUID, caller: CallerDependency) -> Response:
+async def revoke_key(id: KeyId, caller: CallerDependency) -> Response:
     """End a key at once. Admin."""
     async with caller.transaction("admin") as tx:
         await keys.revoke_key(tx, id=id)
@@ -106,14 +113,18 @@ async def whoami(caller: CallerDependency) -> Response:
 
 
 @grant_routes.get("/grants", response_model=GrantPage, responses=problems())
-async def list_grants(caller: CallerDependency, limit: Limit = 50, cursor: UUID | None = None) -> Response:
+async def list_grants(
+    caller: CallerDependency,
+    limit: Limit = 50,
+    cursor: Annotated[UUID | None, Query(description="`next_cursor` of the page before")] = None,
+) -> Response:
     """Agents that have a role in the namespace, those whose grant has expired included. Admin."""
     rows = await caller.read(lambda tx: grants.list_grants(tx, limit=limit + 1, cursor=cursor), role="admin")
     return page(rows, limit, "agent_id")
 
 
 @grant_routes.put("/grants/{agent_id}", response_model=GrantSet, responses=problems(404, 409))
-async def set_grant(agent_id: UUID, body: GrantInput, caller: CallerDependency) -> Response:
+async def set_grant(agent_id: AgentId, body: GrantInput, caller: CallerDependency) -> Response:
     """Give an agent a role in the namespace, until a moment or for good, in force at its next request. Admin."""
     return await caller.write(
         lambda tx: grants.set_grant(tx, agent_id=agent_id, role=body.role, expires_at=body.expires_at), role="admin"
@@ -121,6 +132,6 @@ async def set_grant(agent_id: UUID, body: GrantInput, caller: CallerDependency) 
 
 
 @grant_routes.delete("/grants/{agent_id}", response_model=GrantBase, responses=problems(404, 409))
-async def delete_grant(agent_id: UUID, caller: CallerDependency) -> Response:
+async def delete_grant(agent_id: AgentId, caller: CallerDependency) -> Response:
     """Take an agent's role in the namespace away: its next request is refused. Replies with the grant as it was. Admin."""
     return await caller.write(lambda tx: grants.delete_grant(tx, agent_id=agent_id), role="admin")

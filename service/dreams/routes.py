@@ -53,8 +53,8 @@ async def list_signals(
     caller: CallerDependency,
     limit: Limit = 50,
     cursor: Cursor = None,
-    kind: SignalKind | None = None,
-    session_id: Label | None = None,
+    kind: Annotated[SignalKind | None, Query(description="Of this kind")] = None,
+    session_id: Annotated[Label | None, Query(description="Of this conversation")] = None,
 ) -> Response:
     """List what was said about the agent's work, newest first."""
     rows = await caller.read(lambda tx: dreams.list_signals(tx, limit=limit + 1, cursor=cursor, kind=kind, session_id=session_id))

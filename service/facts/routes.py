@@ -1,9 +1,9 @@
 """Aspects with their attributes and constraints, decisions that one fact supersedes another, and the walk over them."""
 
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
 from db import facts
@@ -24,13 +24,14 @@ from loci.models.facts import (
     WalkInput,
     WalkOut,
 )
-from loci.models.fields import Moment, Text
+from loci.models.fields import Text
 from service.http.caller import CallerDependency
-from service.http.parameters import Cursor, Limit
+from service.http.parameters import AsOf, Cursor, EntityRef, KnownAt, Limit
 from service.http.replies import page, reply
 from service.http.responses import problems
 
 aspect_routes = APIRouter(tags=["aspects"])
+DecisionId = Annotated[UUID, Path(description="Id of the decision")]
 
 supersession_routes = APIRouter(prefix="/supersessions", tags=["supersessions"])
 
@@ -38,28 +39,30 @@ walk_routes = APIRouter(tags=["graph"])
 
 
 @aspect_routes.get("/entities/{ref:path}/aspects", response_model=AspectPage, responses=problems(404))
-async def list_aspects(
-    ref: Text, caller: CallerDependency, as_of: Moment | None = None, known_at: Moment | None = None
-) -> Response:
+async def list_aspects(ref: EntityRef, caller: CallerDependency, as_of: AsOf = None, known_at: KnownAt = None) -> Response:
     """Aspects of an entity, heaviest first, with the attributes and constraints that held at `as_of`, as known at `known_at`."""
     rows = await caller.read(lambda tx: facts.list_aspects(tx, entity=ref, as_of=as_of, known_at=known_at))
     return reply({"items": rows, "next_cursor": None})
 
 
 @aspect_routes.post("/entities/{ref:path}/aspects", status_code=201, response_model=AspectWritten, responses=problems(404))
-async def write_aspect(ref: Text, body: AspectWrite, caller: CallerDependency) -> Response:
+async def write_aspect(ref: EntityRef, body: AspectWrite, caller: CallerDependency) -> Response:
     """Give an entity an aspect, or change the one it has by this name."""
     return await caller.write(lambda tx: facts.upsert_aspect(tx, entity=ref, aspect=body.stated()), status=201)
 
 
 @aspect_routes.post("/aspects/{id}/attributes", status_code=201, response_model=AttributeWritten, responses=problems(404))
-async def write_attribute(id: UUID, body: AttributeWrite, caller: CallerDependency) -> Response:
+async def write_attribute(
+    id: Annotated[UUID, Path(description="Id of the aspect")], body: AttributeWrite, caller: CallerDependency
+) -> Response:
     """Put a fact, or a constraint, under an aspect; facts that it contradicts are superseded, or proposed to be."""
     return await caller.write(lambda tx: facts.add_attribute(tx, aspect_id=id, attribute=body.stated()), status=201)
 
 
 @aspect_routes.patch("/attributes/{id}", response_model=AttributeWritten, responses=problems(404))
-async def change_attribute(id: UUID, body: AttributeChanges, caller: CallerDependency) -> Response:
+async def change_attribute(
+    id: Annotated[UUID, Path(description="Id of the attribute")], body: AttributeChanges, caller: CallerDependency
+) -> Response:
     """Change an attribute. New content is a new attribute, which is returned; the old one is superseded and stays."""
     return await caller.write(lambda tx: facts.update_attribute(tx, id=id, changes=body.stated()))
 
@@ -69,9 +72,9 @@ async def list_supersessions(
     caller: CallerDependency,
     limit: Limit = 50,
     cursor: Cursor = None,
-    status: SupersessionStatus | None = None,
-    signal: SupersessionSignal | None = None,
-    entity: Text | None = None,
+    status: Annotated[SupersessionStatus | None, Query(description="Decisions that stand so")] = None,
+    signal: Annotated[SupersessionSignal | None, Query(description="Decisions by this signal")] = None,
+    entity: Annotated[Text | None, Query(description="Decisions about this entity: id, name or alias")] = None,
 ) -> Response:
     """List decisions, newest first, with both contents, the signal and the words that gave it."""
     rows = await caller.read(
@@ -93,19 +96,19 @@ async def sweep_supersessions(body: Sweep, caller: CallerDependency) -> Response
 
 
 @supersession_routes.post("/{id}/accept", response_model=Supersession, responses=problems(404))
-async def accept_supersession(id: UUID, caller: CallerDependency) -> Response:
+async def accept_supersession(id: DecisionId, caller: CallerDependency) -> Response:
     """Accept a proposed, dismissed or undone decision: the older attribute is superseded."""
     return await caller.write(lambda tx: facts.apply_supersession(tx, id=id))
 
 
 @supersession_routes.post("/{id}/undo", response_model=Supersession, responses=problems(404))
-async def undo_supersession(id: UUID, caller: CallerDependency) -> Response:
+async def undo_supersession(id: DecisionId, caller: CallerDependency) -> Response:
     """Take an applied decision back: the older attribute is what it was, and no sweep supersedes the pair again."""
     return await caller.write(lambda tx: facts.undo_supersession(tx, id=id))
 
 
 @supersession_routes.post("/{id}/dismiss", response_model=Supersession, responses=problems(404))
-async def dismiss_supersession(id: UUID, caller: CallerDependency) -> Response:
+async def dismiss_supersession(id: DecisionId, caller: CallerDependency) -> Response:
     """Say no to a proposed decision: nothing moves, and no sweep proposes the pair again."""
     return await caller.write(lambda tx: facts.dismiss_supersession(tx, id=id))
 

@@ -1,14 +1,12 @@
 """What stands above and under a memory."""
 
-from uuid import UUID
-
 from fastapi import APIRouter
 from fastapi.responses import Response
 
 from db import hierarchy
 from loci.models.hierarchy import PlacedPage
 from service.http.caller import CallerDependency
-from service.http.parameters import AsOf, Cursor, KnownAt, Limit
+from service.http.parameters import AsOf, Cursor, KnownAt, Limit, MemoryId
 from service.http.replies import page, reply, without_cursor
 from service.http.responses import problems
 
@@ -17,7 +15,7 @@ router = APIRouter(tags=["memories"])
 
 @router.get("/memories/{id}/subtree", response_model=PlacedPage, responses=problems(404))
 async def memory_subtree(
-    id: UUID, caller: CallerDependency, limit: Limit = 100, cursor: Cursor = None, as_of: AsOf = None, known_at: KnownAt = None
+    id: MemoryId, caller: CallerDependency, limit: Limit = 100, cursor: Cursor = None, as_of: AsOf = None, known_at: KnownAt = None
 ) -> Response:
     """Memories under this one, nearest first, with their depth."""
     rows = await caller.read(
@@ -27,7 +25,7 @@ async def memory_subtree(
 
 
 @router.get("/memories/{id}/ancestors", response_model=PlacedPage, responses=problems(404))
-async def memory_ancestors(id: UUID, caller: CallerDependency, as_of: AsOf = None, known_at: KnownAt = None) -> Response:
+async def memory_ancestors(id: MemoryId, caller: CallerDependency, as_of: AsOf = None, known_at: KnownAt = None) -> Response:
     """Memories above this one, nearest first, with their depth."""
     rows = await caller.read(lambda tx: hierarchy.ancestors(tx, id=id, as_of=as_of, known_at=known_at))
     return reply({"items": [without_cursor(row) for row in rows], "next_cursor": None})

@@ -1,7 +1,7 @@
 """The OpenAPI document: what the routes say, and what holds for all of them.
 
-Links, problems of every route, response headers, the key, and the meaning of words that say nothing of themselves are added here,
-so that a new route has them without a word.
+Links, problems of every route, response headers and the key are added here, so that a new route has them without a word. What a
+field or a parameter means stands where it is declared.
 """
 
 import re
@@ -18,7 +18,6 @@ from service.http.middleware import API
 from service.http.paths import operations
 from service.http.problems import Problem, ProblemField, problem_types
 from service.http.responses import problem_response
-from service.http.vocabulary import WORDS
 
 Json = dict[str, Any]
 REPEATABLE = (409, 410)  # a used Idempotency-Key, and a kept reply whose content was erased
@@ -70,7 +69,6 @@ def openapi_document(app: FastAPI, *, keys_required: bool) -> Json:
         made["security"] = [{"key": []}] if keys_required else [{"key": []}, {}]
         for path, method, operation in operations(made):
             _complete(made, path, method, operation)
-        _describe(made)
         app.openapi_schema = made
     return app.openapi_schema
 
@@ -162,12 +160,3 @@ def _links(made: Json, path: str, response: Json) -> Json:
                     "description": f"{method.upper()} {other} of what was {'made' if field == 'id' else 'named'} here",
                 }
     return links
-
-
-def _describe(made: Json) -> None:
-    """Say what parameters mean that do not say it themselves."""
-    for _, _, operation in operations(made):
-        for parameter in operation.get("parameters", []):
-            meaning = parameter["schema"].get("description") or WORDS.get(parameter["name"])
-            if "description" not in parameter and meaning:
-                parameter["description"] = meaning

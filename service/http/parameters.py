@@ -1,13 +1,14 @@
 """Parameters that many routes have: pages of lists, times, the caller's own space."""
 
 from typing import Annotated, Any
+from uuid import UUID
 
-from fastapi import Header, Query
+from fastapi import Header, Path, Query
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 from starlette.convertors import PathConvertor, register_url_convertor
 
 from db.errors import FieldError, Invalid
-from loci.models.fields import Metadata, Moment, Text
+from loci.models.fields import Label, Metadata, Moment, Text
 from loci.models.sessions import Space as OwnSpace
 
 VERSIONS = 2**31 - 1  # of one lineage, at most
@@ -15,15 +16,19 @@ Limit = Annotated[int, Query(ge=1, le=1000, description="Items of a page")]
 Cursor = Annotated[Text | None, Query(max_length=1000, description="`next_cursor` of the page before")]
 AsOf = Annotated[Moment | None, Query(description="Valid at this moment; default now")]
 KnownAt = Annotated[Moment | None, Query(description="As believed at this moment; default now")]
+MemoryId = Annotated[UUID, Path(description="Id of the memory")]
+EntityRef = Annotated[Text, Path(description="The entity: id, name or alias")]
+SessionName = Annotated[Label, Path(description="Name of the conversation")]
+NamespaceInPath = Annotated[Text, Path(description="Name of the namespace")]
 
 
-class Path(PathConvertor):
+class WholePath(PathConvertor):
     """The rest of a path, whatever it holds: the framework's own stops at the end of a line."""
 
     regex = "(?s:.*)"
 
 
-register_url_convertor("path", Path())
+register_url_convertor("path", WholePath())
 
 
 def _utf8(header: object) -> object:

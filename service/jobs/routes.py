@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
 from db.jobs import jobs
@@ -15,6 +15,7 @@ from service.http.replies import page, reply
 from service.http.responses import problems
 
 router = APIRouter(tags=["jobs"])
+JobId = Annotated[UUID, Path(description="Id of the job")]
 
 
 @router.get("/jobs", response_model=JobPage, responses=problems(404))
@@ -31,13 +32,13 @@ async def list_jobs(
 
 
 @router.get("/jobs/{id}", response_model=JobOut, responses=problems(404))
-async def get_job(id: UUID, caller: CallerDependency) -> Response:
+async def get_job(id: JobId, caller: CallerDependency) -> Response:
     """Show a job: how it stands, what each of its passes did, and what its calls of a language model took."""
     return reply(await caller.read(lambda tx: jobs.get_job(tx, id=id)))
 
 
 @router.post("/jobs/{id}/retry", response_model=JobOut, responses=problems(404, 409))
-async def retry_job(id: UUID, caller: CallerDependency) -> Response:
+async def retry_job(id: JobId, caller: CallerDependency) -> Response:
     """Try a job again that is dead, cancelled or skipped. It has all its tries; passes that it had finished are not run again."""
 
     async def work(tx: Transaction) -> Any:
@@ -48,7 +49,7 @@ async def retry_job(id: UUID, caller: CallerDependency) -> Response:
 
 
 @router.post("/jobs/{id}/cancel", response_model=JobOut, responses=problems(404, 409))
-async def cancel_job(id: UUID, caller: CallerDependency) -> Response:
+async def cancel_job(id: JobId, caller: CallerDependency) -> Response:
     """Cancel a job. One that runs is told to stop, and is cancelled when it has, unless it succeeds before.
 
     What it has committed stays: an operation for each pass, to be undone.

@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
 
 from db import memories
@@ -28,7 +28,7 @@ from loci.models.memories import (
     Versions,
 )
 from service.http.caller import CallerDependency
-from service.http.parameters import VERSIONS, AsOf, Cursor, KnownAt, Limit, json_object, position
+from service.http.parameters import VERSIONS, AsOf, Cursor, KnownAt, Limit, MemoryId, json_object, position
 from service.http.replies import page, reply, without_cursor
 from service.http.responses import problems
 from service.memories.batch import read_batch, write_each
@@ -62,7 +62,11 @@ async def write_memory(body: MemorySave, caller: CallerDependency) -> Response:
         }
     },
 )
-async def write_batch(request: Request, caller: CallerDependency, atomic: bool | None = None) -> Response:
+async def write_batch(
+    request: Request,
+    caller: CallerDependency,
+    atomic: Annotated[bool | None, Query(description="True: all or nothing. False: each item gets its own result")] = None,
+) -> Response:
     """Write up to 10,000 memories, as JSON or NDJSON. Atomic: all or nothing; otherwise each item has its own result."""
     items, all_or_nothing = read_batch(request.headers.get("content-type"), await request.body(), atomic)
     return await caller.write(lambda tx: write_each(tx, items, atomic=all_or_nothing))
@@ -75,11 +79,11 @@ async def list_memories(
     cursor: Cursor = None,
     category: Annotated[Text | None, Query(description="This category and all below it")] = None,
     tag: Annotated[list[Text] | None, Query(description="Any of these")] = None,
-    layer: Annotated[list[Layer] | None, Query()] = None,
-    session_id: Text | None = None,
-    source: Text | None = None,
-    entity: Text | None = None,
-    under: UUID | None = None,
+    layer: Annotated[list[Layer] | None, Query(description="Of these layers")] = None,
+    session_id: Annotated[Text | None, Query(description="From this conversation")] = None,
+    source: Annotated[Text | None, Query(description="Said by this one")] = None,
+    entity: Annotated[Text | None, Query(description="Mentions this entity: id, name or alias")] = None,
+    under: Annotated[UUID | None, Query(description="This memory and everything under it")] = None,
     metadata: Annotated[Text | None, Query(description="JSON object that the memory's metadata contains")] = None,
     as_of: AsOf = None,
     known_at: KnownAt = None,
@@ -119,13 +123,13 @@ async def current_versions(body: LineagesInput, caller: CallerDependency) -> Res
 
 
 @router.get("/memories/{id}", response_model=MemoryOut, responses=problems(404))
-async def get_memory(id: UUID, caller: CallerDependency, as_of: AsOf = None, known_at: KnownAt = None) -> Response:
+async def get_memory(id: MemoryId, caller: CallerDependency, as_of: AsOf = None, known_at: KnownAt = None) -> Response:
     """One version of a memory, whatever its status, as believed at `known_at`. With `as_of`: the version that was valid then."""
     return reply(without_cursor(await caller.read(lambda tx: memories.get_memory(tx, id=id, as_of=as_of, known_at=known_at))))
 
 
 @router.patch("/memories/{id}", response_model=MemoryOut, responses=problems(404, 409))
-async def change_memory(id: UUID, body: MemoryChanges, caller: CallerDependency) -> Response:
+async def change_memory(id: MemoryId, body: MemoryChanges, caller: CallerDependency) -> Response:
     """Change category, tags, layer, parent, validity, importance, confidence or metadata; what was believed stays askable.
 
     Content changes by a new version: write it with the lineage ("it changed") or with `corrects` ("we were wrong").
@@ -139,10 +143,12 @@ async def change_memory(id: UUID, body: MemoryChanges, caller: CallerDependency)
 
 @router.delete("/memories/{id}", response_model=MemoryOut | Erased, responses=problems(404))
 async def forget_memory(
-    id: UUID,
+    id: MemoryId,
     caller: CallerDependency,
     erase: Annotated[bool, Query(description="Erase it for good instead")] = False,
-    versions: Annotated[Versions | None, Query()] = None,
+    versions: Annotated[
+        Versions | None, Query(description="With erase. all: every version of its lineage, the default; this: this version alone")
+    ] = None,
     subtree: Annotated[bool, Query(description="With everything that stands under it now")] = False,
 ) -> Response:
     """Forget a memory: recall no longer finds it. Reversible with restore; nothing is deleted.
@@ -167,7 +173,7 @@ async def erase_memories(body: EraseInput, caller: CallerDependency) -> Response
 
 
 @router.post("/memories/{id}/restore", response_model=MemoryOut, responses=problems(404, 409))
-async def restore_memory(id: UUID, caller: CallerDependency) -> Response:
+async def restore_memory(id: MemoryId, caller: CallerDependency) -> Response:
     """Take a forgetting back."""
 
     async def work(tx: Transaction) -> Any:
@@ -178,7 +184,12 @@ async def restore_memory(id: UUID, caller: CallerDependency) -> Response:
 
 @router.get("/memories/{id:path}/history", response_model=MemoryPage, responses=problems(404))
 async def memory_history(
-    id: Text, caller: CallerDependency, limit: Limit = 1000, cursor: Cursor = None, as_of: AsOf = None, known_at: KnownAt = None
+    id: Annotated[Text, Path(description="Id of any of its versions, or the name of the lineage")],
+    caller: CallerDependency,
+    limit: Limit = 1000,
+    cursor: Cursor = None,
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
 ) -> Response:
     """Every version of a memory's lineage, oldest first. `id` is that of any version, or the lineage's name.
 
@@ -190,7 +201,7 @@ async def memory_history(
 
 
 @router.post("/memories/{id}/links", status_code=201, response_model=Link, responses=problems(404))
-async def link_memory(id: UUID, body: LinkInput, caller: CallerDependency) -> Response:
+async def link_memory(id: MemoryId, body: LinkInput, caller: CallerDependency) -> Response:
     """Link this memory to another, or change the strength of the link."""
     return await caller.write(
         lambda tx: memories.link_memories(tx, source=id, target=body.target_id, type=body.type, strength=body.strength), status=201
@@ -198,7 +209,7 @@ async def link_memory(id: UUID, body: LinkInput, caller: CallerDependency) -> Re
 
 
 @router.get("/memories/{id}/links", response_model=LinkPage, responses=problems(404))
-async def list_links(id: UUID, caller: CallerDependency, limit: Limit = 100, known_at: KnownAt = None) -> Response:
+async def list_links(id: MemoryId, caller: CallerDependency, limit: Limit = 100, known_at: KnownAt = None) -> Response:
     """Links of this memory in both directions, strongest first."""
     rows = await caller.read(lambda tx: memories.list_links(tx, id=id, limit=limit, known_at=known_at))
     return reply({"items": rows, "next_cursor": None})
@@ -206,7 +217,10 @@ async def list_links(id: UUID, caller: CallerDependency, limit: Limit = 100, kno
 
 @router.delete("/memories/{id}/links/{target_id}", response_model=LinkEnded, responses=problems(404))
 async def unlink_memory(
-    id: UUID, target_id: UUID, caller: CallerDependency, type: Annotated[EdgeType, Query()] = "related_to"
+    id: MemoryId,
+    target_id: Annotated[UUID, Path(description="The memory that the link leads to")],
+    caller: CallerDependency,
+    type: Annotated[EdgeType, Query(description="Type of the link")] = "related_to",
 ) -> Response:
     """Take the link of this type to another memory back; it stays askable with `known_at`."""
 
@@ -222,7 +236,10 @@ async def unlink_memory(
 
 @router.get("/categories", response_model=CategoryPage, responses=problems())
 async def list_categories(
-    caller: CallerDependency, under: Text | None = None, as_of: AsOf = None, known_at: KnownAt = None
+    caller: CallerDependency,
+    under: Annotated[Text | None, Query(description="This category and all below it")] = None,
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
 ) -> Response:
     """Categories in path order, with the number of visible memories in each (`memories`) and in it and below (`total`)."""
     rows = await caller.read(lambda tx: memories.list_categories(tx, under=under, as_of=as_of, known_at=known_at))

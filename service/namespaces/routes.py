@@ -8,11 +8,10 @@ from fastapi.responses import Response
 
 from db import namespaces
 from db.pool import Transaction
-from loci.models.fields import Text
 from loci.models.namespaces import NamespaceChanged, NamespaceChanges, NamespaceInput, NamespaceOut, NamespacePage
 from service.graph import decay
 from service.http.caller import CallerDependency, with_retries
-from service.http.parameters import Cursor, Limit
+from service.http.parameters import Cursor, Limit, NamespaceInPath
 from service.http.replies import page, reply
 from service.http.responses import problems
 from service.jobs.schedules import check_settings
@@ -43,14 +42,14 @@ async def list_namespaces(caller: CallerDependency, limit: Limit = 50, cursor: C
 
 
 @router.get("/namespaces/{name}", response_model=NamespaceOut, responses=problems(404))
-async def get_namespace(name: Text, caller: CallerDependency) -> Response:
+async def get_namespace(name: NamespaceInPath, caller: CallerDependency) -> Response:
     """A namespace: settings in force, and how much it holds."""
     async with caller.transaction(None) as tx:
         return reply((await namespaces.list_namespaces(tx, name=name))[0])
 
 
 @router.patch("/namespaces/{name}", response_model=NamespaceChanged, responses=problems(404))
-async def change_namespace(name: Text, body: NamespaceChanges, caller: CallerDependency) -> Response:
+async def change_namespace(name: NamespaceInPath, body: NamespaceChanges, caller: CallerDependency) -> Response:
     """Change description or settings; a setting of null goes back to its default. Admin.
 
     Where the decay of edges changes, it says how many `faded` and how many were `revived`.
@@ -68,7 +67,7 @@ async def change_namespace(name: Text, body: NamespaceChanges, caller: CallerDep
 
 
 @router.delete("/namespaces/{name}", status_code=204, responses=problems(404))
-async def delete_namespace(name: Text, caller: CallerDependency) -> Response:
+async def delete_namespace(name: NamespaceInPath, caller: CallerDependency) -> Response:
     """Delete a namespace and everything in it. Admin."""
 
     async def once() -> Response:  # no reply is kept for a repetition: it would be gone with the rest

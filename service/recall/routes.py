@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 from psycopg.errors import InsufficientPrivilege
 
@@ -21,6 +21,7 @@ from service.recall.answer import Pending, recall
 from service.recall.question import ARMS, Question, make_scope
 
 router = APIRouter(tags=["recall"])
+RecallId = Annotated[UUID, Path(description="Id of the recall")]
 
 
 def to_question(body: RecallInput) -> Question:
@@ -67,8 +68,8 @@ async def ask(body: RecallInput, caller: CallerDependency) -> Response:
 @router.get("/memory/search", response_model=SearchOut, responses=problems(404))
 async def search_words(
     caller: CallerDependency,
-    q: Annotated[Text, Query(min_length=1, max_length=10_000)],
-    limit: Annotated[int, Query(ge=1, le=100)] = 10,
+    q: Annotated[Text, Query(min_length=1, max_length=10_000, description="Words to look for")],
+    limit: Annotated[int, Query(ge=1, le=100, description="How many results at most")] = 10,
     category: Annotated[Category | None, Query(description="This category and all below it")] = None,
     tags: Annotated[Tags | None, Query(description="Any of these; repeatable")] = None,
     session_id: Annotated[Label | None, Query(description="The conversation that asks, as in recall")] = None,
@@ -102,7 +103,10 @@ def with_context(found: list[dict[str, Any]], rows: list[dict[str, Any]], contex
 
 @router.get("/recalls", response_model=RecallPage, responses=problems(404))
 async def list_recalls(
-    caller: CallerDependency, limit: Limit = 50, cursor: Cursor = None, session_id: Label | None = None
+    caller: CallerDependency,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    session_id: Annotated[Label | None, Query(description="Of this conversation")] = None,
 ) -> Response:
     """List logged recalls, newest first."""
     rows = await caller.read(lambda tx: log.list_recalls(tx, session_id=session_id, limit=limit + 1, cursor=cursor))
@@ -110,13 +114,13 @@ async def list_recalls(
 
 
 @router.get("/recalls/{id}", response_model=RecallDetail, responses=problems(404))
-async def get_recall(id: UUID, caller: CallerDependency) -> Response:
+async def get_recall(id: RecallId, caller: CallerDependency) -> Response:
     """Show a logged recall: what it answered, by which arms, and what became of that."""
     return reply(await caller.read(lambda tx: log.get_recall(tx, id=id)))
 
 
 @router.delete("/recalls/{id}", status_code=204, responses=problems(404))
-async def delete_recall(id: UUID, caller: CallerDependency) -> Response:
+async def delete_recall(id: RecallId, caller: CallerDependency) -> Response:
     """Take a recall out of the log, question and all."""
     async with caller.transaction("writer") as tx:
         await log.delete_recall(tx, id=id)

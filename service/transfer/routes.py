@@ -2,16 +2,16 @@
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, aclosing
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response, StreamingResponse
 
 from db.errors import Conflict, FieldError, Invalid
 from db.pool import Transaction
-from loci.models.fields import Text
 from loci.models.transfer import Imported
 from service.http.caller import Caller, CallerDependency
+from service.http.parameters import NamespaceInPath
 from service.http.replies import reply
 from service.http.responses import problems
 from service.transfer.export import export_lines
@@ -28,7 +28,11 @@ BODY: dict[str, Any] = {"requestBody": {"required": True, "content": {NDJSON: {"
     response_class=StreamingResponse,
     responses={200: {"description": "The lines", "content": {NDJSON: {}}}, **problems(404)},
 )
-async def export_namespace(name: Text, caller: CallerDependency, vectors: bool = False) -> Response:
+async def export_namespace(
+    name: NamespaceInPath,
+    caller: CallerDependency,
+    vectors: Annotated[bool, Query(description="With the vectors of the active model")] = False,
+) -> Response:
     """Everything in a namespace, as JSON lines of one moment; `vectors` adds those of the active model. Admin.
 
     The last line is of kind `end`; where it is missing, something failed on the way, and the file is not whole.
@@ -40,7 +44,7 @@ async def export_namespace(name: Text, caller: CallerDependency, vectors: bool =
 
 
 @router.post("/namespaces/{name}/import", response_model=Imported, responses=problems(404, 409), openapi_extra=BODY)
-async def import_namespace(name: Text, request: Request, caller: CallerDependency) -> Response:
+async def import_namespace(name: NamespaceInPath, request: Request, caller: CallerDependency) -> Response:
     """Restore an export into a namespace, in one transaction: all of it or nothing. The operator may name a new one. Admin.
 
     Rows that are there already and say the same stay as they are, so a repetition changes nothing and needs no Idempotency-Key.

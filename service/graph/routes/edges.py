@@ -1,15 +1,15 @@
 """Edges: typed relations that decay unless they are observed again."""
 
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
 from db.graph import decay as db_decay
 from db.graph import edges
 from db.pool import Transaction
-from loci.models.fields import Moment, Text
+from loci.models.fields import Text
 from loci.models.graph import (
     Decayed,
     DecayInput,
@@ -25,11 +25,12 @@ from loci.models.graph import (
 )
 from service.graph import decay
 from service.http.caller import CallerDependency
-from service.http.parameters import Cursor, Limit
+from service.http.parameters import AsOf, Cursor, KnownAt, Limit
 from service.http.replies import page, reply
 from service.http.responses import problems
 
 router = APIRouter(tags=["graph"])
+EdgeTypeName = Annotated[Text, Path(description="A type of edges, such as works_on")]
 
 
 @router.post("/edges", status_code=201, response_model=EdgeObserved, responses=problems(404, 409))
@@ -58,11 +59,11 @@ async def list_edges(
     caller: CallerDependency,
     limit: Limit = 50,
     cursor: Cursor = None,
-    entity: Text | None = None,
-    type: Text | None = None,
-    faded: bool = False,
-    as_of: Moment | None = None,
-    known_at: Moment | None = None,
+    entity: Annotated[Text | None, Query(description="Edges of this entity: id, name or alias")] = None,
+    type: Annotated[Text | None, Query(description="Edges of this type")] = None,
+    faded: Annotated[bool, Query(description="Faded edges, too")] = False,
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
 ) -> Response:
     """List edges with their effective confidence at `as_of`, as known at `known_at`; `faded`: faded ones too."""
     rows = await caller.read(
@@ -74,19 +75,19 @@ async def list_edges(
 
 
 @router.delete("/edges/{id}", response_model=EdgeOut, responses=problems(404))
-async def delete_edge(id: UUID, caller: CallerDependency) -> Response:
+async def delete_edge(id: Annotated[UUID, Path(description="Id of the edge")], caller: CallerDependency) -> Response:
     """Take an edge back: no longer believed, kept as history."""
     return await caller.write(lambda tx: edges.delete_edge(tx, id=id))
 
 
 @router.get("/edge-types/{type:path}", response_model=EdgeTypeOut, responses=problems(404))
-async def get_edge_type(type: Text, caller: CallerDependency) -> Response:
+async def get_edge_type(type: EdgeTypeName, caller: CallerDependency) -> Response:
     """Settings of an edge type."""
     return reply(await caller.read(lambda tx: edges.get_edge_type(tx, type=type)))
 
 
 @router.put("/edge-types/{type:path}", response_model=EdgeTypeChanged, responses=problems())
-async def set_edge_type(type: Text, body: EdgeTypeChanges, caller: CallerDependency) -> Response:
+async def set_edge_type(type: EdgeTypeName, body: EdgeTypeChanges, caller: CallerDependency) -> Response:
     """Change settings of an edge type; says how many edges faded and how many came back.
 
     A new rate is in force at once, whatever is read; this request ends when every edge is in step with it.

@@ -3,14 +3,14 @@
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
 from db import memories
 from db.errors import NotFound
 from db.graph import entities
 from db.pool import Transaction
-from loci.models.fields import Moment, Text
+from loci.models.fields import Text
 from loci.models.graph import (
     EntityChanges,
     EntityMatches,
@@ -25,7 +25,7 @@ from loci.models.graph import (
 )
 from loci.models.memories import MemoryPage
 from service.http.caller import CallerDependency
-from service.http.parameters import VERSIONS, Cursor, Limit, position
+from service.http.parameters import VERSIONS, AsOf, Cursor, EntityRef, KnownAt, Limit, position
 from service.http.replies import page, reply
 from service.http.responses import problems
 
@@ -49,11 +49,11 @@ async def list_entities(
     caller: CallerDependency,
     limit: Limit = 50,
     cursor: Cursor = None,
-    type: Text | None = None,
-    query: Text | None = None,
-    pinned: bool | None = None,
-    as_of: Moment | None = None,
-    known_at: Moment | None = None,
+    type: Annotated[Text | None, Query(description="Entities of this type")] = None,
+    query: Annotated[Text | None, Query(description="How the name begins")] = None,
+    pinned: Annotated[bool | None, Query(description="True: pinned ones alone; false: the others")] = None,
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
 ) -> Response:
     """List entities seen by `as_of`, as known at `known_at`: pinned first, then the most mentioned (a present figure).
 
@@ -105,7 +105,7 @@ async def delete_entity(ref: Id, caller: CallerDependency) -> Response:
 
 
 @router.post("/{id}/pin", response_model=EntityOut, responses=problems(404))
-async def pin_entity(id: UUID, caller: CallerDependency) -> Response:
+async def pin_entity(id: Id, caller: CallerDependency) -> Response:
     """Pin an entity: always focal, sorted first, never removed by a sweep."""
 
     async def work(tx: Transaction) -> Any:
@@ -115,7 +115,7 @@ async def pin_entity(id: UUID, caller: CallerDependency) -> Response:
 
 
 @router.post("/{id}/unpin", response_model=EntityOut, responses=problems(404))
-async def unpin_entity(id: UUID, caller: CallerDependency) -> Response:
+async def unpin_entity(id: Id, caller: CallerDependency) -> Response:
     """Unpin an entity."""
 
     async def work(tx: Transaction) -> Any:
@@ -125,7 +125,12 @@ async def unpin_entity(id: UUID, caller: CallerDependency) -> Response:
 
 
 @router.get("/{ref:path}/history", response_model=MemoryPage | Timeline, responses=problems(404))
-async def entity_history(ref: Text, caller: CallerDependency, limit: Limit = 1000, cursor: Cursor = None) -> Response:
+async def entity_history(
+    ref: Annotated[Text, Path(description="Name of a lineage; or an entity: id, name or alias")],
+    caller: CallerDependency,
+    limit: Limit = 1000,
+    cursor: Cursor = None,
+) -> Response:
     """All versions of a lineage, oldest first; where `ref` is an entity instead, what happened around it, in order of time."""
 
     async def versions(tx: Transaction) -> list[dict[str, Any]]:
@@ -152,7 +157,7 @@ async def entity_history(ref: Text, caller: CallerDependency, limit: Limit = 100
 
 
 @router.get("/{ref:path}", response_model=EntityOut, responses=problems(404))
-async def get_entity(ref: Text, caller: CallerDependency, as_of: Moment | None = None, known_at: Moment | None = None) -> Response:
+async def get_entity(ref: EntityRef, caller: CallerDependency, as_of: AsOf = None, known_at: KnownAt = None) -> Response:
     """An entity by id, name or alias, as of a moment, as known at another; its counters are present figures."""
     return reply(_shown(await caller.read(lambda tx: entities.get_entity(tx, ref=ref, as_of=as_of, known_at=known_at))))
 

@@ -1,9 +1,9 @@
 """Entities that are the same: merges, splits, duplicates."""
 
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
 from db.graph import entities, merges
@@ -22,7 +22,7 @@ from loci.models.graph import (
 )
 from service.embedding.active import embed_question, find_active_model
 from service.http.caller import CallerDependency, with_retries
-from service.http.parameters import Cursor, Limit
+from service.http.parameters import Cursor, EntityRef, Limit
 from service.http.replies import page, reply
 from service.http.responses import problems
 
@@ -59,7 +59,7 @@ async def merge_duplicates(body: DuplicatesInput, caller: CallerDependency) -> R
 
 
 @router.post("/entities/{ref:path}/merge", response_model=EntityMerged, responses=problems(404, 409))
-async def merge_entities(ref: Text, body: MergeInput, caller: CallerDependency) -> Response:
+async def merge_entities(ref: EntityRef, body: MergeInput, caller: CallerDependency) -> Response:
     """Make one entity of two: the other's names, edges, mentions and aspects go to this one. `merge_id` undoes it."""
 
     async def work(tx: Transaction) -> Any:
@@ -70,7 +70,7 @@ async def merge_entities(ref: Text, body: MergeInput, caller: CallerDependency) 
 
 
 @router.post("/entities/{ref:path}/split", status_code=201, response_model=EntityMerged, responses=problems(404, 409))
-async def split_entity(ref: Text, body: SplitInput, caller: CallerDependency) -> Response:
+async def split_entity(ref: EntityRef, body: SplitInput, caller: CallerDependency) -> Response:
     """Make a new entity of a part of one: edges, mentions, aspects and aliases that are its own. `merge_id` undoes it."""
 
     async def work(tx: Transaction) -> Any:
@@ -81,13 +81,18 @@ async def split_entity(ref: Text, body: SplitInput, caller: CallerDependency) ->
 
 
 @router.get("/merges", response_model=MergePage, responses=problems(404))
-async def list_merges(caller: CallerDependency, limit: Limit = 50, cursor: Cursor = None, entity: Text | None = None) -> Response:
+async def list_merges(
+    caller: CallerDependency,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    entity: Annotated[Text | None, Query(description="Merges and splits of this entity: id, name or alias")] = None,
+) -> Response:
     """Merges and splits of the namespace, or of an entity, newest first; undone ones too."""
     rows = await caller.read(lambda tx: merges.list_merges(tx, entity=entity, limit=limit + 1, cursor=cursor))
     return page(rows, limit)
 
 
 @router.post("/merges/{id}/undo", response_model=Undone, responses=problems(404, 409))
-async def undo_merge(id: UUID, caller: CallerDependency) -> Response:
+async def undo_merge(id: Annotated[UUID, Path(description="Id of the merge or split")], caller: CallerDependency) -> Response:
     """Undo a merge, or a split. What was written to the kept entity since stays with it."""
     return await caller.write(lambda tx: merges.undo_merge(tx, id=id))

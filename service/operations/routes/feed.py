@@ -44,7 +44,7 @@ async def list_changes(
     after: After = None,
     kind: Kinds = None,
     namespace: Namespaces = None,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    limit: Annotated[int, Query(ge=1, le=1000, description="Changes of a page")] = 100,
     wait: Annotated[float, Query(ge=0, le=30, description="Seconds to wait for a change where there is none yet")] = 0,
 ) -> Response:
     """List changes after a position, oldest first: each committed change once, in an order that never changes.

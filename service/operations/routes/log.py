@@ -3,7 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
 from db import operations
@@ -36,13 +36,18 @@ async def list_operations(
 
 
 @router.get("/operations/{id}", response_model=OperationOut, responses=problems(404))
-async def get_operation(id: UUID, caller: CallerDependency) -> Response:
+async def get_operation(id: Annotated[UUID, Path(description="Id of the operation")], caller: CallerDependency) -> Response:
     """Show an operation. The id is in the header X-Operation-Id of the reply; a call that changed nothing left none."""
     return reply(await caller.read(lambda tx: operations.get_operation(tx, id=id)))
 
 
 @router.get("/operations/{id}/changes", response_model=OperationChangePage, responses=problems(404))
-async def operation_changes(id: UUID, caller: CallerDependency, limit: Limit = 100, cursor: Cursor = None) -> Response:
+async def operation_changes(
+    id: Annotated[UUID, Path(description="Id of the operation")],
+    caller: CallerDependency,
+    limit: Limit = 100,
+    cursor: Cursor = None,
+) -> Response:
     """List what an operation changed, before and after, in order. Kept for the namespace's setting change_days."""
     after = position(cursor) or 0
     rows = await caller.read(lambda tx: operations.operation_changes(tx, id=id, limit=limit + 1, after=after))

@@ -1,9 +1,9 @@
 """Undoing operations (row X5)."""
 
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Path
 from fastapi.responses import Response
 
 from db import operations
@@ -18,7 +18,9 @@ ALL_OR_NOTHING = UndoInput()
 
 
 @router.post("/operations/{id}/undo", response_model=OperationUndone, responses=problems(404, 409))
-async def undo_operation(id: UUID, caller: CallerDependency, body: UndoInput = ALL_OR_NOTHING) -> Response:
+async def undo_operation(
+    id: Annotated[UUID, Path(description="Id of the operation")], caller: CallerDependency, body: UndoInput = ALL_OR_NOTHING
+) -> Response:
     """Undo an operation: all that it changed is as before, and history keeps both. Undoing is an operation, and can be undone."""
     decaying = []
 

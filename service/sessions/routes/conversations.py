@@ -7,10 +7,9 @@ from fastapi.responses import Response
 
 from db.pool import Transaction
 from db.sessions import conversations
-from loci.models.fields import Label
 from loci.models.sessions import ConversationPage, TurnPage, Turns, TurnsDeleted, TurnsInput
 from service.http.caller import CallerDependency
-from service.http.parameters import Cursor, Limit, position
+from service.http.parameters import Cursor, Limit, SessionName, position
 from service.http.replies import page, reply
 from service.http.responses import problems
 
@@ -25,7 +24,7 @@ async def list_conversations(caller: CallerDependency, limit: Limit = 50, cursor
 
 
 @router.post("/{session:path}/turns", status_code=201, response_model=Turns, responses=problems(404, 409, 410))
-async def add_turns(session: Label, body: TurnsInput, caller: CallerDependency) -> Response:
+async def add_turns(session: SessionName, body: TurnsInput, caller: CallerDependency) -> Response:
     """Append one turn, or up to 1,000, all or none."""
 
     async def work(tx: Transaction) -> dict[str, Any]:
@@ -36,7 +35,7 @@ async def add_turns(session: Label, body: TurnsInput, caller: CallerDependency) 
 
 @router.get("/{session:path}/turns", response_model=TurnPage, responses=problems(404))
 async def list_turns(
-    session: Label,
+    session: SessionName,
     caller: CallerDependency,
     limit: Annotated[int | None, Query(ge=1, le=1000, description="Default: the setting replayed_turns")] = None,
     cursor: Cursor = None,
@@ -54,7 +53,7 @@ async def list_turns(
 
 
 @router.delete("/{session:path}/turns", response_model=TurnsDeleted, responses=problems(404))
-async def delete_turns(session: Label, caller: CallerDependency) -> Response:
+async def delete_turns(session: SessionName, caller: CallerDependency) -> Response:
     """Delete the turns of a session, those that wait for later passes included."""
 
     async def work(tx: Transaction) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Feedback: memories that a session was shown and found again raise the weight of their aspects at its end (row S6)."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
 from db import dreams
@@ -12,7 +12,7 @@ from db.sessions import feedback
 from loci.models.fields import Label
 from loci.models.sessions import FeedbackInput, FeedbackNoted, FeedbackPage, SessionEnd
 from service.http.caller import CallerDependency
-from service.http.parameters import Cursor, Limit
+from service.http.parameters import Cursor, Limit, SessionName
 from service.http.replies import page
 from service.http.responses import problems
 
@@ -41,7 +41,10 @@ async def note_feedback(body: FeedbackInput, caller: CallerDependency) -> Respon
 
 @router.get("/feedback", response_model=FeedbackPage, responses=problems(404))
 async def list_feedback(
-    caller: CallerDependency, limit: Limit = 50, cursor: Cursor = None, session_id: Label | None = None
+    caller: CallerDependency,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    session_id: Annotated[Label | None, Query(description="Of this conversation")] = None,
 ) -> Response:
     """List what ended sessions have changed in the weights of aspects, newest first."""
     rows = await caller.read(lambda tx: feedback.list_feedback(tx, session_id=session_id, limit=limit + 1, cursor=cursor))
@@ -49,6 +52,6 @@ async def list_feedback(
 
 
 @router.post("/sessions/{session:path}/end", response_model=SessionEnd, responses=problems(404))
-async def end_session(session: Label, caller: CallerDependency) -> Response:
+async def end_session(session: SessionName, caller: CallerDependency) -> Response:
     """End a session: what it was shown and found again confirms aspects. Ending it twice changes nothing more."""
     return await caller.write(lambda tx: feedback.end_session(tx, session_id=session))
