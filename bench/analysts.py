@@ -90,7 +90,7 @@ def run(base: Database, given: Options) -> list[Figure]:
     load(base, given)
     login, origin = f"bench_{secrets.token_hex(4)}", Origin(action="bench", via="cli")
     owner_url = base.server.url("postgres")
-    analysts.create(
+    analysts.create_analyst(
         owner_url, login=login, password=secrets.token_hex(16), namespaces=[MAIN], expires_at=None, timeout="30s", origin=origin
     )
     try:
@@ -98,7 +98,7 @@ def run(base: Database, given: Options) -> list[Figure]:
         with running(base.folder, worker=False) as (address, _):
             times = measured(base, Client(address, MAIN), questions, login)
     finally:
-        analysts.drop(owner_url, login=login, origin=origin)
+        analysts.drop_analyst(owner_url, login=login, origin=origin)
     figures = [Figure("recall alone", milliseconds(times["alone", 0]))]
     for count in (1, 2):
         asked, floor = times["analyst", count], times["hog", count]

@@ -54,8 +54,8 @@ def sql_files(folder: Traversable | None = None, path: str = "sql") -> Iterator[
 def declared() -> list[SqlObject]:
     """All objects that the files of the subjects declare.
 
-    A comment or a block (`do`) belongs to the object before it; another statement that makes nothing, to the one after it. Raises
-    ValueError for a statement that belongs to none.
+    A block (`do`) may make one. A comment, or a block that makes none, belongs to the object before it; another statement, to the one
+    after it. Raises ValueError for a statement that belongs to none.
     """
     found: list[SqlObject] = []
     for path, text in sql_files():
@@ -63,7 +63,7 @@ def declared() -> list[SqlObject]:
             continue
         before: list[str] = []
         for statement in split(text):
-            made = _MADE.match(statement)
+            made = _MADE.search(statement) if statement.startswith("do ") else _MADE.match(statement)
             if made:
                 kind = made[1].lower()
                 found.append(SqlObject(kind, f"{made[3]}.{made[2]}" if kind == "trigger" else made[2], path, [*before, statement]))

@@ -134,10 +134,10 @@ def create_app(settings: Settings, url: str, server: EmbeddedServer | None = Non
     pool = make_pool(url, size=settings.pool_size)
     uses = KeyUsageCounts(pool)
     limiter = Limiter(partial(_lease, pool, settings.rate_limit))
-    asking = Resources(settings, pool, provider, make_model(settings.llm), Prompts(settings.llm.prompts))
-    worker = Worker(pool, provider, Runner(url, asking, HANDLERS))
+    resources = Resources(settings, pool, provider, make_model(settings.llm), Prompts(settings.llm.prompts))
+    worker = Worker(pool, provider, Runner(url, resources, HANDLERS))
     state = State(
-        settings, url, pool, provider, asking, worker, Monitor(url, pool, settings.jobs.lost_after), Feed(url), limiter, uses
+        settings, url, pool, provider, resources, worker, Monitor(url, pool, settings.jobs.lost_after), Feed(url), limiter, uses
     )
 
     @asynccontextmanager
@@ -161,8 +161,8 @@ def create_app(settings: Settings, url: str, server: EmbeddedServer | None = Non
             await pool.close()
             if provider is not None:
                 await provider.close()
-            if asking.model is not None:
-                await asking.model.close()
+            if resources.model is not None:
+                await resources.model.close()
 
     app = FastAPI(
         title="Loci",

@@ -44,7 +44,7 @@ def _transaction(url: str, origin: Origin) -> Iterator[Connection]:
         yield connection
 
 
-def create(
+def create_analyst(
     url: str,
     *,
     login: str,
@@ -79,7 +79,7 @@ def create(
         return _configure(connection, login, timeout)
 
 
-def drop(url: str, *, login: str, origin: Origin) -> None:
+def drop_analyst(url: str, *, login: str, origin: Origin) -> None:
     """End an analyst's sessions and remove login, agent and grants. Raises NotFound for a login that is no analyst."""
     with _transaction(url, origin) as connection:
         role = sql.Identifier(login)

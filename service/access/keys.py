@@ -2,9 +2,16 @@
 
 import secrets
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID, uuid4
 
+from db.access import keys
+from db.pool import Transaction
+from loci.models.access import KeyChanges, KeyInput, RotationInput
 from service.http.caller import hash_key
+from service.pages import Page, page
+
+Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -21,3 +28,44 @@ def new_key() -> NewKey:
     key_id = uuid4()
     key = f"loci_{key_id.hex[:8]}_{secrets.token_urlsafe(32)}"
     return NewKey(key_id, key, hash_key(key))
+
+
+async def create_key(tx: Transaction, wanted: KeyInput) -> Row:
+    """Make a key for the transaction's namespace; the row with the key itself, which nothing says again."""
+    made = new_key()
+    await keys.create_key(tx, id=made.id, hash=made.hash, **wanted.model_dump())
+    return {**await keys.get_key(tx, id=made.id), "key": made.key}
+
+
+async def rotate_key(tx: Transaction, *, id: UUID, wanted: RotationInput) -> Row:
+    """Put a new key in the place of one; the new row with the key itself, and when the old one ends."""
+    made = new_key()
+    row = await keys.rotate_key(tx, id=id, new_id=made.id, hash=made.hash, **wanted.model_dump())
+    shown = await keys.get_key(tx, id=made.id)
+    return {**shown, "key": made.key, "replaces": id, "old_ends_at": row["old_ends_at"]}
+
+
+async def change_key(tx: Transaction, *, id: UUID, changes: KeyChanges) -> Row:
+    """Change name, end or rate limit of a key; returns it."""
+    await keys.update_key(tx, id=id, changes=changes.stated())
+    return await keys.get_key(tx, id=id)
+
+
+async def revoke_key(tx: Transaction, *, id: UUID) -> None:
+    """End a key at once."""
+    await keys.revoke_key(tx, id=id)
+
+
+async def list_keys(tx: Transaction, *, limit: int, cursor: UUID | None = None) -> Page:
+    """Keys that reach the transaction's namespace, newest first."""
+    return page(await keys.list_keys(tx, limit=limit + 1, cursor=cursor), limit, "id")
+
+
+async def list_key_usage(tx: Transaction, *, id: UUID, limit: int, cursor: int | None = None) -> Page:
+    """What a key was used for in the transaction's namespace, newest first."""
+    return page(await keys.list_key_usage(tx, id=id, limit=limit + 1, cursor=cursor), limit)
+
+
+async def list_refused_requests(tx: Transaction, *, limit: int, cursor: int | None = None) -> Page:
+    """Requests with keys that are not valid, newest first. The operator's."""
+    return page(await keys.list_refused_requests(tx, limit=limit + 1, cursor=cursor), limit)

@@ -6,7 +6,6 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
-from db.access import grants, keys
 from loci.models.access import (
     GrantBase,
     GrantInput,
@@ -23,18 +22,18 @@ from loci.models.access import (
     RefusalPage,
     RotationInput,
 )
-from service.access.keys import new_key
-from service.http.caller import OPERATION, CallerDependency
-from service.http.parameters import Cursor, Limit, position
-from service.http.replies import page, reply
+from service.access import grants, keys
+from service.http.caller import CallerDependency
+from service.http.parameters import Cursor, Limit
+from service.http.replies import reply
 from service.http.responses import problems
+from service.pages import position
 
 key_routes = APIRouter(tags=["keys"])
 KeyId = Annotated[UUID, Path(description="Id of the key")]
 AgentId = Annotated[UUID, Path(description="Id of the agent")]
-AT_ONCE = RotationInput()
-
 grant_routes = APIRouter(tags=["grants"])
+AT_ONCE = RotationInput()
 
 
 @key_routes.post("/keys", status_code=201, response_model=KeyMade, responses=problems(404))
@@ -44,11 +43,9 @@ async def create_key(body: KeyInput, caller: CallerDependency) -> Response:
     Without `agent_id` it is the key of a new agent. With it, and unless the operator asks, it works in this namespace alone, or in
     `namespaces`, of all of which the caller must be an admin.
     """
-    made = new_key()
     async with caller.transaction("admin", None if caller.namespace else body.first_namespace) as tx:
-        await keys.create_key(tx, id=made.id, hash=made.hash, **body.model_dump())
-        row = await keys.get_key(tx, id=made.id)
-    return reply({**row, "key": made.key}, 201, **{OPERATION: str(caller.origin.operation_id)})
+        made = await keys.create_key(tx, body)
+    return reply(made, 201, **caller.headers)
 
 
 @key_routes.get("/keys", response_model=KeyPage, responses=problems())
@@ -58,44 +55,37 @@ async def list_keys(
     cursor: Annotated[UUID | None, Query(description="`next_cursor` of the page before")] = None,
 ) -> Response:
     """Keys that reach the namespace, newest first. Admin."""
-    rows = await caller.read(lambda tx: keys.list_keys(tx, limit=limit + 1, cursor=cursor), role="admin")
-    return page(rows, limit, "id")
+    return reply(await caller.read(lambda tx: keys.list_keys(tx, limit=limit, cursor=cursor), role="admin"))
 
 
 @key_routes.get("/keys/refusals", response_model=RefusalPage, responses=problems())
 async def list_refusals(caller: CallerDependency, limit: Limit = 50, cursor: Cursor = None) -> Response:
     """Requests with keys that are unknown, expired or revoked: by hour and address, newest first. The operator's."""
     before = position(cursor)
-    rows = await caller.read(lambda tx: keys.list_refused_requests(tx, limit=limit + 1, cursor=before), role=None)
-    return page(rows, limit)
+    return reply(await caller.read(lambda tx: keys.list_refused_requests(tx, limit=limit, cursor=before), role=None))
 
 
 @key_routes.patch("/keys/{id}", response_model=KeyOut, responses=problems(404))
 async def change_key(id: KeyId, body: KeyChanges, caller: CallerDependency) -> Response:
     """Change name, end or rate limit; other processes know a new limit within seconds. Admin wherever the key reaches."""
     async with caller.transaction("admin") as tx:
-        await keys.update_key(tx, id=id, changes=body.stated())
-        row = await keys.get_key(tx, id=id)
-    return reply(row, 200, **{OPERATION: str(caller.origin.operation_id)})
+        changed = await keys.change_key(tx, id=id, changes=body)
+    return reply(changed, 200, **caller.headers)
 
 
 @key_routes.post("/keys/{id}/rotate", status_code=201, response_model=KeyRotated, responses=problems(404, 409))
 async def rotate_key(id: KeyId, caller: CallerDependency, body: RotationInput = AT_ONCE) -> Response:
     """Put a new key in the place of one, with its rights and limits; the old one ends after a grace. Admin wherever it reaches."""
-    made = new_key()
     async with caller.transaction("admin") as tx:
-        row = await keys.rotate_key(tx, id=id, new_id=made.id, hash=made.hash, **body.model_dump())
-        shown = await keys.get_key(tx, id=made.id)
-    rotated = {**shown, "key": made.key, "replaces": id, "old_ends_at": row["old_ends_at"]}
-    return reply(rotated, 201, **{OPERATION: str(caller.origin.operation_id)})
+        made = await keys.rotate_key(tx, id=id, wanted=body)
+    return reply(made, 201, **caller.headers)
 
 
 @key_routes.get("/keys/{id}/uses", response_model=KeyUsePage, responses=problems(404))
 async def list_key_uses(id: KeyId, caller: CallerDependency, limit: Limit = 50, cursor: Cursor = None) -> Response:
     """What a key was used for in the namespace: requests by hour, address and outcome, newest first. Admin."""
     before = position(cursor)
-    rows = await caller.read(lambda tx: keys.list_key_usage(tx, id=id, limit=limit + 1, cursor=before), role="admin")
-    return page(rows, limit)
+    return reply(await caller.read(lambda tx: keys.list_key_usage(tx, id=id, limit=limit, cursor=before), role="admin"))
 
 
 @key_routes.delete("/keys/{id}", status_code=204, responses=problems(404))
@@ -103,7 +93,7 @@ async def revoke_key(id: KeyId, caller: CallerDependency) -> Response:
     """End a key at once. Admin."""
     async with caller.transaction("admin") as tx:
         await keys.revoke_key(tx, id=id)
-    return Response(status_code=204, headers={OPERATION: str(caller.origin.operation_id)})
+    return Response(status_code=204, headers=caller.headers)
 
 
 @grant_routes.get("/agents/me", response_model=Me, responses=problems())
@@ -119,8 +109,7 @@ async def list_grants(
     cursor: Annotated[UUID | None, Query(description="`next_cursor` of the page before")] = None,
 ) -> Response:
     """Agents that have a role in the namespace, those whose grant has expired included. Admin."""
-    rows = await caller.read(lambda tx: grants.list_grants(tx, limit=limit + 1, cursor=cursor), role="admin")
-    return page(rows, limit, "agent_id")
+    return reply(await caller.read(lambda tx: grants.list_grants(tx, limit=limit, cursor=cursor), role="admin"))
 
 
 @grant_routes.put("/grants/{agent_id}", response_model=GrantSet, responses=problems(404, 409))

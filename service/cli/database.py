@@ -86,7 +86,7 @@ def psql(
 ) -> None:
     """Open psql as loci_app, acting as the operator, or as an analyst; further arguments go to psql."""
     from db.pool import OPERATOR_AGENT
-    from service.access.commands.analysts import uri_of
+    from service.access.analysts import uri_of
     from service.settings import get_settings
 
     settings = get_settings()

@@ -268,8 +268,8 @@ async def _work(settings: "Settings", url: str, metrics_port: int | None) -> Non
         monitor = Monitor(url, pool, settings.jobs.lost_after)
         noting = asyncio.ensure_future(monitor.run())
         listening = await expose(monitor, metrics_port) if metrics_port is not None else None
-        asking = Resources(settings, pool, provider, make_model(settings.llm), Prompts(settings.llm.prompts))
-        task = asyncio.ensure_future(Worker(pool, provider, Runner(url, asking, HANDLERS)).run())
+        resources = Resources(settings, pool, provider, make_model(settings.llm), Prompts(settings.llm.prompts))
+        task = asyncio.ensure_future(Worker(pool, provider, Runner(url, resources, HANDLERS)).run())
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, task.cancel)
         with suppress(asyncio.CancelledError):
@@ -280,8 +280,8 @@ async def _work(settings: "Settings", url: str, metrics_port: int | None) -> Non
             listening.close()
         if provider is not None:
             await provider.close()
-        if asking.model is not None:
-            await asking.model.close()
+        if resources.model is not None:
+            await resources.model.close()
 
 
 async def expose(monitor: "Monitor", port: int) -> asyncio.Server:

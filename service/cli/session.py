@@ -12,6 +12,7 @@ from service.cli.shell import RUNNING, Failure, first_line
 if TYPE_CHECKING:
     from db.embedded import EmbeddedServer
     from db.pool import Connection, Origin, Pool, Transaction
+    from service.embedding.provider import Provider
     from service.resources import Resources
     from service.settings import Settings
 
@@ -51,9 +52,32 @@ def run(work: Callable[[Session], Awaitable[T]]) -> T:
             server.stop()
 
 
+def run_in(namespace: str | None, work: "Callable[[Transaction], Awaitable[T]]", role: str | None = "reader") -> T:
+    """Run work in one transaction of a namespace (None: of none), and return what it returns."""
+
+    async def within(session: Session) -> T:
+        async with session.transaction(namespace, role) as tx:
+            return await work(tx)
+
+    return run(within)
+
+
 async def _work(settings: "Settings", url: str, work: Callable[[Session], Awaitable[T]]) -> T:
     async with open_pool(url) as pool:
         return await work(Session(settings, pool, command_origin(), url))
+
+
+@asynccontextmanager
+async def open_provider(session: Session) -> "AsyncIterator[Provider | None]":
+    """The embedding provider that is configured, closed at the end."""
+    from service.embedding.active import make_active_provider
+
+    provider = make_active_provider(session.settings.embedding)
+    try:
+        yield provider
+    finally:
+        if provider is not None:
+            await provider.close()
 
 
 @asynccontextmanager
@@ -79,9 +103,9 @@ async def open_resources(session: Session) -> "AsyncIterator[Resources]":
 def command_origin() -> "Origin":
     """The running command, as the operations log names it: all its transactions are one operation."""
     from db.pool import Origin
-    from service.http.caller import new_operation_id
+    from service.uuid7 import uuid7
 
-    return Origin(action=RUNNING.get(), via="cli", operation_id=str(new_operation_id()))
+    return Origin(action=RUNNING.get(), via="cli", operation_id=str(uuid7()))
 
 
 def reach(settings: "Settings") -> tuple[str, "EmbeddedServer | None"]:

@@ -66,17 +66,17 @@ async def _dream(session: Session, passes: Any, namespace: str, *, dry_run: bool
         return await _done(session, work, namespace, made["job_id"]) if wait else made
 
 
-async def _done(session: Session, work: "Resources", namespace: str, id: UUID) -> dict[str, Any]:
+async def _done(session: Session, resources: "Resources", namespace: str, id: UUID) -> dict[str, Any]:
     """Work at the queue until a job is over: here, or in a worker that was quicker."""
-    from db.jobs import jobs
+    from service.jobs.jobs import get_job
     from service.jobs.runner import Runner
     from service.worker.handlers import HANDLERS
 
-    running = asyncio.create_task(Runner(session.url, work, HANDLERS).run())
+    running = asyncio.create_task(Runner(session.url, resources, HANDLERS).run())
     try:
         while True:
             async with session.transaction(namespace) as tx:
-                job = await jobs.get_job(tx, id=id)
+                job = await get_job(tx, id=id)
             if job["finished_at"] is not None:
                 return job
             await asyncio.sleep(LOOK_EVERY)

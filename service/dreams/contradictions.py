@@ -132,12 +132,12 @@ async def apply(tx: Transaction, job: Job, plan: Plan) -> Applied:
 CONTRADICTIONS = Pass("contradictions", "contradictions.md", Verdicts, look, check, apply)
 
 
-async def judge_contradictions(work: Resources, job: Job) -> None:
+async def judge_contradictions(resources: Resources, job: Job) -> None:
     """Run the pass for a job that facts have left behind; what does not fit into one question is another job's."""
     done = None
     if job.settings["supersession_model"] != "off":
-        if work.model is None:
+        if resources.model is None:
             raise Postponed("this needs a language model, and none is configured", datetime.now(UTC) + NO_MODEL)
-        done = await run_pass(work, job, CONTRADICTIONS, dry_run=job.arguments.get("dry_run", False))
-    async with job.holding(work, "contradictions") as tx:
+        done = await run_pass(resources, job, CONTRADICTIONS, dry_run=job.arguments.get("dry_run", False))
+    async with job.holding(resources, "contradictions") as tx:
         await jobs.finish_job(tx, id=job.id, result={"contradictions": done.outcome if done else "off"})

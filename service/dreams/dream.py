@@ -38,18 +38,18 @@ class PassesFailed(ModelError):
         self.failed = failed
 
 
-async def run_dream(work: Resources, job: Job) -> None:
+async def run_dream(resources: Resources, job: Job) -> None:
     """Run the passes that the job asks for and the namespace wants. What has run before is not run again.
 
     A pass that fails keeps no other from running; the job is tried again for it. Raises PassesFailed, NeedsModel, Later.
     """
-    if work.model is None:
+    if resources.model is None:
         raise NeedsModel
-    await _begin(work, job)
+    await _begin(resources, job)
     failed: dict[str, Exception] = {}
     for name in wanted_passes(job):
         try:
-            await run_pass(work, job, PASSES[name], dry_run=is_dry(job))
+            await run_pass(resources, job, PASSES[name], dry_run=is_dry(job))
         except (Postponed, jobs.JobOver):
             raise
         except Exception as error:
@@ -58,10 +58,10 @@ async def run_dream(work: Resources, job: Job) -> None:
             failed[name] = error
     if failed:
         raised = PassesFailed(failed)
-        if raised.final or job.failures + 1 >= work.settings.jobs.attempts:
-            await _give_up(work, job, raised)
+        if raised.final or job.failures + 1 >= resources.settings.jobs.attempts:
+            await _give_up(resources, job, raised)
         raise raised
-    async with job.holding(work, "dream") as tx:
+    async with job.holding(resources, "dream") as tx:
         await _read_on(tx, job)
         await jobs.finish_job(tx, id=job.id, result=_told(await dreams.list_passes(tx, job_id=job.id)))
 
@@ -81,9 +81,9 @@ def is_dry(job: Job) -> bool:
     return bool(job.arguments.get("dry_run"))
 
 
-async def _begin(work: Resources, job: Job) -> None:
+async def _begin(resources: Resources, job: Job) -> None:
     """Put a scheduled dream off while somebody is at work. A whole dream takes the log also where no pass reads it: it must end."""
-    async with job.holding(work, "dream") as tx:
+    async with job.holding(resources, "dream") as tx:
         if job.arguments.get("scheduled") and (busy := await dreams.namespace_activity(tx)):
             raise Postponed(f"the namespace is busy: {busy}")
         if not job.arguments.get("passes") and not any(job.settings[f"dream_{name}"] for name in READERS):
@@ -101,10 +101,10 @@ async def _read_on(tx: Transaction, job: Job) -> None:
         await jobs.enqueue_job(tx, kind="dream", arguments=arguments, key="log", turn="dream")
 
 
-async def _give_up(work: Resources, job: Job, raised: PassesFailed) -> None:
+async def _give_up(resources: Resources, job: Job, raised: PassesFailed) -> None:
     """Report the passes that failed for good."""
     for name, error in raised.failed.items():
-        await record_report(work, job, name, Report(outcome="failed", error=described_error(error)))
+        await record_report(resources, job, name, Report(outcome="failed", error=described_error(error)))
 
 
 def _told(reports: list[dreams.Row]) -> dict[str, Any]:

@@ -49,10 +49,10 @@ class Entries(Answer):
     memories: list[Entry]
 
 
-async def enrich_memory(work: Resources, job: Job) -> None:
+async def enrich_memory(resources: Resources, job: Job) -> None:
     """Expand the memory that the job names."""
-    report = await run_pass(work, job, ENRICHMENT)
-    async with job.holding(work, "enrich") as tx:
+    report = await run_pass(resources, job, ENRICHMENT)
+    async with job.holding(resources, "enrich") as tx:
         await jobs.finish_job(tx, id=job.id, result=report and {"enrichment": report.outcome})
 
 

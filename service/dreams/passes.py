@@ -100,42 +100,42 @@ class Report:
     error: str | None = None
 
 
-async def run_pass(work: Resources, job: Job, made: Pass[A], *, dry_run: bool = False) -> Report | None:
+async def run_pass(resources: Resources, job: Job, made: Pass[A], *, dry_run: bool = False) -> Report | None:
     """Run a pass for a job, once; None: the job had run it before. Raises what asking raises, and then nothing has changed."""
     report = Report()
-    async with work.transaction(f"dream_{made.name}", job.namespace, "admin") as tx:
+    async with resources.transaction(f"dream_{made.name}", job.namespace, "admin") as tx:
         before = await dreams.last_pass(tx, name=made.name, job_id=job.id)
         if before["done"]:
             return None
         seen = await made.look(tx, job)
-        seen = replace(seen, corpus=_stamp(work, made, seen.corpus))
+        seen = replace(seen, corpus=_stamp(resources, made, seen.corpus))
     report.seen = seen.count
     if not seen.count or (seen.corpus is not None and seen.corpus == before["corpus"]):
         report.corpus = seen.corpus
-        await record_report(work, job, made.name, report)
+        await record_report(resources, job, made.name, report)
         return report
     answer = await ask(
-        work, made.answer, namespace=job.namespace, purpose=made.name, prompt=made.prompt, data=seen.data, job_id=job.id
+        resources, made.answer, namespace=job.namespace, purpose=made.name, prompt=made.prompt, data=seen.data, job_id=job.id
     )
 
     async def ask_texts(some: list[str]) -> list[dict[str, Any]]:
-        async with work.transaction(f"dream_{made.name}", job.namespace, "admin") as tx:
+        async with resources.transaction(f"dream_{made.name}", job.namespace, "admin") as tx:
             return await text.text_marks(tx, texts=some)
 
     plan = await with_readings(ask_texts, lambda read: made.check(replace(seen, read=read), answer, job))
     report.proposed = plan.proposed
-    await _apply(work, job, made, seen, plan, report, dry_run=dry_run)
+    await _apply(resources, job, made, seen, plan, report, dry_run=dry_run)
     return report
 
 
-async def _apply(work: Resources, job: Job, made: Pass[A], seen: Seen, plan: Plan, report: Report, *, dry_run: bool) -> None:
+async def _apply(resources: Resources, job: Job, made: Pass[A], seen: Seen, plan: Plan, report: Report, *, dry_run: bool) -> None:
     """Apply and report in one transaction; a dry run takes back what it applied, and keeps the report.
 
     What somebody wrote while the model thought was not seen: then no hash is left, and the next run asks again.
     """
     operation = str(uuid4())
-    async with job.holding(work, f"dream_{made.name}", operation_id=operation) as tx:
-        unseen = made.corpus is None or _stamp(work, made, await made.corpus(tx, job)) != seen.corpus
+    async with job.holding(resources, f"dream_{made.name}", operation_id=operation) as tx:
+        unseen = made.corpus is None or _stamp(resources, made, await made.corpus(tx, job)) != seen.corpus
         async with tx.connection.transaction(force_rollback=dry_run):
             applied = await made.apply(tx, job, plan)
         report.refused = [asdict(refusal) for refusal in shortened([*plan.refused, *applied.refused])]
@@ -145,13 +145,13 @@ async def _apply(work: Resources, job: Job, made: Pass[A], seen: Seen, plan: Pla
         report.outcome = "stopped" if applied.stopped else "planned" if dry_run else "applied"
         report.operation_id = operation if report.outcome == "applied" and applied.changes else None
         if made.corpus is not None and not unseen and report.outcome == "applied":
-            report.corpus = _stamp(work, made, await made.corpus(tx, job))
+            report.corpus = _stamp(resources, made, await made.corpus(tx, job))
         await dreams.record_pass(tx, job_id=job.id, name=made.name, report=asdict(report))
 
 
-async def record_report(work: Resources, job: Job, name: str, report: Report) -> None:
+async def record_report(resources: Resources, job: Job, name: str, report: Report) -> None:
     """Write the report of a pass that changed nothing."""
-    async with job.holding(work, f"dream_{name}") as tx:
+    async with job.holding(resources, f"dream_{name}") as tx:
         await dreams.record_pass(tx, job_id=job.id, name=name, report=asdict(report))
 
 
@@ -168,11 +168,11 @@ def hash_of(data: Any) -> str:
     return sha256(json.dumps(data, ensure_ascii=False, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def _stamp(work: Resources, made: Pass[A], corpus: str | None) -> str | None:
+def _stamp(resources: Resources, made: Pass[A], corpus: str | None) -> str | None:
     """A corpus together with what reads it: another prompt or another model is worth another call."""
-    if corpus is None or work.model is None:
+    if corpus is None or resources.model is None:
         return corpus
-    return hash_of([corpus, work.model.name, work.prompts.read(made.prompt)])
+    return hash_of([corpus, resources.model.name, resources.prompts.read(made.prompt)])
 
 
 def ids(values: list[UUID]) -> list[str]:

@@ -9,9 +9,9 @@ from db.pool import Transaction
 from service.resources import Resources
 
 
-async def request_dream(tx: Transaction, work: Resources, *, passes: Collection[str] | None, dry_run: bool) -> dict[str, Any]:
+async def request_dream(tx: Transaction, resources: Resources, *, passes: Collection[str] | None, dry_run: bool) -> dict[str, Any]:
     """Make the job, or find the one that asks for the same and waits: (job_id, created). Raises NeedsModel."""
-    if work.model is None:
+    if resources.model is None:
         raise NeedsModel
     named = sorted(set(passes or ()))
     arguments = {"passes": named or None, "dry_run": dry_run}

@@ -6,15 +6,15 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from db import dreams
 from db.pool import Transaction
 from loci.models.dreams import DreamInput, PassName, PassPage, SignalKind, SignalPage
 from loci.models.fields import Label
 from loci.models.jobs import JobQueued
+from service.dreams import reports, signals
 from service.dreams.request import request_dream
 from service.http.caller import CallerDependency
 from service.http.parameters import Cursor, Limit
-from service.http.replies import page
+from service.http.replies import reply
 from service.http.responses import problems
 
 router = APIRouter(tags=["dreams"])
@@ -30,7 +30,7 @@ async def dream(body: DreamInput, caller: CallerDependency) -> Response:
     """
 
     async def work(tx: Transaction) -> dict[str, Any]:
-        return await request_dream(tx, caller.state.work, passes=body.passes, dry_run=body.dry_run)
+        return await request_dream(tx, caller.state.resources, passes=body.passes, dry_run=body.dry_run)
 
     return await caller.write(work, status=202)
 
@@ -44,8 +44,7 @@ async def list_passes(
     job_id: Annotated[UUID | None, Query(description="Of this job")] = None,
 ) -> Response:
     """List reports of passes, newest first: what each saw, proposed, refused and by which guard, and applied."""
-    rows = await caller.read(lambda tx: dreams.list_passes(tx, limit=limit + 1, cursor=cursor, name=name, job_id=job_id))
-    return page(rows, limit, "id")
+    return reply(await caller.read(lambda tx: reports.list_passes(tx, limit=limit, cursor=cursor, name=name, job_id=job_id)))
 
 
 @signal_routes.get("/feedback/signals", response_model=SignalPage, responses=problems(404))
@@ -57,5 +56,6 @@ async def list_signals(
     session_id: Annotated[Label | None, Query(description="Of this conversation")] = None,
 ) -> Response:
     """List what was said about the agent's work, newest first."""
-    rows = await caller.read(lambda tx: dreams.list_signals(tx, limit=limit + 1, cursor=cursor, kind=kind, session_id=session_id))
-    return page(rows, limit)
+    return reply(
+        await caller.read(lambda tx: signals.list_signals(tx, limit=limit, cursor=cursor, kind=kind, session_id=session_id))
+    )

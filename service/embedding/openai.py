@@ -4,7 +4,7 @@ import httpx
 import numpy as np
 
 from service.embedding.provider import EmbeddingError, RejectedText, Vectors, normalised
-from service.http.outgoing import RetryPolicy, TemporaryFailure, bearer, retry_after
+from service.endpoints import RetryPolicy, TemporaryFailure, bearer, retry_after
 from service.settings import EmbeddingSettings
 
 ATTEMPTS = 4

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from service.cli.output import console, print_json, print_table
-from service.cli.session import Session, run
+from service.cli.session import Session, run, run_in
 from service.cli.shell import AsOf, Json, KnownAt, Namespace, wants_json
 
 Row = dict[str, Any]
@@ -36,19 +36,18 @@ def decay(
 
 
 async def _decay(session: Session, namespace: str, type: str | None, rate: float | None, told: Callable[[Row], None]) -> Row:
-    from db import namespaces
-    from db.graph import decay as db_decay
-    from db.graph import edges
-    from service.graph.decay import finish_decay_change
+    from service.graph.decay import begin_decay_change, finish_decay_change
+    from service.graph.edges import set_edge_type
+    from service.namespaces.namespaces import change_namespace
 
     decaying = True
     async with session.transaction(namespace, "writer" if type or rate is None else "admin") as tx:
         if rate is not None and type is not None:
-            decaying = (await edges.set_edge_type(tx, type=type, changes={"decay_rate": rate}))["decaying"]
+            decaying = (await set_edge_type(tx, type=type, changes={"decay_rate": rate}))["decaying"]
         elif rate is not None:
-            decaying = await namespaces.update_namespace(tx, changes={"settings": {"decay_rate": rate}})
+            decaying = await change_namespace(tx, changes={"settings": {"decay_rate": rate}})
         else:
-            await db_decay.begin_decay_change(tx, type=type)
+            await begin_decay_change(tx, type=type)
     if not decaying:
         return {"edges": 0, "faded": 0, "revived": 0, "done": True}
     return await finish_decay_change(lambda: session.transaction(namespace, "writer"), type=type, told=told)
@@ -82,37 +81,32 @@ def traverse(
     as_json: Json = False,
 ) -> None:
     """Walk the graph from entities, breadth first."""
-    from db.graph import traversal
+    from loci.models.graph import TraverseInput
+    from service.graph.traversal import traverse as walk
 
-    async def work(session: Session) -> list[dict[str, Any]]:
-        async with session.transaction(namespace) as tx:
-            return await traversal.traverse(
-                tx,
-                start=start,
-                text=text,
-                paths=paths,
-                scores=paths,
-                edge_types=edge_type,
-                max_hops=hops,
-                limit=limit,
-                min_confidence=min_confidence,
-                as_of=as_of,
-                known_at=known_at,
-            )
-
-    rows = run(work)
-    reason = rows[0]["truncated"] if rows else None
+    stated = {
+        "start": start,
+        "text": text,
+        "edge_types": edge_type,
+        "max_hops": hops,
+        "limit": limit,
+        "min_confidence": min_confidence,
+        "paths": paths,
+        "scores": paths,
+        "as_of": as_of,
+        "known_at": known_at,
+    }
+    wanted = TraverseInput.model_validate({name: value for name, value in stated.items() if value is not None})
+    found = run_in(namespace, lambda tx: walk(tx, wanted))
     if wants_json(context, as_json):
-        hidden = {"truncated", "ordinal", *([] if paths else ["path", "score"])}
-        edges = [{key: value for key, value in row.items() if key not in hidden} for row in rows]
-        print_json({"edges": edges, "truncated": reason is not None, "reason": reason})
+        print_json({name: found[name] for name in ("edges", "truncated", "reason")})
         return
-    for row in rows:
+    for row in found["edges"]:
         typer.echo(edge_line(row) + (f"  score={row['score']:.2f}: {' · '.join(row['path'])}" if paths else ""))
-    if not rows:
+    if not found["edges"]:
         typer.echo("no edges", err=True)
-    if reason:
-        typer.echo(f"there is more: ended by {reason}", err=True)
+    if found["truncated"]:
+        typer.echo(f"there is more: ended by {found['reason']}", err=True)
 
 
 def edge_line(row: dict[str, Any]) -> str:

@@ -15,6 +15,11 @@ ABANDONED = 10.0  # seconds without a batch
 Row = dict[str, Any]
 
 
+async def begin_decay_change(tx: Transaction, *, type: str | None) -> None:
+    """Start to recalculate when edges of a type, or of all, fade."""
+    await decay.begin_decay_change(tx, type=type)
+
+
 async def decay_step(tx: Transaction, *, type: str | None, decaying: bool) -> Row | None:
     """One batch: None while there are more, then how many edges `faded` and were `revived`. Nothing, if nothing is `decaying`."""
     if not decaying:
@@ -29,7 +34,7 @@ async def finish_decay_change(
     type: str | None,
     told: Callable[[Row], None] = lambda _: None,
 ) -> Row:
-    """All batches, each in a transaction of its own; `told` hears how far it is. The counts of fade_batch."""
+    """All batches, each in a transaction of its own; `told` hears how far it is. The counts of the last one."""
     while True:
         async with open_transaction() as tx:
             row = await decay.recalculate_decay_batch(tx, type=type)

@@ -1,24 +1,22 @@
 """Who sends a request, and how its work is run: one transaction, authenticated in its first round trip."""
 
 import hashlib
-import secrets
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeVar
-from uuid import UUID
 
 import psycopg
 from fastapi import Depends, Header, Request
 from fastapi.responses import Response
 
-from db import idempotency
 from db.errors import FieldError, Invalid, Unauthorized, retryable
 from db.pool import OPERATOR, Origin, Transaction, transaction
-from service.http.replies import dumps, replay, reply
+from service.http.idempotency import IdempotencyKey
+from service.http.replies import reply
 from service.observability.logs import current_log_context
 from service.state import State
+from service.uuid7 import uuid7
 
 ATTEMPTS = 4
 NOT_VALID = "the API key is unknown, expired or revoked"  # as loci_api.begin_request says it
@@ -38,7 +36,7 @@ class Caller:
     request: Request = field(repr=False)
     key_hash: bytes | None = field(repr=False)
     namespace: str | None
-    idempotency_key: str | None
+    idempotency_key: IdempotencyKey
     origin: Origin
 
     @property
@@ -83,18 +81,18 @@ class Caller:
         it begins again and goes on with what is left, so `begin` must bear repetition.
         """
 
-        async def first() -> tuple[Any, Any]:
+        async def first() -> tuple[Response | None, Any]:
             async with self.transaction(role, namespace) as tx:
-                kept = await self._kept(tx)
-                return kept, None if kept else await begin(tx)
+                kept = await self._find_kept(tx)
+                return kept, await begin(tx) if kept is None else None
 
         async def next_one() -> Any:
             async with self.transaction(role, namespace) as tx:
                 return await step(tx, begun)
 
         kept, begun = await with_retries(first)
-        if kept:
-            return replay(kept["response"], kept["status"], self.request.state.request_id)
+        if kept is not None:
+            return kept
         while (body := await with_retries(next_one)) is None:
             pass
 
@@ -103,41 +101,26 @@ class Caller:
 
         return await self.write(done, role=role, namespace=namespace)
 
-    async def _kept(self, tx: Transaction) -> Any:
-        """The reply that the request's key has already; the key is not taken."""
-        if self.idempotency_key is None:
-            return None
-        async with tx.connection.transaction(force_rollback=True):
-            return await idempotency.claim_idempotency_key(tx, key=self.idempotency_key, request_hash=await self._request_hash())
-
     async def replayed(self) -> Response | None:
         """The kept reply to this request, if its Idempotency-Key has one: asked where work before the write can be spared."""
-        if self.idempotency_key is None:
+        if not self.idempotency_key:
             return None
         async with self.transaction("writer") as tx:
-            kept = await self._kept(tx)
-        return replay(kept["response"], kept["status"], self.request.state.request_id) if kept else None
+            return await self._find_kept(tx)
+
+    async def _find_kept(self, tx: Transaction) -> Response | None:
+        return await self.idempotency_key.find(tx) if self.idempotency_key else None
 
     async def _write_once(self, work: Work, role: str | None, status: int, namespace: str | None) -> Response:
-        key = self.idempotency_key
         async with self.transaction(role, namespace) as tx:
-            if key is not None:
-                kept = await idempotency.claim_idempotency_key(tx, key=key, request_hash=await self._request_hash())
-                if kept:
-                    return replay(kept["response"], kept["status"], self.request.state.request_id)
+            if (kept := await self.idempotency_key.claim(tx)) is not None:
+                return kept
             body = await work(tx)
-            if key is not None:
-                await idempotency.store_idempotent_reply(tx, key=key, status=status, response=dumps(body))
+            await self.idempotency_key.keep(tx, body, status)
         self.state.worker.wake()
         if (known := current_log_context()) is not None:
             known.operation_id = self.origin.operation_id
         return reply(body, status, **self.headers)
-
-    async def _request_hash(self) -> bytes:
-        request = self.request
-        digest = hashlib.sha256(f"{request.method} {request.url.path}?{request.url.query}\n".encode())
-        digest.update(await request.body())
-        return digest.digest()
 
 
 async def with_retries(transaction: Callable[[], Awaitable[T]]) -> T:
@@ -149,12 +132,6 @@ async def with_retries(transaction: Callable[[], Awaitable[T]]) -> T:
             if attempt == ATTEMPTS - 1 or not retryable(error):
                 raise
     raise AssertionError("unreachable")
-
-
-def new_operation_id() -> UUID:
-    """An id for the operation of a request (UUID version 7: ordered by time, as the database makes them)."""
-    milliseconds = time.time_ns() // 1_000_000
-    return UUID(int=milliseconds << 80 | 7 << 76 | secrets.randbits(12) << 64 | 2 << 62 | secrets.randbits(62))
 
 
 def hash_key(key: str) -> bytes:
@@ -195,9 +172,9 @@ async def get_caller(
         action=getattr(route, "name", "unknown"),
         via=request.scope.get("via") or ("mcp" if request.headers.get("user-agent") == MCP_AGENT else "rest"),
         request_id=request.state.request_id,
-        operation_id=str(new_operation_id()),
+        operation_id=str(uuid7()),
     )
-    return Caller(state, request, key_hash, x_namespace, idempotency_key, origin)
+    return Caller(state, request, key_hash, x_namespace, IdempotencyKey(idempotency_key, request), origin)
 
 
 CallerDependency = Annotated[Caller, Depends(get_caller)]

@@ -11,7 +11,6 @@ from db.errors import FieldError, Invalid
 from loci.models.fields import Label, Metadata, Moment, Text
 from loci.models.sessions import Space as OwnSpace
 
-VERSIONS = 2**31 - 1  # of one lineage, at most
 Limit = Annotated[int, Query(ge=1, le=1000, description="Items of a page")]
 Cursor = Annotated[Text | None, Query(max_length=1000, description="`next_cursor` of the page before")]
 AsOf = Annotated[Moment | None, Query(description="Valid at this moment; default now")]
@@ -47,15 +46,6 @@ Space = Annotated[
 ]
 
 _OBJECT: TypeAdapter[dict[str, Any]] = TypeAdapter(Metadata)
-
-
-def position(cursor: str | None, largest: int = 2**63 - 1) -> int | None:
-    """The number that a cursor of a numbered list stands for. Raises Invalid for what was never a cursor."""
-    if cursor is None:
-        return None
-    if not (cursor.isascii() and cursor.isdigit() and int(cursor[:20]) <= largest):
-        raise Invalid("cursor must be the next_cursor of a page", [FieldError("cursor", "must be the next_cursor of a page")])
-    return int(cursor)
 
 
 def json_object(field: str, text: str | None) -> dict[str, Any] | None:

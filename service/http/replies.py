@@ -31,17 +31,3 @@ def replay(value: Any, status: int, request_id: str) -> Response:
         value = {**value, "request_id": request_id}
     kind = "application/problem+json" if status >= HTTPStatus.BAD_REQUEST else "application/json"
     return Response(dumps(value), status, {"Idempotency-Replayed": "true"}, media_type=kind)
-
-
-def page(rows: list[dict[str, Any]], limit: int, cursor: str = "cursor") -> Response:
-    """A page of a list: `{items, next_cursor}`. One row more than the limit was asked for, to know whether there is a next page."""
-    more = len(rows) > limit
-    rows = rows[:limit]
-    last = str(rows[-1][cursor]) if more else None
-    hidden = {"cursor", "position"}
-    return reply({"items": [{k: v for k, v in row.items() if k not in hidden} for row in rows], "next_cursor": last})
-
-
-def without_cursor(row: dict[str, Any]) -> dict[str, Any]:
-    """A row as it is shown alone."""
-    return {key: value for key, value in row.items() if key != "cursor"}

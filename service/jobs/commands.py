@@ -6,7 +6,7 @@ from uuid import UUID
 import typer
 
 from service.cli.output import print_json, print_table
-from service.cli.session import Session, run
+from service.cli.session import run_in
 from service.cli.shell import Commands, Json, Namespace, wants_json
 
 HELP = ("-h", "--help")
@@ -35,17 +35,12 @@ def list_(
     as_json: Json = False,
 ) -> None:
     """List jobs, newest first."""
-    from db.jobs import jobs
     from loci.models.jobs import JobKind
+    from service.jobs.jobs import list_jobs
 
     if kind is not None and kind not in get_args(JobKind):
         raise typer.BadParameter(f"{kind} is no kind of job: {', '.join(get_args(JobKind))}", param_hint="--kind")
-
-    async def work(session: Session) -> list[dict[str, Any]]:
-        async with session.transaction(namespace) as tx:
-            return await jobs.list_jobs(tx, limit=limit, state=state, kind=kind)
-
-    rows = run(work)
+    rows = run_in(namespace, lambda tx: list_jobs(tx, limit=limit, state=state, kind=kind))["items"]
     if wants_json(context, as_json):
         print_json(rows)
         return
@@ -56,39 +51,25 @@ def list_(
 @app.command()
 def show(context: typer.Context, id: Id, namespace: Namespace = "default", as_json: Json = False) -> None:
     """Show a job: how it stands, what its passes did, and what its calls of a language model took."""
-    from db.jobs import jobs
+    from service.jobs.jobs import get_job
 
-    async def work(session: Session) -> dict[str, Any]:
-        async with session.transaction(namespace) as tx:
-            return await jobs.get_job(tx, id=id)
-
-    _print(context, run(work), as_json)
+    _print(context, run_in(namespace, lambda tx: get_job(tx, id=id)), as_json)
 
 
 @app.command()
 def retry(context: typer.Context, id: Id, namespace: Namespace = "default", as_json: Json = False) -> None:
     """Try a job again that is dead, cancelled or skipped; passes that it had finished are not run again."""
-    from db.jobs import jobs
+    from service.jobs.jobs import retry_job
 
-    async def work(session: Session) -> dict[str, Any]:
-        async with session.transaction(namespace, "writer") as tx:
-            await jobs.retry_job(tx, id=id)
-            return await jobs.get_job(tx, id=id)
-
-    _print(context, run(work), as_json)
+    _print(context, run_in(namespace, lambda tx: retry_job(tx, id=id), "writer"), as_json)
 
 
 @app.command()
 def cancel(context: typer.Context, id: Id, namespace: Namespace = "default", as_json: Json = False) -> None:
     """Cancel a job. One that runs is told to stop, and is cancelled when it has; what it has committed stays."""
-    from db.jobs import jobs
+    from service.jobs.jobs import cancel_job
 
-    async def work(session: Session) -> dict[str, Any]:
-        async with session.transaction(namespace, "writer") as tx:
-            await jobs.cancel_job(tx, id=id)
-            return await jobs.get_job(tx, id=id)
-
-    _print(context, run(work), as_json)
+    _print(context, run_in(namespace, lambda tx: cancel_job(tx, id=id), "writer"), as_json)
 
 
 def _print(context: typer.Context, row: dict[str, Any], as_json: bool) -> None:

@@ -1,18 +1,17 @@
 """Jobs (row L6): work that is done later, and what became of it."""
 
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
-from db.jobs import jobs
-from db.pool import Transaction
 from loci.models.jobs import JobKind, JobOut, JobPage, JobState
 from service.http.caller import CallerDependency
 from service.http.parameters import Limit
-from service.http.replies import page, reply
+from service.http.replies import reply
 from service.http.responses import problems
+from service.jobs import jobs
 
 router = APIRouter(tags=["jobs"])
 JobId = Annotated[UUID, Path(description="Id of the job")]
@@ -27,8 +26,7 @@ async def list_jobs(
     kind: Annotated[JobKind | None, Query(description="Of this kind")] = None,
 ) -> Response:
     """List jobs, newest first: work that is done later. They are kept for the setting job_days after their end."""
-    rows = await caller.read(lambda tx: jobs.list_jobs(tx, limit=limit + 1, cursor=cursor, state=state, kind=kind))
-    return page(rows, limit, "id")
+    return reply(await caller.read(lambda tx: jobs.list_jobs(tx, limit=limit, cursor=cursor, state=state, kind=kind)))
 
 
 @router.get("/jobs/{id}", response_model=JobOut, responses=problems(404))
@@ -40,12 +38,7 @@ async def get_job(id: JobId, caller: CallerDependency) -> Response:
 @router.post("/jobs/{id}/retry", response_model=JobOut, responses=problems(404, 409))
 async def retry_job(id: JobId, caller: CallerDependency) -> Response:
     """Try a job again that is dead, cancelled or skipped. It has all its tries; passes that it had finished are not run again."""
-
-    async def work(tx: Transaction) -> Any:
-        await jobs.retry_job(tx, id=id)
-        return await jobs.get_job(tx, id=id)
-
-    return await caller.write(work)
+    return await caller.write(lambda tx: jobs.retry_job(tx, id=id))
 
 
 @router.post("/jobs/{id}/cancel", response_model=JobOut, responses=problems(404, 409))
@@ -54,9 +47,4 @@ async def cancel_job(id: JobId, caller: CallerDependency) -> Response:
 
     What it has committed stays: an operation for each pass, to be undone.
     """
-
-    async def work(tx: Transaction) -> Any:
-        await jobs.cancel_job(tx, id=id)
-        return await jobs.get_job(tx, id=id)
-
-    return await caller.write(work)
+    return await caller.write(lambda tx: jobs.cancel_job(tx, id=id))

@@ -86,18 +86,18 @@ class Try:
 class Runner:
     """Runs jobs until cancelled. `handlers`: what to do for each kind; each says itself that its job is finished (work.holding)."""
 
-    def __init__(self, url: str, work: Resources, handlers: dict[str, Handler]) -> None:
+    def __init__(self, url: str, resources: Resources, handlers: dict[str, Handler]) -> None:
         self._url = url
-        self._work = work
+        self._resources = resources
         self._handlers = handlers
-        self._settings = work.settings.jobs
+        self._settings = resources.settings.jobs
         self._unsaid: list[Outcome] = []
         logging.getLogger("procrastinate.worker").setLevel(logging.CRITICAL)  # it says what is said here, and with stacks
 
     @property
-    def work(self) -> Resources:
+    def resources(self) -> Resources:
         """What its jobs are given."""
-        return self._work
+        return self._resources
 
     async def run(self) -> None:
         """Work until cancelled. A lost database is waited for, longer each time, a minute at most."""
@@ -211,7 +211,7 @@ class Runner:
             "loci.try": job.tries,
         }
         with traces.muted(False), traces.span(f"job {job.kind}", said):
-            await handler(self._work, job)
+            await handler(self._resources, job)
 
     async def _begin(self, trying: Try) -> Job | None:
         async with self._transaction("begin_job") as tx:
@@ -261,12 +261,12 @@ class Runner:
             raise Again(datetime.now(UTC) + timedelta(seconds=wait)) from None
         else:
             trying.outcome = "skipped"
-            async with trying.job.holding(self._work, "skip_job") as tx:
+            async with trying.job.holding(self._resources, "skip_job") as tx:
                 await jobs.finish_job(tx, id=trying.job.id, state="skipped", error=str(reason))
 
     def _transaction(self, action: str) -> Any:
         origin = Origin(action=action, via="worker")
-        return transaction(self._work.pool, key_hash=OPERATOR, namespace=None, role=None, origin=origin)
+        return transaction(self._resources.pool, key_hash=OPERATOR, namespace=None, role=None, origin=origin)
 
     def _note_end(self, trying: Try, took: float) -> None:
         """Count a try, and say in one line how it ended."""

@@ -56,15 +56,15 @@ def check_settings(settings: dict[str, Any] | None, now: datetime) -> None:
 class Schedules:
     """Makes the jobs of schedules that are due. Any number of workers may look."""
 
-    def __init__(self, work: Resources) -> None:
-        self._work = work
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
         self._told: set[tuple[str, str]] = set()
 
     async def look(self) -> bool:
         """Look at all schedules once; False: there is nothing to hurry for."""
-        async with self._work.transaction("schedule_jobs", None, None) as tx:
+        async with self._resources.transaction("schedule_jobs", None, None) as tx:
             rows = await schedules.list_schedules(tx)
-        if rows and self._work.model is None:
+        if rows and self._resources.model is None:
             self._tell("", "", "dreams are scheduled, and this worker has no language model: it makes none of them")
             return False
         for row in rows:
@@ -82,7 +82,7 @@ class Schedules:
                 return
         if rule == row["cron"] and due is not None and coming is not None and row["now"] < due <= coming:
             return
-        async with self._work.transaction("schedule_jobs", row["namespace"], "admin") as tx:
+        async with self._resources.transaction("schedule_jobs", row["namespace"], "admin") as tx:
             job = await schedules.update_schedule(tx, seen=row, cron=rule, next_at=coming)
         if job is not None:
             log.info("namespace %s: the dream that was due at %s is job %s", row["namespace"], due, job)

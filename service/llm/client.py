@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 
-from service.http.outgoing import RetryPolicy, TemporaryFailure, bearer
+from service.endpoints import RetryPolicy, TemporaryFailure, bearer
 from service.llm.model import Completion, InvalidAnswer, Message, ModelError, tokens_of
 from service.llm.replies import Heard, NewerName, listen, refusal
 from service.settings import LLMSettings

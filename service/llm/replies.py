@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from service.http.outgoing import TemporaryFailure, retry_after
+from service.endpoints import TemporaryFailure, retry_after
 from service.llm.model import Completion, InvalidAnswer, ModelError, tokens_of
 
 LARGEST_COUNT = 10**9

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from service.mcp.arguments import Arguments, schema_of
+from service.mcp.tool import Arguments, schema_of
 
 Row = dict[str, Any]
 MISSING, UNAUTHORIZED = 404, 401

@@ -22,10 +22,10 @@ from pydantic import ValidationError
 
 from db import traces
 from loci.version import __version__
-from service.mcp.arguments import Kind, schema_of
 from service.mcp.problems import explain, wrong_arguments
 from service.mcp.text import Row
-from service.mcp.tools import INSTRUCTIONS, TOOLS, Tool
+from service.mcp.tool import Kind, Tool, schema_of
+from service.mcp.tools import INSTRUCTIONS, TOOLS
 from service.observability.tracing import carried, context_of
 
 FORWARDED = ("authorization", "x-namespace", "x-space", "x-request-id")

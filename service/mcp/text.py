@@ -91,3 +91,16 @@ def _elsewhere(row: Row) -> str | None:
 def lines(items: Iterable[str], otherwise: str) -> str:
     """Lines, or what to say if there are none."""
     return "\n".join(items) or otherwise
+
+
+def shortened(row: Row) -> Row:
+    """A result whose content or value is no longer than its line shows."""
+    for name in {"content", "value"} & row.keys():
+        if len(text := written(row[name])) > LONG:
+            row[name] = text[:LONG] + "…"
+    return row
+
+
+def more(reply: Row) -> str:
+    """How to go on, where there is more."""
+    return f'\n… and more: call again with cursor "{reply["next_cursor"]}".' if reply["next_cursor"] else ""

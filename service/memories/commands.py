@@ -8,7 +8,7 @@ from uuid import UUID
 import typer
 
 from service.cli.output import print_json, print_table, show
-from service.cli.session import Session, run
+from service.cli.session import run_in
 from service.cli.shell import AsOf, Failure, Json, KnownAt, Namespace, wants_json
 
 
@@ -29,18 +29,13 @@ def erase(
     as_json: Json = False,
 ) -> None:
     """Erase memories for good, from every table: there is no way back. Prints the receipt."""
-    from db import memories
+    from service.memories.memories import erase_memories
 
     if not yes:
         typer.confirm(
             f"Erase {_wording(len(ids), versions, subtree=subtree)} from {namespace}? This cannot be undone.", abort=True, err=True
         )
-
-    async def work(session: Session) -> dict[str, Any]:
-        async with session.transaction(namespace, "writer") as tx:
-            return await memories.erase_memories(tx, ids=ids, versions=versions.value, subtree=subtree)
-
-    receipt = run(work)
+    receipt = run_in(namespace, lambda tx: erase_memories(tx, ids=ids, versions=versions.value, subtree=subtree), "writer")
     if wants_json(context, as_json):
         print_json(receipt)
         return
@@ -65,18 +60,9 @@ def history(
     as_json: Json = False,
 ) -> None:
     """List every version of a memory, oldest first."""
-    from db import memories
+    from service.memories.memories import all_versions
 
-    async def work(session: Session) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = []
-        async with session.transaction(namespace) as tx:
-            while page := await memories.history(
-                tx, ref=ref, after=rows[-1]["version"] if rows else 0, as_of=as_of, known_at=known_at
-            ):
-                rows += page
-        return rows
-
-    rows = [{key: value for key, value in row.items() if key != "cursor"} for row in run(work)]
+    rows = run_in(namespace, lambda tx: all_versions(tx, ref=ref, as_of=as_of, known_at=known_at))
     if not rows:
         raise Failure(f"no memory and no lineage {ref!r} in namespace {namespace}")
     if wants_json(context, as_json):

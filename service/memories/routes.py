@@ -1,14 +1,12 @@
 """Memories: write, read, change, forget, erase; history, links, categories."""
 
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
 
-from db import memories
-from db.errors import FieldError, Invalid, NotFound
-from db.pool import Transaction
+from db.errors import FieldError, Invalid
 from loci.models.fields import EdgeType, Layer, Text
 from loci.models.memories import (
     BatchWritten,
@@ -28,11 +26,13 @@ from loci.models.memories import (
     Versions,
 )
 from service.http.caller import CallerDependency
-from service.http.parameters import VERSIONS, AsOf, Cursor, KnownAt, Limit, MemoryId, json_object, position
-from service.http.replies import page, reply, without_cursor
+from service.http.parameters import AsOf, Cursor, KnownAt, Limit, MemoryId, json_object
+from service.http.replies import reply
 from service.http.responses import problems
+from service.memories import memories
 from service.memories.batch import read_batch, write_each
 from service.memories.save import save_memory
+from service.pages import position
 
 router = APIRouter(tags=["memories"])
 
@@ -44,7 +44,7 @@ async def write_memory(body: MemorySave, caller: CallerDependency) -> Response:
     With `enrich`, a language model expands it later, in the background, into well-formed memories that say the same.
     """
     item = {key: value for key, value in body.stated().items() if key != "enrich"}
-    has_model = caller.state.work.model is not None
+    has_model = caller.state.resources.model is not None
     return await caller.write(lambda tx: save_memory(tx, item, enrich=body.enrich, has_model=has_model), status=201)
 
 
@@ -101,31 +101,31 @@ async def list_memories(
         "metadata": json_object("metadata", metadata),
     }
     after = position(cursor)
-    rows = await caller.read(
-        lambda tx: memories.list_memories(
-            tx,
-            filters={k: v for k, v in filters.items() if v is not None},
-            limit=limit + 1,
-            cursor=after,
-            as_of=as_of,
-            known_at=known_at,
-            all_versions=all_versions,
+    return reply(
+        await caller.read(
+            lambda tx: memories.list_memories(
+                tx,
+                filters=filters,
+                limit=limit,
+                cursor=after,
+                as_of=as_of,
+                known_at=known_at,
+                all_versions=all_versions,
+            )
         )
     )
-    return page(rows, limit)
 
 
 @router.post("/memories/current", response_model=MemoryPage, responses=problems())
 async def current_versions(body: LineagesInput, caller: CallerDependency) -> Response:
     """Read lineages by name: of each the version that is visible, in the order asked; those without one are left out."""
-    rows = await caller.read(lambda tx: memories.current_versions(tx, **body.model_dump()))
-    return reply({"items": [without_cursor(row) for row in rows], "next_cursor": None})
+    return reply(await caller.read(lambda tx: memories.current_versions(tx, **body.model_dump())))
 
 
 @router.get("/memories/{id}", response_model=MemoryOut, responses=problems(404))
 async def get_memory(id: MemoryId, caller: CallerDependency, as_of: AsOf = None, known_at: KnownAt = None) -> Response:
     """One version of a memory, whatever its status, as believed at `known_at`. With `as_of`: the version that was valid then."""
-    return reply(without_cursor(await caller.read(lambda tx: memories.get_memory(tx, id=id, as_of=as_of, known_at=known_at))))
+    return reply(await caller.read(lambda tx: memories.get_memory(tx, id=id, as_of=as_of, known_at=known_at)))
 
 
 @router.patch("/memories/{id}", response_model=MemoryOut, responses=problems(404, 409))
@@ -134,11 +134,7 @@ async def change_memory(id: MemoryId, body: MemoryChanges, caller: CallerDepende
 
     Content changes by a new version: write it with the lineage ("it changed") or with `corrects` ("we were wrong").
     """
-
-    async def work(tx: Transaction) -> Any:
-        return without_cursor(await memories.update_memory(tx, id=id, changes=body.stated()))
-
-    return await caller.write(work)
+    return await caller.write(lambda tx: memories.change_memory(tx, id=id, changes=body.stated()))
 
 
 @router.delete("/memories/{id}", response_model=MemoryOut | Erased, responses=problems(404))
@@ -157,13 +153,9 @@ async def forget_memory(
     """
     if (versions or subtree) and not erase:
         raise Invalid("versions and subtree need erase=true", [FieldError("erase", "must be true beside versions or subtree")])
-
-    async def work(tx: Transaction) -> Any:
-        if erase:
-            return await memories.erase_memories(tx, ids=[id], versions=versions or "all", subtree=subtree)
-        return without_cursor(await memories.forget_memory(tx, id=id, forget=True))
-
-    return await caller.write(work)
+    if erase:
+        return await caller.write(lambda tx: memories.erase_memories(tx, ids=[id], versions=versions or "all", subtree=subtree))
+    return await caller.write(lambda tx: memories.forget_memory(tx, id=id))
 
 
 @router.post("/memories/erase", response_model=Erased, responses=problems(404, 410))
@@ -175,11 +167,7 @@ async def erase_memories(body: EraseInput, caller: CallerDependency) -> Response
 @router.post("/memories/{id}/restore", response_model=MemoryOut, responses=problems(404, 409))
 async def restore_memory(id: MemoryId, caller: CallerDependency) -> Response:
     """Take a forgetting back."""
-
-    async def work(tx: Transaction) -> Any:
-        return without_cursor(await memories.forget_memory(tx, id=id, forget=False))
-
-    return await caller.write(work)
+    return await caller.write(lambda tx: memories.restore_memory(tx, id=id))
 
 
 @router.get("/memories/{id:path}/history", response_model=MemoryPage, responses=problems(404))
@@ -195,9 +183,10 @@ async def memory_history(
 
     `known_at`: those recorded by then, as they were believed. `as_of`: those that had begun by then.
     """
-    after = position(cursor, VERSIONS) or 0
-    rows = await caller.read(lambda tx: memories.history(tx, ref=id, limit=limit + 1, after=after, as_of=as_of, known_at=known_at))
-    return page(rows, limit, "version")
+    after = position(cursor, memories.LAST_VERSION) or 0
+    return reply(
+        await caller.read(lambda tx: memories.list_versions(tx, ref=id, limit=limit, after=after, as_of=as_of, known_at=known_at))
+    )
 
 
 @router.post("/memories/{id}/links", status_code=201, response_model=Link, responses=problems(404))
@@ -211,8 +200,7 @@ async def link_memory(id: MemoryId, body: LinkInput, caller: CallerDependency) -
 @router.get("/memories/{id}/links", response_model=LinkPage, responses=problems(404))
 async def list_links(id: MemoryId, caller: CallerDependency, limit: Limit = 100, known_at: KnownAt = None) -> Response:
     """Links of this memory in both directions, strongest first."""
-    rows = await caller.read(lambda tx: memories.list_links(tx, id=id, limit=limit, known_at=known_at))
-    return reply({"items": rows, "next_cursor": None})
+    return reply(await caller.read(lambda tx: memories.list_links(tx, id=id, limit=limit, known_at=known_at)))
 
 
 @router.delete("/memories/{id}/links/{target_id}", response_model=LinkEnded, responses=problems(404))
@@ -223,15 +211,7 @@ async def unlink_memory(
     type: Annotated[EdgeType, Query(description="Type of the link")] = "related_to",
 ) -> Response:
     """Take the link of this type to another memory back; it stays askable with `known_at`."""
-
-    async def work(tx: Transaction) -> Any:
-        if not await memories.unlink_memories(tx, source=id, target=target_id, type=type):
-            raise NotFound(
-                f"there is no link {type!r} from {id} to {target_id}", [FieldError("type", "must be the type of a link")]
-            )
-        return {"source_id": id, "target_id": target_id, "type": type}
-
-    return await caller.write(work)
+    return await caller.write(lambda tx: memories.unlink_memories(tx, source=id, target=target_id, type=type))
 
 
 @router.get("/categories", response_model=CategoryPage, responses=problems())
@@ -242,5 +222,4 @@ async def list_categories(
     known_at: KnownAt = None,
 ) -> Response:
     """Categories in path order, with the number of visible memories in each (`memories`) and in it and below (`total`)."""
-    rows = await caller.read(lambda tx: memories.list_categories(tx, under=under, as_of=as_of, known_at=known_at))
-    return reply({"items": rows, "next_cursor": None})
+    return reply(await caller.read(lambda tx: memories.list_categories(tx, under=under, as_of=as_of, known_at=known_at)))

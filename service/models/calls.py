@@ -37,7 +37,7 @@ class BudgetSpent(Postponed):
 class _Call:
     """A call that is written down as running, and what it may use."""
 
-    work: Resources
+    resources: Resources
     namespace: str
     purpose: str
     model: str
@@ -50,7 +50,7 @@ class _Call:
         """Write down what it has used. Without a completion: nothing, if the endpoint refused; all it might, if nobody knows."""
         took = round((time.monotonic() - self.started) * 1000)
         prompt, said, estimated = self._used(completion, error)
-        async with self.work.transaction("end_call", self.namespace) as tx:
+        async with self.resources.transaction("end_call", self.namespace) as tx:
             cost = await calls.finish_model_call(
                 tx,
                 id=self.id,
@@ -59,7 +59,7 @@ class _Call:
                 estimated=estimated,
                 took_ms=took,
                 error=_told(error),
-                prices=_prices(self.work),
+                prices=_prices(self.resources),
             )
         outcome = "succeeded" if error is None else "failed"
         MODEL_CALLS.labels(self.purpose, outcome).inc()
@@ -80,7 +80,7 @@ class _Call:
 
 
 async def ask(
-    work: Resources,
+    resources: Resources,
     answer: type[A],
     *,
     namespace: str,
@@ -95,18 +95,18 @@ async def ask(
     `deadline`: seconds, where somebody waits for the answer. Raises NeedsModel, BudgetSpent, ModelError, InvalidAnswer.
     No transaction is open while it thinks.
     """
-    if work.model is None:
+    if resources.model is None:
         raise NeedsModel
     messages: list[Message] = [
-        {"role": "system", "content": work.prompts.read("data.md") + "\n\n" + work.prompts.read(prompt)},
+        {"role": "system", "content": resources.prompts.read("data.md") + "\n\n" + resources.prompts.read(prompt)},
         {"role": "user", "content": json.dumps(data, ensure_ascii=False, default=str)},
     ]
     schema = schema_of(answer)
-    call = await _reserve(work, work.model, messages, schema, namespace=namespace, purpose=purpose, job_id=job_id)
+    call = await _reserve(resources, resources.model, messages, schema, namespace=namespace, purpose=purpose, job_id=job_id)
     try:
         with traces.span("model", {"gen_ai.request.model": call.model, "loci.purpose": purpose}):
-            completion = await work.model.complete(
-                messages, schema=schema, title=purpose, deadline=deadline, **_less(work, call.completion_tokens)
+            completion = await resources.model.complete(
+                messages, schema=schema, title=purpose, deadline=deadline, **_less(resources, call.completion_tokens)
             )
             made = read_answer(completion, answer)
     except ModelError as error:
@@ -122,7 +122,7 @@ async def ask(
 
 
 async def _reserve(
-    work: Resources,
+    resources: Resources,
     model: ChatModel,
     messages: list[Message],
     schema: dict[str, Any],
@@ -133,9 +133,9 @@ async def _reserve(
 ) -> _Call:
     """Write the call down, in a transaction of its own. Raises BudgetSpent."""
     sent = sum(tokens_of(message["content"]) for message in messages) + tokens_of(json.dumps(schema))
-    most = work.settings.llm.max_tokens
+    most = resources.settings.llm.max_tokens
     try:
-        async with work.transaction("reserve_call", namespace) as tx:
+        async with resources.transaction("reserve_call", namespace) as tx:
             row = await calls.reserve_model_call(
                 tx,
                 job_id=job_id,
@@ -144,20 +144,20 @@ async def _reserve(
                 prompt_tokens=sent,
                 completion_tokens=most,
                 least=min(most, max(LEAST, sent // 2)),
-                prices=_prices(work),
+                prices=_prices(resources),
             )
     except BudgetExceeded as error:
         raise BudgetSpent(error.diag.message_primary or "the day's budget is spent", _moment(error)) from None
-    return _Call(work, namespace, purpose, model.name, row["id"], sent, row["completion_tokens"], time.monotonic())
+    return _Call(resources, namespace, purpose, model.name, row["id"], sent, row["completion_tokens"], time.monotonic())
 
 
-def _less(work: Resources, granted: int) -> dict[str, int]:
+def _less(resources: Resources, granted: int) -> dict[str, int]:
     """The limit of an answer, where the budget leaves less than the settings allow."""
-    return {"max_tokens": granted} if granted < work.settings.llm.max_tokens else {}
+    return {"max_tokens": granted} if granted < resources.settings.llm.max_tokens else {}
 
 
-def _prices(work: Resources) -> Prices:
-    return Prices(work.settings.llm.prompt_price, work.settings.llm.completion_price)
+def _prices(resources: Resources) -> Prices:
+    return Prices(resources.settings.llm.prompt_price, resources.settings.llm.completion_price)
 
 
 def _moment(error: BudgetExceeded) -> datetime:

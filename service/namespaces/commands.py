@@ -1,12 +1,11 @@
 """`loci namespace`: the worlds that memories live in, and their settings. `loci verify`: proof that they hold what they promise."""
 
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
 
 from service.cli.output import print_json, print_table
-from service.cli.session import Session, run
+from service.cli.session import Session, run, run_in
 from service.cli.shell import Commands, Json, complain, wants_json
 
 app = typer.Typer(cls=Commands, no_args_is_help=True, help="Create, list, show, change and delete namespaces.")
@@ -15,13 +14,6 @@ Assignments = Annotated[
     list[str], typer.Argument(metavar="KEY=VALUE...", help="Settings; VALUE is JSON or a word, empty: the default.")
 ]
 PAGE = 1000
-
-
-async def _list(session: Session, name: str | None = None) -> list[dict[str, Any]]:
-    from db import namespaces
-
-    async with session.transaction(None, None) as tx:
-        return await namespaces.list_namespaces(tx, name=name, limit=PAGE)
 
 
 @app.command()
@@ -34,19 +26,11 @@ def create(
     as_json: Json = False,
 ) -> None:
     """Create a namespace."""
-    from db import namespaces
     from loci.models.namespaces import NamespaceInput
+    from service.namespaces.namespaces import create_namespace
 
     wanted = NamespaceInput(name=name, description=description, language=language, settings=_settings(assignments or []))
-
-    async def work(session: Session) -> dict[str, Any]:
-        async with session.transaction(None, None) as tx:
-            await namespaces.create_namespace(
-                tx, name=wanted.name, description=wanted.description, language=wanted.language, settings=wanted.settings
-            )
-        return (await _list(session, name))[0]
-
-    row = run(work)
+    row = run_in(None, lambda tx: create_namespace(tx, wanted), None)
     if wants_json(context, as_json):
         print_json(row)
     else:
@@ -56,7 +40,9 @@ def create(
 @app.command("list")
 def list_(context: typer.Context, as_json: Json = False) -> None:
     """List namespaces with what they hold."""
-    rows = run(_list)
+    from service.namespaces.namespaces import list_namespaces
+
+    rows = run_in(None, lambda tx: list_namespaces(tx, limit=PAGE), None)["items"]
     if wants_json(context, as_json):
         print_json(rows)
         return
@@ -67,7 +53,7 @@ def list_(context: typer.Context, as_json: Json = False) -> None:
 @app.command()
 def show(context: typer.Context, name: Name, as_json: Json = False) -> None:
     """Show a namespace: what it holds, and its settings in force."""
-    row = run(lambda session: _list(session, name))[0]
+    row = _namespace(name)
     if wants_json(context, as_json):
         print_json(row)
         return
@@ -80,19 +66,8 @@ def show(context: typer.Context, name: Name, as_json: Json = False) -> None:
 @app.command("set")
 def set_(context: typer.Context, name: Name, assignments: Assignments, as_json: Json = False) -> None:
     """Change settings, such as `loci namespace set default rrf_k=20 decay_rate=0.02`; `rrf_k=` goes back to the default."""
-    from db import namespaces
-    from service.graph.decay import finish_decay_change
-
     changes = {"settings": _settings(assignments)}
-
-    async def work(session: Session) -> dict[str, Any]:
-        async with session.transaction(name, "admin") as tx:
-            decaying = await namespaces.update_namespace(tx, changes=changes)
-        if decaying:
-            await finish_decay_change(lambda: session.transaction(name, "writer"), type=None)
-        return (await _list(session, name))[0]
-
-    row = run(work)
+    row = run(lambda session: _change(session, name, changes))
     if wants_json(context, as_json):
         print_json(row)
     else:
@@ -102,29 +77,41 @@ def set_(context: typer.Context, name: Name, assignments: Assignments, as_json: 
 @app.command()
 def delete(name: Name, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False) -> None:
     """Delete a namespace and everything in it."""
-    from db import namespaces
+    from service.namespaces.namespaces import delete_namespace
 
     if not yes:
-        row = run(lambda session: _list(session, name))[0]
+        row = _namespace(name)
         typer.confirm(
             f"Delete {name} with {row['memories']:,} memories, {row['entities']:,} entities and {row['edges']:,} edges?",
             abort=True,
             err=True,
         )
-
-    async def work(session: Session) -> None:
-        async with session.transaction(name, "admin") as tx:
-            await namespaces.delete_namespace(tx)
-
-    run(work)
+    run_in(name, delete_namespace, "admin")
     typer.echo(f"deleted {name}", err=True)
+
+
+def _namespace(name: str) -> dict[str, Any]:
+    from service.namespaces.namespaces import get_namespace
+
+    return run_in(None, lambda tx: get_namespace(tx, name=name), None)
+
+
+async def _change(session: Session, name: str, changes: dict[str, Any]) -> dict[str, Any]:
+    """Change settings; where these change the decay of edges, the edges follow."""
+    from service.graph.decay import finish_decay_change
+    from service.namespaces.namespaces import change_namespace, get_namespace
+
+    async with session.transaction(name, "admin") as tx:
+        decaying = await change_namespace(tx, changes=changes)
+    if decaying:
+        await finish_decay_change(lambda: session.transaction(name, "writer"), type=None)
+    async with session.transaction(None, None) as tx:
+        return await get_namespace(tx, name=name)
 
 
 def _settings(assignments: list[str]) -> dict[str, Any]:
     """Settings from KEY=VALUE: VALUE is JSON, else a word; empty means null, which is the default."""
     import orjson
-
-    from service.jobs.schedules import check_settings
 
     settings: dict[str, Any] = {}
     for assignment in assignments:
@@ -135,7 +122,6 @@ def _settings(assignments: list[str]) -> dict[str, Any]:
             settings[key] = orjson.loads(value) if value else None
         except orjson.JSONDecodeError:
             settings[key] = value
-    check_settings(settings, datetime.now(UTC))
     return settings
 
 
@@ -169,21 +155,20 @@ def verify(
 
 async def _verify(session: Session, namespace: str | None, repair: bool) -> list[dict[str, Any]]:
     """The promises of one namespace or of all; a repair is checked again in its own transaction."""
-    from db import hierarchy, namespaces
+    from service.namespaces.namespaces import list_namespaces
+    from service.namespaces.verify import verify
 
     names: list[str] = [namespace] if namespace else []
     if namespace is None:
         async with session.transaction(None, None) as tx:
-            while page := await namespaces.list_namespaces(tx, cursor=names[-1] if names else None):
-                names += [row["name"] for row in page]
+            cursor = None
+            while True:
+                page = await list_namespaces(tx, limit=PAGE, cursor=cursor)
+                names += [row["name"] for row in page["items"]]
+                if (cursor := page["next_cursor"]) is None:
+                    break
     found = []
     for name in names:
         async with session.transaction(name, "admin" if repair else "reader") as tx:
-            promises = await namespaces.verify(tx)
-            repaired: dict[str, int] = {}
-            if repair and any(row["name"] == "closure" and row["broken"] for row in promises):
-                done = await hierarchy.repair_hierarchy(tx)
-                left = {row["name"]: row["broken"] for row in await namespaces.verify(tx)}
-                repaired = {"closure": done["removed"] + done["added"]} if not left["closure"] else {}
-        found += [{"namespace": name, **row, "repaired": repaired.get(row["name"], 0)} for row in promises]
+            found += [{"namespace": name, **row} for row in await verify(tx, repair=repair)]
     return found

@@ -1,20 +1,18 @@
 """Namespaces and their settings."""
 
-from datetime import UTC, datetime
 from typing import Any
 
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from db import namespaces
 from db.pool import Transaction
 from loci.models.namespaces import NamespaceChanged, NamespaceChanges, NamespaceInput, NamespaceOut, NamespacePage
 from service.graph import decay
 from service.http.caller import CallerDependency, with_retries
 from service.http.parameters import Cursor, Limit, NamespaceInPath
-from service.http.replies import page, reply
+from service.http.replies import reply
 from service.http.responses import problems
-from service.jobs.schedules import check_settings
+from service.namespaces import namespaces
 
 router = APIRouter(tags=["namespaces"])
 
@@ -22,30 +20,19 @@ router = APIRouter(tags=["namespaces"])
 @router.post("/namespaces", status_code=201, response_model=NamespaceOut, responses=problems(409))
 async def create_namespace(body: NamespaceInput, caller: CallerDependency) -> Response:
     """Create a namespace. Only the operator may."""
-    check_settings(body.settings, datetime.now(UTC))
-
-    async def work(tx: Transaction) -> Any:
-        await namespaces.create_namespace(
-            tx, name=body.name, description=body.description, language=body.language, settings=body.settings
-        )
-        return (await namespaces.list_namespaces(tx, name=body.name))[0]
-
-    return await caller.write(work, role=None, status=201)
+    return await caller.write(lambda tx: namespaces.create_namespace(tx, body), role=None, status=201)
 
 
 @router.get("/namespaces", response_model=NamespacePage, responses=problems())
 async def list_namespaces(caller: CallerDependency, limit: Limit = 50, cursor: Cursor = None) -> Response:
     """Namespaces that the caller may read, by name, with counts."""
-    async with caller.transaction(None) as tx:
-        rows = await namespaces.list_namespaces(tx, limit=limit + 1, cursor=cursor)
-    return page(rows, limit, "name")
+    return reply(await caller.read(lambda tx: namespaces.list_namespaces(tx, limit=limit, cursor=cursor), role=None))
 
 
 @router.get("/namespaces/{name}", response_model=NamespaceOut, responses=problems(404))
 async def get_namespace(name: NamespaceInPath, caller: CallerDependency) -> Response:
     """A namespace: settings in force, and how much it holds."""
-    async with caller.transaction(None) as tx:
-        return reply((await namespaces.list_namespaces(tx, name=name))[0])
+    return reply(await caller.read(lambda tx: namespaces.get_namespace(tx, name=name), role=None))
 
 
 @router.patch("/namespaces/{name}", response_model=NamespaceChanged, responses=problems(404))
@@ -54,14 +41,13 @@ async def change_namespace(name: NamespaceInPath, body: NamespaceChanges, caller
 
     Where the decay of edges changes, it says how many `faded` and how many were `revived`.
     """
-    check_settings(body.settings, datetime.now(UTC))
 
     async def begin(tx: Transaction) -> bool:
-        return await namespaces.update_namespace(tx, changes=body.stated())
+        return await namespaces.change_namespace(tx, changes=body.stated())
 
     async def step(tx: Transaction, decaying: bool) -> Any:
         counts = await decay.decay_step(tx, type=None, decaying=decaying)
-        return counts and {**(await namespaces.list_namespaces(tx, name=name))[0], **(counts if decaying else {})}
+        return counts and {**await namespaces.get_namespace(tx, name=name), **(counts if decaying else {})}
 
     return await caller.write_in_steps(begin, step, role="admin", namespace=name)
 

@@ -1,14 +1,12 @@
 """Whether the process lives, whether it can serve, and its figures."""
 
-import psycopg
 from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse, RedirectResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST
-from psycopg_pool import PoolTimeout
 
-from db import health
 from loci.models.server import Health, Readiness
 from service.http.replies import reply
+from service.observability.health import check_readiness
 from service.state import State
 
 router = APIRouter(tags=["health"])
@@ -30,15 +28,7 @@ async def healthz() -> Response:
 async def readyz(request: Request) -> Response:
     """The service can serve: the database answers, migrations are at head, indexes are valid, the role is restricted."""
     state: State = request.app.state.loci
-    try:
-        async with state.pool.connection(timeout=2) as connection:
-            checks = [
-                await health.check_role(connection),
-                await health.check_revision(connection),
-                await health.check_indexes(connection),
-            ]
-    except (psycopg.Error, PoolTimeout) as error:
-        checks = [health.Check("database", False, f"cannot be reached: {error.__class__.__name__}")]
+    checks = await check_readiness(state.pool)
     ready = all(check.ok for check in checks)
     body = {"status": "ready" if ready else "not ready", "checks": checks}
     return reply(body, 200 if ready else 503)

@@ -2,7 +2,7 @@
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 from db.pool import Transaction
@@ -11,13 +11,10 @@ from service.embedding.provider import Provider
 from service.observability.metrics import PHASE_SECONDS
 from service.recall.log import log_recall, ranks_by_arm
 from service.recall.question import Question
-from service.recall.ranking import rank
+from service.recall.ranking import Ranking, rank
 from service.recall.sources import by_place, pack
 from service.recall.timing import milliseconds_since
 from service.settings import EmbeddingSettings
-
-if TYPE_CHECKING:
-    from service.recall.ranking import Ranking
 
 Row = dict[str, Any]
 
@@ -33,18 +30,22 @@ class Answer:
     took_ms: float
     recall_id: UUID | None = None
 
+    def shown(self) -> Row:
+        """The answer as it is sent: with the id only of a recall that was logged."""
+        return {name: value for name, value in vars(self).items() if name != "recall_id" or value is not None}
+
 
 @dataclass(frozen=True)
 class Pending:
     """A recall whose memories are on their way: a cursor for each namespace that has some, by its place."""
 
-    ranking: "Ranking"
+    ranking: Ranking
     rows: list[tuple[int, Any]]
     recall_id: UUID | None
     sent: float
 
     @classmethod
-    async def send(cls, ranking: "Ranking") -> "Pending":
+    async def send(cls, ranking: Ranking) -> "Pending":
         """Send for the memories, and word to the log, without waiting."""
         sent = time.perf_counter()
         scope, sources = ranking.plan.question.scope, ranking.asked.sources
@@ -81,7 +82,7 @@ class Pending:
         return row
 
 
-def explain(ranking: "Ranking", key: int) -> Row:
+def explain(ranking: Ranking, key: int) -> Row:
     """Each arm's rank, score, weight (or the normalised score that was averaged) and path; what neighbours lent."""
     plan, arms = ranking.plan, ranks_by_arm(ranking, key)
     for name, arm in arms.items():

@@ -1,12 +1,15 @@
 """`loci recall`: a question to memory."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from service.cli.output import print_json, print_table
-from service.cli.session import Session, run
+from service.cli.session import Session, open_provider, run
 from service.cli.shell import AsOf, Json, KnownAt, Namespace, wants_json
+
+if TYPE_CHECKING:
+    from service.recall.question import Question
 
 
 def recall(
@@ -21,10 +24,10 @@ def recall(
 ) -> None:
     """Find the memories that answer a question."""
     from loci.models.recall import RecallInput
-    from service.recall.question import Question, make_scope
+    from service.recall.question import question_of
 
-    body = RecallInput.model_validate({"query": query, "k": k, "as_of": as_of, "known_at": known_at})
-    question = Question(query=body.query, k=body.k, scope=make_scope({}, body.as_of, body.known_at), explain=explain)
+    stated = {"query": query, "k": k, "as_of": as_of, "known_at": known_at, "explain": explain}
+    question = question_of(RecallInput.model_validate(stated))
     answer = run(lambda session: _ask(session, question, namespace))
     if wants_json(context, as_json):
         print_json(answer)
@@ -37,24 +40,12 @@ def recall(
     _print_results(answer["results"], explain=explain)
 
 
-async def _ask(session: Session, question: Any, namespace: str) -> dict[str, Any]:
-    from service.embedding.active import make_active_provider
-    from service.recall import answer as searching
+async def _ask(session: Session, question: "Question", namespace: str) -> dict[str, Any]:
+    from service.recall.answer import recall
 
-    provider = make_active_provider(session.settings.embedding)
-    try:
-        async with session.transaction(namespace) as tx:
-            pending = await searching.recall(tx, question, provider, session.settings.embedding)
-            answer = await pending.answer()
-    finally:
-        if provider is not None:
-            await provider.close()
-    return {
-        "results": answer.results,
-        "entities": answer.entities,
-        "skipped": answer.skipped,
-        "took_ms": answer.took_ms,
-    }
+    async with open_provider(session) as provider, session.transaction(namespace) as tx:
+        answer = (await (await recall(tx, question, provider, session.settings.embedding)).answer()).shown()
+    return {name: answer[name] for name in ("results", "entities", "skipped", "took_ms")}
 
 
 def _print_results(rows: list[dict[str, Any]], *, explain: bool) -> None:

@@ -1,21 +1,20 @@
-"""The log of recalls: what is written down of one."""
+"""The log of recalls: what is written down of one, and reading it."""
 
-import secrets
-import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
-from db.recall import log as db_log
+from db.pool import Transaction
+from db.recall import log
+from service.pages import Page, page
+from service.recall.ranking import Ranking
 from service.recall.sources import Source, by_place, unpack
 from service.recall.timing import milliseconds_since
-
-if TYPE_CHECKING:
-    from service.recall.ranking import Ranking
+from service.uuid7 import uuid7
 
 Row = dict[str, Any]
 
 
-def ranks_by_arm(ranking: "Ranking", key: int) -> dict[str, Row]:
+def ranks_by_arm(ranking: Ranking, key: int) -> dict[str, Row]:
     """Rank and score of a hit in each arm that found it."""
     return {
         name: {"rank": list(hits.scores).index(key) + 1, "score": hits.scores[key]}
@@ -24,7 +23,7 @@ def ranks_by_arm(ranking: "Ranking", key: int) -> dict[str, Row]:
     }
 
 
-async def log_recall(ranking: "Ranking") -> UUID | None:
+async def log_recall(ranking: Ranking) -> UUID | None:
     """Log a recall, without waiting, in each namespace that logs it and has a memory in the answer, or in the first where none has.
 
     Its id; None: none logs it.
@@ -34,7 +33,7 @@ async def log_recall(ranking: "Ranking") -> UUID | None:
     logging = [asked.sources[place] for place in answered if _logs(question.log, asked.sources[place])]
     if not logging:
         return None
-    recall_id = _uuid7()
+    recall_id = uuid7()  # one for all namespaces that log it
     recall = {
         "id": str(recall_id),
         "session_id": question.session_id,
@@ -50,7 +49,7 @@ async def log_recall(ranking: "Ranking") -> UUID | None:
         "took_ms": milliseconds_since(ranking.started),
     }
     for source in logging:
-        await db_log.log_recall(source.tx, recall=recall, results=_logged(ranking, source.place))
+        await log.log_recall(source.tx, recall=recall, results=_logged(ranking, source.place))
     return recall_id
 
 
@@ -58,7 +57,7 @@ def _logs(asked: bool | None, source: Source) -> bool:
     return bool(source.settings["recall_log"]) if asked is None else asked
 
 
-def _logged(ranking: "Ranking", of: int) -> list[Row]:
+def _logged(ranking: Ranking, of: int) -> list[Row]:
     """The memories of one namespace in an answer, as the log has them."""
     return [
         {
@@ -73,7 +72,16 @@ def _logged(ranking: "Ranking", of: int) -> list[Row]:
     ]
 
 
-def _uuid7() -> UUID:
-    """A UUID of version 7 (RFC 9562), made here so that one recall has one id in all namespaces that log it."""
-    milliseconds = time.time_ns() // 1_000_000
-    return UUID(int=milliseconds << 80 | 7 << 76 | secrets.randbits(12) << 64 | 2 << 62 | secrets.randbits(62))
+async def list_recalls(tx: Transaction, *, session_id: str | None, limit: int, cursor: str | None) -> Page:
+    """Logged recalls, newest first."""
+    return page(await log.list_recalls(tx, session_id=session_id, limit=limit + 1, cursor=cursor), limit)
+
+
+async def get_recall(tx: Transaction, *, id: UUID) -> Row:
+    """A logged recall: what it answered, by which arms, and what became of that."""
+    return await log.get_recall(tx, id=id)
+
+
+async def delete_recall(tx: Transaction, *, id: UUID) -> None:
+    """Take a recall out of the log, question and all."""
+    await log.delete_recall(tx, id=id)

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from db.recall import search
+from loci.models.recall import RecallInput
 
 Arm = Literal["lexical", "vector", "graph", "hierarchy", "walk", "working_memory", "conversation"]
 ARMS: tuple[Arm, ...] = ("lexical", "vector", "graph", "hierarchy", "walk")
@@ -36,3 +37,21 @@ class Question:
 def make_scope(filters: dict[str, Any], as_of: datetime | None, known_at: datetime | None) -> search.Scope:
     """Scope of a question: filters without their absent fields, and the two times."""
     return search.Scope({key: value for key, value in filters.items() if value is not None}, as_of, known_at)
+
+
+def question_of(stated: RecallInput) -> Question:
+    """The question that a request asks."""
+    return Question(
+        query=stated.query,
+        k=stated.k,
+        arms=tuple(dict.fromkeys(stated.arms)) if stated.arms else ARMS,
+        weights=stated.weights.model_dump(exclude_none=True) if stated.weights else {},
+        fusion=stated.fusion,
+        rrf_k=stated.rrf_k,
+        scope=make_scope(stated.filters.stated() if stated.filters else {}, stated.as_of, stated.known_at),
+        embedding=stated.embedding,
+        explain=stated.explain,
+        session_id=stated.session_id,
+        namespaces=tuple(stated.namespaces) if isinstance(stated.namespaces, list) else stated.namespaces,
+        log=stated.log,
+    )

@@ -1,45 +1,25 @@
 """Recall: one hybrid search (rows R1 to R8), lexical search, and the log of recalls (row R4)."""
 
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 from psycopg.errors import InsufficientPrivilege
 
-from db import memories
 from db.pool import Transaction
-from db.recall import log, search
-from db.sessions import feedback
 from loci.models.fields import Category, Label, Tags, Text
 from loci.models.recall import RecallDetail, RecallInput, RecallOut, RecallPage, SearchOut
 from service.http.caller import CallerDependency
 from service.http.parameters import Cursor, Limit
-from service.http.replies import page, reply
+from service.http.replies import reply
 from service.http.responses import problems
+from service.recall import log, words
 from service.recall.answer import Pending, recall
-from service.recall.question import ARMS, Question, make_scope
+from service.recall.question import make_scope, question_of
 
 router = APIRouter(tags=["recall"])
 RecallId = Annotated[UUID, Path(description="Id of the recall")]
-
-
-def to_question(body: RecallInput) -> Question:
-    """The question that a request asks."""
-    return Question(
-        query=body.query,
-        k=body.k,
-        arms=tuple(dict.fromkeys(body.arms)) if body.arms else ARMS,
-        weights=body.weights.model_dump(exclude_none=True) if body.weights else {},
-        fusion=body.fusion,
-        rrf_k=body.rrf_k,
-        scope=make_scope(body.filters.stated() if body.filters else {}, body.as_of, body.known_at),
-        embedding=body.embedding,
-        explain=body.explain,
-        session_id=body.session_id,
-        namespaces=tuple(body.namespaces) if isinstance(body.namespaces, list) else body.namespaces,
-        log=body.log,
-    )
 
 
 @router.post("/recall", response_model=RecallOut, responses=problems(404))
@@ -49,7 +29,7 @@ async def ask(body: RecallInput, caller: CallerDependency) -> Response:
 
     Constraints of the entities that it names, and of pinned ones, come with the answer.
     """
-    question, state = to_question(body), caller.state
+    question, state = question_of(body), caller.state
     role = "reader" if question.namespaces is None else None  # else each namespace is authorized when it is asked
 
     async def work(tx: Transaction) -> Pending:
@@ -61,8 +41,7 @@ async def ask(body: RecallInput, caller: CallerDependency) -> Response:
         if question.namespaces != "*":
             raise
         pending = await caller.read(work, role)  # a grant ended between two statements: the others are asked
-    answer = vars(await pending.answer())
-    return reply({key: value for key, value in answer.items() if key != "recall_id" or value is not None})
+    return reply((await pending.answer()).shown())
 
 
 @router.get("/memory/search", response_model=SearchOut, responses=problems(404))
@@ -79,26 +58,7 @@ async def search_words(
     That is the entities that the question names, their rules, and the entities that each result mentions.
     """
     scope = make_scope({"category": category, "tags": tags}, None, None)
-
-    async def work(tx: Transaction) -> dict[str, Any]:
-        found = await search.search_text(tx, query=q, limit=limit, scope=scope)
-        documents = [row["doc_id"] for row in found]
-        if session_id is not None:
-            await feedback.send_recall_hits(tx, session_id=session_id, documents=documents)
-        rows = await memories.get_memories(tx, ids=[row["id"] for row in found])
-        return with_context(found, rows, await search.search_context(tx, query=q, documents=documents))
-
-    return reply(await caller.read(work))
-
-
-def with_context(found: list[dict[str, Any]], rows: list[dict[str, Any]], context: dict[str, Any]) -> dict[str, Any]:
-    """Memories with their scores and the entities that they mention, and what holds about the question."""
-    scores, mentions = {row["doc_id"]: row["score"] for row in found}, context.pop("mentions")
-    results = []
-    for row in rows:
-        document = row.pop("cursor")
-        results.append({**row, "score": scores[document], "entities": mentions.get(document, [])})
-    return {"results": results, **context}
+    return reply(await caller.read(lambda tx: words.search_words(tx, query=q, limit=limit, scope=scope, session_id=session_id)))
 
 
 @router.get("/recalls", response_model=RecallPage, responses=problems(404))
@@ -109,8 +69,7 @@ async def list_recalls(
     session_id: Annotated[Label | None, Query(description="Of this conversation")] = None,
 ) -> Response:
     """List logged recalls, newest first."""
-    rows = await caller.read(lambda tx: log.list_recalls(tx, session_id=session_id, limit=limit + 1, cursor=cursor))
-    return page(rows, limit)
+    return reply(await caller.read(lambda tx: log.list_recalls(tx, session_id=session_id, limit=limit, cursor=cursor)))
 
 
 @router.get("/recalls/{id}", response_model=RecallDetail, responses=problems(404))

@@ -4,6 +4,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any, Literal, TypeVar
 
+from db import text
 from db.errors import Conflict, LimitReached, NeedsModel, Unavailable
 from db.pool import Transaction
 from service.jobs.job import Postponed
@@ -20,9 +21,9 @@ Read = Callable[[Step], Awaitable[Any]]  # runs a step in a transaction of a wri
 Write = Callable[[Step], Awaitable[T]]  # runs one that writes
 
 
-def reason_not_to_ask(asking: Resources, settings: dict[str, Any], choice: Choice) -> str | None:
+def reason_not_to_ask(resources: Resources, settings: dict[str, Any], choice: Choice) -> str | None:
     """Why no model is asked although one is there; None: it is asked. Raises NeedsModel where it was asked for by name."""
-    if asking.model is None:
+    if resources.model is None:
         raise NeedsModel
     if settings["retain_model"]:
         return None
@@ -31,12 +32,12 @@ def reason_not_to_ask(asking: Resources, settings: dict[str, Any], choice: Choic
     return "the setting retain_model is off"
 
 
-async def ask_within(asking: Resources, until: float, answer: type[A], **about: Any) -> A:
+async def ask_within(resources: Resources, until: float, answer: type[A], **about: Any) -> A:
     """Ask, with what is left of the time that a request has for it."""
     left = until - time.monotonic()
     if left <= 0:
         raise ModelError("the time that a request waits for a model is over")
-    return await ask(asking, answer, deadline=left, **about)
+    return await ask(resources, answer, deadline=left, **about)
 
 
 def refusal_of(error: ModelError | Postponed, choice: Choice) -> str:
@@ -46,3 +47,8 @@ def refusal_of(error: ModelError | Postponed, choice: Choice) -> str:
     if isinstance(error, Postponed):
         raise LimitReached(str(error), hint="Decide by rules, or ask again when the budget of a new day begins.") from error
     raise Unavailable(f"the language model gave no usable answer: {error}", hint="Decide by rules, or try again.") from error
+
+
+def texts_read_by(read: Read) -> Callable[[list[str]], Awaitable[list[dict[str, Any]]]]:
+    """How guards read texts: in a step of a transaction, by the database."""
+    return lambda some: read(lambda tx: text.text_marks(tx, texts=some))

@@ -1,6 +1,5 @@
 """`loci retain` and `loci reflect`: facts taken in, and put in their places."""
 
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -48,15 +47,14 @@ def retain(
 
 
 async def _retain(session: Session, stated: dict[str, Any], namespace: str, dry_run: bool, decide: Decide) -> dict[str, Any]:
-    from service.retain import facts as retaining
+    from service.retain.facts import retain_text
 
     async def step(work: "Step") -> Any:
         async with session.transaction(namespace, "writer") as tx:
             return await work(tx)
 
     async with open_resources(session) as made:
-        prepared = await retaining.prepare_facts(stated, made.provider, session.settings.embedding)
-        return await retaining.retain_facts(made, prepared, decide, read=step, write=step, dry_run=dry_run)
+        return await retain_text(made, stated, decide, read=step, write=step, dry_run=dry_run)
 
 
 def reflect(
@@ -85,7 +83,7 @@ def reflect(
 
 
 async def _reflect(session: Session, category: str | None, namespace: str, dry_run: bool, decide: Decide) -> list[dict[str, Any]]:
-    from service.retain import reflection as retaining
+    from service.retain.reflection import Page, reflect_page
 
     async def step(work: "Step") -> Any:
         async with session.transaction(namespace, "writer") as tx:
@@ -95,6 +93,6 @@ async def _reflect(session: Session, category: str | None, namespace: str, dry_r
     async with open_resources(session) as made:
         while not pages or pages[-1]["next_cursor"] is not None:
             cursor = int(pages[-1]["next_cursor"]) if pages else None
-            planned = await retaining.plan_reflection(made, step, decide, retaining.Page(PAGE, category, cursor))
-            pages.append(await step(partial(retaining.reflect, planned=planned, dry_run=dry_run)))
+            page = Page(PAGE, category, cursor)
+            pages.append(await reflect_page(made, page, decide, read=step, write=step, dry_run=dry_run))
     return pages

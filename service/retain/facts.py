@@ -1,13 +1,11 @@
 """Retaining a text: cut into facts, embedded, decided and written in the database."""
 
 import time
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from db import retain as facts
-from db import text
 from db.errors import FieldError, Invalid, Unavailable
 from db.pool import Transaction
 from service.embedding.active import active_model
@@ -15,12 +13,13 @@ from service.embedding.provider import EmbeddingError, Provider
 from service.jobs.job import Postponed
 from service.llm.model import ModelError
 from service.resources import Resources
-from service.retain.asking import Choice, Read, T, Write, ask_within, reason_not_to_ask, refusal_of
+from service.retain.asking import Choice, Read, T, Write, ask_within, reason_not_to_ask, refusal_of, texts_read_by
 from service.retain.judgements import Judgements, facts_shown, weigh_judgements
 from service.settings import EmbeddingSettings
 from service.text.facts import split
 from service.text.marks import with_readings
 
+Row = dict[str, Any]
 ACTIONS = {"create": "created", "update": "updated", "link": "linked", "nothing": "unchanged"}
 AT_ONCE = 50  # facts that a model is asked about in one call
 TRIES = 2  # to decide by a model
@@ -31,7 +30,7 @@ MOST = 1000  # whatever the setting retain_facts: what is not even embedded
 class Decided:
     """Decisions about facts in their order, with `decided_by`; None: by rules. `skipped`: why no model decided."""
 
-    decisions: list[dict[str, Any]] | None = None
+    decisions: list[Row] | None = None
     skipped: dict[str, str] = field(default_factory=dict)
 
 
@@ -39,11 +38,11 @@ class Decided:
 class Prepared:
     """Facts as items of loci_api.remember, and what did not take part."""
 
-    items: list[dict[str, Any]]
+    items: list[Row]
     skipped: dict[str, str]
 
 
-async def prepare_facts(stated: dict[str, Any], provider: Provider | None, settings: EmbeddingSettings) -> Prepared:
+async def prepare_facts(stated: Row, provider: Provider | None, settings: EmbeddingSettings) -> Prepared:
     """Cut a text into facts and embed them at once, before any transaction. A dead endpoint costs the vectors, not the facts."""
     texts = split(stated["content"])
     if len(texts) > MOST:
@@ -58,45 +57,48 @@ async def prepare_facts(stated: dict[str, Any], provider: Provider | None, setti
     return Prepared([{**item, **vector} for item, vector in zip(items, made, strict=True)], {})
 
 
-async def decide_facts(asking: Resources, read: Read, prepared: Prepared, choice: Choice) -> Decided:
+async def retain_text(resources: Resources, stated: Row, choice: Choice, *, read: Read, write: Write[T], dry_run: bool) -> T:
+    """Retain a text: cut, embed, decide and write its facts. `stated`: the text and what is said about it."""
+    prepared = await prepare_facts(stated, resources.provider, resources.settings.embedding)
+    return await retain_facts(resources, prepared, choice, read=read, write=write, dry_run=dry_run)
+
+
+async def decide_facts(resources: Resources, read: Read, prepared: Prepared, choice: Choice) -> Decided:
     """Have a model decide about facts, where one is to be asked; with the rules' decision wherever it gives none that stands.
 
     No transaction is open while it thinks. Without `choice` "model", rules decide about what it gives no answer to.
     """
-    if choice == "rules" or (asking.model is None and choice == "auto"):
+    if choice == "rules" or (resources.model is None and choice == "auto"):
         return Decided()
     basis, namespace, settings = await read(lambda tx: _basis(tx, prepared))
-    if (reason := reason_not_to_ask(asking, settings, choice)) is not None:
+    if (reason := reason_not_to_ask(resources, settings, choice)) is not None:
         return Decided(skipped={"model": reason})
     open_ones = [row for row in basis if not row["is_settled"]]
     judged, skipped = [], {}
-    until = time.monotonic() + asking.settings.llm.request_deadline
+    until = time.monotonic() + resources.settings.llm.request_deadline
     for start in range(0, len(open_ones), AT_ONCE):
         shown = facts_shown(open_ones[start : start + AT_ONCE], prepared.items)
         try:
             answer = await ask_within(
-                asking, until, Judgements, namespace=namespace, purpose="retain", prompt="retain.md", data=shown
+                resources, until, Judgements, namespace=namespace, purpose="retain", prompt="retain.md", data=shown
             )
         except (ModelError, Postponed) as error:
             skipped = {"model": refusal_of(error, choice)}
             break
         judged += answer.decisions
-    weighed = await with_readings(_texts(read), lambda known: weigh_judgements(basis, prepared.items, judged, settings, known))
+    weighed = await with_readings(
+        texts_read_by(read), lambda known: weigh_judgements(basis, prepared.items, judged, settings, known)
+    )
     return Decided(weighed, skipped)
 
 
-async def _basis(tx: Transaction, prepared: Prepared) -> tuple[list[dict[str, Any]], str, dict[str, Any]]:
+async def _basis(tx: Transaction, prepared: Prepared) -> tuple[list[Row], str, Row]:
     rows = await facts.facts_to_decide(tx, items=prepared.items)
     entered = await tx.entered()
     return rows, str(entered.namespace), entered.settings
 
 
-def _texts(read: Read) -> Callable[[list[str]], Awaitable[list[dict[str, Any]]]]:
-    """How texts are read, for guards."""
-    return lambda some: read(lambda tx: text.text_marks(tx, texts=some))
-
-
-async def write_facts(tx: Transaction, prepared: Prepared, *, dry_run: bool, decided: Decided | None = None) -> dict[str, Any]:
+async def write_facts(tx: Transaction, prepared: Prepared, *, dry_run: bool, decided: Decided | None = None) -> Row:
     """Write what was decided about facts, or by rules. Raises db.retain.Outdated where given decisions no longer stand."""
     given = decided.decisions if decided else None
     rows = await facts.retain(tx, items=prepared.items, decisions=given, dry_run=dry_run)
@@ -109,10 +111,12 @@ async def write_facts(tx: Transaction, prepared: Prepared, *, dry_run: bool, dec
     return {"decisions": done, **counts, "dry_run": dry_run, "skipped": skipped}
 
 
-async def retain_facts(asking: Resources, prepared: Prepared, choice: Choice, *, read: Read, write: Write[T], dry_run: bool) -> T:
+async def retain_facts(
+    resources: Resources, prepared: Prepared, choice: Choice, *, read: Read, write: Write[T], dry_run: bool
+) -> T:
     """Decide and write; where what the decisions rest on changed while the model thought, decide once more, then by rules."""
     for _ in range(TRIES):
-        decided = await decide_facts(asking, read, prepared, choice)
+        decided = await decide_facts(resources, read, prepared, choice)
         try:
             return await write(partial(write_facts, prepared=prepared, dry_run=dry_run, decided=decided))
         except facts.Outdated:

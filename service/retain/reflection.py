@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from db import retain as facts
@@ -9,11 +10,11 @@ from db.pool import Transaction
 from service.jobs.job import Postponed
 from service.llm.model import ModelError
 from service.resources import Resources
-from service.retain.asking import Choice, Read, ask_within, reason_not_to_ask, refusal_of
-from service.retain.facts import _texts
+from service.retain.asking import Choice, Read, T, Write, ask_within, reason_not_to_ask, refusal_of, texts_read_by
 from service.retain.placements import Plan, Reflection, orphans_shown
 from service.text.marks import with_readings
 
+Row = dict[str, Any]
 PAGE = 100  # orphans that a model is shown in one call
 
 
@@ -31,40 +32,40 @@ class Planned:
     """A page, and what is to be done with it; `given` None: what the rules say. `skipped`: why no model was asked."""
 
     page: Page
-    given: dict[str, Any] | None = None
-    refused: list[dict[str, Any]] = field(default_factory=list)
+    given: Row | None = None
+    refused: list[Row] = field(default_factory=list)
     skipped: dict[str, str] = field(default_factory=dict)
 
 
-async def plan_reflection(asking: Resources, read: Read, choice: Choice, page: Page) -> Planned:
+async def plan_reflection(resources: Resources, read: Read, choice: Choice, page: Page) -> Planned:
     """Have a model propose how to put orphans in order, where one is to be asked. No transaction is open while it thinks."""
-    if choice == "rules" or (asking.model is None and choice == "auto"):
+    if choice == "rules" or (resources.model is None and choice == "auto"):
         return Planned(page)
     page = replace(page, limit=min(page.limit, PAGE))
     seen, namespace, settings = await read(lambda tx: _orphans(tx, page))
-    if (reason := reason_not_to_ask(asking, settings, choice)) is not None:
+    if (reason := reason_not_to_ask(resources, settings, choice)) is not None:
         return Planned(page, skipped={"model": reason})
     if not seen["orphans"]:
         return Planned(page)
-    until = time.monotonic() + asking.settings.llm.request_deadline
+    until = time.monotonic() + resources.settings.llm.request_deadline
     shown = orphans_shown(seen["orphans"], seen["concepts"])
     try:
         answer = await ask_within(
-            asking, until, Reflection, namespace=namespace, purpose="reflect", prompt="reflect.md", data=shown
+            resources, until, Reflection, namespace=namespace, purpose="reflect", prompt="reflect.md", data=shown
         )
     except (ModelError, Postponed) as error:
         return Planned(page, skipped={"model": refusal_of(error, choice)})
-    made = await with_readings(_texts(read), lambda known: Plan(seen["orphans"], seen["concepts"], answer, settings, known))
+    made = await with_readings(texts_read_by(read), lambda known: Plan(seen["orphans"], seen["concepts"], answer, settings, known))
     return Planned(page, made.given, made.reasons())
 
 
-async def _orphans(tx: Transaction, page: Page) -> tuple[dict[str, Any], str, dict[str, Any]]:
+async def _orphans(tx: Transaction, page: Page) -> tuple[Row, str, Row]:
     row = await facts.orphans_to_place(tx, limit=page.limit, category=page.category, cursor=page.cursor)
     entered = await tx.entered()
     return row, str(entered.namespace), entered.settings
 
 
-async def reflect(tx: Transaction, planned: Planned, *, dry_run: bool) -> dict[str, Any]:
+async def reflect(tx: Transaction, planned: Planned, *, dry_run: bool) -> Row:
     """Place a page of orphans; the cursor of the next page is a string."""
     row = await facts.reflect(tx, **asdict(planned.page), dry_run=dry_run, plan=planned.given)
     following = row["next_cursor"]
@@ -75,3 +76,9 @@ async def reflect(tx: Transaction, planned: Planned, *, dry_run: bool) -> dict[s
         "refused": planned.refused,
         "skipped": planned.skipped,
     }
+
+
+async def reflect_page(resources: Resources, page: Page, choice: Choice, *, read: Read, write: Write[T], dry_run: bool) -> T:
+    """Reflect about a page of orphans: have a model propose what is to be done, where one is to be asked, and do it."""
+    planned = await plan_reflection(resources, read, choice, page)
+    return await write(partial(reflect, planned=planned, dry_run=dry_run))

@@ -8,9 +8,9 @@ from fastapi.responses import Response
 
 from loci.models.retain import Reflect, ReflectOut, Retain, RetainOut
 from service.http.caller import Caller, CallerDependency, Work
-from service.http.parameters import position
 from service.http.replies import reply
 from service.http.responses import problems
+from service.pages import position
 from service.retain import facts, reflection
 
 router = APIRouter(tags=["retain"])
@@ -25,10 +25,9 @@ async def retain(body: Retain, caller: CallerDependency) -> Response:
     """
     if not body.dry_run and (kept := await caller.replayed()) is not None:
         return kept
-    prepared = await facts.prepare_facts(body.about(), caller.state.provider, caller.state.settings.embedding)
-    return await facts.retain_facts(
-        caller.state.work,
-        prepared,
+    return await facts.retain_text(
+        caller.state.resources,
+        body.about(),
         body.decide,
         read=_reading(caller),
         write=_writing(caller, dry_run=body.dry_run),
@@ -46,8 +45,14 @@ async def reflect(body: Reflect, caller: CallerDependency) -> Response:
     if not body.dry_run and (kept := await caller.replayed()) is not None:
         return kept
     page = reflection.Page(body.limit, body.category, position(body.cursor))
-    planned = await reflection.plan_reflection(caller.state.work, _reading(caller), body.decide, page)
-    return await _writing(caller, dry_run=body.dry_run)(lambda tx: reflection.reflect(tx, planned, dry_run=body.dry_run))
+    return await reflection.reflect_page(
+        caller.state.resources,
+        page,
+        body.decide,
+        read=_reading(caller),
+        write=_writing(caller, dry_run=body.dry_run),
+        dry_run=body.dry_run,
+    )
 
 
 def _reading(caller: Caller) -> Callable[[Work], Awaitable[Any]]:

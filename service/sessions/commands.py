@@ -1,12 +1,15 @@
 """`loci context`: what an agent injects before an inference."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from service.cli.output import print_json
-from service.cli.session import Session, run
+from service.cli.session import Session, open_provider, run
 from service.cli.shell import AsOf, Json, KnownAt, Namespace, wants_json
+
+if TYPE_CHECKING:
+    from service.sessions.context import ContextRequest
 
 
 def show_context(
@@ -22,8 +25,7 @@ def show_context(
 ) -> None:
     """Build what an agent injects before an inference. With --session, what it shows counts as shown."""
     from loci.models.sessions import ContextInput
-    from service.recall.question import make_scope
-    from service.sessions.context import ContextRequest
+    from service.sessions.context import request_of
 
     stated = {
         "message": message,
@@ -33,11 +35,8 @@ def show_context(
         "as_of": as_of,
         "known_at": known_at,
     }
-    body = ContextInput.model_validate(stated)
-    occasion = ContextRequest(
-        body.message, body.session_id, body.space, max_chars=body.max_chars, scope=make_scope({}, body.as_of, body.known_at)
-    )
-    built = run(lambda session: _build(session, occasion, namespace))
+    request = request_of(ContextInput.model_validate(stated))
+    built = run(lambda session: _build(session, request, namespace))
     if wants_json(context, as_json):
         print_json(built)
         return
@@ -47,14 +46,8 @@ def show_context(
         typer.echo(built["text"])
 
 
-async def _build(session: Session, occasion: Any, namespace: str) -> dict[str, Any]:
-    from service.embedding.active import make_active_provider
-    from service.sessions import context as building
+async def _build(session: Session, request: "ContextRequest", namespace: str) -> dict[str, Any]:
+    from service.sessions.context import build_context
 
-    provider = make_active_provider(session.settings.embedding)
-    try:
-        async with session.transaction(namespace) as tx:
-            return await building.build_context(tx, occasion, provider, session.settings.embedding)
-    finally:
-        if provider is not None:
-            await provider.close()
+    async with open_provider(session) as provider, session.transaction(namespace) as tx:
+        return await build_context(tx, request, provider, session.settings.embedding)

@@ -11,9 +11,10 @@ from typing import Any
 from db.pool import Transaction
 from db.recall.search import Scope
 from db.sessions import context as db
+from loci.models.sessions import ContextInput
 from service.embedding.provider import Provider
 from service.observability.metrics import CONTEXTS, INJECTED
-from service.recall.question import ARMS, Question
+from service.recall.question import ARMS, Question, make_scope
 from service.recall.ranking import Ranking, rank
 from service.sessions.context_text import HEADERS, LINES, Kept, Row, Section, fit, one_line, render
 from service.settings import EmbeddingSettings
@@ -36,20 +37,33 @@ class ContextRequest:
     scope: Scope = field(default_factory=lambda: Scope({}))
 
 
-async def build_context(tx: Transaction, occasion: ContextRequest, provider: Provider | None, settings: EmbeddingSettings) -> Row:
+def request_of(stated: ContextInput, space: str | None = None) -> ContextRequest:
+    """What a request asks for; `space` is the one that its caller declared."""
+    return ContextRequest(
+        message=stated.message,
+        session_id=stated.session_id,
+        space=stated.space or space,
+        k=stated.k,
+        max_chars=stated.max_chars,
+        sections=tuple(stated.sections or SECTIONS),
+        scope=make_scope({}, stated.as_of, stated.known_at),
+    )
+
+
+async def build_context(tx: Transaction, request: ContextRequest, provider: Provider | None, settings: EmbeddingSettings) -> Row:
     """Build a context; with a session what it shows is noted, and entities that the message names are touched."""
     started = time.perf_counter()
     limits = (await tx.entered()).settings
-    asked = set(occasion.sections) - ({"memories"} if _k(occasion, limits) == 0 else set())
-    ranking = await _rank(tx, occasion, asked, limits, provider, settings)
-    parts = await _gather(tx, occasion, asked, ranking)
+    asked = set(request.sections) - ({"memories"} if _k(request, limits) == 0 else set())
+    ranking = await _rank(tx, request, asked, limits, provider, settings)
+    parts = await _gather(tx, request, asked, ranking)
     draft = Draft(parts, ranking, int(limits["context_keys"]))
-    kept = fit(draft.sections, occasion.max_chars)
+    kept = fit(draft.sections, request.max_chars)
     left_out = draft.left_out(kept)
-    if occasion.session_id is not None:
-        await _note(tx, occasion.session_id, draft, kept)
+    if request.session_id is not None:
+        await _note(tx, request.session_id, draft, kept)
     return {
-        "session_id": occasion.session_id,
+        "session_id": request.session_id,
         "space": parts.space,
         "text": render(draft.sections, kept),
         **draft.shown(kept),
@@ -61,23 +75,23 @@ async def build_context(tx: Transaction, occasion: ContextRequest, provider: Pro
     }
 
 
-def _k(occasion: ContextRequest, limits: Row) -> int:
-    return int(limits["context_memories"]) if occasion.k is None else occasion.k
+def _k(request: ContextRequest, limits: Row) -> int:
+    return int(limits["context_memories"]) if request.k is None else request.k
 
 
 async def _rank(
-    tx: Transaction, occasion: ContextRequest, asked: set[str], limits: Row, provider: Provider | None, settings: EmbeddingSettings
+    tx: Transaction, request: ContextRequest, asked: set[str], limits: Row, provider: Provider | None, settings: EmbeddingSettings
 ) -> Ranking | None:
     """Rank memories for the message, and find the constraints that hold: without a message those of pinned entities."""
     if not asked & {"memories", "constraints"}:
         return None
-    searching = occasion.message is not None and "memories" in asked
+    searching = request.message is not None and "memories" in asked
     question = Question(
-        query=occasion.message or "",
-        k=_k(occasion, limits),
+        query=request.message or "",
+        k=_k(request, limits),
         arms=ARMS if searching else (),
-        scope=occasion.scope,
-        session_id=occasion.session_id if searching else None,
+        scope=request.scope,
+        session_id=request.session_id if searching else None,
         similarity=float(limits["context_similarity"]),
     )
     ranking = await rank(tx, question, provider, settings)
@@ -86,18 +100,18 @@ async def _rank(
     return ranking
 
 
-async def _gather(tx: Transaction, occasion: ContextRequest, asked: set[str], ranking: Ranking | None) -> db.ContextParts:
+async def _gather(tx: Transaction, request: ContextRequest, asked: set[str], ranking: Ranking | None) -> db.ContextParts:
     """Read everything else. A context that may show memories to a session begins first, and waits for others of that session."""
-    if occasion.session_id is not None and "memories" in asked:
-        await db.begin_context(tx, session_id=occasion.session_id)
+    if request.session_id is not None and "memories" in asked:
+        await db.begin_context(tx, session_id=request.session_id)
     return await db.context_parts(
         tx,
-        message=occasion.message,
-        session_id=occasion.session_id,
-        space=occasion.space,
+        message=request.message,
+        session_id=request.session_id,
+        space=request.space,
         documents=ranking.best if ranking else [],
         sections=sorted(asked),
-        scope=occasion.scope,
+        scope=request.scope,
     )
 
 

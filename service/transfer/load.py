@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Awaitable, Callable, Iterable
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import asdict, dataclass, field
 from difflib import get_close_matches
 from typing import Any
@@ -18,10 +18,10 @@ from db.pool import Transaction
 from loci.models.fields import Model
 from loci.models.graph import EdgeWrite, EntityWrite
 from loci.models.memories import MemoryInput
-from service.cli.session import Session
 from service.http.problems import field_errors
 
 Row = dict[str, Any]
+Open = Callable[[str | None, str | None], AbstractAsyncContextManager[Transaction]]  # in a namespace, with a role
 Write = Callable[[Transaction, list[Row]], Awaitable[list[Row]]]
 ATTEMPTS = 4
 
@@ -111,8 +111,8 @@ class Loader:
     Each batch is a transaction, or with `whole` a part of that one.
     """
 
-    def __init__(self, session: Session, namespace: str, batch_size: int) -> None:
-        self._session = session
+    def __init__(self, open_transaction: Open, namespace: str, batch_size: int) -> None:
+        self._open = open_transaction
         self._namespace = namespace
         self._size = batch_size
         self.whole: Transaction | None = None
@@ -122,7 +122,7 @@ class Loader:
 
     async def enter(self) -> None:
         """Raise what is wrong with the namespace before anything is read."""
-        async with self._session.transaction(self._namespace, "writer") as tx:
+        async with self._open(self._namespace, "writer") as tx:
             await tx.entered()
 
     async def take(self, line: bytes) -> None:
@@ -156,7 +156,7 @@ class Loader:
         if self.whole is not None:
             await statistics.analyze_new_tables(self.whole)
             return
-        async with self._session.transaction(None, None) as tx:
+        async with self._open(None, None) as tx:
             await statistics.analyze_new_tables(tx)
 
     async def _write_alone(self, kind: Kind, items: list[tuple[int, Row]]) -> None:
@@ -164,7 +164,7 @@ class Loader:
         for attempt in range(ATTEMPTS):
             part = Load()
             try:
-                async with self._session.transaction(self._namespace, "writer") as tx:
+                async with self._open(self._namespace, "writer") as tx:
                     await write_or_split(tx, kind, items, part)
             except psycopg.Error as error:
                 if attempt == ATTEMPTS - 1 or not retryable(error):
@@ -197,7 +197,7 @@ async def write_or_split(tx: Transaction, kind: Kind, items: list[tuple[int, Row
 
 
 async def load(
-    session: Session,
+    open_transaction: Open,
     lines: Iterable[bytes],
     *,
     namespace: str,
@@ -206,10 +206,10 @@ async def load(
     advance: Callable[[int, Load], None],
 ) -> Load:
     """Import lines. With `atomic`, one wrong line and nothing is written."""
-    loader = Loader(session, namespace, batch_size)
+    loader = Loader(open_transaction, namespace, batch_size)
     async with AsyncExitStack() as stack:
         if atomic:
-            loader.whole = await stack.enter_async_context(session.transaction(namespace, "writer"))
+            loader.whole = await stack.enter_async_context(open_transaction(namespace, "writer"))
         else:
             await loader.enter()
         read = 0

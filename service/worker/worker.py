@@ -86,7 +86,7 @@ class Worker:
             group.create_task(self._repeat("analysts", self.stop_analysts, STOP_EVERY))
             if self._runner is not None:
                 group.create_task(self._runner.run())
-                group.create_task(self._repeat("schedule", Schedules(self._runner.work).look, SCHEDULE_EVERY))
+                group.create_task(self._repeat("schedule", Schedules(self._runner.resources).look, SCHEDULE_EVERY))
             if self._provider is not None:
                 group.create_task(self._repeat("vectors", self.vector_batch, IDLE))
                 group.create_task(self._repeat("model", self.change_model, MODEL_EVERY))

@@ -6,8 +6,7 @@
 -- back (p_returned). What is out on lease cannot add to a burst: the bucket of a limit of 240 or more holds that much
 -- less; smaller limits are given one by one and are exact. Returns also what remains, seconds until one more is there,
 -- seconds until the bucket is full, and the time (seconds since 1970). One probe for a key without limit; with one, an
--- update of one row. Called by the service before a request (service/access/limits.py), as nobody. Security definer:
--- reads keys, writes buckets.
+-- update of one row. Security definer: reads keys, writes buckets.
 create or replace function loci_api.lease_requests(p_key_hash bytea, p_wanted integer, p_default integer default null,
                                                    p_returned integer default 0)
 returns table (key_id uuid, rate_limit integer, granted integer, remaining integer, next_in double precision,

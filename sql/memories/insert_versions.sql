@@ -123,7 +123,7 @@ begin
                         order by o.believed_at desc limit 1) b
     where i.resumes and not i.duplicate order by i.ordinal;
     perform loci_internal.insert_mentions(p_namespace_id, jsonb_agg(jsonb_build_object(
-        'memory_id', v_pairs -> (n.memory_id::text), 'find_entity_id', n.entity_id, 'mention_text', n.mention_text)))
+        'memory_id', v_pairs -> (n.memory_id::text), 'entity_id', n.entity_id, 'mention_text', n.mention_text)))
     from jsonb_object_keys(v_pairs) p(id)
     join loci_data.memory_mentions n on n.namespace_id = p_namespace_id and n.memory_id = p.id::uuid
     join loci_data.entities e on e.namespace_id = p_namespace_id and e.id = n.entity_id and e.merged_into is null

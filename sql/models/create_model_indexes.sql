@@ -1,6 +1,6 @@
 -- Make the indexes that a model lacks, at once. Writers of vectors wait meanwhile, so it is for a small corpus and for
--- who is not the owner: others build them concurrently. Security definer (makes indexes); the operator's. Called by
--- service/models/reembedding.py. Errors: 42501.
+-- who is not the owner: others build them concurrently. Security definer (makes indexes); the operator's. Errors:
+-- 42501.
 create or replace function loci_api.create_model_indexes(p_model_id smallint) returns integer
 language plpgsql volatile security definer set search_path from current
 as $$

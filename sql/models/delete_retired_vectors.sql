@@ -1,7 +1,6 @@
 -- Delete the next vectors of a retired model: those of the next p_limit keys after (p_namespace, p_id), of memories,
 -- then of entities (p_table). Returns where to go on; no row: that table is done. Ranges of the primary key, so what
--- was deleted before is not read again. Security definer; the operator's. Called by service/models/reembedding.py.
--- Errors: 42501, 22023 (the model is in use).
+-- was deleted before is not read again. Security definer; the operator's. Errors: 42501, 22023 (the model is in use).
 create or replace function loci_api.delete_retired_vectors(
     p_model_id smallint, p_table text, p_namespace integer default 0, p_id uuid default null,
     p_limit integer default 5000)
@@ -56,8 +55,8 @@ comment on function loci_api.delete_retired_vectors(smallint, text, integer, uui
     'Errors: 42501, 22023.';
 
 -- Take what waits for a retired model off the queues, at most p_limit rows of each; how many were there. What a worker
--- holds stays: it takes it off itself, and such a row does no harm. Security definer; the operator's. Called by
--- service/models/reembedding.py. Errors: 42501, 22023 (in use).
+-- holds stays: it takes it off itself, and such a row does no harm. Security definer; the operator's. Errors: 42501,
+-- 22023 (in use).
 create or replace function loci_api.clear_model_queues(p_model_id smallint, p_limit integer default 10000)
 returns bigint
 language plpgsql volatile security definer set search_path = ''
@@ -87,7 +86,7 @@ comment on function loci_api.clear_model_queues(smallint, integer) is
 -- The last steps of dropping a retired model, one a call: the next of its indexes; when none is left, a note that it is
 -- gone. True: it is; false: call again. Readers of a partition wait while its index is dropped, and it waits for them,
 -- so set lock_timeout; `loci reembed` drops them concurrently before, as the owner. Security definer (drops indexes);
--- the operator's. Called by service/models/reembedding.py. Errors: 42501, 22023 (in use), 55P03.
+-- the operator's. Errors: 42501, 22023 (in use), 55P03.
 create or replace function loci_api.drop_retired_model(p_model_id smallint) returns boolean
 language plpgsql volatile security definer set search_path from current
 as $$

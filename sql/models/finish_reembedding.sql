@@ -1,9 +1,8 @@
 -- Make the model that is being filled the active one, once nothing waits for it: from the commit on recall asks it, all
 -- at once. Returns how many still wait, at most 2,000; 0: it is active now. From here to the end of the transaction
 -- writers wait: who embeds these few in it may ask again, and nothing comes between. Set lock_timeout before: who waits
--- for a long write holds up all that come behind. Security definer; the operator's. Called by
--- service/models/reembedding.py. Errors: 42501, 22023 (not all was queued, or indexes are missing or invalid), 55P03
--- (lock_timeout).
+-- for a long write holds up all that come behind. Security definer; the operator's. Errors: 42501, 22023 (not all was
+-- queued, or indexes are missing or invalid), 55P03 (lock_timeout).
 create or replace function loci_api.finish_reembedding(p_model_id smallint) returns bigint
 language plpgsql volatile security definer set search_path from current
 as $$

@@ -1,6 +1,6 @@
 -- Queue what was there before a model began to be filled, one namespace a call: the next one after p_after (null: the
 -- first). Null: there is none, and the model is noted as queued. May be repeated from the start. Security definer; the
--- operator's. Called by service/models/reembedding.py. Errors: 42501.
+-- operator's. Errors: 42501.
 create or replace function loci_api.queue_reembedding(p_model_id smallint, p_after integer default null) returns integer
 language plpgsql volatile security definer set search_path = ''
 as $$

@@ -2,8 +2,8 @@
 -- exist: it is made. An empty namespace becomes what the line says; one with rows keeps its own description, language
 -- and settings: kept names those that differ. vectors: why the vectors of the file are not taken here; null: they are,
 -- or there are none. Admin. From here to the end of the transaction, others wait to move memories in this hierarchy,
--- and attributes may refer to later lines. Security definer: writes namespaces. Called by service/transfer/restore.py.
--- Errors: 42501, P0002, 22023 (settings, language), 23514 (name).
+-- and attributes may refer to later lines. Security definer: writes namespaces. Errors: 42501, P0002, 22023 (settings,
+-- language), 23514 (name).
 create or replace function loci_api.begin_restore(p_namespace text, p_header jsonb)
 returns table (created boolean, kept text[], vectors text)
 language plpgsql volatile security definer set search_path = ''

@@ -1,7 +1,7 @@
 -- The first line of an export: the namespace itself, its own settings, how many lines of each kind follow, and with
 -- p_vectors the active model whose vectors are among them. kinds: the same counts, to be read without the line. Admin.
--- Cost: counts of every table of the namespace by index. Security definer: reads them all. Called by
--- service/transfer/export.py. Errors: 42501, P0002, 22023 (vectors asked for, and no model is active).
+-- Cost: counts of every table of the namespace by index. Security definer: reads them all. Errors: 42501, P0002, 22023
+-- (vectors asked for, and no model is active).
 create or replace function loci_api.export_header(p_namespace text, p_vectors boolean default false)
 returns table (line text, kinds text[], counts bigint[])
 language plpgsql stable security definer set search_path = '' set timezone = 'UTC' set extra_float_digits = 1

@@ -29,7 +29,7 @@ as $$
         (100, 'name_queue', 'name_queue', null, null, null),
         (110, 'aspect', 'aspects', null, '{"canonical_name": "loci.canonical_name(r.name)"}', null),
         (120, 'attribute', 'attributes', null,
-            '{"find_entity_id": "(select a.entity_id from loci_data.aspects a where a.namespace_id = $1 and a.id = '
+            '{"entity_id": "(select a.entity_id from loci_data.aspects a where a.namespace_id = $1 and a.id = '
             'r.aspect_id)"}', null),
         (125, 'attribute_belief', 'attribute_beliefs', null, null, null),
         (127, 'supersession', 'supersessions', null, null, null),
@@ -42,10 +42,10 @@ as $$
             '{"operation_id": "nullif(current_setting(''loci.operation'', true), '''')::uuid"}', null),
         (145, 'edge_move', 'edge_moves', null, null, null),
         (150, 'working_memory', 'working_memory', null,
-            '{"document": "loci_internal.session_text_document($1, loci_internal.working_memory_text(r.key, r.value, '
-            'r.category, r.tags))",
-              "terms": "loci_internal.count_terms(loci_internal.session_text_document($1,
-              loci_internal.working_memory_text(r.key, r.value, r.category, r.tags)))"}', null),
+            '{"document": "loci_internal.session_text_document($1, '
+            'loci_internal.working_memory_text(r.key, r.value, r.category, r.tags))", '
+            '"terms": "loci_internal.count_terms(loci_internal.session_text_document($1, '
+            'loci_internal.working_memory_text(r.key, r.value, r.category, r.tags)))"}', null),
         (160, 'conversation_turn', 'conversation_turns', null,
             '{"document": "loci_internal.session_text_document($1, r.content)", "terms": '
             '"loci_internal.count_terms(loci_internal.session_text_document($1, r.content))"}', null),

@@ -1,8 +1,7 @@
 -- The next lines of a kind in an export, joined by newlines: rows of them, at most 1,000 and about p_bytes, and the
 -- position after the last one, to be given for the next page; no rows: the kind is done. Every page in one snapshot
 -- makes a consistent export. Cost: an index range; rows are read one by one until the page is full, so memory stays
--- flat. Admin. Security definer: reads tables of every kind. Called by service/transfer/export.py. Errors: 42501,
--- P0002, 22023.
+-- flat. Admin. Security definer: reads tables of every kind. Errors: 42501, P0002, 22023.
 create or replace function loci_api.export_page(p_namespace text, p_kind text, p_after jsonb default null,
                                                 p_bytes integer default 1048576)
 returns table (lines text, rows integer, last jsonb)

@@ -1,7 +1,6 @@
 -- End of restoring a namespace: what could not be done line by line. Attributes may name a successor that stands after
 -- them; restored memories that no line of name_queue spoke of were read for names before. Reads the attributes of the
--- namespace. Admin. Security definer, like the rest of restoring. Called by service/transfer/restore.py. Errors: 42501,
--- P0002, 23503.
+-- namespace. Admin. Security definer, like the rest of restoring. Errors: 42501, P0002, 23503.
 create or replace function loci_api.finish_restore(p_namespace text) returns void
 language plpgsql volatile security definer set search_path = ''
 as $$

@@ -3,8 +3,8 @@
 -- says something else stays, and is a conflict. problems: [{row, reason, conflict}], row from 1; unless all are
 -- conflicts, nothing was written. Triggers index, close the hierarchy, refuse overlaps and queue as for any write; what
 -- was believed is a line, so nothing is kept again. Cost: a handful of set-based statements for a batch of any size.
--- Admin. Security definer: writes every table of the namespace. Called by service/transfer/restore.py. Errors: 42501,
--- P0002, 22xxx and 23xxx of the line that they come from.
+-- Admin. Security definer: writes every table of the namespace. Errors: 42501, P0002, 22xxx and 23xxx of the line that
+-- they come from.
 create or replace function loci_api.restore_rows(p_namespace text, p_kind text, p_lines jsonb)
 returns table (written integer, unchanged integer, problems jsonb)
 language plpgsql volatile security definer set search_path = '' set timezone = 'UTC' set extra_float_digits = 1

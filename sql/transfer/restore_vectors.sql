@@ -1,7 +1,7 @@
 -- Restore vectors of an export, JSON array of {memory_id, embedding}, made by the model that is active here
 -- (begin_restore says whether they were); a vector that is there already stays. Takes their memories off the embedding
--- queue. One index probe a line. Admin. Security definer: writes memory_vectors. Called by service/transfer/restore.py.
--- Errors: 42501, P0002, 22023, 22P02, 23503 (memory_id).
+-- queue. One index probe a line. Admin. Security definer: writes memory_vectors. Errors: 42501, P0002, 22023, 22P02,
+-- 23503 (memory_id).
 create or replace function loci_api.restore_vectors(p_namespace text, p_lines jsonb)
 returns table (written integer, unchanged integer, problems jsonb)
 language plpgsql volatile security definer set search_path from current set enable_seqscan = off

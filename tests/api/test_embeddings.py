@@ -280,7 +280,7 @@ async def test_retry_after_is_kept_to(monkeypatch: pytest.MonkeyPatch) -> None:
     async def sleep(seconds: float) -> None:
         waits.append(seconds)
 
-    monkeypatch.setattr("service.http.outgoing.asyncio.sleep", sleep)
+    monkeypatch.setattr("service.endpoints.asyncio.sleep", sleep)
     asked, requests = provider(
         lambda _: (429, {}, {"retry-after": "7"}), lambda _: (503, {}, {"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"})
     )

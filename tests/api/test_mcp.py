@@ -7,8 +7,9 @@ from uuid import UUID, uuid4
 import httpx
 import pytest
 
-from service.mcp.tools import ARMS, TOOLS
+from service.mcp.tools import TOOLS
 from service.recall.question import ARMS as RECALL_ARMS
+from service.recall.tools import ARMS
 from tests.services import Api, Service, eventually, new_api, ok, problem, serve
 from tests.tools import ERAS, Tools, over_http, said
 

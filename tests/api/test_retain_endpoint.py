@@ -31,7 +31,7 @@ def asking(own_database: Database, endpoint: ModelServer) -> Iterator[Service]:
 def told(asking: Service) -> Iterator[Api]:
     """A namespace that knows where Alice lives, in a service whose endpoint has not failed yet."""
     state = asking.app.state.loci
-    state.work = replace(state.work, model=make_model(state.settings.llm))
+    state.resources = replace(state.resources, model=make_model(state.settings.llm))
     with new_api(asking) as api:
         api.write("Alice lives in Munich")
         yield api

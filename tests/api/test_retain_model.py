@@ -19,12 +19,12 @@ Row = dict[str, Any]
 def model(api: Api, script: Any) -> Iterator[ScriptedModel]:
     """A service that asks a model, until the block ends."""
     state = api.service.app.state.loci
-    before, scripted = state.work, ScriptedModel(script)
-    state.work = replace(before, model=scripted)
+    before, scripted = state.resources, ScriptedModel(script)
+    state.resources = replace(before, model=scripted)
     try:
         yield scripted
     finally:
-        state.work = before
+        state.resources = before
 
 
 def about(action: str, known: str | None = None, **fields: Any) -> Callable[[Row], Row]:

@@ -10,7 +10,7 @@ import pytest
 from psycopg import errors, sql
 from sqlalchemy.engine import make_url
 
-from service.access.commands.analysts import uri_of
+from service.access.analysts import uri_of
 from service.settings import get_settings
 from tests.cli.conftest import Loci
 from tests.databases import PASSWORD

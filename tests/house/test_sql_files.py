@@ -32,7 +32,7 @@ def test_a_file_is_named_by_what_it_declares() -> None:
     strange = [
         path
         for path, names in named.items()
-        if names and path.split("/")[-1].removesuffix(".sql").removeprefix("view_") not in names and "triggers" not in path
+        if names and path.split("/")[-1].removesuffix(".sql") not in names and not path.endswith(("triggers.sql", "views.sql"))
     ]
     assert strange == []
 

@@ -12,8 +12,8 @@ from tests.house.subjects import SUBJECTS
 ROOMS = {
     "sql": {"grants", "policies", "shared", "text"},
     "service": {"cli", "embedding", "http", "llm", "mcp", "observability", "text", "worker"},
-    "db": {"embedded", "errors", "health", "metrics", "migrate", "pool", "shared", "text", "traces", "types"},
-    "client/loci/models": {"fields", "server"},
+    "db": {"embedded", "errors", "health", "idempotency", "metrics", "migrate", "pool", "statistics", "text", "traces"},
+    "client/loci/models": {"fields", "problems", "server"},
     "docs/sql": {"README"},
 }
 

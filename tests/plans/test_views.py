@@ -13,7 +13,7 @@ import pytest
 
 from db.access import analysts
 from db.pool import Origin
-from service.access.commands.analysts import uri_of
+from service.access.analysts import uri_of
 from tests.catalogue import ROOT
 from tests.catalogue import VIEWS as ALL_VIEWS
 from tests.databases import Database
@@ -132,7 +132,7 @@ def analyst(own_database: Database, identifiers: dict[str, Any]) -> Iterator[psy
     """A session of an analyst who reads two of the three namespaces."""
     login, password = f"plans_{uuid4().hex[:12]}", uuid4().hex
     origin = Origin(action="test", via="cli")
-    analysts.create(
+    analysts.create_analyst(
         own_database.admin_url,
         login=login,
         password=password,
@@ -144,7 +144,7 @@ def analyst(own_database: Database, identifiers: dict[str, Any]) -> Iterator[psy
     assert identifiers
     with psycopg.connect(uri_of(own_database.app_url, login), password=password, autocommit=True) as connection:
         yield connection
-    analysts.drop(own_database.admin_url, login=login, origin=origin)
+    analysts.drop_analyst(own_database.admin_url, login=login, origin=origin)
 
 
 def explained(connection: psycopg.Connection[Any], view: str, rest: LiteralString, values: dict[str, Any]) -> list[dict[str, Any]]:

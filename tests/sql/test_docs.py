@@ -20,7 +20,7 @@ import pytest
 
 from db.access import analysts
 from db.pool import Origin
-from service.access.commands.analysts import uri_of
+from service.access.analysts import uri_of
 from tests import reference
 from tests.catalogue import ROOT
 from tests.databases import Database
@@ -55,7 +55,7 @@ def readers(own_database: Database) -> Iterator[Readers]:
         service.execute((ROOT / "tests" / "cookbook.sql").read_bytes())
         for statement in SETUP:
             service.execute(cast("LiteralString", statement))
-        analysts.create(
+        analysts.create_analyst(
             own_database.admin_url,
             login=login,
             password=password,
@@ -66,7 +66,7 @@ def readers(own_database: Database) -> Iterator[Readers]:
         )
         with psycopg.connect(uri_of(own_database.app_url, login), password=password, autocommit=True) as analyst:
             yield Readers(analyst, service)
-    analysts.drop(own_database.admin_url, login=login, origin=origin)
+    analysts.drop_analyst(own_database.admin_url, login=login, origin=origin)
 
 
 def answered(readers: Readers, service: bool, query: str) -> str:

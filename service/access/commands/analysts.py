@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from service.cli.output import print_json, print_table
-from service.cli.session import Session, command_origin, reach, run
+from service.cli.session import command_origin, reach, run_in
 from service.cli.shell import Commands, Failure, Json, Namespace, first_line, parse_time, wants_json
 
 app = typer.Typer(cls=Commands, no_args_is_help=True, help="Logins that query in SQL, and the namespaces that they see.")
@@ -44,14 +44,14 @@ def create(
     as_json: Json = False,
 ) -> None:
     """Make a login that reads these namespaces and nothing else, and print how to connect."""
-    from db.access import analysts
+    from service.access import analysts
 
     _check_name(name)
     if not re.fullmatch(r"[1-9]\d{0,8}(ms|s|min|h)", timeout):
         raise typer.BadParameter(f"{timeout!r} is not a time such as 500ms, 30s or 5min", param_hint="--timeout")
     password = _password(password_stdin)
     with _server() as server:
-        limited = analysts.create(
+        limited = analysts.create_analyst(
             server.owner,
             login=name,
             password=password,
@@ -60,7 +60,7 @@ def create(
             timeout=timeout,
             origin=command_origin(),
         )
-        uri = uri_of(server.service, name)
+        uri = analysts.uri_of(server.service, name)
     if wants_json(context, as_json):
         shown = None if password_stdin else password
         print_json({"name": name, "namespaces": sorted(set(namespace)), "expires_at": expires, "uri": uri, "password": shown})
@@ -73,12 +73,12 @@ def create(
 @app.command()
 def password(context: typer.Context, name: Login, password_stdin: FromStdin = False, as_json: Json = False) -> None:
     """Give an analyst a new password; sessions that are open stay open."""
-    from db.access import analysts
+    from service.access import analysts
 
     new = _password(password_stdin)
     with _server() as server:
         analysts.set_password(server.owner, login=name, password=new, origin=command_origin())
-        uri = uri_of(server.service, name)
+        uri = analysts.uri_of(server.service, name)
     if wants_json(context, as_json):
         print_json({"name": name, "uri": uri, "password": None if password_stdin else new})
     else:
@@ -88,23 +88,19 @@ def password(context: typer.Context, name: Login, password_stdin: FromStdin = Fa
 @app.command()
 def drop(name: Login) -> None:
     """End an analyst's sessions, and remove login and grants."""
-    from db.access import analysts
+    from service.access import analysts
 
     with _server() as server:
-        analysts.drop(server.owner, login=name, origin=command_origin())
+        analysts.drop_analyst(server.owner, login=name, origin=command_origin())
     typer.echo(f"dropped {name}", err=True)
 
 
 @app.command("list")
 def list_(context: typer.Context, as_json: Json = False) -> None:
     """List analysts and what they may read now."""
-    from db.access import analysts
+    from service.access import analysts
 
-    async def work(session: Session) -> list[dict[str, Any]]:
-        async with session.transaction(None, None) as tx:
-            return await analysts.list_analysts(tx)
-
-    rows = run(work)
+    rows = run_in(None, analysts.list_analysts, None)
     if wants_json(context, as_json):
         print_json([{**row, "statement_limit": row["statement_limit"].total_seconds()} for row in rows])
         return
@@ -121,36 +117,19 @@ def list_(context: typer.Context, as_json: Json = False) -> None:
 @app.command()
 def grant(name: Login, namespace: Namespace = "default", expires: Expires = None) -> None:
     """Let an analyst read one more namespace, or until another time."""
-    from db.access import analysts
+    from service.access import analysts
 
-    async def work(session: Session) -> None:
-        async with session.transaction(namespace, "admin") as tx:
-            await analysts.grant_analyst(tx, login=name, expires_at=expires)
-
-    run(work)
+    run_in(namespace, lambda tx: analysts.grant_analyst(tx, login=name, expires_at=expires), "admin")
     typer.echo(f"{name} reads {namespace}", err=True)
 
 
 @app.command()
 def revoke(name: Login, namespace: Namespace = "default") -> None:
     """Take a namespace away from an analyst, from its next statement on."""
-    from db.access import analysts
+    from service.access import analysts
 
-    async def work(session: Session) -> None:
-        async with session.transaction(namespace, "admin") as tx:
-            await analysts.revoke_analyst(tx, login=name)
-
-    run(work)
+    run_in(namespace, lambda tx: analysts.revoke_analyst(tx, login=name), "admin")
     typer.echo(f"{name} does not read {namespace}", err=True)
-
-
-def uri_of(url: str, login: str) -> str:
-    """The URI of a login beside the service's: the same server and database; the password is asked for."""
-    from sqlalchemy.engine import URL, make_url
-
-    parts = make_url(url)
-    other = URL.create("postgresql", login, None, parts.host, parts.port, parts.database, parts.query)
-    return other.render_as_string(hide_password=False).replace(" ", "%20")  # the one character that it leaves as it is
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import typer
 
 from service.access.commands.keys import MOST, Role
 from service.cli.output import print_json, print_table
-from service.cli.session import Session, run
+from service.cli.session import run_in
 from service.cli.shell import Commands, Json, Namespace, parse_time, wants_json
 
 app = typer.Typer(cls=Commands, no_args_is_help=True, help="Share a namespace: give agents a role in it, or take it away.")
@@ -27,13 +27,9 @@ def set_(
     as_json: Json = False,
 ) -> None:
     """Give an agent a role in a namespace, or change the one it has."""
-    from db.access import grants
+    from service.access.grants import set_grant
 
-    async def work(session: Session) -> dict[str, object]:
-        async with session.transaction(namespace, "admin") as tx:
-            return await grants.set_grant(tx, agent_id=agent, role=role.value, expires_at=expires)
-
-    row = run(work)
+    row = run_in(namespace, lambda tx: set_grant(tx, agent_id=agent, role=role.value, expires_at=expires), "admin")
     if wants_json(context, as_json):
         print_json(row)
     else:
@@ -43,13 +39,9 @@ def set_(
 @app.command("list")
 def list_(context: typer.Context, namespace: Namespace = "default", as_json: Json = False) -> None:
     """List the agents that have a role in a namespace."""
-    from db.access import grants
+    from service.access.grants import list_grants
 
-    async def work(session: Session) -> list[dict[str, object]]:
-        async with session.transaction(namespace, "admin") as tx:
-            return await grants.list_grants(tx, limit=MOST)
-
-    rows = run(work)
+    rows = run_in(namespace, lambda tx: list_grants(tx, limit=MOST), "admin")["items"]
     if wants_json(context, as_json):
         print_json(rows)
         return
@@ -60,11 +52,7 @@ def list_(context: typer.Context, namespace: Namespace = "default", as_json: Jso
 @app.command()
 def revoke(agent: Agent, namespace: Namespace = "default") -> None:
     """Take an agent's role in a namespace away; its keys stay."""
-    from db.access import grants
+    from service.access.grants import delete_grant
 
-    async def work(session: Session) -> None:
-        async with session.transaction(namespace, "admin") as tx:
-            await grants.delete_grant(tx, agent_id=agent)
-
-    run(work)
+    run_in(namespace, lambda tx: delete_grant(tx, agent_id=agent), "admin")
     typer.echo(f"revoked the grant of {agent} in namespace {namespace}", err=True)

@@ -2,14 +2,20 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 import typer
 
 from service.cli.output import print_json, print_table
-from service.cli.session import Session, run
+from service.cli.session import run_in
 from service.cli.shell import Commands, Json, Namespace, parse_time, wants_json
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+    from db.pool import Transaction
+    from service.pages import Page
 
 app = typer.Typer(cls=Commands, no_args_is_help=True, help="Make, list, rotate and revoke API keys.")
 MOST = 1000
@@ -48,43 +54,32 @@ def create(
     as_json: Json = False,
 ) -> None:
     """Make a key and print it, this once: only its hash is stored."""
-    from db.access import keys
     from loci.models.access import KeyInput
-    from service.access.keys import new_key
+    from service.access.keys import create_key
 
     limits = {"expires_at": expires, "scope": scope.value, "rate_limit": rate_limit}
     wanted = KeyInput.model_validate(
         {"role": role and role.value, "name": name, "namespaces": only or None, "agent_id": agent, **limits}
     )
-    made = new_key()
-
-    async def work(session: Session) -> dict[str, Any]:
-        async with session.transaction(namespace, "admin") as tx:
-            await keys.create_key(tx, id=made.id, hash=made.hash, **wanted.model_dump())
-            return await keys.get_key(tx, id=made.id)
-
-    _show(run(work), made.key, namespace, json=wants_json(context, as_json))
+    row = run_in(namespace, lambda tx: create_key(tx, wanted), "admin")
+    _show(row, namespace, json=wants_json(context, as_json))
 
 
-def _show(row: dict[str, Any], key: str, namespace: str, *, json: bool) -> None:
+def _show(row: dict[str, Any], namespace: str, *, json: bool) -> None:
     """Print a key, this once."""
     if json:
-        print_json({**row, "namespace": namespace, "key": key})
+        print_json({**row, "namespace": namespace})
         return
-    typer.echo(key)
+    typer.echo(row["key"])
     typer.echo(f"{row['role']} in namespace {namespace}, id {row['id']}. Keep it now: it cannot be shown again.", err=True)
 
 
 @app.command("list")
 def list_(context: typer.Context, namespace: Namespace = "default", as_json: Json = False) -> None:
     """List the keys that reach a namespace, newest first."""
-    from db.access import keys
+    from service.access.keys import list_keys
 
-    async def work(session: Session) -> list[dict[str, Any]]:
-        async with session.transaction(namespace, "admin") as tx:
-            return await keys.list_keys(tx, limit=MOST)
-
-    rows = run(work)
+    rows = run_in(namespace, lambda tx: list_keys(tx, limit=MOST), "admin")["items"]
     if wants_json(context, as_json):
         print_json(rows)
         return
@@ -102,18 +97,13 @@ def change(
     no_rate_limit: Annotated[bool, typer.Option("--no-rate-limit", help="Back to the service's limit.")] = False,
 ) -> None:
     """Change the name, the end or the rate limit of a key."""
-    from db.access import keys
     from loci.models.access import KeyChanges
+    from service.access.keys import change_key
 
     stated = {"name": name, "expires_at": expires, "rate_limit": rate_limit}
     changes = {field: value for field, value in stated.items() if value is not None}
     wanted = KeyChanges.model_validate({**changes, **({"rate_limit": None} if no_rate_limit else {})})
-
-    async def work(session: Session) -> None:
-        async with session.transaction(namespace, "admin") as tx:
-            await keys.update_key(tx, id=id, changes=wanted.stated())
-
-    run(work)
+    run_in(namespace, lambda tx: change_key(tx, id=id, changes=wanted), "admin")
     typer.echo(f"changed {id}", err=True)
 
 
@@ -130,31 +120,20 @@ def rotate(
     as_json: Json = False,
 ) -> None:
     """Put a new key in the place of one, and print it, this once."""
-    from db.access import keys
     from loci.models.access import RotationInput
-    from service.access.keys import new_key
+    from service.access.keys import rotate_key
 
     wanted = RotationInput(grace_seconds=grace, expires_at=expires)
-    made = new_key()
-
-    async def work(session: Session) -> dict[str, Any]:
-        async with session.transaction(namespace, "admin") as tx:
-            row = await keys.rotate_key(tx, id=id, new_id=made.id, hash=made.hash, **wanted.model_dump())
-            return {**await keys.get_key(tx, id=made.id), "replaces": id, "old_ends_at": row["old_ends_at"]}
-
-    _show(run(work), made.key, namespace, json=wants_json(context, as_json))
+    row = run_in(namespace, lambda tx: rotate_key(tx, id=id, wanted=wanted), "admin")
+    _show(row, namespace, json=wants_json(context, as_json))
 
 
 @app.command()
 def revoke(id: Key, namespace: Namespace = "default") -> None:
     """End a key at once."""
-    from db.access import keys
+    from service.access.keys import revoke_key
 
-    async def work(session: Session) -> None:
-        async with session.transaction(namespace, "admin") as tx:
-            await keys.revoke_key(tx, id=id)
-
-    run(work)
+    run_in(namespace, lambda tx: revoke_key(tx, id=id), "admin")
     typer.echo(f"revoked {id}", err=True)
 
 
@@ -166,15 +145,14 @@ def uses(
     as_json: Json = False,
 ) -> None:
     """Show what a key was used for in a namespace: requests by hour, address and outcome, newest first."""
-    from db.access import keys
+    from service.access.keys import list_key_usage, list_refused_requests
 
-    async def work(session: Session) -> list[dict[str, Any]]:
-        async with session.transaction(namespace, "admin") as tx:
-            return await (keys.list_refused_requests(tx, limit=MOST) if id is None else keys.list_key_usage(tx, id=id, limit=MOST))
+    def listed(tx: "Transaction") -> "Awaitable[Page]":
+        return list_refused_requests(tx, limit=MOST) if id is None else list_key_usage(tx, id=id, limit=MOST)
 
-    rows = run(work)
+    rows = run_in(namespace, listed, "admin")["items"]
     if wants_json(context, as_json):
-        print_json([{name: value for name, value in row.items() if name != "cursor"} for row in rows])
+        print_json(rows)
         return
     columns = ("hour", "address", "outcome", "requests", "first_at", "last_at")
     print_table(columns, ([row[column] for column in columns] for row in rows))

@@ -6,8 +6,6 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
-from db.graph import decay as db_decay
-from db.graph import edges
 from db.pool import Transaction
 from loci.models.fields import Text
 from loci.models.graph import (
@@ -23,10 +21,10 @@ from loci.models.graph import (
     EdgeTypeOut,
     EdgeWrite,
 )
-from service.graph import decay
+from service.graph import decay, edges
 from service.http.caller import CallerDependency
 from service.http.parameters import AsOf, Cursor, KnownAt, Limit
-from service.http.replies import page, reply
+from service.http.replies import reply
 from service.http.responses import problems
 
 router = APIRouter(tags=["graph"])
@@ -38,7 +36,7 @@ async def observe_edge(body: EdgeWrite, caller: CallerDependency) -> Response:
     """Observe an edge. Names are resolved or created; seen in a new conversation, it has full confidence again."""
 
     async def work(tx: Transaction) -> Any:
-        return _outcome(body, (await edges.observe_edges(tx, edges=[body.stated()]))[0])
+        return (await edges.observe_edges(tx, [body]))[0]
 
     return await caller.write(work, status=201)
 
@@ -48,8 +46,7 @@ async def observe_edges(body: EdgeBatch, caller: CallerDependency) -> Response:
     """Observe up to 10,000 edges, all or nothing."""
 
     async def work(tx: Transaction) -> Any:
-        rows = await edges.observe_edges(tx, edges=[item.stated() for item in body.items])
-        return {"items": [_outcome(body.items[row["ordinal"] - 1], row) for row in rows]}
+        return {"items": await edges.observe_edges(tx, body.items)}
 
     return await caller.write(work)
 
@@ -66,12 +63,13 @@ async def list_edges(
     known_at: KnownAt = None,
 ) -> Response:
     """List edges with their effective confidence at `as_of`, as known at `known_at`; `faded`: faded ones too."""
-    rows = await caller.read(
-        lambda tx: edges.list_edges(
-            tx, entity=entity, type=type, faded=faded, as_of=as_of, known_at=known_at, limit=limit + 1, cursor=cursor
+    return reply(
+        await caller.read(
+            lambda tx: edges.list_edges(
+                tx, entity=entity, type=type, faded=faded, as_of=as_of, known_at=known_at, limit=limit, cursor=cursor
+            )
         )
     )
-    return page(rows, limit)
 
 
 @router.delete("/edges/{id}", response_model=EdgeOut, responses=problems(404))
@@ -114,9 +112,4 @@ async def decay_edges(body: DecayInput, caller: CallerDependency) -> Response:
     async def step(tx: Transaction, _: Any) -> Any:
         return await decay.decay_step(tx, type=body.type, decaying=True)
 
-    return await caller.write_in_steps(lambda tx: db_decay.begin_decay_change(tx, type=body.type), step)
-
-
-def _outcome(body: EdgeWrite, row: dict[str, Any]) -> dict[str, Any]:
-    target = {"target": body.target} if body.literal is None else {"literal": body.literal}
-    return {"source": body.source, "type": body.type, **target, **{k: v for k, v in row.items() if k != "ordinal"}}
+    return await caller.write_in_steps(lambda tx: decay.begin_decay_change(tx, type=body.type), step)

@@ -1,17 +1,12 @@
 """Walks over the graph, the graph around a message, and the constellation."""
 
-from contextlib import suppress
-from typing import Annotated, Any
-from uuid import UUID
+from typing import Annotated
 
-import psycopg
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from db.graph import entities as db_entities
-from db.graph import traversal
-from db.pool import Transaction
 from loci.models.graph import Constellation, GraphContext, GraphContextInput, Traversal, TraverseInput
+from service.graph import traversal
 from service.http.caller import CallerDependency
 from service.http.parameters import AsOf, KnownAt
 from service.http.replies import reply
@@ -34,25 +29,7 @@ async def show_constellation(
 @router.post("/graph/traverse", response_model=Traversal, responses=problems(404))
 async def traverse(body: TraverseInput, caller: CallerDependency) -> Response:
     """Walk the graph breadth first from entities; every bound that cut it short is named."""
-    rows = await caller.read(lambda tx: traversal.traverse(tx, **body.model_dump()))
-    reason = rows[0]["truncated"] if rows else None
-    entities = {}
-    for row in rows:
-        entities[row["source_id"]] = row["source"]
-        if row["target_id"] is not None:
-            entities[row["target_id"]] = row["target"]
-        del row["truncated"], row["ordinal"]
-        for field, asked in (("path", body.paths), ("score", body.scores)):
-            if not asked:
-                del row[field]
-    return reply(
-        {
-            "edges": rows,
-            "entities": [{"id": key, "name": name} for key, name in entities.items()],
-            "truncated": reason is not None,
-            "reason": reason,
-        }
-    )
+    return reply(await caller.read(lambda tx: traversal.traverse(tx, body)))
 
 
 @router.post("/graph/context", response_model=GraphContext, responses=problems())
@@ -61,14 +38,4 @@ async def graph_context(body: GraphContextInput, caller: CallerDependency) -> Re
 
     The entities are touched; a key that may only read touches none.
     """
-
-    async def work(tx: Transaction) -> Any:
-        found = await traversal.graph_context(tx, **body.model_dump(exclude={"touch"}))
-        ids = [UUID(entity["id"]) for entity in found["entities"]]
-        if body.touch and ids:
-            with suppress(psycopg.errors.InsufficientPrivilege):
-                async with tx.connection.transaction():
-                    await db_entities.touch_entities(tx, ids=ids)
-        return {**found, "truncated": found["truncated"] is not None, "reason": found["truncated"]}
-
-    return reply(await caller.read(work))
+    return reply(await caller.read(lambda tx: traversal.graph_context(tx, body)))

@@ -1,13 +1,13 @@
 """`loci model` and `loci prompts`: what calls of the language model cost, and the prompts that it is given."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 import typer
 
 from service.cli.output import print_json, print_table
-from service.cli.session import Session, run
+from service.cli.session import run_in
 from service.cli.shell import Commands, Json, Namespace, wants_json
 
 app = typer.Typer(cls=Commands, no_args_is_help=True, help="Show calls of the language model and what they cost.")
@@ -23,13 +23,9 @@ def calls(
     as_json: Json = False,
 ) -> None:
     """List calls of the language model, newest first."""
-    from db.models import calls as db_calls
+    from service.models.usage import list_model_calls
 
-    async def work(session: Session) -> list[dict[str, Any]]:
-        async with session.transaction(namespace) as tx:
-            return await db_calls.list_model_calls(tx, limit=limit, purpose=purpose, job_id=job)
-
-    rows = run(work)
+    rows = run_in(namespace, lambda tx: list_model_calls(tx, limit=limit, purpose=purpose, job_id=job))["items"]
     if wants_json(context, as_json):
         print_json(rows)
         return
@@ -45,13 +41,9 @@ def usage(
     as_json: Json = False,
 ) -> None:
     """Show what calls of the language model have used on a day, and what is left of its budget."""
-    from db.models import calls as db_calls
+    from service.models.usage import model_usage
 
-    async def work(session: Session) -> dict[str, Any]:
-        async with session.transaction(namespace) as tx:
-            return await db_calls.model_usage(tx, day=day.date() if day else None)
-
-    row = run(work)
+    row = run_in(namespace, lambda tx: model_usage(tx, day=day.date() if day else None))
     if wants_json(context, as_json):
         print_json(row)
     else:

@@ -1,8 +1,6 @@
 """`loci reembed`: another embedding model, while everything goes on."""
 
 import asyncio
-import math
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
 from functools import partial
@@ -15,13 +13,13 @@ from service.cli.session import Session, command_origin, open_pool, reach
 from service.cli.shell import Failure, Json, wants_json
 
 if TYPE_CHECKING:
-    from db.models.reembedding import IndexBuilder
     from service.embedding.provider import Provider
+    from service.models.embedding_models import Corpus
+    from service.models.reembedding import Connect
     from service.settings import EmbeddingSettings, Settings
 
 Row = dict[str, Any]
 PROVIDERS = ("static", "minilm", "openai")
-SAMPLE = 64  # texts that a dry run embeds to measure the provider
 
 
 def reembed(
@@ -97,21 +95,20 @@ async def _reembed(
     parallel: int,
     dry_run: bool,
 ) -> Row:
-    from db.models import reembedding as db
     from service.embedding.provider import EmbeddingError
+    from service.models.embedding_models import read_corpus
     from service.models.reembedding import Reembedding, Stopped
 
     async with session.transaction(None, None) as tx:
-        rows = {row["state"]: row for row in await db.embedding_models_in_use(tx)}
-        size = await db.corpus_size(tx)
-    provider, asks = _make(session.settings, rows.get("filling"), target)
+        corpus = await read_corpus(tx)
+    provider, asks = _make(session.settings, corpus.models.get("filling"), target)
     try:
         made = {"name": provider.name, "dimensions": await provider.dimensions(), "asks": asks}
-        if "active" not in rows:
+        if "active" not in corpus.models:
             raise Failure("no embedding model is active", "A service makes its model the active one when it starts.")
         if dry_run:
-            return await _estimate(session, provider, size, rows, parallel)
-        owner = _owner(owner_url, session.settings, sum(size.values()))
+            return await _estimate(session, provider, corpus, parallel)
+        owner = _owner(owner_url, session.settings, corpus.size)
         with _progress() as told:
             transaction: Any = partial(_begin, session)
             return await Reembedding(transaction, provider, made, owner, parallel=parallel, told=told).run()
@@ -145,9 +142,9 @@ def _make(
     return made, wanted.dimensions if wanted.provider == "openai" else None
 
 
-def _owner(url: str | None, settings: "Settings", size: int) -> "Callable[[], AbstractAsyncContextManager[IndexBuilder]] | None":
+def _owner(url: str | None, settings: "Settings", size: int) -> "Connect | None":
     """How indexes are built while others write. Raises Failure where nobody may, and there is too much to do it otherwise."""
-    from db.models.reembedding import connect_index_builder
+    from service.models.embedding_models import connect_index_builder
 
     if url is not None:
         return partial(connect_index_builder, url)
@@ -159,34 +156,31 @@ def _owner(url: str | None, settings: "Settings", size: int) -> "Callable[[], Ab
     return None
 
 
-async def _estimate(session: Session, provider: "Provider", size: Row, rows: dict[str, Row], parallel: int) -> Row:
+async def _estimate(session: Session, provider: "Provider", corpus: "Corpus", parallel: int) -> Row:
     """How much there is to do, and how long the provider would take, by a few texts of the corpus."""
-    from db.models import reembedding as db
+    from service.models.embedding_models import estimate_seconds, sample_texts
 
     async with session.transaction(None, None) as tx:
-        texts = await db.sample_texts(tx, limit=SAMPLE)
-    started = time.perf_counter()
-    if texts:
-        await provider.embed(texts)
-    each = (time.perf_counter() - started) / max(len(texts), 1)
-    filling = rows.get("filling")
+        texts = await sample_texts(tx)
+    filling = corpus.models.get("filling")
     return {
         "model": provider.name,
-        "active": rows["active"]["name"],
+        "active": corpus.models["active"]["name"],
         "filling": filling["name"] if filling else None,
-        **size,
-        "seconds_of_embedding": math.ceil(each * sum(size.values()) / parallel),
+        "memories": corpus.memories,
+        "entities": corpus.entities,
+        "seconds_of_embedding": await estimate_seconds(provider, texts, corpus, parallel=parallel),
     }
 
 
 async def _cancel(session: Session, owner_url: str | None) -> Row:
-    from db.models import reembedding as db
+    from service.models.embedding_models import cancel_reembedding, read_corpus
     from service.models.reembedding import drop_retired_models
 
     async with session.transaction(None, None) as tx:
-        name = await db.cancel_reembedding(tx)
-        size = await db.corpus_size(tx)
-    owner = _owner(owner_url, session.settings, sum(size.values()))
+        name = await cancel_reembedding(tx)
+        corpus = await read_corpus(tx)
+    owner = _owner(owner_url, session.settings, corpus.size)
     with _progress() as told:
         await drop_retired_models(partial(_begin, session), owner, told)
     return {"cancelled": name}

@@ -1,14 +1,17 @@
 """`loci operations`: who changed what, when, through what."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 import typer
 
 from service.cli.output import print_json, print_table
-from service.cli.session import Session, run
+from service.cli.session import run_in
 from service.cli.shell import Commands, Json, Namespace, parse_time, wants_json
+
+if TYPE_CHECKING:
+    from db.pool import Transaction
 
 app = typer.Typer(cls=Commands, no_args_is_help=True, help="Show the operations log: each call that changed something.")
 CHANGES = 1000
@@ -28,15 +31,10 @@ def list_(
     as_json: Json = False,
 ) -> None:
     """List operations, newest first."""
-    from db import operations
+    from service.operations.log import OperationFilter, list_operations
 
-    wanted = operations.OperationFilter(action, agent, via, subject, since, until)
-
-    async def work(session: Session) -> list[dict[str, Any]]:
-        async with session.transaction(namespace) as tx:
-            return await operations.list_operations(tx, wanted, limit=limit)
-
-    rows = run(work)
+    wanted = OperationFilter(action, agent, via, subject, since, until)
+    rows = run_in(namespace, lambda tx: list_operations(tx, wanted, limit=limit))["items"]
     if wants_json(context, as_json):
         print_json(rows)
         return
@@ -52,14 +50,13 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show an operation and what it changed, before and after: the first 1,000 changes."""
-    from db import operations
+    from service.operations.log import get_operation, list_changes_of
 
-    async def work(session: Session) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        async with session.transaction(namespace) as tx:
-            found = await operations.get_operation(tx, id=id)
-            return found, await operations.operation_changes(tx, id=id, limit=CHANGES, after=0)
+    async def work(tx: "Transaction") -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        found = await get_operation(tx, id=id)
+        return found, (await list_changes_of(tx, id=id, limit=CHANGES))["items"]
 
-    row, changes = run(work)
+    row, changes = run_in(namespace, work)
     if wants_json(context, as_json):
         print_json({"operation": row, "changes": changes})
         return

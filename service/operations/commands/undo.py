@@ -1,6 +1,6 @@
 """`loci undo`: an operation taken back."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 import typer
@@ -8,6 +8,11 @@ import typer
 from service.cli.output import print_json, print_table
 from service.cli.session import Session, run
 from service.cli.shell import Json, Namespace, wants_json
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from db.pool import Transaction
 
 
 def undo(
@@ -23,18 +28,7 @@ def undo(
 
     Undoing is an operation too: undo that, and the first one is in force again.
     """
-
-    async def work(session: Session) -> dict[str, Any]:
-        from db import operations
-        from service.graph.decay import finish_decay_changes
-
-        async with session.transaction(namespace, "writer") as tx:
-            row = await operations.undo_operation(tx, id=id, skip_changed=skip_changed)
-        if row.pop("decaying"):
-            await finish_decay_changes(lambda: session.transaction(namespace, "writer"))
-        return row
-
-    row = run(work)
+    row = run(lambda session: _undo(session, namespace, id, skip_changed))
     if wants_json(context, as_json):
         print_json(row)
         return
@@ -42,3 +36,13 @@ def undo(
     for left in row["skipped"]:
         typer.echo(f"left as it is: {left['count']:,} {left['kind']}: {left['reason']}", err=True)
     typer.echo(f"undone by operation {row['operation_id']}; `loci undo {row['operation_id']}` brings it back", err=True)
+
+
+async def _undo(session: Session, namespace: str, id: UUID, skip_changed: bool) -> dict[str, Any]:
+    from service.operations.undo import undo_operation
+
+    async def step(work: "Callable[[Transaction], Awaitable[dict[str, Any]]]") -> dict[str, Any]:
+        async with session.transaction(namespace, "writer") as tx:
+            return await work(tx)
+
+    return await undo_operation(step, lambda: session.transaction(namespace, "writer"), id=id, skip_changed=skip_changed)

@@ -6,13 +6,14 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
-from db import operations
 from loci.models.fields import Label, Moment
 from loci.models.operations import OperationChangePage, OperationOut, OperationPage, Via
 from service.http.caller import CallerDependency
-from service.http.parameters import Cursor, Limit, position
-from service.http.replies import page, reply
+from service.http.parameters import Cursor, Limit
+from service.http.replies import reply
 from service.http.responses import problems
+from service.operations import log
+from service.pages import position
 
 router = APIRouter(tags=["operations"])
 
@@ -30,15 +31,14 @@ async def list_operations(
     until: Annotated[Moment | None, Query(description="Begun before this moment")] = None,
 ) -> Response:
     """List what changed the namespace, newest first: each call is one operation, with counts of its changes."""
-    wanted = operations.OperationFilter(action, agent, via, subject, since, until)
-    rows = await caller.read(lambda tx: operations.list_operations(tx, wanted, limit=limit + 1, cursor=cursor))
-    return page(rows, limit, "id")
+    wanted = log.OperationFilter(action, agent, via, subject, since, until)
+    return reply(await caller.read(lambda tx: log.list_operations(tx, wanted, limit=limit, cursor=cursor)))
 
 
 @router.get("/operations/{id}", response_model=OperationOut, responses=problems(404))
 async def get_operation(id: Annotated[UUID, Path(description="Id of the operation")], caller: CallerDependency) -> Response:
     """Show an operation. The id is in the header X-Operation-Id of the reply; a call that changed nothing left none."""
-    return reply(await caller.read(lambda tx: operations.get_operation(tx, id=id)))
+    return reply(await caller.read(lambda tx: log.get_operation(tx, id=id)))
 
 
 @router.get("/operations/{id}/changes", response_model=OperationChangePage, responses=problems(404))
@@ -50,6 +50,4 @@ async def operation_changes(
 ) -> Response:
     """List what an operation changed, before and after, in order. Kept for the namespace's setting change_days."""
     after = position(cursor) or 0
-    rows = await caller.read(lambda tx: operations.operation_changes(tx, id=id, limit=limit + 1, after=after))
-    last = str(rows[limit - 1]["position"]) if len(rows) > limit else None
-    return reply({"items": rows[:limit], "next_cursor": last})
+    return reply(await caller.read(lambda tx: log.list_changes_of(tx, id=id, limit=limit, after=after)))

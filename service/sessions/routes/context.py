@@ -11,7 +11,6 @@ from service.http.caller import CallerDependency
 from service.http.parameters import Space
 from service.http.replies import reply
 from service.http.responses import problems
-from service.recall.question import make_scope
 from service.sessions import context
 
 router = APIRouter(tags=["context"])
@@ -23,26 +22,14 @@ async def build_context(body: ContextInput, caller: CallerDependency, space: Spa
 
     With a session the key must be allowed to write: what is shown is stored, and not shown to this session again.
     """
-    occasion = _occasion(body, space)
+    request = context.request_of(body, space)
     built: list[dict[str, Any]] = []
 
     async def work(tx: Transaction) -> dict[str, Any]:
-        built[:] = [await context.build_context(tx, occasion, caller.state.provider, caller.state.settings.embedding)]
+        built[:] = [await context.build_context(tx, request, caller.state.provider, caller.state.settings.embedding)]
         return built[0]
 
     response = reply(await caller.read(work)) if body.session_id is None else await caller.write(work)
     for done in built:  # none where the reply is one that was kept
         context.count_context(done)
     return response
-
-
-def _occasion(body: ContextInput, space: str | None) -> context.ContextRequest:
-    return context.ContextRequest(
-        message=body.message,
-        session_id=body.session_id,
-        space=body.space or space,
-        k=body.k,
-        max_chars=body.max_chars,
-        sections=tuple(body.sections or context.SECTIONS),
-        scope=make_scope({}, body.as_of, body.known_at),
-    )

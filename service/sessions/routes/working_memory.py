@@ -5,14 +5,13 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
-from db.errors import FieldError, NotFound
-from db.sessions import working_memory
 from loci.models.fields import Text
 from loci.models.sessions import EntriesFound, Entry, EntryInput, EntryOut, EntryPage, EntrySearch, Prefix
 from service.http.caller import CallerDependency
 from service.http.parameters import Cursor, Limit, Space
-from service.http.replies import page, reply
+from service.http.replies import reply
 from service.http.responses import problems
+from service.sessions import working_memory
 
 router = APIRouter(prefix="/working-memory", tags=["working memory"])
 PLAIN_PATH = r"^[^/\u0000-\u001f\u007f-\u009f]+(/[^/\u0000-\u001f\u007f-\u009f]+)*$"
@@ -34,37 +33,32 @@ async def list_entries(
     cursor: Cursor = None,
 ) -> Response:
     """List entries in order of their keys, without values. Without a prefix: the space of X-Space, else all."""
-    rows = await caller.read(
-        lambda tx: working_memory.list_working_memory(tx, prefix=prefix, limit=limit + 1, cursor=cursor, space=space)
+    return reply(
+        await caller.read(lambda tx: working_memory.list_entries(tx, prefix=prefix, limit=limit, cursor=cursor, space=space))
     )
-    return page(rows, limit, "key")
 
 
 @router.post("/search", response_model=EntriesFound, responses=problems(404))
 async def search_entries(body: EntrySearch, caller: CallerDependency, space: Space = None) -> Response:
     """Find entries by words, category and tags, best first; without words the newest first."""
-    rows = await caller.read(lambda tx: working_memory.search_working_memory(tx, **body.model_dump(), space=space))
-    return reply({"items": rows})
+    return reply(await caller.read(lambda tx: working_memory.search_entries(tx, body, space=space)))
 
 
 @router.put("/{key:path}", response_model=Entry, responses=problems(404, 409))
 async def save_entry(key: Key, body: EntryInput, caller: CallerDependency, space: Space = None) -> Response:
     """Write an entry, or replace it; its time to live begins anew. A full space is a 409, another agent's space a 403."""
-    return await caller.write(lambda tx: working_memory.save_working_memory(tx, key=key, **body.model_dump(), space=space))
+    return await caller.write(lambda tx: working_memory.save_entry(tx, body, key=key, space=space))
 
 
 @router.get("/{key:path}", response_model=EntryOut, responses=problems(404))
 async def get_entry(key: Key, caller: CallerDependency, space: Space = None) -> Response:
     """Get an entry, from any space. What has expired is not there."""
-    return reply(await caller.read(lambda tx: working_memory.get_working_memory(tx, key=key, space=space)))
+    return reply(await caller.read(lambda tx: working_memory.get_entry(tx, key=key, space=space)))
 
 
 @router.delete("/{key:path}", status_code=204, responses=problems(404))
 async def delete_entry(key: Key, caller: CallerDependency, space: Space = None) -> Response:
     """Delete an entry of your own."""
     async with caller.transaction("writer") as tx:
-        gone = await working_memory.delete_working_memory(tx, key=key, space=space)
-    if not gone["deleted"]:
-        message = f"working memory holds no '{gone['key']}', or it has expired"
-        raise NotFound(message, [FieldError("key", message)])
+        await working_memory.delete_entry(tx, key=key, space=space)
     return Response(status_code=204, headers=caller.headers)

@@ -50,7 +50,9 @@ def import_(
             restored = run(lambda session: restore_lines(session, lines, namespace if given else None, batch_size, advance))
         else:
             loaded = run(
-                lambda session: load(session, lines, namespace=namespace, atomic=atomic, batch_size=batch_size, advance=advance)
+                lambda session: load(
+                    session.transaction, lines, namespace=namespace, atomic=atomic, batch_size=batch_size, advance=advance
+                )
             )
     in_json = wants_json(context, as_json)
     if restored is not None:

@@ -35,5 +35,5 @@ begin
     return v_new;
 end $$;
 comment on function loci_internal.insert_mentions(integer, jsonb) is
-    'Store mentions, JSON array of {memory_id, find_entity_id, mention_text?}, and raise the entities'' counters by '
+    'Store mentions, JSON array of {memory_id, entity_id, mention_text?}, and raise the entities'' counters by '
     'those that are new.';

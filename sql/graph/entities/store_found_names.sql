@@ -96,7 +96,7 @@ comment on function loci_internal.lower_first_seen(integer, uuid[], timestamptz[
 -- Entities that somebody stated, found in memories by name or alias: whole words, also in lower case and where no
 -- convention of spelling tells a name. Those of type extracted are left to store_found_names, which knows them as the
 -- worker
--- first saw them. JSON array of {memory_id, find_entity_id, mention_text}, null for none. Cost: that of
+-- first saw them. JSON array of {memory_id, entity_id, mention_text}, null for none. Cost: that of
 -- find_entities_in_text, a
 -- text at a time; one index look-up in a namespace without stated entities. No errors.
 create or replace function loci_internal.stated_mentions(p_namespace_id integer, p_memories uuid[]) returns jsonb

@@ -1,0 +1,14 @@
+"""The walk over aspects and strong edges: what to know about the entities that a conversation is about."""
+
+from typing import Any
+
+from db import facts
+from db.pool import Transaction
+from loci.models.facts import WalkInput
+
+Row = dict[str, Any]
+
+
+async def walk(tx: Transaction, wanted: WalkInput) -> Row:
+    """Constraints, the most important attributes of the heaviest aspects, and the memories behind them, within the deadline."""
+    return await facts.walk(tx, **wanted.model_dump())

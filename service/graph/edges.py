@@ -1,0 +1,56 @@
+"""Edges: observed, listed, taken back; the settings of their types."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from db.graph import edges
+from db.pool import Transaction
+from loci.models.graph import EdgeWrite
+from service.pages import Page, page
+
+Row = dict[str, Any]
+
+
+async def observe_edges(tx: Transaction, stated: list[EdgeWrite]) -> list[Row]:
+    """Observe edges, all or nothing: what became of each, in order. Names are resolved or created."""
+    rows = await edges.observe_edges(tx, edges=[edge.stated() for edge in stated])
+    return [_outcome(stated[row["ordinal"] - 1], row) for row in rows]
+
+
+def _outcome(stated: EdgeWrite, row: Row) -> Row:
+    target = {"target": stated.target} if stated.literal is None else {"literal": stated.literal}
+    return {"source": stated.source, "type": stated.type, **target, **{k: v for k, v in row.items() if k != "ordinal"}}
+
+
+async def list_edges(
+    tx: Transaction,
+    *,
+    entity: str | None,
+    type: str | None,
+    faded: bool,
+    as_of: datetime | None,
+    known_at: datetime | None,
+    limit: int,
+    cursor: str | None,
+) -> Page:
+    """Edges with their effective confidence, at two moments; with `faded` faded ones too."""
+    rows = await edges.list_edges(
+        tx, entity=entity, type=type, faded=faded, as_of=as_of, known_at=known_at, limit=limit + 1, cursor=cursor
+    )
+    return page(rows, limit)
+
+
+async def delete_edge(tx: Transaction, *, id: UUID) -> Row:
+    """Take an edge back: no longer believed, kept as history; returns it."""
+    return await edges.delete_edge(tx, id=id)
+
+
+async def get_edge_type(tx: Transaction, *, type: str) -> Row:
+    """Settings of an edge type."""
+    return await edges.get_edge_type(tx, type=type)
+
+
+async def set_edge_type(tx: Transaction, *, type: str, changes: Row) -> Row:
+    """Change settings of an edge type; the row, and `decaying`: whether edges have to be brought in step with it."""
+    return await edges.set_edge_type(tx, type=type, changes=changes)

@@ -1,0 +1,83 @@
+"""What tools do with the graph: walk it, and change how fast it fades."""
+
+from pydantic import Field, model_validator
+
+from service.mcp.text import Row, Shown, edge_line, kept, lines
+from service.mcp.tool import Arguments, Call, Name, Names, Tool, segment
+
+
+class Traverse(Arguments):
+    """Where to start walking the graph, and how far."""
+
+    startEntity: Name = Field(description="Name, alias or id")  # noqa: N815 (the seed's names, here and below)
+    edgeTypes: Names | None = Field(None, description="Such as works_on, uses; default: all")  # noqa: N815
+    maxHops: int | None = Field(None, description="Default 2")  # noqa: N815
+    limit: int | None = Field(None, description="Edges at most; default 20")
+
+
+class Decay(Arguments):
+    """Which edges, and their new rate."""
+
+    @model_validator(mode="after")
+    def _of_a_type(self) -> "Decay":
+        if self.decayRate is not None and self.edgeType is None:
+            raise ValueError("decayRate needs edgeType beside it: the type of edges that it is for")
+        return self
+
+    edgeType: Name | None = Field(None, description="Default: all types")  # noqa: N815
+    decayRate: float | None = Field(  # noqa: N815
+        None, description="New rate per day for edgeType (0.01: half after 70 days). Without it: recalculate only"
+    )
+
+
+def _traverse(given: Row, _: str | None) -> Call:
+    body = {"start": [given["startEntity"]], "limit": given.get("limit", 20)}
+    names = {"edgeTypes": "edge_types", "maxHops": "max_hops"}
+    return Call("POST", "/graph/traverse", body | {names[name]: given[name] for name in names.keys() & given.keys()})
+
+
+def _decay(given: Row, _: str | None) -> Call:
+    if "decayRate" in given:
+        return Call("PUT", f"/edge-types/{segment(given['edgeType'])}", {"decay_rate": given["decayRate"]})
+    return Call("POST", "/edges/decay", {"type": given["edgeType"]} if given else {})
+
+
+def edges(reply: Row) -> Shown:
+    """Edges of a walk, in the order of discovery."""
+    more = f"\n… and more: ended by {reply['reason']}." if reply["truncated"] else ""
+    rows = [kept(row, ("id", "source", "type", "target", "literal", "confidence", "hop")) for row in reply["edges"]]
+    text = lines(map(edge_line, reply["edges"]), "No edges: the entity is known, and nothing that still holds leads on from it.")
+    return text + more, {"edges": rows, "truncated": reply["truncated"]} | kept(reply, ("reason",))
+
+
+def decayed(reply: Row) -> Shown:
+    """What a change of decay did."""
+    rate = f"The rate of {reply['type']} is now {reply['decay_rate']:g} per day. " if reply.get("decay_rate") is not None else ""
+    return f"{rate}{reply['faded']} edges faded, {reply['revived']} came back.", kept(reply)
+
+
+TOOLS = [
+    Tool(
+        "graph_traverse",
+        "Walk the graph",
+        "reads",
+        "Follow relations from an entity over several hops, such as Alex works_on ProjectX uses PostgreSQL. Use it for how "
+        "people, projects and things are connected; for statements about them, use recall with entity.",
+        Traverse,
+        _traverse,
+        edges,
+        {"start[0]": "startEntity", "start": "startEntity", "edge_types": "edgeTypes", "max_hops": "maxHops"},
+        "Call recall: it names entities near the question.",
+    ),
+    Tool(
+        "relation_decay",
+        "Decay of relations",
+        "changes",
+        "Change how fast relations of a type lose confidence, or recalculate which have faded. Use it when relations of a type go"
+        " stale too soon or stay too long; reading never needs it.",
+        Decay,
+        _decay,
+        decayed,
+        {"decay_rate": "decayRate", "type": "edgeType"},
+    ),
+]

@@ -1,0 +1,48 @@
+"""Walks over the graph, the graph around a message, and the constellation."""
+
+from contextlib import suppress
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from psycopg.errors import InsufficientPrivilege
+
+from db.graph import entities, traversal
+from db.pool import Transaction
+from loci.models.graph import GraphContextInput, TraverseInput
+
+Row = dict[str, Any]
+
+
+async def traverse(tx: Transaction, wanted: TraverseInput) -> Row:
+    """Walk the graph breadth first: `edges` and `entities` in the order of discovery, and the `reason` why the walk ended early."""
+    rows = await traversal.traverse(tx, **wanted.model_dump())
+    reason = rows[0]["truncated"] if rows else None
+    names: dict[UUID, str] = {}
+    for row in rows:
+        names[row["source_id"]] = row["source"]
+        if row["target_id"] is not None:
+            names[row["target_id"]] = row["target"]
+    hidden = {"truncated", "ordinal", *(() if wanted.paths else ("path",)), *(() if wanted.scores else ("score",))}
+    return {
+        "edges": [{name: value for name, value in row.items() if name not in hidden} for row in rows],
+        "entities": [{"id": key, "name": name} for key, name in names.items()],
+        "truncated": reason is not None,
+        "reason": reason,
+    }
+
+
+async def graph_context(tx: Transaction, wanted: GraphContextInput) -> Row:
+    """The graph around the entities that a message names, which are touched; by who may only read, none is."""
+    found = await traversal.graph_context(tx, **wanted.model_dump(exclude={"touch"}))
+    ids = [UUID(entity["id"]) for entity in found["entities"]]
+    if wanted.touch and ids:
+        with suppress(InsufficientPrivilege):
+            async with tx.connection.transaction():
+                await entities.touch_entities(tx, ids=ids)
+    return {**found, "truncated": found["truncated"] is not None, "reason": found["truncated"]}
+
+
+async def constellation(tx: Transaction, *, limit: int | None, as_of: datetime | None, known_at: datetime | None) -> Row:
+    """The entities that stand out, with their aspects, and the living edges between them."""
+    return await traversal.constellation(tx, limit=limit, as_of=as_of, known_at=known_at)

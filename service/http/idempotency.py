@@ -1,0 +1,46 @@
+"""Idempotency keys: the first reply to a request is kept, and answers every repetition of it."""
+
+import hashlib
+from typing import Any
+
+from fastapi import Request
+from fastapi.responses import Response
+
+from db import idempotency
+from db.pool import Transaction
+from service.http.replies import dumps, replay
+
+
+class IdempotencyKey:
+    """The key of one request; None: it has none, so nothing is kept."""
+
+    def __init__(self, key: str | None, request: Request) -> None:
+        self._key = key
+        self._request = request
+
+    def __bool__(self) -> bool:
+        return self._key is not None
+
+    async def find(self, tx: Transaction) -> Response | None:
+        """The reply that is kept under the key, which is not taken."""
+        async with tx.connection.transaction(force_rollback=True):
+            return await self.claim(tx)
+
+    async def claim(self, tx: Transaction) -> Response | None:
+        """The reply that is kept under the key; None: there is none, and this request holds the key now."""
+        if self._key is None:
+            return None
+        kept = await idempotency.claim_idempotency_key(tx, key=self._key, request_hash=await self._hash())
+        return replay(kept["response"], kept["status"], self._request.state.request_id) if kept else None
+
+    async def keep(self, tx: Transaction, body: Any, status: int) -> None:
+        """Keep the reply of the request that holds the key."""
+        if self._key is not None:
+            await idempotency.store_idempotent_reply(tx, key=self._key, status=status, response=dumps(body))
+
+    async def _hash(self) -> bytes:
+        """What makes two requests the same: method, path, query and body."""
+        request = self._request
+        digest = hashlib.sha256(f"{request.method} {request.url.path}?{request.url.query}\n".encode())
+        digest.update(await request.body())
+        return digest.digest()

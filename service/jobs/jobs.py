@@ -1,0 +1,34 @@
+"""Jobs: work that is done later, and what became of it."""
+
+from typing import Any
+from uuid import UUID
+
+from db.jobs import jobs
+from db.pool import Transaction
+from service.pages import Page, page
+
+Row = dict[str, Any]
+
+
+async def list_jobs(
+    tx: Transaction, *, limit: int, cursor: UUID | None = None, state: str | None = None, kind: str | None = None
+) -> Page:
+    """Jobs, newest first."""
+    return page(await jobs.list_jobs(tx, limit=limit + 1, cursor=cursor, state=state, kind=kind), limit, "id")
+
+
+async def get_job(tx: Transaction, *, id: UUID) -> Row:
+    """A job: how it stands, what each of its passes did, and what its calls of a language model took."""
+    return await jobs.get_job(tx, id=id)
+
+
+async def retry_job(tx: Transaction, *, id: UUID) -> Row:
+    """Try a job again that is dead, cancelled or skipped; returns it."""
+    await jobs.retry_job(tx, id=id)
+    return await jobs.get_job(tx, id=id)
+
+
+async def cancel_job(tx: Transaction, *, id: UUID) -> Row:
+    """Cancel a job, or tell it to stop; returns it."""
+    await jobs.cancel_job(tx, id=id)
+    return await jobs.get_job(tx, id=id)

@@ -1,0 +1,104 @@
+"""What a tool is: its description, what it takes, the REST call behind it, and how the reply reads.
+
+Types only: what a value may be is for REST to say, so that both surfaces say it in the same words. The schemas are what a model
+reads before every conversation, so they carry nothing that it does not need.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+from urllib.parse import quote
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from service.mcp.text import Row, Shown
+
+
+def _listed(value: object) -> object:
+    """A list, also of one that came as JSON in a string or as names with commas between, as models like to send them."""
+    if not isinstance(value, str):
+        return value
+    if value.lstrip().startswith("["):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return [part.strip() for part in value.split(",") if part.strip()]
+
+
+Names = Annotated[list[str], BeforeValidator(_listed)]
+Name = Annotated[str, Field(min_length=1)]
+Time = Annotated[str, Field(description="RFC 3339 time or date")]
+Category = Annotated[str, Field(description="Path such as user-preferences/timezone")]
+CategoryFilter = Annotated[str, Field(description="This category and all below it")]
+AnyTag = Annotated[Names, Field(description="Any of these")]
+Cursor = Annotated[str, Field(description="To go on, as the reply before says")]
+DryRun = Annotated[bool, Field(description="Only say what would be done")]
+Session = Annotated[str, Field(description="This conversation's id")]
+Prefix = Annotated[str, Field(description="Prefix of keys, such as session/abc or patrol; default: your own space")]
+Kind = Literal["reads", "adds", "changes", "replaces", "deletes"]
+
+
+class Arguments(BaseModel):
+    """Arguments of a tool: unknown ones are errors."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request to REST: its path below /api/v1."""
+
+    method: str
+    path: str
+    json: Any = None
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool. `call` makes the request from the arguments that were given and the caller's session, if its space names one.
+
+    `renamed` are fields of REST and what they are called here; `missing` says what to do where the thing is not there.
+    """
+
+    name: str
+    title: str
+    kind: Kind
+    description: str
+    arguments: type[Arguments]
+    call: Callable[[Row, str | None], Call]
+    show: Callable[[Row], Shown]
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    missing: str = ""
+
+
+def segment(text: str) -> str:
+    """Text as one segment of a path, also where it is only dots, which clients would fold."""
+    return text.replace(".", "%2E") if not text.strip(".") else quote(text, safe="")
+
+
+def of_session(session: str | None) -> Row:
+    """The field of a request that names the session."""
+    return {} if session is None else {"session_id": session}
+
+
+def in_session(path: str) -> Callable[[Row, str | None], Call]:
+    """A POST of all that was given, in the caller's session."""
+    return lambda given, session: Call("POST", path, {**of_session(session), **given})
+
+
+def schema_of(arguments: type[Arguments]) -> dict[str, Any]:
+    """The JSON schema of a tool's arguments, without what costs a model tokens and tells it nothing."""
+    schema = arguments.model_json_schema()
+    properties = {name: _terse(field) for name, field in schema.get("properties", {}).items()}
+    required = {"required": schema["required"]} if schema.get("required") else {}
+    return {"type": "object", "properties": properties, **required, "additionalProperties": False}
+
+
+def _terse(field: dict[str, Any]) -> dict[str, Any]:
+    """A property without its title, and without the null that stands for leaving it out."""
+    kinds = [kind for kind in field.get("anyOf", []) if kind != {"type": "null"}]
+    merged = {**(kinds[0] if len(kinds) == 1 else {}), **field}
+    return {key: value for key, value in merged.items() if key in {"type", "format", "items", "description", "enum"}}

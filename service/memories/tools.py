@@ -1,0 +1,137 @@
+"""What tools do with memories: save one, delete one, list categories, show a history."""
+
+from uuid import UUID
+
+from pydantic import Field
+
+from service.mcp.text import VERSION, Row, Shown, about, folded, kept, lines, moment, more, times, written
+from service.mcp.tool import Arguments, Call, Category, Cursor, Name, Names, Tool, of_session, segment
+
+
+class NoArguments(Arguments):
+    """Nothing."""
+
+
+class SaveMemory(Arguments):
+    """A statement to keep."""
+
+    content: str = Field(description="One statement that stands alone: full names, no 'he' or 'yesterday'")
+    category: Category | None = None
+    tags: Names | None = None
+
+
+class DeleteMemory(Arguments):
+    """One memory."""
+
+    id: UUID = Field(description="As in [id] of a result")
+
+
+class History(Arguments):
+    """Whose history, and which part of it."""
+
+    ref: Name = Field(description="Lineage, memory id, or an entity's name or id")
+    limit: int | None = Field(None, description="Items at most; default 50")
+    cursor: Cursor | None = None
+
+
+def _save_memory(given: Row, session: str | None) -> Call:
+    return Call("POST", "/memories", {**given, "enrich": True, **of_session(session)})
+
+
+def _history(given: Row, _: str | None) -> Call:
+    ref = given.pop("ref")
+    return Call("GET", f"/entities/{segment(ref)}/history", params={"limit": 50, **given})
+
+
+def saved(reply: Row) -> Shown:
+    """What became of a memory."""
+    names = ("id", "lineage", "version", "superseded", "duplicate", "content", "category", "tags", "valid_from")
+    facts = kept(reply, names) | kept(reply.get("enrichment") or {}, ("job_id",))
+    if reply["duplicate"]:
+        return f"Known already as [{reply['id']}]; it is reinforced, nothing was added.", facts
+    return f"Saved as [{reply['id']}].", facts
+
+
+def deleted(reply: Row) -> Shown:
+    """A forgotten memory."""
+    return f"Deleted: no search finds [{reply['id']}] any more: {folded(reply['content'])}", kept(
+        reply, ("id", "status", "content")
+    )
+
+
+def categories(reply: Row) -> Shown:
+    """The tree of categories."""
+    rows = (f"{row['category']}: {row['memories']}" + _below(row) for row in reply["items"])
+    return lines(rows, "No memories yet, so no categories."), {"categories": reply["items"]}
+
+
+def _below(row: Row) -> str:
+    return f" ({row['total']} with those below)" if row["total"] != row["memories"] else ""
+
+
+def history(reply: Row) -> Shown:
+    """Versions of a memory, or what happened around an entity."""
+    versions = bool(reply["items"]) and "version" in reply["items"][0]
+    text = lines(map(_version if versions else _event, reply["items"]), "Nothing more.")
+    fields = VERSION if versions else None
+    return text + more(reply), {"items": [kept(row, fields) for row in reply["items"]]} | kept(reply, ("next_cursor",))
+
+
+def _version(row: Row) -> str:
+    """One version in full: it is what cut results lead to."""
+    never = "never true, corrected" if row["valid_to"] == row["valid_from"] else times(row)
+    forgotten = "deleted" if row["status"] == "forgotten" else None
+    content = "\n  ".join(row["content"].splitlines())
+    return f"version {row['version']} [{row['id']}]{about(row['category'], never, forgotten)}: {content}"
+
+
+def _event(row: Row) -> str:
+    said = "; ".join(f"{name}={folded(written(value))}" for name, value in kept(row["detail"]).items())
+    return f"{moment(row['at'])} {row['kind']} {row['event']} [{row['id']}]: {said}"
+
+
+TOOLS = [
+    Tool(
+        "save_memory",
+        "Save a memory",
+        "adds",
+        "Keep one fact, preference or decision for later conversations. It is stored at once; a language model, if there is "
+        "one, puts it into good form later. An exact repetition is not stored twice. For a text with several facts, or one that "
+        "may change what is known, use retain; for notes of the next minutes, save_to_working_memory.",
+        SaveMemory,
+        _save_memory,
+        saved,
+    ),
+    Tool(
+        "delete_memory",
+        "Delete a memory",
+        "deletes",
+        "Make one memory unfindable, by its id from a search; an operator can restore it. Use it for what is wrong or unwanted. "
+        "Where something changed, save the new state with retain instead, so that its history stays.",
+        DeleteMemory,
+        lambda given, _: Call("DELETE", f"/memories/{given['id']}"),
+        deleted,
+        missing="Call search_memory for the ids that there are.",
+    ),
+    Tool(
+        "list_memory_categories",
+        "List categories",
+        "reads",
+        "All categories of memories as paths, with how many memories each holds. Use it to choose a category before saving or "
+        "filtering.",
+        NoArguments,
+        lambda _, __: Call("GET", "/categories"),
+        categories,
+    ),
+    Tool(
+        "memory_history",
+        "History",
+        "reads",
+        "Every version of a memory, in full and oldest first, with when each was true; or, for an entity, what happened around "
+        "it. Use it to see what changed, or a memory that a search has cut.",
+        History,
+        _history,
+        history,
+        missing="Call search_memory for ids; recall names entities.",
+    ),
+]

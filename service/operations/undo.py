@@ -1,0 +1,35 @@
+"""Undoing an operation, with what it makes necessary: edges are brought in step where it changes a rate of decay."""
+
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any, TypeVar
+from uuid import UUID
+
+from db import operations
+from db.pool import Transaction
+from service.graph.decay import finish_decay_changes
+
+T = TypeVar("T")
+Row = dict[str, Any]
+
+
+async def undo_operation(
+    run: Callable[[Callable[[Transaction], Awaitable[Row]]], Awaitable[T]],
+    open_transaction: Callable[[], AbstractAsyncContextManager[Transaction]],
+    *,
+    id: UUID,
+    skip_changed: bool,
+) -> T:
+    """Undo an operation in one transaction, which `run` runs, and return what that returns; edges follow in others."""
+    decaying = False
+
+    async def work(tx: Transaction) -> Row:
+        nonlocal decaying
+        row = await operations.undo_operation(tx, id=id, skip_changed=skip_changed)
+        decaying = row["decaying"]
+        return {name: value for name, value in row.items() if name != "decaying"}
+
+    done = await run(work)
+    if decaying:
+        await finish_decay_changes(open_transaction)
+    return done

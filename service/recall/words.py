@@ -1,0 +1,30 @@
+"""Search by words alone, in BM25 order, with what the graph knows of the question and of each result."""
+
+from typing import Any
+
+from db import memories
+from db.pool import Transaction
+from db.recall import search
+from db.sessions import feedback
+
+Row = dict[str, Any]
+
+
+async def search_words(tx: Transaction, *, query: str, limit: int, scope: search.Scope, session_id: str | None) -> Row:
+    """Memories that have the words; the entities that the question names, and their rules. A session's hits are noted."""
+    found = await search.search_text(tx, query=query, limit=limit, scope=scope)
+    documents = [row["doc_id"] for row in found]
+    if session_id is not None:
+        await feedback.send_recall_hits(tx, session_id=session_id, documents=documents)
+    rows = await memories.get_memories(tx, ids=[row["id"] for row in found])
+    return with_context(found, rows, await search.search_context(tx, query=query, documents=documents))
+
+
+def with_context(found: list[Row], rows: list[Row], context: Row) -> Row:
+    """Memories with their scores and the entities that they mention, and what holds about the question."""
+    scores, mentions = {row["doc_id"]: row["score"] for row in found}, context.pop("mentions")
+    results = []
+    for row in rows:
+        document = row.pop("cursor")
+        results.append({**row, "score": scores[document], "entities": mentions.get(document, [])})
+    return {"results": results, **context}

@@ -1,0 +1,88 @@
+"""What tools do with texts and orphans: retain, reflect."""
+
+from pydantic import Field
+
+from service.mcp.text import Row, Shown, about, folded, kept, lines, more
+from service.mcp.tool import Arguments, Call, Category, CategoryFilter, Cursor, DryRun, Names, Session, Tool, in_session
+
+SHOWN = 20  # of what may be hundreds
+
+
+class Retain(Arguments):
+    """A text with facts to keep."""
+
+    content: str = Field(description="Any text; each sentence is judged as a fact")
+    category: Category | None = None
+    tags: Names | None = None
+    source: str | None = Field(None, description="Who said it")
+    session_id: Session | None = None
+    dry_run: DryRun | None = None
+
+
+class Reflect(Arguments):
+    """What to put in order."""
+
+    category: CategoryFilter | None = None
+    limit: int | None = Field(None, description="Memories to look at; default 200")
+    cursor: Cursor | None = None
+    dry_run: DryRun | None = None
+
+
+def retained(reply: Row) -> Shown:
+    """What was decided about each fact."""
+    rows = (f"{row['action']}{_places(row)}: {folded(row['fact'])}{about(row['reason'])}" for row in reply["decisions"])
+    fields = ("fact", "action", "memory_id", "superseded", "target_id", "reason", "signal")
+    data = {"decisions": [kept(row, fields) for row in reply["decisions"]], "dry_run": reply["dry_run"]}
+    return _dry(reply) + lines(rows, "No facts in it."), data | kept(reply, ("skipped",))
+
+
+def _places(row: Row) -> str:
+    """Which memory it is now, and which it ended."""
+    ended = f" instead of [{row['superseded']}]" if row["superseded"] else ""
+    return (f" [{row['memory_id']}]" if row["memory_id"] else "") + ended
+
+
+def reflected(reply: Row) -> Shown:
+    """What was put in order: counts, and the first of what was placed."""
+    placed, linked, made = reply["placed"], reply["linked"], reply["created"]
+    head = (
+        f"{len(placed)} placed, {len(made)} parents made, {len(linked)} links made, {reply['orphans_left']} left without a place."
+    )
+    rows = [f"[{row['memory_id']}] stands under {row['parent']}{about(row['reason'])}" for row in placed[:SHOWN]]
+    rest = [f"… and {len(placed) - SHOWN} more."] if len(placed) > SHOWN else []
+    data = {
+        "placed": [kept(row, ("memory_id", "parent_id", "parent", "reason")) for row in placed],
+        "created": [kept(row, ("id", "lineage", "content", "parent")) for row in made],
+        "linked": linked,
+        "orphans_left": reply["orphans_left"],
+        "dry_run": reply["dry_run"],
+    }
+    return _dry(reply) + "\n".join([head, *rows, *rest]) + more(reply), data | kept(reply, ("next_cursor",))
+
+
+def _dry(reply: Row) -> str:
+    return "Dry run: nothing was written, this would be done.\n" if reply["dry_run"] else ""
+
+
+TOOLS = [
+    Tool(
+        "retain",
+        "Retain a text",
+        "adds",
+        "Keep what a text says, fact by fact: each becomes a new memory, a new version of what it changes, a link, or nothing "
+        "where it is known. Use it at the end of a task, and for news about what is stored.",
+        Retain,
+        in_session("/retain"),
+        retained,
+    ),
+    Tool(
+        "reflect",
+        "Reflect",
+        "changes",
+        "Put stored memories in order: those without a parent get their place in the hierarchy, related ones are linked. Use it "
+        "now and then, after many were saved; dry_run shows what it would do.",
+        Reflect,
+        lambda given, _: Call("POST", "/reflect", given),
+        reflected,
+    ),
+]

@@ -1,0 +1,37 @@
+"""Conversations: the turns of each session, in order."""
+
+from typing import Any
+
+from db.pool import Transaction
+from db.sessions import conversations
+from loci.models.sessions import TurnsInput
+from service.pages import Page, page
+
+Row = dict[str, Any]
+MOST = 1000  # turns of a page
+
+
+async def list_conversations(tx: Transaction, *, limit: int, cursor: str | None) -> Page:
+    """Sessions that have turns, in order of their names."""
+    return page(await conversations.list_conversations(tx, limit=limit + 1, cursor=cursor), limit, "session_id")
+
+
+async def add_turns(tx: Transaction, stated: TurnsInput, *, session_id: str) -> Row:
+    """Append turns to a session, all or none; the turns, in order."""
+    return {"items": await conversations.add_turns(tx, session_id=session_id, turns=stated.listed())}
+
+
+async def list_turns(tx: Transaction, *, session_id: str, limit: int | None, before: int | None) -> Page:
+    """The last turns of a session before a turn's number, oldest first; as many as are replayed, unless said.
+
+    The next page is of those before them.
+    """
+    wanted = limit or min(MOST, int((await tx.entered()).settings["replayed_turns"]))
+    rows = await conversations.list_turns(tx, session_id=session_id, limit=wanted + 1, cursor=before)
+    kept = rows[-wanted:] if wanted else []
+    return {"items": kept, "next_cursor": str(kept[0]["id"]) if kept and len(rows) > wanted else None}
+
+
+async def delete_turns(tx: Transaction, *, session_id: str) -> Row:
+    """Delete the turns of a session; how many."""
+    return {"session_id": session_id, "deleted": await conversations.delete_turns(tx, session_id=session_id)}

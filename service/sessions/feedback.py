@@ -1,0 +1,37 @@
+"""Feedback: what a session was shown and has used raises the weight of aspects at its end."""
+
+from typing import Any
+
+from db import dreams
+from db.pool import Transaction
+from db.recall import log
+from db.sessions import feedback
+from loci.models.sessions import FeedbackInput
+from service.pages import Page, page
+
+Row = dict[str, Any]
+
+
+async def record_feedback(tx: Transaction, stated: FeedbackInput) -> Row:
+    """Write down what a session was shown and found, of what use results were, and what was said about the agent's work."""
+    noted: Row = {"session_id": stated.session_id, "injected": [], "confirmed": []}
+    if stated.injected or stated.confirmed:
+        noted["confirmed"] = await feedback.record_hits(tx, session_id=stated.session_id, ids=stated.confirmed or [])
+        noted["injected"] = await feedback.record_injections(tx, session_id=stated.session_id, ids=stated.injected or [])
+    if stated.ratings:
+        ratings = [rating.stated() for rating in stated.ratings]
+        noted["rated"] = await log.rate_recall(tx, recall_id=stated.recall_id, ratings=ratings)
+    if stated.signals:
+        signals = [{"session_id": stated.session_id} | signal.stated() for signal in stated.signals]
+        noted["signals"] = await dreams.record_signals(tx, signals=signals)
+    return noted
+
+
+async def list_feedback(tx: Transaction, *, session_id: str | None, limit: int, cursor: str | None) -> Page:
+    """What ended sessions have changed in the weights of aspects, newest first."""
+    return page(await feedback.list_feedback(tx, session_id=session_id, limit=limit + 1, cursor=cursor), limit)
+
+
+async def end_session(tx: Transaction, *, session_id: str) -> Row:
+    """End a session: what it was shown and found again confirms aspects; what that changed."""
+    return await feedback.end_session(tx, session_id=session_id)

@@ -1,0 +1,170 @@
+"""What tools do with working memory, and the context of an answer."""
+
+from pydantic import Field, JsonValue
+
+from service.mcp.text import ENTRY, Row, Shown, entry_line, kept, lines, moment, shortened, written
+from service.mcp.tool import AnyTag, Arguments, Call, CategoryFilter, Name, Names, Prefix, Session, Tool, in_session, segment
+
+
+class SaveEntry(Arguments):
+    """An entry of working memory."""
+
+    key: Name = Field(description="Plain name in your own space, such as draft, or a full path within it")
+    data: JsonValue = Field(description="Text or any JSON")
+    ttl_minutes: float | None = Field(None, gt=0, le=366 * 24 * 60, description="Default 5")  # checked here: REST counts seconds
+    category: str | None = None
+    tags: Names | None = None
+
+
+class EntryKey(Arguments):
+    """One entry of working memory."""
+
+    key: Name = Field(description="Plain name in your own space, or a full path such as subagent/t1/results")
+
+
+class ListEntries(Arguments):
+    """Whose entries."""
+
+    namespace: Prefix | None = None
+
+
+class SearchEntries(Arguments):
+    """What to look for in working memory."""
+
+    query: str | None = Field(None, description="Without it: newest first")
+    category: CategoryFilter | None = None
+    tags: AnyTag | None = None
+    namespace: Prefix | None = None
+
+
+class GetContext(Arguments):
+    """What the next answer is about."""
+
+    message: str | None = Field(None, description="The user's message")
+    session_id: Session | None = None
+    k: int | None = Field(None, description="Memories at most; default 8")
+    max_chars: int | None = Field(None, description="Length of the text at most")
+
+
+def _save_entry(given: Row, _: str | None) -> Call:
+    key, minutes = given.pop("key"), given.pop("ttl_minutes", None)
+    body = {"value": given.pop("data", None), **given, **({} if minutes is None else {"ttl_seconds": minutes * 60})}
+    return Call("PUT", _entry(key), body)
+
+
+def _list_entries(given: Row, _: str | None) -> Call:
+    return Call("GET", "/working-memory", params={"limit": 100, **_prefix(given)})
+
+
+def _search_entries(given: Row, _: str | None) -> Call:
+    prefix = _prefix(given)
+    return Call("POST", "/working-memory/search", {**given, **prefix})
+
+
+def _prefix(given: Row) -> Row:
+    return {"prefix": given.pop("namespace").rstrip("/")} if "namespace" in given else {}
+
+
+def _entry(key: str) -> str:
+    return "/working-memory/" + "/".join(map(segment, key.split("/")))
+
+
+def stored(reply: Row) -> Shown:
+    """An entry that was written."""
+    return f"Stored as {reply['key']}; it expires {moment(reply['expires_at'])}.", kept(reply)
+
+
+def entry(reply: Row) -> Shown:
+    """An entry in full: its value alone."""
+    return written(reply["value"]), kept(reply, ENTRY)
+
+
+def entries(reply: Row) -> Shown:
+    """Keys of working memory."""
+    more = "\n… and more: pass a longer prefix as namespace." if reply.get("next_cursor") else ""
+    return lines(map(entry_line, reply["items"]), "Nothing there.") + more, {"entries": [kept(row) for row in reply["items"]]}
+
+
+def entries_found(reply: Row) -> Shown:
+    """Entries that a search found."""
+    rows: list[Row] = reply["items"]
+    return lines(map(entry_line, rows), "Nothing found in working memory."), {
+        "results": [shortened(kept(row, ENTRY)) for row in rows]
+    }
+
+
+def removed(_: Row) -> Shown:
+    """An entry that was deleted."""
+    return "Deleted.", {"deleted": True}
+
+
+def context(reply: Row) -> Shown:
+    """What goes before the next answer."""
+    data = kept(reply, ("session_id", "space", "first", "text", "truncated"))
+    return reply["text"] or "Nothing to add to this conversation.", data | {"memories": [row["id"] for row in reply["memories"]]}
+
+
+TOOLS = [
+    Tool(
+        "save_to_working_memory",
+        "Save to working memory",
+        "replaces",
+        "Put data aside for a few minutes: large tool results, partial results, a handover to another agent. Replaces what the "
+        "key holds. Only your own space can be written. What should outlive the conversation belongs in save_memory.",
+        SaveEntry,
+        _save_entry,
+        stored,
+        {"ttl_seconds": "ttl_minutes", "value": "data"},
+    ),
+    Tool(
+        "get_from_working_memory",
+        "Get from working memory",
+        "reads",
+        "Read one entry in full: your own by its plain key, another's by its full path, such as subagent/t1/results.",
+        EntryKey,
+        lambda given, _: Call("GET", _entry(given["key"])),
+        entry,
+        missing="Call list_working_memory for the keys that there are; entries expire.",
+    ),
+    Tool(
+        "list_working_memory",
+        "List working memory",
+        "reads",
+        "Keys and expiry of your own space, or of all under a prefix, without the data. Use it to see what you or others have put"
+        " aside.",
+        ListEntries,
+        _list_entries,
+        entries,
+        {"prefix": "namespace"},
+    ),
+    Tool(
+        "search_working_memory",
+        "Search working memory",
+        "reads",
+        "Find entries of working memory by words, category or tags, with their data; your own space, or another by its prefix.",
+        SearchEntries,
+        _search_entries,
+        entries_found,
+        {"prefix": "namespace"},
+    ),
+    Tool(
+        "delete_from_working_memory",
+        "Delete from working memory",
+        "deletes",
+        "Remove an entry of your own space that is no longer needed. Entries expire by themselves.",
+        EntryKey,
+        lambda given, _: Call("DELETE", _entry(given["key"])),
+        removed,
+        missing="It may have expired: then there is nothing to do.",
+    ),
+    Tool(
+        "get_context",
+        "Get context",
+        "adds",
+        "Everything to know before answering a message, as one text: memories not yet shown in this conversation, relations, "
+        "working memory, the last turns. Call it once a turn, first; then search only for what is missing.",
+        GetContext,
+        in_session("/context"),
+        context,
+    ),
+]

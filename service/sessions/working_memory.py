@@ -1,0 +1,40 @@
+"""Working memory: scratch entries with a time to live. `space` is the space that the caller declared, if any."""
+
+from typing import Any
+
+from db.errors import FieldError, NotFound
+from db.pool import Transaction
+from db.sessions import working_memory
+from loci.models.sessions import EntryInput, EntrySearch
+from service.pages import Page, page
+
+Row = dict[str, Any]
+
+
+async def list_entries(tx: Transaction, *, prefix: str | None, limit: int, cursor: str | None, space: str | None) -> Page:
+    """Entries under a prefix of whole segments, without values, in order of the key."""
+    rows = await working_memory.list_working_memory(tx, prefix=prefix, limit=limit + 1, cursor=cursor, space=space)
+    return page(rows, limit, "key")
+
+
+async def search_entries(tx: Transaction, wanted: EntrySearch, *, space: str | None) -> Row:
+    """Entries by words, best first; without words newest first."""
+    return {"items": await working_memory.search_working_memory(tx, **wanted.model_dump(), space=space)}
+
+
+async def save_entry(tx: Transaction, stated: EntryInput, *, key: str, space: str | None) -> Row:
+    """Write an entry, or replace it; the entry without its value."""
+    return await working_memory.save_working_memory(tx, key=key, **stated.model_dump(), space=space)
+
+
+async def get_entry(tx: Transaction, *, key: str, space: str | None) -> Row:
+    """An entry that has not expired."""
+    return await working_memory.get_working_memory(tx, key=key, space=space)
+
+
+async def delete_entry(tx: Transaction, *, key: str, space: str | None) -> None:
+    """Delete an entry. Raises NotFound where there is none that lives."""
+    gone = await working_memory.delete_working_memory(tx, key=key, space=space)
+    if not gone["deleted"]:
+        message = f"working memory holds no '{gone['key']}', or it has expired"
+        raise NotFound(message, [FieldError("key", message)])
