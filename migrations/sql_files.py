@@ -54,8 +54,8 @@ def sql_files(folder: Traversable | None = None, path: str = "sql") -> Iterator[
 def declared() -> list[SqlObject]:
     """All objects that the files of the subjects declare.
 
-    A block (`do`) may make one. A comment, or a block that makes none, belongs to the object before it; another statement, to the one
-    after it. Raises ValueError for a statement that belongs to none.
+    A block (`do`) may make one. A comment, or a block that makes none, belongs to the object before it; another statement, to the
+    one after it. Raises ValueError for a statement that belongs to none.
     """
     found: list[SqlObject] = []
     for path, text in sql_files():

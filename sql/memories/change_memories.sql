@@ -1,9 +1,9 @@
 -- Let memories be as given in their validity, status and details; the rest of the rows given is ignored, but for
 -- fold_scope and updated_at. The rows as they are now, after the triggers. A probe of the primary key a memory. The
--- caller has locked them. Errors: 23505, 23514, 23P01.
+-- caller has locked them, and planning for indexes. Errors: 23505, 23514, 23P01.
 create or replace function loci_internal.change_memories(p_namespace_id integer, p_memories loci_data.memories[])
 returns setof loci_data.memories
-language plpgsql volatile set search_path = '' set enable_seqscan = off
+language plpgsql volatile
 as $$
 begin
     return query

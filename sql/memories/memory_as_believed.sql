@@ -6,24 +6,25 @@ returns loci_data.memories
 language plpgsql stable parallel safe
 as $$
 declare
-    v_then loci_data.memories;
+    v_belief record;
 begin
     if p_known_at is null or p_memory.believed_at <= p_known_at then
         return p_memory;
     elsif p_memory.recorded_at > p_known_at then
         return null;
     end if;
-    select p_memory.namespace_id, p_memory.id, p_memory.doc_id, p_memory.lineage, p_memory.lineage_id,
-           p_memory.version, p_memory.content,
-           p_memory.content_hash, p_memory.fold_scope, b.valid_from, b.valid_to, p_memory.recorded_at, b.believed_at,
-           case when p_memory.superseded_at <= p_known_at then p_memory.superseded_at end, b.status, p_memory.source,
-           p_memory.session_id,
-           p_memory.observations, p_memory.last_observed_at, p_memory.created_by, b.believed_at, (b.details).*
-    into v_then
-    from loci_data.memory_beliefs b
+    select b.valid_from, b.valid_to, b.status, b.believed_at, b.details into v_belief from loci_data.memory_beliefs b
     where b.namespace_id = p_memory.namespace_id and b.memory_id = p_memory.id
       and b.believed_at <= p_known_at and b.believed_to > p_known_at;
-    return v_then;
+    return (p_memory.namespace_id, p_memory.id, p_memory.doc_id, p_memory.lineage, p_memory.lineage_id,
+            p_memory.version, p_memory.content,
+            p_memory.content_hash, p_memory.fold_scope, v_belief.valid_from, v_belief.valid_to, p_memory.recorded_at,
+            v_belief.believed_at,
+            case when p_memory.superseded_at <= p_known_at then p_memory.superseded_at end, v_belief.status,
+            p_memory.source,
+            p_memory.session_id, p_memory.observations, p_memory.last_observed_at, p_memory.created_by,
+            v_belief.believed_at,
+            (v_belief.details).*)::loci_data.memories;
 end $$;
 comment on function loci_internal.memory_as_believed(loci_data.memories, timestamptz) is
     'A memory as believed at a moment (null: now); a row of nulls before it was recorded.';

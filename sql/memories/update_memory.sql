@@ -6,7 +6,8 @@
 -- and closure. Errors: 42501, P0002, 22023, 23503, 23514, 23P01 (overlap), 23000 (cycle).
 create or replace function loci_api.update_memory(p_namespace text, p_id uuid, p_changes jsonb)
 returns setof loci.memory_record
-language plpgsql volatile security definer set search_path = ''
+language plpgsql volatile security definer set search_path = '' set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $$
 declare
     v_ns     integer := loci_internal.authorize(p_namespace, 'writer');

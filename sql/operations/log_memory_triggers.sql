@@ -1,5 +1,5 @@
 -- The change feed and the operations log follow every table of meaning in the same transaction: kind, id, key, columns.
--- Where they begin with 'all but', the columns that are none of meaning are named: all others are. Names begin with zz:
+-- Behind 'all but', the columns that mean nothing are named, and all others do. Names begin with zz:
 -- they fire last, and see what the others made of a row.
 create or replace trigger zz_memories_created after insert on loci_data.memories
     referencing new table as added for each statement
@@ -8,9 +8,8 @@ create or replace trigger zz_memories_created after insert on loci_data.memories
                                      'recorded_at', 'believed_at', 'observations', 'last_observed_at', 'created_by',
                                      'updated_at');
 create or replace trigger zz_memories_changed after update on loci_data.memories
-    for each row when ((old.valid_from, old.valid_to, old.superseded_at, old.status)
-                       is distinct from (new.valid_from, new.valid_to, new.superseded_at, new.status)
-                       or loci.memory_details(old) is distinct from loci.memory_details(new))
+    for each row when ((old.believed_at, old.superseded_at)
+                       is distinct from (new.believed_at, new.superseded_at))  -- see archive_memory_belief
     execute function loci_internal.log_row_change('memory', 'id', 'lineage version', 'all but', 'namespace_id', 'id',
                                                   'doc_id', 'lineage_id', 'content', 'content_hash', 'fold_scope',
                                      'recorded_at', 'believed_at', 'observations', 'last_observed_at', 'created_by',

@@ -3,7 +3,9 @@
 -- goes with it. One probe of the index of the log's time a namespace. Names of tables and columns come from swept_logs,
 -- never from the argument. Security definer: deletes past the policies. The operator's. Errors: 42501, 22023 (log).
 create or replace function loci_api.sweep_log(p_log text, p_limit integer default 1000) returns bigint
-language plpgsql volatile security definer set search_path = '' set enable_seqscan = off
+language plpgsql volatile security definer set search_path = ''
+-- in the order of the index, so that a batch reads no more than itself
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
 as $$
 declare
     v_log     record;
