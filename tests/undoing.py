@@ -11,8 +11,7 @@ from tests.factories import Row, World, stated
 
 T = TypeVar("T")
 SHOWN: dict[str, LiteralString] = {
-    "memories": """select m.id, m.lineage, m.content, m.category, m.tags, m.layer, m.valid_from, m.valid_to, m.status, m.current, m.superseded_at,
-        m.importance, m.confidence, m.metadata, m.parent_id
+    "memories": """select to_jsonb(m) - '{cursor,updated_at,version,recorded_at,observations,last_observed_at}'::text[] as memory
         from loci.list_memories(%(ns)s, '{}', 1000, null, %(as_of)s, %(known_at)s) m order by m.id""",
     "versions": """select v.* from (select distinct lineage from loci.list_memories(%(ns)s, '{}', 1000, null, %(as_of)s, %(known_at)s)) l
         cross join lateral (select h.id, h.version, h.valid_from, h.valid_to, h.status from loci.history(%(ns)s, l.lineage) h

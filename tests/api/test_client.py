@@ -21,6 +21,7 @@ from loci.models.recall import Filters
 from loci.models.sessions import TurnInput
 from loci.watch import watching
 from tests.clients import async_client_of, client_of
+from tests.details import DETAILS, OTHERS, STATED
 from tests.services import Api, Service, eventually
 
 ELSEWHERE = {  # fields of a route that another operation has
@@ -103,6 +104,14 @@ def test_a_memory_is_written_read_changed_forgotten_and_restored(client: LociCli
     assert client.current_versions(["alice/city"]).items == []
     assert client.restore_memory(written.id).status == "active"
     assert [e.name for e in client.list_entities()] == ["Alice", "Oslo"]
+
+
+def test_every_detail_of_a_memory_is_written_and_changed(client: LociClient) -> None:
+    written = client.write_memory("Oslo", **STATED)
+    assert written.model_dump(include=set(DETAILS)) == STATED
+    assert client.change_memory(written.id, **OTHERS).model_dump(include=set(DETAILS)) == OTHERS
+    batch = client.write_batch([{"content": "Rome", **OTHERS}, MemoryInput(content="Bern", **STATED)])
+    assert [client.get_memory(m.id).model_dump(include=set(DETAILS)) for m in batch.items] == [OTHERS, STATED]
 
 
 def test_versions_are_read_by_the_name_of_their_lineage(client: LociClient) -> None:

@@ -9,6 +9,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from tests.catalogue import ROOT
+from tests.details import DEFAULTS
 from tests.factories import Row, World, act_as, grant, new_world
 
 # Tables with a namespace_id that are no lines of an export, and why.
@@ -53,11 +54,9 @@ COMPUTED = {
     "conversation_turns": {"document", "terms"},
 }
 MEMORY: Row = {
-    "kind": "memory", "doc_id": 1, "version": 1, "content": "Alice", "fold_scope": "", "category": "general", "tags": [],
-    "layer": 2, "valid_from": "2024-01-01T00:00:00+00:00", "valid_to": None, "recorded_at": "2024-01-01T00:00:00+00:00",
-    "believed_at": "2024-01-01T00:00:00+00:00", "superseded_at": None, "status": "active", "importance": 0.5, "confidence": 1,
-    "metadata": {}, "source": None, "session_id": None, "observations": 1, "last_observed_at": "2024-01-01T00:00:00+00:00",
-    "created_by": None, "updated_at": "2024-01-01T00:00:00+00:00",
+    "kind": "memory", "doc_id": 1, "version": 1, "content": "Alice", "fold_scope": "", "valid_from": "2024-01-01T00:00:00+00:00", "valid_to": None, "recorded_at": "2024-01-01T00:00:00+00:00",
+    "believed_at": "2024-01-01T00:00:00+00:00", "superseded_at": None, "status": "active", "source": None, "session_id": None, "observations": 1, "last_observed_at": "2024-01-01T00:00:00+00:00",
+    "created_by": None, "updated_at": "2024-01-01T00:00:00+00:00", **DEFAULTS, "confidence": 1,
 }  # fmt: skip
 
 

@@ -10,6 +10,7 @@ import pytest
 from psycopg.errors import InsufficientPrivilege, InvalidParameterValue, NoDataFound
 from psycopg.types.json import Jsonb
 
+from tests.details import DETAILS
 from tests.factories import OPERATOR, Row, World, act_as, grant, stated
 from tests.sql.test_graph import observe
 from tests.sql.test_merge import aspect, entities, get, merge, split, undo
@@ -362,8 +363,8 @@ def test_a_new_memory_says_all_but_its_content(world: World) -> None:
     (change,) = changes(world, made)
     assert change["before"] is None
     assert change["after"].keys() == {
-        *("lineage", "version", "category", "tags", "layer", "valid_from", "valid_to", "superseded_at", "status"),
-        *("importance", "confidence", "metadata", "source", "session_id"),
+        *("lineage", "version", "valid_from", "valid_to", "superseded_at", "status", "source", "session_id"),
+        *DETAILS,
     }  # fmt: skip
     assert (change["after"]["metadata"], change["after"]["valid_to"]) == ({"k": None}, None)
 
