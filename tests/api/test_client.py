@@ -1,23 +1,27 @@
 """The Python client against a running service: every operation, both ways of waiting, and every route."""
 
 import inspect
+import pydoc
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from pydantic import BaseModel
 
-from loci import OMITTED, AsyncLociClient, Conflict, Forbidden, Invalid, LociClient, NotFound
+from loci import OMITTED, AsyncLociClient, AsyncPages, Conflict, Forbidden, Invalid, LociClient, NotFound, Pages, models
 from loci._methods.transfer import exporting
 from loci.descriptors import listing, operation
 from loci.models.dreams import SignalInput
 from loci.models.graph import EntityEvent, EntityInput
 from loci.models.memories import MemoryInput, MemoryOut
-from loci.models.recall import Filters
+from loci.models.recall import Filters, RecallOut
 from loci.models.sessions import TurnInput
 from loci.watch import watching
 from tests.clients import async_client_of, client_of
@@ -73,6 +77,36 @@ def test_the_arguments_of_an_operation_are_the_fields_of_its_route(service: Serv
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_every_operation_says_what_it_does(name: str) -> None:
     assert OPERATIONS[name].__doc__
+
+
+def test_a_method_shows_the_arguments_of_its_definition_and_what_its_client_returns(client: LociClient) -> None:
+    assert str(inspect.signature(client.recall)).startswith("(query: str, *, k: int | None = None, ")
+    assert inspect.signature(client.recall).return_annotation is RecallOut
+    assert inspect.signature(client.list_memories).return_annotation == Pages[MemoryOut]
+    assert inspect.signature(AsyncLociClient("http://loci").list_memories).return_annotation == AsyncPages[MemoryOut]
+    assert inspect.iscoroutinefunction(AsyncLociClient("http://loci").recall)
+    shown = pydoc.render_doc(client.recall, renderer=pydoc.plaintext)
+    assert "recall(query: str, *, k: int" in shown
+    assert "Find what answers a question" in shown
+
+
+def test_a_method_can_be_called_with_its_client(client: LociClient) -> None:
+    assert LociClient.write_memory(client, "x").content == "x"
+    assert [memory.content for memory in LociClient.list_memories(client)] == ["x"]
+
+
+def test_every_model_is_found_in_one_subject_and_by_its_name_alone() -> None:
+    found = [
+        (name, value)
+        for subject in models.SUBJECTS
+        for name, value in vars(import_module(f"loci.models.{subject}")).items()
+        if isinstance(value, type) and issubclass(value, BaseModel) and value.__module__.startswith(f"loci.models.{subject}")
+    ]
+    assert len(found) > 150
+    assert [name for name, count in Counter(name for name, _ in found).items() if count > 1] == []
+    assert [name for name, value in found if getattr(models, name) is not value] == []
+    with pytest.raises(ImportError):
+        from loci.models import Nothing  # noqa: F401
 
 
 def test_importing_the_client_loads_neither_the_service_nor_a_driver() -> None:
