@@ -20,6 +20,7 @@ from loci.version import __version__
 from service.access.admission import Gate
 from service.access.key_usage import EVERY, KeyUsageCounts
 from service.access.limits import Limiter, WrongKeyLimiter
+from service.cancellation import hear_cancellation
 from service.embedding.active import make_active_provider
 from service.http.hosts import Hosts
 from service.http.middleware import RequestMiddleware
@@ -107,6 +108,7 @@ async def _lease(pool: Pool, default: int | None, key_hash: bytes, wanted: int, 
 async def _account(state: State) -> None:
     """Every second: write what keys were used for, and give back what they may not use any more."""
     while True:
+        hear_cancellation()
         await asyncio.sleep(EVERY)
         await _settle(state, everything=False)
 

@@ -8,15 +8,14 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import psycopg
 import pytest
 from hypothesis import HealthCheck, settings
-from psycopg.rows import dict_row
 
-from tests.databases import Database, Server, running_server
+from tests.databases import Database, Server, Sessions, running_server
 from tests.factories import World, new_world
 from tests.services import Api, Service, new_api, serve
 
@@ -69,12 +68,25 @@ def own_database(server: Server) -> Iterator[Database]:
     server.drop(made)
 
 
+@pytest.fixture(scope="session")
+def app_session(database: Database) -> Iterator[Sessions]:
+    """This worker's session as loci_app."""
+    with closing(Sessions(database.app_url)) as kept:
+        yield kept
+
+
+@pytest.fixture(scope="session")
+def admin_session(database: Database) -> Iterator[Sessions]:
+    """This worker's session as the one who migrates."""
+    with closing(Sessions(database.admin_url)) as kept:
+        yield kept
+
+
 @pytest.fixture
-def connection(database: Database) -> Iterator[psycopg.Connection[dict]]:
+def connection(app_session: Sessions) -> Iterator[psycopg.Connection[dict]]:
     """A transaction as loci_app, acting for nobody yet, rolled back at the end."""
-    with psycopg.connect(database.app_url, row_factory=dict_row) as opened:
+    with app_session.transaction() as opened:
         yield opened
-        opened.rollback()
 
 
 @pytest.fixture
@@ -84,11 +96,10 @@ def world(connection: psycopg.Connection[dict]) -> World:
 
 
 @pytest.fixture
-def admin(database: Database) -> Iterator[psycopg.Connection[dict]]:
+def admin(admin_session: Sessions) -> Iterator[psycopg.Connection[dict]]:
     """A transaction as the one who migrates, rolled back at the end."""
-    with psycopg.connect(database.admin_url, row_factory=dict_row) as opened:
+    with admin_session.transaction() as opened:
         yield opened
-        opened.rollback()
 
 
 @pytest.fixture

@@ -25,6 +25,7 @@ from service.resources import Resources
 from service.settings import Settings
 from tests.databases import Database
 from tests.factories import OPERATOR, new_world
+from tests.services import PATIENCE
 
 QUICK = {"heartbeat": 0.3, "lost_after": 1.0, "backoff": 0.05, "backoff_limit": 0.1, "busy_backoff": 0.05, "attempts": 100}
 EFFECTS = """
@@ -100,12 +101,12 @@ def running(database: Database, handlers: dict[str, Handler], **settings: Any) -
 
     thread = threading.Thread(target=loop.run_until_complete, args=(work(),), daemon=True)
     thread.start()
-    assert started.wait(30)
+    assert started.wait(PATIENCE)
     try:
         yield
     finally:
         loop.call_soon_threadsafe(task[0].cancel)
-        thread.join(30)
+        thread.join(PATIENCE)
         assert not thread.is_alive()
         loop.close()
 

@@ -11,7 +11,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult
 
-from tests.services import Service
+from tests.services import PATIENCE, Service
 
 Row = dict[str, Any]
 ERAS = ["legacy", "auto"]  # with the handshake, and without it
@@ -72,9 +72,9 @@ def over_http(service: Service, mode: str = "auto", **headers: str) -> Iterator[
     """A client of /mcp. The service listens on a Unix socket; its name there is localhost."""
     with start_blocking_portal() as portal:
         http: AbstractAsyncContextManager[httpx2.AsyncClient] = httpx2.AsyncClient(
-            transport=httpx2.AsyncHTTPTransport(uds=str(service.socket)),
+            transport=httpx2.AsyncHTTPTransport(uds=str(service.socket), verify=False),
             headers={name: value.encode("latin-1") for name, value in headers.items()},
-            timeout=60,
+            timeout=PATIENCE,
         )
         with portal.wrap_async_context_manager(http) as client:
             transport = streamable_http_client("http://localhost/mcp", http_client=client)

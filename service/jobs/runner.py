@@ -8,7 +8,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -24,6 +23,7 @@ from db.errors import NeedsModel
 from db.jobs import jobs
 from db.jobs.queue import Outcome, OutcomeWriter, QueueError, Worker, make_queue
 from db.pool import OPERATOR, Origin, transaction
+from service.cancellation import hear_cancellation
 from service.jobs.job import Job, Postponed
 from service.llm.model import ModelError
 from service.observability.logs import LogContext, described_error, log_context
@@ -112,12 +112,14 @@ class Runner:
                 log.warning("jobs wait %.0f s: %s", pause, described_error(error.__cause__ or error))
             except Exception:
                 log.exception("jobs wait %.0f s", pause)
+            hear_cancellation()
             await asyncio.sleep(pause)
             pause = 1.0 if time.monotonic() - began > SOUND * pause else min(2 * pause, LONGEST_PAUSE)
 
     async def _run_once(self) -> None:
         queue = make_queue(self._url, self._run_job, _AsSaid(), self._unsaid)
         async with queue.open_async():
+            hear_cancellation()
             worker = Worker(
                 app=queue,
                 queues=["loci"],
@@ -134,8 +136,7 @@ class Runner:
                 await worker.run()  # type: ignore[no-untyped-call]
             finally:
                 tending.cancel()
-                with suppress(asyncio.CancelledError):
-                    await tending
+                await asyncio.wait({tending})  # awaiting it would take a cancellation of this task for its own
 
     async def _tend(self, queue: procrastinate.App, worker: Worker) -> None:
         """Say what could not be said before, and take over jobs of workers that show no sign of life."""

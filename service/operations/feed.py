@@ -18,6 +18,7 @@ from psycopg_pool import PoolClosed, PoolTimeout
 from db import operations
 from db.errors import Unavailable, translate
 from db.pool import Transaction
+from service.cancellation import hear_cancellation
 
 log = logging.getLogger(__name__)
 Row = dict[str, Any]
@@ -98,6 +99,7 @@ class Feed:
     async def run(self) -> None:
         """Listen while anybody waits, until cancelled. While the database is away, readers are woken to see for themselves."""
         while True:
+            hear_cancellation()
             await self._wanted.wait()
             try:
                 async with aclosing(operations.listen_for_changes(self._url, every=LINGER)) as notices:

@@ -25,6 +25,7 @@ from db.models import embeddings, reembedding
 from db.pool import OPERATOR, Origin, Pool, Transaction, transaction
 from db.recall import index
 from db.sessions import working_memory
+from service.cancellation import hear_cancellation
 from service.embedding.active import UNKNOWN, ActiveProvider, find_active_model
 from service.embedding.provider import EmbeddingError, Provider
 from service.graph import decay
@@ -102,6 +103,7 @@ class Worker:
         failures = 0
         woken = self._woken.setdefault(name, asyncio.Event())
         while True:
+            hear_cancellation()
             began = time.monotonic()
             try:
                 busy = await self._timed(name, step)

@@ -340,9 +340,9 @@ def test_a_stream_outlives_the_connection_that_listens(start_service: Any) -> No
     with new_api(service) as api, service.database.admin() as admin, stream(api, after="latest", kind="memory") as events:
         events.until_opened()
         for number in range(3):
-            eventually(lambda: admin.execute(LISTENING).rowcount, within=20)
+            eventually(lambda: admin.execute(LISTENING).rowcount)
             admin.execute(
                 "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
             )
-            eventually(lambda: api.post("/memories", {"content": f"fact {number}"}).status_code == 201, within=20)  # noqa: B023
+            eventually(lambda: api.post("/memories", {"content": f"fact {number}"}).status_code == 201)  # noqa: B023
             assert events.change()["content"] == f"fact {number}"

@@ -18,7 +18,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families as parsed
 
 from tests.databases import Server
-from tests.services import Service, eventually, ok, serve
+from tests.services import PATIENCE, Service, eventually, ok, serve
 
 Row = dict[str, Any]
 TURNS = 200
@@ -183,7 +183,7 @@ def live_day(service: Service) -> Day:
 
     def ready(semaphore: threading.Semaphore) -> Iterator[int]:
         for number in range(0, TURNS, 10):
-            assert semaphore.acquire(timeout=60), "the user's day has stopped"
+            assert semaphore.acquire(timeout=PATIENCE), "the user's day has stopped"
             yield number
 
     before = metrics(clients[0])
@@ -194,11 +194,9 @@ def live_day(service: Service) -> Day:
             pool.submit(subagent_day, trio[2], ready(beats[1]), research),
         ]
         for day in days:
-            day.result(timeout=300)
+            day.result(timeout=PATIENCE)
     with service.client() as operator:
-        eventually(
-            lambda: not any(v for k, v in ok(operator.get("/namespaces/day")).items() if k.startswith("pending_")), within=60
-        )
+        eventually(lambda: not any(v for k, v in ok(operator.get("/namespaces/day")).items() if k.startswith("pending_")))
     return Day(service, *trio, spoken, alerts, research, before, metrics(clients[0]))
 
 
@@ -237,7 +235,7 @@ def test_what_expired_is_gone_and_the_rest_is_there(day: Day) -> None:
     built = ok(day.user.client.post("/context", json={"session_id": "another", "message": "Anything new?"}))
     assert [entry["key"] for entry in built["patrol"]] == ["patrol/heartbeat/latest_alert"]
     assert [entry["key"] for entry in built["subagents"]] == ["subagent/t1/research-index"]
-    eventually(lambda: day.rows("select count(*) from loci_data.working_memory where expires_at < now()") == [(0,)], within=90)
+    eventually(lambda: day.rows("select count(*) from loci_data.working_memory where expires_at < now()") == [(0,)])
 
 
 @pytest.mark.parametrize("lineage", ["mailbox", "queues"])

@@ -1,5 +1,6 @@
 """What the client does when a request fails: again, how long, and never twice in the database."""
 
+import time
 import traceback
 from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -7,11 +8,13 @@ from email.utils import format_datetime
 from typing import Any
 from uuid import UUID
 
+import anyio
 import httpx
 import pytest
 
 from loci import AsyncLociClient, Invalid, LociClient, LociError, NotFound, RateLimited, TimedOut, Unauthorized, Unavailable
 from tests.clients import async_client_of, client_of
+from tests.clocks import instead
 from tests.services import Api
 
 Step = httpx.Response | type[httpx.TransportError]
@@ -55,9 +58,9 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Script]:
         async def asleep(seconds: float) -> None:
             made.sleep(seconds)
 
-        monkeypatch.setattr("loci.client.time.sleep", made.sleep)
-        monkeypatch.setattr("loci.client.anyio.sleep", asleep)
-        monkeypatch.setattr("loci.attempts.time.monotonic", lambda: made.now)
+        monkeypatch.setattr("loci.client.time", instead(time, sleep=made.sleep))
+        monkeypatch.setattr("loci.client.anyio", instead(anyio, sleep=asleep))
+        monkeypatch.setattr("loci.attempts.time", instead(time, monotonic=lambda: made.now))
         return made
 
     return start

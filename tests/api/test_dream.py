@@ -63,7 +63,7 @@ def ended(api: Api, id: str) -> Row:
         found: Row = ok(api.get(f"/jobs/{id}"))
         return found if found["finished_at"] else None
 
-    return eventually(job, within=30)
+    return eventually(job)
 
 
 def dreamt(api: Api, **body: Any) -> Row:
@@ -235,6 +235,6 @@ def test_a_schedule_that_is_due_when_a_worker_starts_runs_once(
         def jobs() -> list[Row]:
             return [job for job in ok(client.get("/jobs"))["items"] if job["finished_at"]]
 
-        (job,) = eventually(jobs, within=30)
+        (job,) = eventually(jobs)
         assert (job["arguments"], job["agent_id"], job["state"]) == ({"scheduled": True}, None, "succeeded")
         assert len(ok(client.get("/jobs"))["items"]) == 1

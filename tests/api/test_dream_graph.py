@@ -99,7 +99,7 @@ def api(dreaming: Service) -> Iterator[Api]:
 def dreamt(api: Api, **body: Any) -> dict[str, Row]:
     """The reports of a dream that was asked for, by pass."""
     asked = ok(api.post("/dream", {"passes": PASSES, **body}), 202)["job_id"]
-    job = eventually(lambda: (found := ok(api.get(f"/jobs/{asked}")))["finished_at"] and found, within=60)
+    job = eventually(lambda: (found := ok(api.get(f"/jobs/{asked}")))["finished_at"] and found)
     assert job["state"] == "succeeded", job
     return {report["pass"]: report for report in job["passes"]}
 

@@ -1,5 +1,6 @@
 """Vectors arrive in the background, and whatever the endpoint does, writes and answers go on (row L1)."""
 
+import asyncio
 import json
 import threading
 import time
@@ -15,6 +16,7 @@ from service.embedding.openai import OpenAIProvider
 from service.embedding.provider import EmbeddingError, RejectedText
 from service.embedding.static import StaticProvider
 from service.settings import EmbeddingSettings
+from tests.clocks import instead
 from tests.services import Api, eventually, new_api, ok
 
 CLOSED = "http://127.0.0.1:9"  # the discard port: nobody listens
@@ -92,7 +94,7 @@ def test_a_vector_is_there_within_a_second_of_the_write(api: Api) -> None:
     api.write("warm up")
     eventually(lambda: pending(api) == 0)
     api.write("The dog chased the cat.")
-    eventually(lambda: "The dog chased the cat." in api.found("puppy", arms=["vector"]), within=1.0)
+    eventually(lambda: "The dog chased the cat." in api.found("puppy", arms=["vector"]))
 
 
 def test_a_memory_is_found_by_words_at_once_whatever_the_vectors_do(dead: Api) -> None:
@@ -167,7 +169,7 @@ def test_vectors_of_an_endpoint_are_stored_and_searched(remote: Api, endpoint: E
 def test_a_failed_batch_is_tried_again_until_its_vectors_are_there(remote: Api, endpoint: Endpoint, answer: Reply) -> None:
     endpoint.answers = [answer]
     remote.write("apple")
-    eventually(lambda: pending(remote) == 0, within=8)
+    eventually(lambda: pending(remote) == 0)
     assert remote.found("apple", arms=["vector"]) == ["apple"]
 
 
@@ -179,7 +181,7 @@ def test_a_reply_of_a_wrong_dimension_stores_nothing_and_the_service_goes_on(rem
     time.sleep(0.5)
     assert remote.found("pear", arms=["lexical"]) == ["pear"]
     endpoint.answers = []
-    eventually(lambda: pending(remote) == 0, within=10)
+    eventually(lambda: pending(remote) == 0)
 
 
 def test_a_question_whose_vector_has_a_wrong_dimension_is_answered_by_the_other_arms(remote: Api, endpoint: Endpoint) -> None:
@@ -197,7 +199,7 @@ def test_a_text_that_the_endpoint_rejects_is_recorded_and_costs_no_other(remote:
 
     endpoint.answers = [refuses_bad] * 20
     ok(remote.post("/memories/batch", {"items": [{"content": "good"}, {"content": "bad"}, {"content": "better"}]}))
-    eventually(lambda: pending(remote) == 0, within=8)
+    eventually(lambda: pending(remote) == 0)
     assert set(remote.found("anything", arms=["vector"])) == {"good", "better"}
     with remote.service.database.admin() as admin:
         rows = admin.execute("select error from loci_data.embedding_queue").fetchall()
@@ -280,7 +282,7 @@ async def test_retry_after_is_kept_to(monkeypatch: pytest.MonkeyPatch) -> None:
     async def sleep(seconds: float) -> None:
         waits.append(seconds)
 
-    monkeypatch.setattr("service.endpoints.asyncio.sleep", sleep)
+    monkeypatch.setattr("service.endpoints.asyncio", instead(asyncio, sleep=sleep))
     asked, requests = provider(
         lambda _: (429, {}, {"retry-after": "7"}), lambda _: (503, {}, {"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"})
     )

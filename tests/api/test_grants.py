@@ -55,7 +55,7 @@ def test_a_grant_that_expires_is_over_at_its_moment(api: Api, guest: tuple[httpx
     give(api, agent, "reader")
     assert len(everywhere(client)) == 2
     give(api, agent, "reader", expires_at=(datetime.now(UTC) + timedelta(seconds=1)).isoformat())
-    eventually(lambda: everywhere(client) == {"the garden at home"}, within=30)
+    eventually(lambda: everywhere(client) == {"the garden at home"})
     problem(client.get("/memories", headers={"X-Namespace": api.namespace}), 403, "forbidden")
 
 

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 from uuid import uuid4
 
@@ -11,13 +12,16 @@ import psycopg
 import pytest
 
 from db.jobs import jobs
+from db.jobs.queue import QueueError
+from db.pool import make_pool
 from service.jobs import runner
 from service.jobs.job import Job, Postponed
 from service.llm.model import ModelError
 from service.resources import Resources
+from service.settings import Settings
 from tests.databases import Database
 from tests.jobs import EFFECTS, Jobs, running, two_steps
-from tests.services import Api, Service, eventually, new_api, ok, problem
+from tests.services import PATIENCE, Api, Service, eventually, new_api, ok, problem
 
 
 @pytest.fixture
@@ -51,7 +55,7 @@ class Held:
 def test_a_job_that_is_asked_for_is_done(start_service: Callable[..., Service]) -> None:
     with new_api(start_service(llm={"endpoint": "http://127.0.0.1:9/v1"})) as api:
         job = ok(api.post("/dream", {"passes": ["memories"]}), 202)["job_id"]
-        found = eventually(lambda: (shown := ok(api.get(f"/jobs/{job}")))["state"] == "succeeded" and shown, within=20)
+        found = eventually(lambda: (shown := ok(api.get(f"/jobs/{job}")))["state"] == "succeeded" and shown)
         assert (found["kind"], found["tries"], found["failures"]) == ("dream", 1, 0)
         assert [(report["pass"], report["outcome"]) for report in found["passes"]] == [("memories", "unchanged")]
         assert found["calls"] == {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0, "cost": 0, "took_ms": 0}
@@ -78,7 +82,7 @@ def test_a_failure_is_tried_again_and_a_final_one_is_not(asked: Jobs) -> None:
 
     shaken, final, unknown = asked.ask(), asked.ask(final=True), asked.ask("sing")
     with running(asked.database, {"enrich": shaky}):
-        eventually(lambda: not {"waiting", "running"} & set(asked.states()), within=30)
+        eventually(lambda: not {"waiting", "running"} & set(asked.states()))
     found = asked.get(shaken)
     assert (found["state"], found["failures"], found["result"]) == ("succeeded", 2, {"tries": 3})
     assert (asked.state(final), asked.get(final)["tries"], asked.get(final)["error"]) == ("dead", 1, "no such model")
@@ -93,7 +97,7 @@ def test_a_job_that_always_fails_is_dead_and_says_why_without_quoting_the_databa
 
     job = asked.ask()
     with running(asked.database, {"enrich": writes}, attempts=2):
-        eventually(lambda: asked.state(job) == "dead", within=30)
+        eventually(lambda: asked.state(job) == "dead")
     found = asked.get(job)
     assert (found["tries"], found["failures"]) == (2, 2)
     assert found["error"].startswith("InvalidTextRepresentation: 22P02")
@@ -106,7 +110,7 @@ def test_a_busy_job_is_put_off_and_in_the_end_skipped(asked: Jobs) -> None:
 
     job = asked.ask()
     with running(asked.database, {"enrich": busy}, busy_tries=2):
-        eventually(lambda: asked.state(job) == "skipped", within=30)
+        eventually(lambda: asked.state(job) == "skipped")
     found = asked.get(job)
     assert (found["tries"], found["failures"], found["postponed"], found["error"]) == (3, 0, 3, "the agent is at work")
 
@@ -118,9 +122,9 @@ def test_a_job_that_is_put_off_holds_up_none_of_its_turn(asked: Jobs) -> None:
 
     first = asked.ask(turn="dream", scheduled=True)
     with running(asked.database, {"enrich": scheduled_is_busy}, busy_backoff=600):
-        eventually(lambda: asked.get(first)["postponed"] == 1, within=30)
+        eventually(lambda: asked.get(first)["postponed"] == 1)
         second = asked.ask(turn="dream")
-        eventually(lambda: asked.state(second) == "succeeded", within=30)
+        eventually(lambda: asked.state(second) == "succeeded")
     assert asked.state(first) == "waiting"
 
 
@@ -128,11 +132,11 @@ def test_a_running_job_that_is_cancelled_stops_and_has_changed_nothing(asked: Jo
     held = Held()
     job = asked.ask()
     with running(asked.database, {"enrich": held}):
-        assert held.begun.wait(30)
+        assert held.begun.wait(PATIENCE)
         row = asked.admin.execute("select loci_api.cancel_job(%s, %s) as state", [asked.namespace, job]).fetchone()
         assert row == {"state": "running"}
-        assert held.ended.wait(10)
-        eventually(lambda: asked.state(job) == "cancelled", within=10)
+        assert held.ended.wait(PATIENCE)
+        eventually(lambda: asked.state(job) == "cancelled")
     assert (held.tries, asked.queued()) == (1, 0)
 
 
@@ -149,9 +153,9 @@ def test_a_job_that_is_cancelled_in_its_transaction_has_changed_nothing(asked: J
 
     job = asked.ask()
     with running(asked.database, {"enrich": half}):
-        assert begun.wait(30)
+        assert begun.wait(PATIENCE)
         asked.admin.execute("select loci_api.cancel_job(%s, %s)", [asked.namespace, job])
-        eventually(lambda: asked.state(job) == "cancelled", within=20)
+        eventually(lambda: asked.state(job) == "cancelled")
     assert (job, "half") not in asked.effects()
 
 
@@ -169,14 +173,14 @@ def test_a_job_that_was_finished_when_it_was_cancelled_has_succeeded(asked: Jobs
 
     job = asked.ask()
     with running(asked.database, {"enrich": slow_to_end}):
-        assert committed.wait(30)
+        assert committed.wait(PATIENCE)
         with pytest.raises(psycopg.errors.UniqueViolation, match="is over: succeeded"):
             asked.admin.execute("select loci_api.cancel_job(%s, %s)", [asked.namespace, job])
         asked.admin.execute("set search_path = loci_jobs")
         asked.admin.execute("update procrastinate_jobs set abort_requested = true")
         asked.admin.execute("reset search_path")
-        assert ended.wait(10)
-        eventually(lambda: asked.queued() == 0, within=10)
+        assert ended.wait(PATIENCE)
+        eventually(lambda: asked.queued() == 0)
     assert asked.state(job) == "succeeded"
 
 
@@ -187,13 +191,13 @@ def test_a_worker_that_is_stopped_gives_its_jobs_back_at_once_and_they_lose_no_t
     first, second = Held(), Held()
     job = asked.ask()
     with running(asked.database, {"enrich": first}):
-        assert first.begun.wait(30)
+        assert first.begun.wait(PATIENCE)
     assert first.ended.is_set()
     found = asked.get(job)
     assert (found["state"], found["tries"], found["failures"], found["error"]) == ("waiting", 1, 0, None)
     second.go.set()
     with running(asked.database, {"enrich": second}):
-        eventually(lambda: asked.state(job) == "succeeded", within=30)
+        eventually(lambda: asked.state(job) == "succeeded")
     assert asked.get(job)["failures"] == 0
 
 
@@ -202,10 +206,10 @@ def test_the_worker_of_a_job_whose_namespace_is_deleted_stops_quietly(asked: Job
     gone = Jobs(asked.database)
     gone.ask()
     with running(asked.database, {"enrich": held}), caplog.at_level(logging.INFO):
-        assert held.begun.wait(30)
+        assert held.begun.wait(PATIENCE)
         gone.admin.execute("select loci_api.delete_namespace(%s)", [gone.namespace])
-        assert held.ended.wait(10)
-        eventually(lambda: asked.queued() == 0, within=10)
+        assert held.ended.wait(PATIENCE)
+        eventually(lambda: asked.queued() == 0)
     assert [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING] == []
     gone.admin.close()
 
@@ -215,13 +219,13 @@ def test_a_lost_connection_of_the_queue_is_made_again_and_what_ended_meanwhile_h
     asked.admin.execute(EFFECTS)
     job = asked.ask()
     with running(asked.database, {"enrich": held, "dream": two_steps}):
-        assert held.begun.wait(30)
+        assert held.begun.wait(PATIENCE)
         asked.admin.execute("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'loci-jobs'")
         held.go.set()
-        eventually(lambda: asked.state(job) == "succeeded", within=30)
+        eventually(lambda: asked.state(job) == "succeeded")
         later = asked.ask("dream")
-        eventually(lambda: asked.state(later) == "succeeded", within=30)
-        eventually(lambda: asked.queued() == 0, within=30)
+        eventually(lambda: asked.state(later) == "succeeded")
+        eventually(lambda: asked.queued() == 0)
     assert held.tries == 1
 
 
@@ -230,8 +234,27 @@ def test_a_try_is_one_line_of_the_log_and_the_library_says_nothing(asked: Jobs, 
     held.go.set()
     with caplog.at_level(logging.INFO), running(asked.database, {"enrich": held}):
         job = asked.ask()
-        eventually(lambda: asked.queued() == 0 and asked.state(job) == "succeeded", within=30)
+        eventually(lambda: asked.queued() == 0 and asked.state(job) == "succeeded")
     lines: list[Any] = [record for record in caplog.records if str(job) in record.getMessage()]
     assert [line.name for line in lines] == ["service.jobs.runner"]
     assert lines[0].fields["namespace"] == asked.namespace
     assert not [record for record in caplog.records if record.name.startswith("procrastinate.worker")]
+
+
+class Deaf(runner.Runner):
+    """Loses its first cancellation, as a library may, and then the queue."""
+
+    async def _run_once(self) -> None:
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        raise QueueError
+
+
+@pytest.mark.anyio
+async def test_a_runner_ends_when_told_also_where_something_below_does_not_pass_it_on() -> None:
+    work = Resources(Settings(_env_file=None), make_pool("postgresql:///nowhere"))
+    running = asyncio.create_task(Deaf("postgresql:///nowhere", work, {}).run())
+    await asyncio.sleep(0)
+    running.cancel()
+    await asyncio.wait({running}, timeout=PATIENCE)
+    assert running.cancelled()

@@ -10,7 +10,7 @@ import pytest
 from service.mcp.tools import TOOLS
 from service.recall.question import ARMS as RECALL_ARMS
 from service.recall.tools import ARMS
-from tests.services import Api, Service, eventually, new_api, ok, problem, serve
+from tests.services import PATIENCE, Api, Service, eventually, new_api, ok, problem, serve
 from tests.tools import ERAS, Tools, over_http, said
 
 PARAMETERS = {
@@ -589,7 +589,7 @@ def test_requests_are_counted_as_mcp_and_the_call_behind_them_as_rest(tools: Too
 def test_calls_at_the_same_time_have_their_own_callers(api: Api, service: Service) -> None:
     with new_api(service) as other:
         pairs = [(api, "first"), (other, "second")] * 4
-        with httpx.Client(transport=httpx.HTTPTransport(uds=str(service.socket)), timeout=60) as client:
+        with httpx.Client(transport=httpx.HTTPTransport(uds=str(service.socket), verify=False), timeout=PATIENCE) as client:
             for owner, content in pairs:
                 call = {
                     "jsonrpc": "2.0",

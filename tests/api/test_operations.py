@@ -241,7 +241,7 @@ def test_mcp_beside_a_service_that_runs_elsewhere_says_so(api: Api) -> None:
 def test_names_that_the_worker_finds_are_operations_of_the_worker(api: Api) -> None:
     for text in ("We met at Blue Harbour today.", "Then back to Blue Harbour by train."):
         api.write(text)
-    (row,) = eventually(lambda: listed(api, via="worker"), within=30)
+    (row,) = eventually(lambda: listed(api, via="worker"))
     assert (row["action"], row["changes"], row["agent"]) == ("find_names", {"entity.created": 1}, "operator")
 
 

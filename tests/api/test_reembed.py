@@ -30,13 +30,13 @@ def filled(start_service: Callable[..., Service], server: Any) -> tuple[Service,
     with service.client(**{"X-Namespace": "default"}) as client:
         api = Api(client, "default", service)
         api.write("apple")
-        eventually(lambda: waiting(api) == 0, within=30)
+        eventually(lambda: waiting(api) == 0)
     return service, database
 
 
 def test_the_active_model_is_listed_and_the_client_reads_it(api: Api) -> None:
     api.write("warm up")
-    eventually(lambda: waiting(api) == 0, within=30)
+    eventually(lambda: waiting(api) == 0)
     assert models(api) == {"static/wordllama-256": "active"}
     assert client_of(api.service, api.namespace).list_models().items[0].dimensions == 256
 
@@ -48,12 +48,12 @@ def test_a_service_that_is_configured_with_another_model_changes_a_small_databas
     second = start_service(database, embedding={"provider": "static", "dimensions": 64})
     with first.client(**{"X-Namespace": "default"}) as client, second.client(**{"X-Namespace": "default"}) as other:
         old, new = Api(client, "default", first), Api(other, "default", second)
-        eventually(lambda: models(new) == {"static/wordllama-64": "active", "static/wordllama-256": "dropped"}, within=60)
+        eventually(lambda: models(new) == {"static/wordllama-64": "active", "static/wordllama-256": "dropped"})
         for asked in (old, new):
             answer = asked.recall("apple", arms=["vector"])
             assert ([row["content"] for row in answer["results"]], answer["skipped"]) == (["apple"], {})
         old.write("pear")
-        eventually(lambda: waiting(old) == 0, within=30)
+        eventually(lambda: waiting(old) == 0)
         assert set(new.found("pear", arms=["vector"])) == {"apple", "pear"}
 
 

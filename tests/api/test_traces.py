@@ -86,7 +86,7 @@ def test_no_key_and_no_words_of_memories_or_errors_are_in_a_trace(api: Api, span
     api.client.post("/recall", json={"query": f"which {SECRET}?"}, headers=headers)
     api.client.post("/memories", json={"content": "x", "corrects": SECRET}, headers=headers)  # 422
     api.client.get(f"/entities/{SECRET}", headers=headers)  # 404 from the database
-    eventually(lambda: any(span.name == "worker vectors" for span in spans.get_finished_spans()), within=30)
+    eventually(lambda: any(span.name == "worker vectors" for span in spans.get_finished_spans()))
     found = "\n".join(span.to_json() for span in spans.get_finished_spans())
     assert "POST /api/v1/recall" in found
     assert SECRET not in found

@@ -74,7 +74,7 @@ def test_the_worker_adds_nothing_to_a_namespace_that_it_had_read(start_service: 
     other = start_service(embedding={"provider": "static"})
     with other.client() as client:
         ok(client.post(f"/namespaces/{api.namespace}/import", content=data))
-        eventually(lambda: ok(client.get(f"/namespaces/{api.namespace}"))["pending_embeddings"] == 0, within=20)
+        eventually(lambda: ok(client.get(f"/namespaces/{api.namespace}"))["pending_embeddings"] == 0)
         assert exported(client, api.namespace).split(b"\n")[1:] == data.split(b"\n")[1:]
         assert b'"kind":"vector"' in exported(client, api.namespace, vectors=True)
 

@@ -14,6 +14,7 @@ from typer.testing import CliRunner, Result
 from service.cli.main import app
 from service.settings import get_settings
 from tests.databases import Database
+from tests.services import PATIENCE
 
 OPERATOR = "00000000-0000-0000-0000-000000000000"
 
@@ -83,7 +84,7 @@ def ended() -> Iterator[Callable[[subprocess.Popen[str]], tuple[int, str, str]]]
 
     def wait(process: subprocess.Popen[str]) -> tuple[int, str, str]:
         try:
-            out, err = process.communicate(timeout=30)
+            out, err = process.communicate(timeout=PATIENCE)
         except subprocess.TimeoutExpired:
             process.kill()
             raise

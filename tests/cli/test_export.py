@@ -18,7 +18,7 @@ from tests.cli.conftest import Loci
 from tests.databases import Database, Server
 from tests.factories import OPERATOR, World, act_as
 from tests.rich import NASTY, contents, fill, moments
-from tests.services import eventually
+from tests.services import PATIENCE, eventually
 
 # Blocks follow the batches of the writes, and what they say is compared apart; restoring reckons fades_at by the rates in force, and is
 # an operation of its own.
@@ -376,11 +376,11 @@ def test_a_killed_import_leaves_nothing(loci: Loci, namespace: str, tmp_path: Pa
     loci("export", "-n", namespace, "-o", str(path))
     process = Loci(empty).start("import", str(path), "-n", "killed")
     activity = "select count(*) as n from pg_stat_activity where datname = current_database() and query like '%%restore_rows%%' and pid <> pg_backend_pid()"
-    eventually(lambda: Loci(empty).rows(activity)[0]["n"], within=20)
+    eventually(lambda: Loci(empty).rows(activity)[0]["n"])
     time.sleep(0.3)
     os.kill(process.pid, signal.SIGKILL)
-    process.wait(10)
-    eventually(lambda: not Loci(empty).rows(activity)[0]["n"], within=20)
+    process.wait(PATIENCE)
+    eventually(lambda: not Loci(empty).rows(activity)[0]["n"])
     assert Loci(empty).rows("select name from loci_data.namespaces where name = 'killed'") == []
     assert Loci(empty).count("memories") == 0
 

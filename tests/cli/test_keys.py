@@ -16,7 +16,7 @@ import pytest
 
 from tests.api.test_erase import dump
 from tests.cli.conftest import Loci
-from tests.services import eventually
+from tests.services import PATIENCE, eventually
 
 Ended = Callable[[subprocess.Popen[str]], tuple[int, str, str]]
 
@@ -34,11 +34,11 @@ def serving(loci: Loci, errors: Path, **environment: str) -> Iterator[str]:
     process = loci.start("serve", "--port", str(port), LOCI_REQUIRE_KEYS="true", **environment)
     assert process.stderr is not None
     try:
-        eventually(lambda: answers(f"http://127.0.0.1:{port}/readyz"), within=60)
+        eventually(lambda: answers(f"http://127.0.0.1:{port}/readyz"))
         yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=PATIENCE)
         errors.write_text(err)
 
 
@@ -62,7 +62,7 @@ def test_two_processes_let_no_more_through_than_the_limit(loci: Loci, namespace:
         started = time.monotonic()
 
         def ask(url: str) -> list[int]:
-            with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {key['key']}"}, timeout=60) as client:
+            with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {key['key']}"}, timeout=PATIENCE) as client:
                 return [client.get("/api/v1/categories").status_code for _ in range(50)]
 
         with ThreadPoolExecutor(4) as pool:
@@ -79,7 +79,7 @@ def test_no_process_writes_a_key_anywhere(loci: Loci, namespace: str, tmp_path: 
     secrets = [made["key"] for made in [*keys, ended]] + ["loci_00000000_wrong-and-secret"]
     with (
         serving(loci, tmp_path / "err", LOCI_LOG_LEVEL="DEBUG") as url,
-        httpx.Client(base_url=f"{url}/api/v1", timeout=60) as client,
+        httpx.Client(base_url=f"{url}/api/v1", timeout=PATIENCE) as client,
     ):
         replies = [reply for secret in secrets for reply in everywhere(client, secret)]
         rotated = client.post(f"/keys/{keys[0]['id']}/rotate", headers={"Authorization": f"Bearer {secrets[0]}"})

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 from service.observability.logs import LIBRARIES, Lines, LogContext, described_error, log_context, stack
 from tests.catalogue import PYTHONPATH, ROOT
 from tests.databases import Database
-from tests.services import Api, Service, new_api, ok
+from tests.services import PATIENCE, Api, Service, new_api, ok
 
 Row = dict[str, Any]
 SECRET = "xylophone"
@@ -246,6 +246,8 @@ print(*sorted({repr(address) for address in said}), sep="\\n")
 def test_a_service_with_default_settings_speaks_to_nobody_but_its_database(own_database: Database) -> None:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("LOCI_", "OTEL_"))}
     environment = {**kept, "DATABASE_URL": own_database.app_url, "PYTHONPATH": PYTHONPATH, "LOCI_LOG_LEVEL": "WARNING"}
-    done = subprocess.run([sys.executable, "-c", GUARD], env=environment, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", GUARD], env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ["('127.0.0.1', 9)"]  # only what the program does itself, to show that the guard sees it

@@ -15,7 +15,7 @@ from mcp.client.stdio import StdioServerParameters
 
 from tests.cli.conftest import Loci, environment_of
 from tests.cli.test_serve import free_port, wait_until_ready
-from tests.services import eventually
+from tests.services import PATIENCE, eventually
 from tests.tools import ERAS, Tools, connected
 
 Ended = Callable[[subprocess.Popen[str]], tuple[int, str, str]]
@@ -113,7 +113,7 @@ def test_tools_can_ask_a_service_that_runs_elsewhere(loci: Loci, namespace: str)
             assert "needs a valid API key" in tools.error("save_memory", content="x")
     finally:
         service.send_signal(signal.SIGTERM)
-        service.communicate(timeout=30)
+        service.communicate(timeout=PATIENCE)
     assert loci.rows("select content from loci_data.memories where id = %s", memory["id"]) == [{"content": "from afar"}]
 
 
@@ -149,7 +149,7 @@ def test_a_signal_ends_it_although_stdin_is_open(
     if used:
         assert not saved(process, "said").get("isError")
     process.send_signal(number)
-    assert process.wait(30) == 0
+    assert process.wait(PATIENCE) == 0
     code, out, err = ended(process)
     assert (code, out) == (0, "")
     assert "Traceback" not in err
@@ -163,9 +163,9 @@ def test_it_starts_the_embedded_database_when_it_is_needed_and_leaves_it_stopped
     assert not saved(process, "kept").get("isError")
     assert pid.exists()
     process.send_signal(signal.SIGTERM)
-    assert process.wait(60) == 0
+    assert process.wait(PATIENCE) == 0
     eventually(lambda: not pid.exists())
     process = start(loci, DATABASE_URL="", LOCI_DATA_DIR=str(tmp_path))
     assert saved(process, "kept")["structuredContent"]["duplicate"] is True
-    process.communicate(timeout=60)
+    process.communicate(timeout=PATIENCE)
     eventually(lambda: not pid.exists())

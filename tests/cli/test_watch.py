@@ -12,6 +12,7 @@ import pytest
 from service.operations.commands.watch import line
 from tests.cli.conftest import Loci
 from tests.cli.test_serve import free_port, wait_until_ready
+from tests.services import PATIENCE
 
 Ended = Callable[[subprocess.Popen[str]], tuple[int, str, str]]
 CHANGE: dict[str, Any] = {
@@ -101,7 +102,7 @@ def test_a_watch_of_a_service_goes_on_where_it_was_when_the_service_starts_anew(
             yield
         finally:
             service.send_signal(signal.SIGTERM)
-            service.communicate(timeout=30)
+            service.communicate(timeout=PATIENCE)
 
     with serving():
         process = loci.start("watch", "--url", url, "-n", namespace, "-k", "memory", "--after", "0", "--json")
@@ -111,7 +112,7 @@ def test_a_watch_of_a_service_goes_on_where_it_was_when_the_service_starts_anew(
     with serving():
         assert json.loads(next_line(process))["content"] == "two"
         process.send_signal(signal.SIGINT)
-        assert (process.wait(30), process.stderr and process.stderr.read()) == (0, "")
+        assert (process.wait(PATIENCE), process.stderr and process.stderr.read()) == (0, "")
         process.communicate()
 
 

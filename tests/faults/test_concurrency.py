@@ -12,7 +12,7 @@ from psycopg.types.json import Jsonb
 
 from tests.databases import Database, Server
 from tests.factories import OPERATOR, act_as
-from tests.services import Api, new_api, ok, serve
+from tests.services import PATIENCE, Api, new_api, ok, serve
 
 CLOSURE_IS_RECURSION = """
 with truth as (
@@ -96,11 +96,11 @@ def test_fifty_agents_on_fifty_connections_that_write_one_name_at_once_make_one_
         with psycopg.connect(own_database.app_url) as connection:
             for turn in range(rounds):
                 name = f"{way} {turn // 2} o'neil" if turn % 2 == 0 else f"{way} nickname {turn // 2}"
-                gate.wait(60)
+                gate.wait(PATIENCE)
                 with connection.transaction():
                     act_as(connection, OPERATOR)
                     writes[number % len(writes)](connection, name, number, f"{way} nickname {turn // 2}")
-                gate.wait(60)
+                gate.wait(PATIENCE)
 
     at_once(agents, agent, workers=agents)
     with own_database.admin() as admin:
@@ -236,7 +236,7 @@ def test_two_writers_past_the_service_cannot_make_two_versions_valid_at_once(own
         thread.start()
         thread.join(0.5)
         assert thread.is_alive()
-    thread.join(10)
+    thread.join(PATIENCE)
     assert outcomes == ["refused"]
     with own_database.admin() as admin, pytest.raises(psycopg.errors.UniqueViolation):
         admin.execute(insert, [4, "open too", "open too", "2040-01-01", None])

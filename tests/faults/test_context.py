@@ -11,7 +11,7 @@ import pytest
 
 from tests.databases import Database, Server
 from tests.factories import OPERATOR, act_as
-from tests.services import Api, Service, eventually, new_api, ok, serve
+from tests.services import PATIENCE, Api, Service, eventually, new_api, ok, serve
 
 WAITING = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
 TOPICS = ["apple", "berry", "cherry", "damson"]
@@ -60,7 +60,7 @@ def test_of_first_contexts_at_once_one_alone_falls_back(fresh: Database) -> None
         gate = threading.Barrier(6)
 
         def first(session: str) -> dict[str, Any]:
-            gate.wait(30)
+            gate.wait(PATIENCE)
             return ask(api, None, session)
 
         with ThreadPoolExecutor(6) as pool:
@@ -110,7 +110,7 @@ def test_a_context_whose_transaction_is_lost_was_never_the_first(fresh: Database
             waiting = pool.submit(ask, api, None)
             eventually(lambda: admin.execute(WAITING).fetchone() == (1,))
             admin.execute("select pg_terminate_backend(%s, 5000)", [dying.info.backend_pid])
-            found = waiting.result(30)
+            found = waiting.result(PATIENCE)
     dying.close()
     assert (begun, len(noted)) == ((1,), 3)
     assert (found["first"], len(ids(found)), found["held_back"]) == (True, 5, 0)
@@ -126,7 +126,7 @@ def test_a_memory_erased_while_a_context_is_built_is_in_none(start_service: Call
         with ThreadPoolExecutor(4) as pool:
             contexts = [pool.submit(ask, api, f"apple number {n}", f"s{n}") for n in range(30)]
             erased = [pool.submit(erase, n) for n in range(30)]
-            assert all(done.result(60)["session_id"] for done in contexts)
-            assert [done.result(60) for done in erased] == [None] * 30
+            assert all(done.result(PATIENCE)["session_id"] for done in contexts)
+            assert [done.result(PATIENCE) for done in erased] == [None] * 30
         with api.service.database.admin() as admin:
             assert admin.execute("select count(*) from loci_data.injections").fetchone() == (0,)

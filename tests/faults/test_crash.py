@@ -17,7 +17,7 @@ import pytest
 from db.embedded import DATABASE, EmbeddedServer
 from db.migrate import upgrade
 from tests.databases import ADMIN_URL, VERSION, Database
-from tests.services import Api, eventually, new_api, ok, serve
+from tests.services import PATIENCE, Api, eventually, new_api, ok, serve
 
 pytestmark = pytest.mark.skipif(ADMIN_URL is not None, reason="kills the server, so it needs one of its own: the embedded one")
 SIZE = 25
@@ -73,16 +73,16 @@ def test_everything_acknowledged_survives_a_killed_server_and_nothing_is_half_wr
     threads = [threading.Thread(target=write, args=(n,), daemon=True) for n in range(4)]
     for thread in threads:
         thread.start()
-    eventually(lambda: len(acknowledged) > 10, within=20)
+    eventually(lambda: len(acknowledged) > 10)
     kill(server)
     before = len(acknowledged)
-    eventually(lambda: len(acknowledged) > before + 10, within=40)
+    eventually(lambda: len(acknowledged) > before + 10)
     stop.set()
     for thread in threads:
-        thread.join(20)
+        thread.join(PATIENCE)
 
     assert statuses <= {200, 503}
-    eventually(lambda: ready(api), within=10)
+    eventually(lambda: ready(api))
     with psycopg.connect(api.service.database.admin_url) as admin:
         there = {
             row[0] for row in admin.execute("select session_id from loci_data.memories where session_id is not null").fetchall()
@@ -101,12 +101,12 @@ def test_while_the_database_is_down_the_service_says_so_and_then_recovers(mortal
     if response.status_code == 503:
         assert response.headers["retry-after"]
         assert response.json()["type"] == "urn:loci:problem:unavailable"
-    eventually(lambda: ready(api), within=40)
+    eventually(lambda: ready(api))
     assert (
         api.found("Where does Alice live?")[0] == "Alice lives in Oslo"
     )  # the other may have been kept, and everything means a little
     api.write("the dog chased the cat")
-    eventually(lambda: "the dog chased the cat" in api.found("puppy", arms=["vector"]), within=30)  # the worker is back too
+    eventually(lambda: "the dog chased the cat" in api.found("puppy", arms=["vector"]))  # the worker is back too
 
 
 def test_connections_that_the_server_closed_are_replaced(start_service: Any) -> None:
@@ -122,7 +122,7 @@ def test_connections_that_the_server_closed_are_replaced(start_service: Any) -> 
             assert response.status_code in {200, 503}
             return response.status_code == 200
 
-        eventually(answered, within=10)
+        eventually(answered)
         assert ok(api.get("/memories"))["items"][0]["content"] == "x"
 
 
@@ -133,7 +133,7 @@ def test_a_statement_that_was_cancelled_is_a_timeout(start_service: Any) -> None
         admin.execute(
             "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
         )
-        eventually(lambda: api.get("/memories").status_code == 200, within=10)
+        eventually(lambda: api.get("/memories").status_code == 200)
         with service.database.admin() as locking, locking.transaction():
             locking.execute("lock table loci_data.memories in access exclusive mode")
             started = time.monotonic()

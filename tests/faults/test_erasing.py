@@ -14,7 +14,7 @@ from psycopg.types.json import Jsonb
 from tests.databases import Database, Server
 from tests.factories import OPERATOR, act_as
 from tests.faults.test_concurrency import at_once
-from tests.services import Api, Row, new_api, ok, serve
+from tests.services import PATIENCE, Api, Row, new_api, ok, serve
 
 MENTIONS_ARE_COUNTED = """
 select count(*) as wrong from loci_data.entities e
@@ -119,7 +119,7 @@ def held_up(database: Database, first: Any, second: Any) -> Any:
         time.sleep(0.3)
         assert not waiting.done()
         one.commit()
-        return waiting.result(10)
+        return waiting.result(PATIENCE)
 
 
 def remember(connection: psycopg.Connection[Any], **item: Any) -> Any:
@@ -236,7 +236,7 @@ def test_an_erasure_waits_for_the_worker_that_has_the_words_in_hand(own_database
             ],
         )
         worker.commit()
-        thread.join(10)
+        thread.join(PATIENCE)
         assert erased.is_set()
         act_as(other, OPERATOR)
         vectors = "select from loci_data.memory_vectors where memory_id = any (%s)"

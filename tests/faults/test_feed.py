@@ -15,7 +15,7 @@ from psycopg.types.json import Jsonb
 
 from loci.sse import Parser
 from tests.factories import OPERATOR
-from tests.services import Api, eventually, new_api, ok
+from tests.services import PATIENCE, Api, eventually, new_api, ok
 
 Row = dict[str, Any]
 WRITERS, READERS, LINEAGES = 20, 5, 8
@@ -166,8 +166,8 @@ def test_readers_hear_of_everything_when_the_sequencers_are_killed_again_and_aga
             written.append(str(row[0]))
             time.sleep(0.02)
         stop.set()
-        killing.result(10)
-        page = eventually(lambda: answered(busy), within=20)
+        killing.result(PATIENCE)
+        page = eventually(lambda: answered(busy))
         listener.until = int(page["next_cursor"])
         pool.submit(listener.run).result(WITHIN)
     assert [c["subject_id"] for c in listener.seen if (c["kind"], c["action"]) == ("memory", "created")] == written

@@ -308,7 +308,7 @@ def test_nothing_crosses_between_fifty_agents_whatever_dies_meanwhile(crowd: Cro
     log.info("%s requests in %.1f s: %s; %s shared; %s", REQUESTS, took, dict(crowd.statuses), crowd.shared, dict(counts))
     waiting = "select count(*) from loci_data.name_queue"
     with crowd.service.database.admin() as admin:  # what the worker does for all namespaces at once is looked at too
-        eventually(lambda: admin.execute(waiting).fetchone() == (0,), within=60)
+        eventually(lambda: admin.execute(waiting).fetchone() == (0,))
     marks, crossed = strays(crowd.service.database)
     log.info("%s marks in the rows of all tables, %s crossed", marks, len(crossed))
 

@@ -17,7 +17,7 @@ from db.embedded import DATABASE, EmbeddedServer
 from db.migrate import upgrade
 from tests.databases import ADMIN_URL, VERSION, Database, Server
 from tests.jobs import EFFECTS, Jobs, running, two_steps, worker
-from tests.services import eventually
+from tests.services import PATIENCE, eventually
 
 JOBS = 50
 
@@ -40,7 +40,7 @@ def workers(witnessed: Database) -> Iterator[list[BaseProcess]]:
     for process in started:
         with suppress(ValueError):
             process.kill()
-            process.join(30)
+            process.join(PATIENCE)
 
 
 @pytest.fixture
@@ -84,11 +84,11 @@ def test_a_worker_killed_between_its_commit_and_the_queue_hearing_of_it_has_done
 ) -> None:
     job = asked.ask(dies="after")
     workers.append(worker(witnessed))
-    workers[0].join(30)
+    workers[0].join(PATIENCE)
     assert workers[0].exitcode == -9
     assert (asked.state(job), asked.queued()) == ("succeeded", 1)
     workers.append(worker(witnessed))
-    eventually(lambda: asked.queued() == 0, within=30)
+    eventually(lambda: asked.queued() == 0)
     assert (asked.state(job), asked.get(job)["tries"]) == ("succeeded", 1)
     assert asked.effects() == {(job, "memories"): 1, (job, "last"): 1}
 
@@ -104,11 +104,11 @@ def test_a_job_that_kills_every_worker_is_dead_after_its_tries_and_others_go_on(
             workers.append(worker(witnessed, attempts=3, heartbeat=0.2, lost_after=0.8, backoff=0.5, backoff_limit=5.0))
         return asked.state(poison) == "dead" and asked.state(other) == "succeeded"
 
-    eventually(settled, within=60)
+    eventually(settled)
     found = asked.get(poison)
     assert (found["tries"], found["failures"], found["error"]) == (3, 3, "its worker was lost")
     assert asked.effects()[other, "last"] == 1
-    eventually(lambda: asked.queued() == 0, within=30)
+    eventually(lambda: asked.queued() == 0)
 
 
 def test_a_worker_that_wakes_up_after_its_job_was_taken_over_leaves_it_alone(
@@ -116,19 +116,19 @@ def test_a_worker_that_wakes_up_after_its_job_was_taken_over_leaves_it_alone(
 ) -> None:
     job = asked.ask(thinks=3)
     workers.append(worker(witnessed))
-    eventually(lambda: (job, "memories") in asked.effects(), within=30)
+    eventually(lambda: (job, "memories") in asked.effects())
     sleeper = workers[0].pid
     assert sleeper is not None
     os.kill(sleeper, signal.SIGSTOP)
     workers.append(worker(witnessed))
-    eventually(lambda: (asked.get(job)["tries"], asked.state(job)) == (2, "running"), within=30)
+    eventually(lambda: (asked.get(job)["tries"], asked.state(job)) == (2, "running"))
     os.kill(sleeper, signal.SIGCONT)
-    eventually(lambda: asked.state(job) == "succeeded" and asked.queued() == 0, within=30)
+    eventually(lambda: asked.state(job) == "succeeded" and asked.queued() == 0)
     found = asked.admin.execute("select step, process from public.effects order by at").fetchall()
     assert [(row["step"], row["process"]) for row in found] == [("memories", sleeper), ("last", workers[1].pid)]
     workers[1].kill()
     later = asked.ask()
-    eventually(lambda: asked.state(later) == "succeeded", within=30)
+    eventually(lambda: asked.state(later) == "succeeded")
 
 
 @pytest.mark.skipif(ADMIN_URL is not None, reason="kills the server, so it needs one of its own: the embedded one")
@@ -143,13 +143,13 @@ def test_a_database_that_crashes_loses_no_job_and_the_worker_comes_back_by_itsel
         asked.admin.execute(EFFECTS)
         ids = [asked.ask() for _ in range(30)]
         with running(asked.database, {"enrich": two_steps}):
-            eventually(lambda: asked.states().get("succeeded", 0) > 3, within=30)
+            eventually(lambda: asked.states().get("succeeded", 0) > 3)
             os.kill(asked.admin.info.backend_pid, signal.SIGKILL)  # the server ends all sessions, and starts anew
             with pytest.raises(psycopg.OperationalError):
                 asked.states()
-            eventually(lambda: alive(server), within=30)
+            eventually(lambda: alive(server))
             asked.connect()
-            eventually(lambda: done(asked), within=60)
+            eventually(lambda: done(asked))
         assert asked.states() == {"succeeded": len(ids)}
         assert asked.effects() == {(job, step): 1 for job in ids for step in ("memories", "last")}
         asked.admin.close()

@@ -20,7 +20,7 @@ from prometheus_client.parser import text_string_to_metric_families as parsed
 
 from tests.catalogue import PYTHONPATH
 from tests.databases import ADMIN_URL, PASSWORD, Database, Server
-from tests.services import eventually
+from tests.services import PATIENCE, eventually
 
 MEMORIES, BATCH = 2000, 25
 # Every vector that is committed, and every memory that is taken off the queue of names.
@@ -61,12 +61,12 @@ class Process:
             assert self.process.poll() is None, self.said()
             return words in self.said()
 
-        eventually(there, within=90)
+        eventually(there)
 
     def end(self, number: signal.Signals = signal.SIGTERM) -> int:
         """Tell it to end; its exit code."""
         self.process.send_signal(number)
-        return self.process.wait(60)
+        return self.process.wait(PATIENCE)
 
 
 class Group(Process):
@@ -81,7 +81,7 @@ class Group(Process):
 
     def client(self, **options: Any) -> httpx.Client:
         """A client of its REST interface."""
-        return httpx.Client(base_url=f"http://127.0.0.1:{self.port}/api/v1", timeout=60, **options)
+        return httpx.Client(base_url=f"http://127.0.0.1:{self.port}/api/v1", timeout=PATIENCE, **options)
 
     def metrics(self) -> dict[tuple[str, tuple[str, ...]], float]:
         """A scrape: values by name and labels."""
@@ -125,7 +125,7 @@ def write_all(group: Group, number: int, threads: int) -> None:
                     return answer.status_code == 200
                 return False
 
-            eventually(sent, within=60)
+            eventually(sent)
 
 
 def test_work_of_many_processes_is_done_once_also_when_some_are_killed(own_database: Database, start: Callable[..., Any]) -> None:
@@ -136,24 +136,24 @@ def test_work_of_many_processes_is_done_once_also_when_some_are_killed(own_datab
     with ThreadPoolExecutor(4) as pool:
         writing = [pool.submit(write_all, group, n, 4) for n in range(4)]
         with own_database.admin() as admin:
-            eventually(lambda: admin.execute("select count(*) from public.witnessed").fetchone() > (200,), within=60)
+            eventually(lambda: admin.execute("select count(*) from public.witnessed").fetchone() > (200,))
         victims = sorted(group.children())[:2]
         for victim in victims:
             os.kill(victim, signal.SIGKILL)
         workers[0].process.kill()
         for share in writing:
-            share.result(120)
+            share.result(PATIENCE)
     with own_database.admin() as admin:
         waiting = "select (select count(*) from loci_data.embedding_queue) + (select count(*) from loci_data.name_queue) + (select count(*) from loci_data.outbox)"
-        eventually(lambda: admin.execute(waiting).fetchone() == (0,), within=90)
+        eventually(lambda: admin.execute(waiting).fetchone() == (0,))
         assert admin.execute("select count(*) from loci_data.memories").fetchone() == (MEMORIES,)
         assert admin.execute(TWICE).fetchall() == []
         done = admin.execute("select kind, count(*) from public.witnessed group by 1 order by 1").fetchall()
         assert done == [("names", MEMORIES), ("vector", MEMORIES)]
         seen = "select e.canonical_name, count(distinct m.memory_id), count(*) from loci_data.memory_mentions m join loci_data.entities e on e.id = m.entity_id group by 1"
         assert {tuple(row[1:]) for row in admin.execute(seen).fetchall()} == {(MEMORIES, MEMORIES)}
-    eventually(lambda: len(group.children()) == 4 and not group.children() & set(victims), within=60)
-    eventually(lambda: group.metrics()["loci_processes", ()] == 4, within=10)
+    eventually(lambda: len(group.children()) == 4 and not group.children() & set(victims))
+    eventually(lambda: group.metrics()["loci_processes", ()] == 4)
     assert workers[1].end() == 0
     assert group.end() == 0
 
@@ -178,10 +178,10 @@ def test_a_restart_of_each_process_in_turn_fails_no_request(own_database: Databa
         group.says("all 2 processes are new")
         stop.set()
         for each in asking:
-            each.result(60)
+            each.result(PATIENCE)
     assert set(seen) <= {200, 201}
     assert seen[201] > 3
-    eventually(lambda: len(group.children()) == 2, within=20)
+    eventually(lambda: len(group.children()) == 2)
     assert not group.children() & before
     assert group.end(signal.SIGINT) == 0
 
@@ -192,7 +192,7 @@ def test_children_of_a_killed_parent_end_and_free_the_port(own_database: Databas
     assert len(children) == 2
     group.process.kill()
     group.process.wait()
-    eventually(lambda: not any(Path(f"/proc/{child}/cmdline").exists() for child in children), within=30)
+    eventually(lambda: not any(Path(f"/proc/{child}/cmdline").exists() for child in children))
     with pytest.raises(httpx.ConnectError):
         httpx.get(f"http://127.0.0.1:{group.port}/healthz")
 
@@ -201,7 +201,7 @@ def test_more_connections_than_the_server_takes_are_refused_in_one_line(own_data
     group = start(
         Process, own_database, "serve", "--port", "0", "--workers", "50", LOCI_POOL_SIZE="20", LOCI_EMBEDDING__PROVIDER="none"
     )
-    assert group.process.wait(60) == 1
+    assert group.process.wait(PATIENCE) == 1
     assert re.fullmatch(r"error: up to 1250 connections to the database may be opened, and it allows \d+: lower .*\n", group.said())
 
 
@@ -224,7 +224,7 @@ def test_migrations_of_one_empty_database_take_turns(server: Server) -> None:
     database = server.empty(f"{server.run}_race_{os.getpid()}")
     try:
         racing = [migrating(database) for _ in range(6)]
-        ended = [(process.communicate(timeout=180)[1], process.returncode) for process in racing]
+        ended = [(process.communicate(timeout=PATIENCE)[1], process.returncode) for process in racing]
         assert ended == [("", 0)] * 6
         with database.app() as connection:
             assert connection.execute("select version_num from public.loci_version").fetchall() == [("0001",)]
@@ -248,10 +248,10 @@ def test_a_migration_and_the_requests_that_run_meanwhile_are_no_deadlock_of_each
     with ThreadPoolExecutor(3) as pool:
         asking = [pool.submit(ask) for _ in range(3)]
         racing = [migrating(service.database) for _ in range(2)]
-        ended = [(process.communicate(timeout=180)[1], process.returncode) for process in racing]
+        ended = [(process.communicate(timeout=PATIENCE)[1], process.returncode) for process in racing]
         stop.set()
         for each in asking:
-            each.result(60)
+            each.result(PATIENCE)
     assert ended == [("", 0)] * 2
     assert set(seen) == {200, 201}
 
@@ -269,7 +269,7 @@ def test_a_migration_waits_for_a_table_that_is_held_and_does_not_hold_up_readers
             assert reader.execute("select count(*) from loci_data.memories").fetchone() == (0,)
             reader.rollback()
             holder.execute("rollback")
-            assert process.communicate(timeout=120)[1] == ""
+            assert process.communicate(timeout=PATIENCE)[1] == ""
             assert process.returncode == 0
     finally:
         server.drop(database)

@@ -19,10 +19,9 @@ import pytest
 
 from tests.catalogue import PYTHONPATH
 from tests.databases import Database
-from tests.services import Api, Service, eventually, new_api, ok
+from tests.services import PATIENCE, Api, Service, eventually, new_api, ok
 
 STABLE, BUSY = 40, 300
-LIMIT = 90  # seconds; alone a step takes one or two
 QUESTIONS = ("Where does Alice live?", "harbour", "what was written last", "fish soup")
 LEFT = """
 select (select count(*) from loci_data.memories) - (select count(*) from loci_data.memory_vectors where model_id = a.id) as memories_without,
@@ -115,13 +114,13 @@ class Command:
         )
 
     def report(self) -> dict[str, Any]:
-        out, err = self.process.communicate(timeout=LIMIT)
+        out, err = self.process.communicate(timeout=PATIENCE)
         assert self.process.returncode == 0, err
         return json.loads(out)
 
     def killed(self, when: Callable[[], bool]) -> None:
         """Kill it once something has come true."""
-        deadline = time.monotonic() + LIMIT
+        deadline = time.monotonic() + PATIENCE
         while not when():
             assert self.process.poll() is None, self.process.communicate()
             assert time.monotonic() < deadline, "it did not get so far"
@@ -155,7 +154,7 @@ class Watch:
     def __exit__(self, *_: object) -> None:
         self._stop.set()
         for thread in self._threads:
-            thread.join(LIMIT)
+            thread.join(PATIENCE)
 
     def _read(self, service: Service, namespace: str, least: int) -> None:
         with service.client(**{"X-Namespace": namespace}) as client:
@@ -208,7 +207,7 @@ def test_nobody_sees_the_model_change_and_a_killed_process_is_gone_on_with(
         items = [{"content": f"Alice {n} lives in Harbour Town, house {n}"} for n in range(BUSY)]
         ok(stable.post("/memories/batch", {"items": [{**item, "entities": [{"name": "Harbour Town"}]} for item in items[:STABLE]]}))
         ok(busy.post("/memories/batch", {"items": [{**item, "entities": [{"name": "Harbour Town"}]} for item in items]}))
-        eventually(lambda: settled(stable) and settled(busy), within=LIMIT)
+        eventually(lambda: settled(stable) and settled(busy))
         admin = stack.enter_context(database.admin())
 
         def asked(statement: Any, *values: Any) -> Callable[[], bool]:
@@ -230,10 +229,10 @@ def test_nobody_sees_the_model_change_and_a_killed_process_is_gone_on_with(
         reports = [made.report() for made in two]
         assert sum(report["vectors"] for report in reports) >= BUSY + STABLE
         seen = (watch.asked, watch.written)
-        eventually(lambda: watch.asked > seen[0] + 20 and watch.written > seen[1] + 5, within=LIMIT)
+        eventually(lambda: watch.asked > seen[0] + 20 and watch.written > seen[1] + 5)
         watch.__exit__()
         assert watch.wrong[:3] == []
-        eventually(lambda: settled(stable) and settled(busy), within=LIMIT)
+        eventually(lambda: settled(stable) and settled(busy))
         with admin.cursor() as cursor:
             row = cursor.execute(LEFT).fetchone()
             assert row is not None

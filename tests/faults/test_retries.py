@@ -16,6 +16,7 @@ import pytest
 from tests.cli.conftest import environment_of
 from tests.cli.test_serve import free_port, wait_until_ready
 from tests.databases import Database, Server
+from tests.services import PATIENCE
 
 KILLS, WRITERS = 4, 4
 
@@ -52,7 +53,7 @@ def test_requests_repeated_with_their_key_over_killed_services_write_once(databa
                         f"http://127.0.0.1:{port}/api/v1/memories",
                         json={"content": content, "layer": 3, "lineage": lineage},
                         headers={"Idempotency-Key": key},
-                        timeout=10,
+                        timeout=PATIENCE,
                     )
                 except httpx.TransportError:
                     time.sleep(0.02)
@@ -76,7 +77,7 @@ def test_requests_repeated_with_their_key_over_killed_services_write_once(databa
         time.sleep(0.2)
         stop.set()
         for thread in threads:
-            thread.join(30)
+            thread.join(PATIENCE)
         process.kill()
         process.communicate()
     with psycopg.connect(database.admin_url) as admin:

@@ -13,7 +13,7 @@ import pytest
 
 from tests.databases import Server
 from tests.rich import contents
-from tests.services import Api, Service, eventually, new_api, ok, serve
+from tests.services import PATIENCE, Api, Service, eventually, new_api, ok, serve
 
 SIZE = 20
 WRITERS = 4
@@ -70,14 +70,14 @@ def test_each_export_holds_whole_transactions_and_restores_to_a_sound_namespace(
         return client.post(f"/memories/{top[0]}/links", json={"target_id": top[1], "type": "near", "strength": (number % 10) / 10})
 
     threads = [repeat(step) for step in (batch, batch, move, link)]
-    eventually(lambda: busy.size()["memories"] > 5 * SIZE, within=20)
+    eventually(lambda: busy.size()["memories"] > 5 * SIZE)
     exports = []
     for _ in range(EXPORTS):
         exports.append(busy.get(f"/namespaces/{busy.namespace}/export").content)
         time.sleep(0.2)
     stop.set()
     for thread in threads:
-        thread.join(20)
+        thread.join(PATIENCE)
     assert set(statuses) <= {200, 201}
     assert statuses[200] + statuses[201] > 50
 

@@ -14,7 +14,7 @@ from psycopg.types.json import Jsonb
 
 from tests.databases import Database
 from tests.factories import OPERATOR, grant
-from tests.services import eventually
+from tests.services import PATIENCE, eventually
 
 Connect = Callable[..., psycopg.Connection[Any]]
 SAVE = "select key from loci_api.save_working_memory('default', %s, %s, %s, null, %s::text[])"
@@ -61,7 +61,7 @@ def at_once(connections: list[psycopg.Connection[Any]], work: Callable[[psycopg.
     gate = threading.Barrier(len(connections))
 
     def begin(numbered: tuple[int, psycopg.Connection[Any]]) -> Any:
-        gate.wait(30)
+        gate.wait(PATIENCE)
         return work(numbered[1], numbered[0])
 
     with ThreadPoolExecutor(len(connections)) as pool:
@@ -131,7 +131,7 @@ def test_a_killed_writer_leaves_nothing_and_lets_the_next_one_in(connect: Connec
     with own_database.admin() as admin, ThreadPoolExecutor(1) as pool:
         waiting = blocked(pool, admin, other, lambda: save(other, "session/killed/b", 2))
         admin.execute("select pg_terminate_backend(%s)", [killed.info.backend_pid])
-        assert waiting.result(10)
+        assert waiting.result(PATIENCE)
     assert [row[0] for row in other.execute(LIVE, ["session/killed"]).fetchall()] == ["session/killed/b"]
     assert replayed(other, "killed") == []
 
@@ -181,7 +181,7 @@ def test_an_entry_that_is_renewed_at_its_last_moment_keeps_its_slot_and_its_owne
         waiting = blocked(pool, admin, writer, lambda: save(writer, f"{space}/{key}", "late"))
         renewing.commit()
         with suppress(psycopg.errors.SerializationFailure):
-            assert waiting.result(10) is False
+            assert waiting.result(PATIENCE) is False
     rows = {row[0]: row[1] for row in writer.execute(LIVE, [space]).fetchall()}
     assert rows[f"{space}/49"] == "renewed"
     assert len(rows) == (50 if key == "new" else 1)
@@ -195,7 +195,7 @@ def test_an_entry_that_is_written_while_the_sweeper_deletes_it_lives(connect: Co
     with own_database.admin() as admin, ThreadPoolExecutor(1) as pool:
         waiting = blocked(pool, admin, writer, lambda: save(writer, "session/swept/a", 2))
         sweeper.commit()
-        assert waiting.result(10)
+        assert waiting.result(PATIENCE)
     assert writer.execute(LIVE, ["session/swept"]).fetchall() == [("session/swept/a", 2, ["2"])]
 
 
@@ -234,7 +234,7 @@ def test_a_turn_is_never_seen_before_an_earlier_one_of_its_session(connect: Conn
         waiting = blocked(pool, admin, second, lambda: say(second, "order", "second"))
         assert replayed(reader, "order") == []
         first.commit()
-        (later,) = waiting.result(10)
+        (later,) = waiting.result(PATIENCE)
     assert earlier < later
     assert replayed(reader, "order") == ["first", "second"]
 

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from tests.databases import Server
-from tests.services import Api, eventually, new_api, ok, serve
+from tests.services import PATIENCE, Api, eventually, new_api, ok, serve
 
 OPERATION = "X-Operation-Id"
 
@@ -28,7 +28,7 @@ def imported(api: Api, count: int, name: str, part: str | None = None) -> str:
         {"content": f"{name} {n}", "edges": [{"source": f"{part or name} {n}", "type": "part_of", "target": part or name}]}
         for n in range(count)
     ]
-    reply = api.post("/memories/batch", {"items": items, "atomic": True}, timeout=120)
+    reply = api.post("/memories/batch", {"items": items, "atomic": True}, timeout=PATIENCE)
     ok(reply)
     return str(reply.headers[OPERATION])
 
@@ -38,7 +38,7 @@ def found(api: Api, name: str) -> int:
 
 
 def undo(api: Api, id: str) -> httpx.Response:
-    return api.post(f"/operations/{id}/undo", timeout=120)
+    return api.post(f"/operations/{id}/undo", timeout=PATIENCE)
 
 
 def test_of_many_who_undo_one_operation_one_wins_and_the_others_are_told_so(crowd: Api) -> None:
@@ -70,7 +70,7 @@ def test_an_undo_whose_connection_is_killed_leaves_all_as_it_was_and_can_be_sent
         pytest.skip("it was quicker than the shot")
     assert status == 503
     assert found(crowd, "Killed") == 400
-    eventually(lambda: undo(crowd, done).status_code == 200, within=60)
+    eventually(lambda: undo(crowd, done).status_code == 200)
     assert found(crowd, "Killed") == 0
 
 

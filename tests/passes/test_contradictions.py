@@ -19,6 +19,7 @@ from tests.catalogue import ROOT
 from tests.databases import Database
 from tests.factories import OPERATOR, Row, day, stated
 from tests.passes.stage import LOOP, Stage, shown, staged
+from tests.services import PATIENCE
 
 PAIRS = [json.loads(line) for line in (ROOT / "bench/data/supersession.jsonl").read_text().splitlines()]
 VEGETARIAN = ("Alice is a strict vegetarian", "Alice eats a strict steak diet")
@@ -438,7 +439,7 @@ def test_writers_who_leave_the_same_job_do_not_wait_for_each_other_in_a_circle(s
         waiting = threading.Thread(target=write, args=(first, one, INTERN[1]))
         waiting.start()
         second.commit()  # would wait for the first, which waits for this one, if the job were left earlier
-        waiting.join(60)
+        waiting.join(PATIENCE)
         assert not waiting.is_alive()
         first.commit()
     assert [job["state"] for job in stage.jobs("contradictions")] == ["waiting"]

@@ -60,7 +60,7 @@ def report(api: Api, job: str) -> Row:
         assert rows[0]["state"] in {"waiting", "running", "succeeded"}, rows
         return [row for row in rows if row["state"] == "succeeded"]
 
-    eventually(done, within=30)
+    eventually(done)
     (row,) = operator(api, "select * from loci_data.pass_runs where job_id = %s", job)
     return row
 

@@ -19,6 +19,7 @@ from tests.databases import Database
 from tests.factories import Row, day
 from tests.passes.dreaming import Sleeper, new_sleeper
 from tests.scripted import ScriptedModel
+from tests.services import PATIENCE
 from tests.texts import reader
 
 NOTHING: Row = {"merges": [], "deletes": [], "refinements": [], "anti_patterns": []}
@@ -648,7 +649,7 @@ def test_two_dreams_at_once_merge_once(night: Night) -> None:
     together = threading.Barrier(2)
 
     def say(data: Row) -> Row:
-        together.wait(20)
+        together.wait(PATIENCE)
         return NOTHING | {"merges": [{"source_ids": [1, 2], "content": "Alice likes tea"}]}
 
     jobs = [night.sleeper.job(), night.sleeper.job()]
@@ -657,7 +658,7 @@ def test_two_dreams_at_once_merge_once(night: Night) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE)
     assert night.contents() == ["Alice likes tea"]
     assert sorted(report.applied for report in reports) == [0, 1]
     assert [refusal["guard"] for report in reports for refusal in report.refused] == ["gone"]

@@ -15,7 +15,7 @@ from psycopg.types.json import Jsonb
 
 from tests.databases import Database
 from tests.factories import OPERATOR, World
-from tests.services import eventually
+from tests.services import PATIENCE, eventually
 
 Connect = Callable[..., psycopg.Connection[Any]]
 KINDS = """
@@ -177,7 +177,7 @@ def blocked(
 ) -> Future[Any]:
     """Start work that must wait, and return once it does."""
     future = pool.submit(work)
-    eventually(lambda: waits(connection, watcher), within=20)
+    eventually(lambda: waits(connection, watcher))
     return future
 
 
@@ -203,7 +203,7 @@ def test_what_waited_for_another_change_stands_after_it(feed: Feed, connect: Con
         waiting = blocked(pool, feed.main, second, lambda: feed.write(second, "v3", "city"))
         feed.sequence()
         first.commit()
-        waiting.result(20)
+        waiting.result(PATIENCE)
     feed.sequence()
     assert feed.created() == ["v1", "v2", "v3"]
 
@@ -228,7 +228,7 @@ def test_two_sequencers_give_each_change_one_position(feed: Feed, connect: Conne
         feed.write(feed.main, "b")
         assert feed.created() == []  # positions are seen from the commit on
         one.commit()
-        assert waiting.result(20) == 3
+        assert waiting.result(PATIENCE) == 3
     assert feed.created() == ["a0", "a1", "a2", "a3", "a4", "b"]
 
 
@@ -296,7 +296,7 @@ def test_a_namespace_is_deleted_while_its_changes_get_their_positions(feed: Feed
     with ThreadPoolExecutor(1) as pool:
         waiting = blocked(pool, feed.main, deleter, lambda: deleter.execute("select loci_api.delete_namespace(%s)", [feed.name]))
         sequencer.commit()
-        waiting.result(20)
+        waiting.result(PATIENCE)
     assert waiting_changes(own_database) == 0
 
 
@@ -359,7 +359,7 @@ def test_writers_deletions_erasures_and_sequencers_at_once_end_in_no_deadlock(co
     time.sleep(3)
     stop.set()
     for thread in threads:
-        thread.join(30)
+        thread.join(PATIENCE)
     while feeds[0].sequence():
         pass
     assert failures == []

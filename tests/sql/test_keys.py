@@ -14,6 +14,7 @@ from psycopg.types.json import Jsonb
 
 from tests.databases import Database
 from tests.factories import OPERATOR, World, act_as, new_world
+from tests.services import PATIENCE
 
 ROLES = {"read": "reader", "write": "writer", "admin": "admin"}
 Made = dict[str, Any]
@@ -297,7 +298,7 @@ def test_of_two_rotations_at_once_one_wins(own_database: Database) -> None:
         racer = threading.Thread(target=race)
         racer.start()
         first.commit()
-        racer.join(30)
+        racer.join(PATIENCE)
         second.rollback()
     assert len(outcomes) == 1
     assert "was rotated into" in outcomes[0]

@@ -299,7 +299,7 @@ def test_a_writer_that_waited_for_the_removal_is_sent_back(sessions: tuple[World
     waiting = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
     with ThreadPoolExecutor() as pool:
         writing = pool.submit(observe, other, {"source": "Robert", "type": "x", "target": "Ann"})
-        eventually(lambda: admin.execute(waiting).fetchall(), within=30)
+        eventually(lambda: admin.execute(waiting).fetchall())
         world.connection.commit()
         with pytest.raises(errors.SerializationFailure, match="removed"):
             writing.result()

@@ -16,6 +16,7 @@ from psycopg.types.json import Jsonb
 
 from tests.databases import Database
 from tests.factories import OPERATOR, Row, World, act_as, day
+from tests.services import PATIENCE
 from tests.sql.test_graph import observe
 
 
@@ -183,7 +184,7 @@ def race(two: list[psycopg.Connection[Any]], first: Any, second: Any) -> None:
     waiting.start()
     waiting.join(0.2)
     two[0].commit()
-    waiting.join(20)
+    waiting.join(PATIENCE)
     assert not waiting.is_alive()
 
 

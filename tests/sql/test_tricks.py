@@ -15,6 +15,7 @@ from db.pool import OPERATOR, make_pool, transaction
 from tests.catalogue import FUNCTIONS, PARTITIONS, RELATIONS
 from tests.databases import PASSWORD, Database, url_for
 from tests.factories import World, act_as, grant, new_world
+from tests.services import PATIENCE
 from tests.sql.test_isolation import MARKER, OPEN_TABLES, Secret, named, overloads
 
 Connection = psycopg.Connection[Any]
@@ -355,7 +356,7 @@ def test_a_notification_carries_numbers_and_nothing_else(analyst: Connection, ne
         act_as(writer, UUID(int=0))
         writer.execute("select loci_api.sequence_changes(1000)")
         writer.commit()
-    told = [notice.payload for notice in analyst.notifies(timeout=30, stop_after=1)]
+    told = [notice.payload for notice in analyst.notifies(timeout=PATIENCE, stop_after=1)]
     assert told
     assert all(re.fullmatch(r'\{"last" : \d+, "namespaces" : \[[\d,]*\]\}', payload) for payload in told)
 
