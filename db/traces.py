@@ -17,7 +17,7 @@ from opentelemetry.context import Context
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer, TracerProvider
 
 Attributes = Mapping[str, str | int | float | bool]
-CALLED = re.compile(r"\bloci\.(\w+)\(")
+CALLED = re.compile(r"\b(loci(?:_api)?\.\w+)\(")
 _muted: ContextVar[bool] = ContextVar("loci_muted", default=False)
 
 
@@ -85,7 +85,7 @@ def described(statement: str) -> tuple[str, dict[str, str]]:
     attributes = {"db.system.name": "postgresql", "db.operation.name": verb, "db.query.text": text}
     if called is None:
         return verb, attributes
-    return f"loci.{called[1]}", {**attributes, "db.stored_procedure.name": f"loci.{called[1]}"}
+    return called[1], {**attributes, "db.stored_procedure.name": called[1]}
 
 
 class Statements:
