@@ -6,6 +6,7 @@ embedded PostgreSQL 16 instead of 18.
 
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
@@ -17,7 +18,10 @@ from hypothesis import HealthCheck, settings
 
 from tests.databases import Database, Server, Sessions, running_server
 from tests.factories import World, new_world
+from tests.replay import pytest_sessionstart, pytest_terminal_summary
 from tests.services import Api, Service, new_api, serve
+
+__all__ = ["pytest_sessionstart", "pytest_terminal_summary"]  # hooks
 
 # The same examples in every run of CI; others, and many more of them, in every thorough one.
 settings.register_profile(
@@ -28,9 +32,12 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the run's folder; workers of pytest-xdist inherit its name."""
-    if not hasattr(config, "workerinput"):
-        os.environ["LOCI_TEST_DIR"] = tempfile.mkdtemp(prefix="loci-tests-")
+    """Make the run's folder; workers of pytest-xdist inherit its name. Commands that tests start hear Ctrl-C."""
+    if hasattr(config, "workerinput"):
+        return
+    os.environ["LOCI_TEST_DIR"] = tempfile.mkdtemp(prefix="loci-tests-")
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a run in the background: children would inherit that
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

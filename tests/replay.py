@@ -1,0 +1,51 @@
+"""What somebody needs to see a failure again: the seed of the run, and for each test that failed how to run it alone."""
+
+import os
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+from _pytest.terminal import TerminalReporter
+
+SHOWN = 20
+
+
+def seed_of(config: pytest.Config) -> int | None:
+    """Seed of the order of tests and of all that they draw by lot; None where pytest-randomly is off."""
+    seed = config.getoption("randomly_seed", None)
+    return seed if isinstance(seed, int) else None
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Say the seed, also where the header is not shown."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if isinstance(reporter, TerminalReporter) and not hasattr(session.config, "workerinput"):
+        reporter.write_line(
+            f"seed {seed_of(session.config)}: the same order and lots with --randomly-seed={seed_of(session.config)}"
+        )
+
+
+def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.Config) -> None:
+    """Say how to run each test that failed alone, and all of them in the same order."""
+    failed = [report for kind in ("failed", "error") for report in terminalreporter.stats.get(kind, [])]
+    names = list(dict.fromkeys(report.nodeid for report in failed))
+    if not names:
+        return
+    seed = seed_of(config)
+    terminalreporter.section("to see it again", sep="=")
+    for name in names[:SHOWN]:
+        terminalreporter.write_line(command(seed, "-n", "0", name))
+    if len(names) > SHOWN:
+        terminalreporter.write_line(f"… and {len(names) - SHOWN} more")
+    terminalreporter.write_line("all in the same order, where a test fails only after others:")
+    terminalreporter.write_line(command(seed, *config.invocation_params.args))
+
+
+def command(seed: int | None, *arguments: str | os.PathLike[str]) -> str:
+    """A command line of pytest in this environment."""
+    here = Path.cwd()
+    python = Path(sys.executable)
+    shown = [str(python.relative_to(here)) if python.is_relative_to(here) else str(python), "-m", "pytest"]
+    asked = [str(each) for each in arguments if not str(each).startswith("--randomly-seed")]
+    return shlex.join([*shown, *([] if seed is None else [f"--randomly-seed={seed}"]), *asked])
