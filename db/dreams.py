@@ -9,7 +9,7 @@ from db.pool import Transaction
 
 Row = dict[str, Any]
 
-MOST_TURNS = 10_000  # that job_turns gives, whatever dream_limit says
+MOST_TURNS = 10_000  # that turns_to_read gives, whatever dream_limit says
 
 
 async def last_pass(tx: Transaction, *, name: str, job_id: UUID) -> Row:

@@ -8,7 +8,7 @@ Row = dict[str, Any]
 
 
 async def begin_decay_change(tx: Transaction, *, type: str | None) -> None:
-    """Start to recalculate when edges of a type, or of all, fade; fade_batch does it."""
+    """Start to recalculate when edges of a type, or of all, fade; recalculate_decay_batch does it."""
     await tx.row("select loci_api.begin_decay_change(%(namespace)s, %(type)s)", type=type)
 
 

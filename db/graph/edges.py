@@ -52,7 +52,7 @@ async def get_edge_type(tx: Transaction, *, type: str) -> Row:
 
 
 async def set_edge_type(tx: Transaction, *, type: str, changes: Row) -> Row:
-    """Change settings of an edge type; the row, and `decaying`: whether fade_batch has edges to bring in step."""
+    """Change settings of an edge type; the row, and `decaying`: whether recalculate_decay_batch has edges to bring in step."""
     return await tx.row(
         "select * from loci_api.set_edge_type(%(namespace)s, %(type)s, %(changes)s)", type=type, changes=Jsonb(changes)
     )

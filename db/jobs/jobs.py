@@ -10,7 +10,7 @@ from psycopg.types.json import Jsonb
 from db.pool import Transaction
 
 Row = dict[str, Any]
-JobOver = ObjectNotInPrerequisiteState  # what hold_job and finish_job raise for a job that is over or gone
+JobOver = ObjectNotInPrerequisiteState  # what lock_job and finish_job raise for a job that is over or gone
 
 
 async def enqueue_job(

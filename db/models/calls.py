@@ -10,7 +10,7 @@ from psycopg.errors import ConfigurationLimitExceeded
 from db.pool import Transaction
 
 Row = dict[str, Any]
-BudgetExceeded = ConfigurationLimitExceeded  # what reserve_call raises; its detail is the moment at which to ask again
+BudgetExceeded = ConfigurationLimitExceeded  # what reserve_model_call raises; its detail is the moment at which to ask again
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ class KeyUsageCounts:
             return
         try:
             async with transaction(
-                self._pool, key_hash=OPERATOR, namespace=None, role=None, origin=Origin("note_key_uses", "worker")
+                self._pool, key_hash=OPERATOR, namespace=None, role=None, origin=Origin("record_key_usage", "worker")
             ) as tx:
                 await record_key_usage(tx, uses=list(counts.items()))
         except (psycopg.Error, PoolTimeout) as error:

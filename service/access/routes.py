@@ -59,7 +59,7 @@ async def list_keys(
 
 
 @key_routes.get("/keys/refusals", response_model=RefusalPage, responses=problems())
-async def list_refusals(caller: CallerDependency, limit: Limit = 50, cursor: Cursor = None) -> Response:
+async def list_refused_requests(caller: CallerDependency, limit: Limit = 50, cursor: Cursor = None) -> Response:
     """Requests with keys that are unknown, expired or revoked: by hour and address, newest first. The operator's."""
     before = position(cursor)
     return reply(await caller.read(lambda tx: keys.list_refused_requests(tx, limit=limit, cursor=before), role=None))
@@ -82,7 +82,7 @@ async def rotate_key(id: KeyId, caller: CallerDependency, body: RotationInput = 
 
 
 @key_routes.get("/keys/{id}/uses", response_model=KeyUsePage, responses=problems(404))
-async def list_key_uses(id: KeyId, caller: CallerDependency, limit: Limit = 50, cursor: Cursor = None) -> Response:
+async def list_key_usage(id: KeyId, caller: CallerDependency, limit: Limit = 50, cursor: Cursor = None) -> Response:
     """What a key was used for in the namespace: requests by hour, address and outcome, newest first. Admin."""
     before = position(cursor)
     return reply(await caller.read(lambda tx: keys.list_key_usage(tx, id=id, limit=limit, cursor=before), role="admin"))

@@ -23,7 +23,7 @@ async def split_entity(tx: Transaction, *, ref: str, split: Row) -> Row:
     return {**await get_entity(tx, ref=str(done["id"])), "merge_id": done["merge_id"]}
 
 
-async def merge_duplicates(tx: Transaction, *, dry_run: bool, limit: int) -> Row:
+async def merge_duplicate_entities(tx: Transaction, *, dry_run: bool, limit: int) -> Row:
     """Merge entities that are one under several spellings, or say which."""
     return {"items": await merges.merge_duplicate_entities(tx, dry_run=dry_run, limit=limit)}
 

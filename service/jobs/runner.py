@@ -1,7 +1,7 @@
 """Takes jobs off the queue and runs them: procrastinate's worker over connections of its own (row L6).
 
 A job is done once: its handler's effects and that it is over are one transaction, which only the worker that has it may
-make (hold_job). All else here is when to try again.
+make (lock_job). All else here is when to try again.
 """
 
 import asyncio
@@ -215,14 +215,14 @@ class Runner:
             await handler(self._resources, job)
 
     async def _begin(self, trying: Try) -> Job | None:
-        async with self._transaction("begin_job") as tx:
+        async with self._transaction("start_job") as tx:
             row = await jobs.start_job(tx, queue_id=trying.queue_id, attempt=trying.attempt)
         return Job(**row) if row else None
 
     async def _note(self, trying: Try, error: str, *, postponed: bool) -> jobs.Row:
         """How often it has failed and was put off; empty: it is over. While the database is away, Again."""
         try:
-            async with self._transaction("note_job") as tx:
+            async with self._transaction("record_job_failure") as tx:
                 return await jobs.record_job_failure(
                     tx, queue_id=trying.queue_id, attempt=trying.attempt, error=error, postponed=postponed
                 )

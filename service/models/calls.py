@@ -50,7 +50,7 @@ class _Call:
         """Write down what it has used. Without a completion: nothing, if the endpoint refused; all it might, if nobody knows."""
         took = round((time.monotonic() - self.started) * 1000)
         prompt, said, estimated = self._used(completion, error)
-        async with self.resources.transaction("end_call", self.namespace) as tx:
+        async with self.resources.transaction("finish_model_call", self.namespace) as tx:
             cost = await calls.finish_model_call(
                 tx,
                 id=self.id,
@@ -135,7 +135,7 @@ async def _reserve(
     sent = sum(tokens_of(message["content"]) for message in messages) + tokens_of(json.dumps(schema))
     most = resources.settings.llm.max_tokens
     try:
-        async with resources.transaction("reserve_call", namespace) as tx:
+        async with resources.transaction("reserve_model_call", namespace) as tx:
             row = await calls.reserve_model_call(
                 tx,
                 job_id=job_id,

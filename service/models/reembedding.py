@@ -132,7 +132,7 @@ class Reembedding:
         """Embed one batch of memories, else one of entities; None: there is none to be had. Waits out a provider that fails."""
         for failures in range(TRIES):
             try:
-                async with self.transaction("store_vectors") as tx:
+                async with self.transaction("store_memory_vectors") as tx:
                     return await self._store(tx, number)
             except RejectedText:
                 raise
@@ -155,7 +155,7 @@ class Reembedding:
     async def _index(self, number: int) -> None:
         """Build the indexes that are missing or were cut short, one process at a time."""
         if self.owner is None:
-            async with self.transaction("index_model") as tx:
+            async with self.transaction("create_model_indexes") as tx:
                 await reembedding.create_model_indexes(tx, model=number)
             return
         async with self.owner() as owner:

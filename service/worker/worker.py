@@ -247,7 +247,7 @@ class Worker:
         return True
 
     async def _embed_batch(self, provider: Provider, claim: Claim, store: Store) -> bool:
-        async with self._transaction("store_vectors") as tx:
+        async with self._transaction("store_memory_vectors") as tx:
             used = await find_active_model(provider, tx)
             if used.provider is None or used.model == UNKNOWN:
                 return False

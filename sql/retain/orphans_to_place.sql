@@ -29,7 +29,7 @@ begin
 
     select coalesce(jsonb_agg(jsonb_build_object(
         'id', c.id, 'lineage', c.lineage, 'title', left(split_part(c.content, E'\n', 1), 200), 'layer', c.layer,
-        'parent', c.above, 'may_summarise_concept', c.may_summarise,
+        'parent', c.above, 'may_summarise', c.may_summarise,
         'members', case when c.may_summarise then (
             select coalesce(jsonb_agg(left(k.content, 300) order by k.doc_id), '[]') from (
                 select m.content, m.doc_id from loci_data.memory_placements w

@@ -423,7 +423,7 @@ def test_entities_are_merged_parted_and_split(client: LociClient) -> None:
     part = client.split_entity("Robert", "Robert the younger")
     assert [merge.kind for merge in client.list_merges()] == ["split", "merge"]
     assert part.name == "Robert the younger"
-    assert client.merge_duplicates().items == []
+    assert client.merge_duplicate_entities().items == []
 
 
 def test_a_history_is_of_a_lineage_or_of_an_entity(client: LociClient) -> None:

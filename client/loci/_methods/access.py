@@ -94,11 +94,11 @@ class Access:
         return Request(method="DELETE", route=API + "/keys/{id}", parts={"id": id}, read=nothing)
 
     @listing
-    def list_key_uses(self, id: Id, *, limit: int | None = None, cursor: str | None = None) -> Request[Page[KeyUse]]:
+    def list_key_usage(self, id: Id, *, limit: int | None = None, cursor: str | None = None) -> Request[Page[KeyUse]]:
         """What a key was used for in the namespace: requests by hour, address and outcome, newest first. Admin."""
         return page(KeyUse, "/keys/{id}/uses", {"id": id}, limit=limit, cursor=cursor)
 
     @listing
-    def list_refusals(self, *, limit: int | None = None, cursor: str | None = None) -> Request[Page[Refusal]]:
+    def list_refused_requests(self, *, limit: int | None = None, cursor: str | None = None) -> Request[Page[Refusal]]:
         """Requests with keys that are not valid, by hour and address, newest first. Only on loopback without keys."""
         return page(Refusal, "/keys/refusals", limit=limit, cursor=cursor)

@@ -161,7 +161,7 @@ class Graph:
         return page(shape, "/entities/{ref}/history", {"ref": ref}, limit=limit, cursor=cursor)
 
     @operation
-    def merge_duplicates(self, *, dry_run: bool | None = None, limit: int | None = None) -> Request[Duplicates]:
+    def merge_duplicate_entities(self, *, dry_run: bool | None = None, limit: int | None = None) -> Request[Duplicates]:
         """Merge entities whose names differ in spelling only. With `dry_run`, the default, say which would be."""
         return post(Duplicates, "/entities/merge-duplicates", dry_run=dry_run, limit=limit)
 

@@ -26,9 +26,9 @@ router = APIRouter(tags=["entities"])
 
 
 @router.post("/entities/merge-duplicates", response_model=Duplicates, responses=problems())
-async def merge_duplicates(body: DuplicatesInput, caller: CallerDependency) -> Response:
+async def merge_duplicate_entities(body: DuplicatesInput, caller: CallerDependency) -> Response:
     """Merge entities whose names differ in spelling only; with `dry_run` say which, and which others mean the same."""
-    return await caller.write(lambda tx: merges.merge_duplicates(tx, dry_run=body.dry_run, limit=body.limit))
+    return await caller.write(lambda tx: merges.merge_duplicate_entities(tx, dry_run=body.dry_run, limit=body.limit))
 
 
 @router.post("/entities/{ref:path}/merge", response_model=EntityMerged, responses=problems(404, 409))
