@@ -1,4 +1,4 @@
--- What the questions of docs/sql.md are asked over, beside the demo: rules, a contradiction, evidence, logged recalls, a merge, and a second agent.
+-- What the questions of docs/sql/ are asked over, beside the demo: rules, a contradiction, evidence, logged recalls, a merge, and a second agent.
 select set_config('loci.agent', '00000000-0000-0000-0000-000000000000', false), set_config('loci.origin', '{"action": "rehearsal", "via": "rest"}', false);
 select loci_api.register_model('cookbook', 256);
 select loci_api.upsert_aspect('default', 'RockBot', '{"name": "Deployment"}');

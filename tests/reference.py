@@ -1,4 +1,4 @@
-"""The reference in docs/sql.md, made from the catalogue: every view and every function that analysts may call."""
+"""The reference in docs/sql/, made from the catalogue: every view and every reading function of the schema `loci`, by subject."""
 
 import re
 from dataclasses import dataclass
@@ -6,9 +6,32 @@ from typing import Any
 
 import psycopg
 
+from tests.catalogue import ROOT, SUBJECTS
 from tests.words import ARGUMENTS, COLUMNS, VIEW_OF
 
-# Called by analysts too, but parts of the service's own recall, export, undo and rights, or for admins: no contract.
+FOLDER = ROOT / "docs" / "sql"
+Parts = dict[str, str]
+# Where no folder sql/<subject>/ says which subject a view or function belongs to.
+BY_HAND = {
+    "dreams": "feedback_signals list_passes list_signals pass_runs weak_edges",
+    "facts": "aspects constraints contradiction focal_entities get_supersessions list_aspects list_supersessions supersessions walk",
+    "graph": "canonical_name constellation edges edges_as_of effective_confidence entities entity_timeline faded_edges get_edge_type get_entity "
+    "graph_context list_edges list_entities list_merges match_entities neighbors search_entities similar_entities traverse triple",
+    "hierarchy": "ancestors hierarchy subtree",
+    "jobs": "get_job jobs list_jobs",
+    "memories": "current_memories current_versions get_memories get_memory history list_categories list_links list_memories memories_as_of "
+    "memory_versions",
+    "models": "embedding_models list_model_calls model_calls model_usage",
+    "namespaces": "list_namespaces namespace_stats verify",
+    "operations": "changes get_operation list_changes list_operations operation_changes operations",
+    "recall": "get_recall list_recalls recall_log search_text similar_memories",
+    "retain": "fact_candidates",
+    "sessions": "context_parts conversation_log feedback get_working_memory list_conversations list_feedback list_turns list_working_memory "
+    "search_turns search_working_memory working_memory",
+}
+DECLARED = re.compile(r"^create (?:or replace )?(?:function|view) loci\.(\w+)", re.MULTILINE)
+
+# Analysts may call these too, but they are parts of the service's own work, or for admins: no contract.
 PARTS = {
     "authorize",
     "busy_with",
@@ -48,15 +71,25 @@ select c.relname, obj_description(c.oid, 'pg_class'), a.attname, format_type(a.a
 from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
 where c.relnamespace = 'loci'::regnamespace and c.relkind = 'v' order by c.relname, a.attnum"""
 FUNCTIONS = """
-select p.proname, obj_description(p.oid, 'pg_proc'), p.provolatile = 'v', coalesce(p.proargnames && array['p_namespace', 'p_namespaces'], false),
-       has_function_privilege('loci_analyst', p.oid, 'execute'), pg_get_function_arguments(p.oid), pg_get_function_result(p.oid), y.typrelid
+select p.proname, obj_description(p.oid, 'pg_proc'), coalesce(p.proargnames && array['p_namespace', 'p_namespaces'], false),
+       pg_get_function_arguments(p.oid), pg_get_function_result(p.oid), y.typrelid
 from pg_proc p join pg_type y on y.oid = p.prorettype
-where p.pronamespace = 'loci'::regnamespace and p.prokind = 'f' and has_function_privilege('loci_app', p.oid, 'execute')
+where p.pronamespace = 'loci'::regnamespace and p.prokind = 'f' and has_function_privilege('loci_analyst', p.oid, 'execute')
 order by p.proname"""
 RECORD = (
     "select a.attname, format_type(a.atttypid, null) from pg_attribute a where a.attrelid = %s and a.attnum > 0 order by a.attnum"
 )
 SHORT = {"timestamp with time zone": "timestamptz", "double precision": "float8"}
+
+
+def subjects() -> dict[str, str]:
+    """The subject of each view and function: the folder that declares it, else what stands in BY_HAND."""
+    made = {name: subject for subject, listed in BY_HAND.items() for name in listed.split()}
+    for path in sorted(ROOT.glob("sql/**/*.sql")):
+        subject = path.relative_to(ROOT).parts[1]
+        if subject in SUBJECTS:
+            made |= dict.fromkeys(DECLARED.findall(path.read_text()), subject)
+    return made
 
 
 @dataclass(frozen=True)
@@ -65,7 +98,6 @@ class Function:
 
     name: str
     comment: str
-    reads: bool
     arguments: list[tuple[str, str, str | None]]
     columns: list[tuple[str, str]]
 
@@ -96,10 +128,10 @@ def argument(part: str) -> tuple[str, str, str | None]:
 
 
 def functions(connection: psycopg.Connection[Any]) -> list[Function]:
-    """Functions of the contract, by name: those that analysts may call, then those that write."""
+    """Functions of the contract, by name: those of the schema `loci` that analysts may call."""
     found = []
-    for name, comment, writes, placed, analysts, arguments, result, record in connection.execute(FUNCTIONS).fetchall():
-        if name in PARTS or not (placed or name in BESIDE) or not (analysts or writes):
+    for name, comment, placed, arguments, result, record in connection.execute(FUNCTIONS).fetchall():
+        if name in PARTS or not (placed or name in BESIDE):
             continue
         if result.startswith("TABLE("):
             columns = [named(part) for part in fields(result[6:-1])]
@@ -107,8 +139,8 @@ def functions(connection: psycopg.Connection[Any]) -> list[Function]:
             columns = [(n, short(t)) for n, t in connection.execute(RECORD, [record]).fetchall()]
         else:
             columns = [(name, short(result))] if result != "void" else []
-        found.append(Function(name, comment, not writes, [argument(part) for part in fields(arguments)], columns))
-    return sorted(found, key=lambda function: (not function.reads, function.name))
+        found.append(Function(name, comment, [argument(part) for part in fields(arguments)], columns))
+    return found
 
 
 def views(connection: psycopg.Connection[Any]) -> dict[str, tuple[str, list[tuple[str, str, str]]]]:
@@ -128,43 +160,41 @@ def meaning(function: Function, column: str, kind: str, described: dict[str, tup
     return own or like or COLUMNS.get(column) or (anywhere.pop() if len(anywhere) == 1 else None)
 
 
-def render(connection: psycopg.Connection[Any]) -> str:
-    """The reference as Markdown."""
-    described = views(connection)
-    lines = ["### Views", ""]
+def render(connection: psycopg.Connection[Any]) -> dict[str, Parts]:
+    """The generated parts of each page, by the names of the page and of their markers."""
+    described, subject_of = views(connection), subjects()
+    made: dict[str, dict[str, list[str]]] = {}
     for view, (comment, shown) in described.items():
-        lines += [f"#### `{view}`", "", comment, "", "| column | type | meaning |", "|---|---|---|"]
-        lines += [f"| `{name}` | {kind} | {text} |" for name, kind, text in shown] + [""]
-    made = functions(connection)
-    lines += ["### Functions that read", "", "Arguments go by position, or by name with `p_` in front: `p_limit => 5`.", ""]
-    for function in (f for f in made if f.reads):
-        lines += described_function(function, described)
-    lines += [
-        "### Functions that write",
-        "",
-        "The service's role calls these; analysts cannot. Columns of the answer are named as above.",
-        "",
-    ]
-    for function in (f for f in made if not f.reads):
-        lines += [f"- `{signature(function)}`{answer(function)}: {function.comment}"]
+        made.setdefault(subject_of[view], {}).setdefault("views", []).extend(described_view(view, comment, shown))
+    for function in functions(connection):
+        made.setdefault(subject_of[function.name], {}).setdefault("functions", []).extend(described_function(function, described))
+    pages = {subject: {part: "\n".join(lines) for part, lines in parts.items()} for subject, parts in made.items()}
+    return {**pages, "README": {"contents": contents(pages)}}
+
+
+def contents(pages: dict[str, Parts]) -> str:
+    """A table of the pages, in the order of the subjects, with links to what they describe."""
+    lines = ["| page | views | functions |", "|---|---|---|"]
+    for subject in (subject for subject in SUBJECTS if subject in pages):
+        linked = {
+            part: " ".join(f"[`{name}`]({subject}.md#{name})" for name in re.findall(r"^### `(\w+)`", text, re.MULTILINE))
+            for part, text in pages[subject].items()
+        }
+        lines.append(f"| [{subject}]({subject}.md) | {linked.get('views', '')} | {linked.get('functions', '')} |")
     return "\n".join(lines) + "\n"
 
 
+def described_view(view: str, comment: str, shown: list[tuple[str, str, str]]) -> list[str]:
+    """Comment, and a table of the columns."""
+    lines = [f"### `{view}`", "", comment, "", "| column | type | meaning |", "|---|---|---|"]
+    return [*lines, *(f"| `{name}` | {kind} | {text} |" for name, kind, text in shown), ""]
+
+
 def described_function(function: Function, described: dict[str, tuple[str, list[tuple[str, str, str]]]]) -> list[str]:
-    """Signature, comment, and tables of arguments and columns."""
-    lines = [f"#### `{function.name}`", "", function.comment, "", "| argument or column | type | meaning |", "|---|---|---|"]
+    """Comment, and a table of arguments and columns."""
+    lines = [f"### `{function.name}`", "", function.comment, "", "| argument or column | type | meaning |", "|---|---|---|"]
     for name, kind, default in function.arguments:
         shown = f" = {default}" if default else ""
         lines.append(f"| ({name}{shown}) | {kind} | {ARGUMENTS.get(name)} |")
     lines += [f"| `{name}` | {kind} | {meaning(function, name, kind, described)} |" for name, kind in function.columns]
     return [*lines, ""]
-
-
-def signature(function: Function) -> str:
-    """Name and arguments, without types."""
-    return f"{function.name}({', '.join(name + (' = ' + default if default else '') for name, _, default in function.arguments)})"
-
-
-def answer(function: Function) -> str:
-    """Names of the columns of a writer's answer."""
-    return f" → {', '.join(name for name, _ in function.columns)}" if function.columns else ""

@@ -1,4 +1,4 @@
-"""What arguments and columns of functions mean, for the reference in docs/sql.md: PostgreSQL keeps no comments on them.
+"""What arguments and columns of functions mean, for the reference in docs/sql/: PostgreSQL keeps no comments on them.
 
 A column that a view has too is described there. `function.name` says what a name means in one function only.
 """
@@ -41,7 +41,7 @@ ARGUMENTS = {
     "embedding": "Vector of the active model's dimensions.",
     "entity": "Name, alias or id of an entity.",
     "faded": "Faded edges too (list_edges: those alone).",
-    "filter": "JSON object, see Filters.",
+    "filter": "JSON object; see [filters](README.md#calling-functions).",
     "id": "Identifier.",
     "ids": "Identifiers.",
     "items": "JSON array of facts: {content, embedding?, valid_from?, …}.",

@@ -125,4 +125,4 @@ begin
 end $$;
 comment on function loci_internal.running_average_confidence(double precision, integer, integer[],
                                                              double precision[]) is
-    'Confidence after conversations under reinforcement = running_average_confidence.';
+    'Confidence after conversations under reinforcement = running_average.';
