@@ -28,6 +28,7 @@ check: $(VENV)/.dev ## Lint, format, types, layers
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m tests.sql_style
 
 bench: $(VENV)/.dev ## Run the benchmarks
 	$(BIN)/python -m bench

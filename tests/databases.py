@@ -87,6 +87,7 @@ class Sessions:
         """Forget what a test has left; False where that cannot be done."""
         try:
             connection.rollback()
+            connection.row_factory = dict_row
             connection.autocommit = True
             for statement in FORGET:
                 connection.execute(statement)

@@ -11,67 +11,15 @@ from tests.words import ARGUMENTS, COLUMNS, VIEW_OF
 
 FOLDER = ROOT / "docs" / "sql"
 Parts = dict[str, str]
-# Where no folder sql/<subject>/ says which subject a view or function belongs to.
-BY_HAND = {
-    "dreams": "feedback_signals list_passes list_signals pass_runs weak_edges",
-    "facts": "aspects constraints contradiction focal_entities get_supersessions list_aspects list_supersessions supersessions walk",
-    "graph": "canonical_name constellation edges edges_as_of effective_confidence entities entity_timeline faded_edges get_edge_type get_entity "
-    "graph_context list_edges list_entities list_merges match_entities neighbors search_entities similar_entities traverse triple",
-    "hierarchy": "ancestors hierarchy subtree",
-    "jobs": "get_job jobs list_jobs",
-    "memories": "current_memories current_versions get_memories get_memory history list_categories list_links list_memories memories_as_of "
-    "memory_versions",
-    "models": "embedding_models list_model_calls model_calls model_usage",
-    "namespaces": "list_namespaces namespace_stats verify",
-    "operations": "changes get_operation list_changes list_operations operation_changes operations",
-    "recall": "get_recall list_recalls recall_log search_text similar_memories",
-    "retain": "fact_candidates",
-    "sessions": "context_parts conversation_log feedback get_working_memory list_conversations list_feedback list_turns list_working_memory "
-    "search_turns search_working_memory working_memory",
-}
+ROOMS = {"shared": "memories", "text": "graph"}  # on whose page functions stand that serve all subjects
 DECLARED = re.compile(r"^create (?:or replace )?(?:function|view) loci\.(\w+)", re.MULTILINE)
 
-# Analysts may call these too, but they are parts of the service's own work, or for admins: no contract.
-PARTS = {
-    "authorize",
-    "busy_with",
-    "edge_types_used",
-    "entity_catalogue",
-    "export_header",
-    "export_page",
-    "facts_to_decide",
-    "feed_bounds",
-    "get_documents",
-    "last_pass",
-    "linked_memories",
-    "list_grants",
-    "list_key_usage",
-    "list_keys",
-    "list_refused_requests",
-    "look_memories",
-    "memory_to_enrich",
-    "neighbour_memories",
-    "orphans_to_place",
-    "recall_arms",
-    "recall_around",
-    "recall_each",
-    "recall_graph",
-    "recall_scope",
-    "recall_walk",
-    "recent_signals",
-    "related_memories",
-    "removable_memories",
-    "search_context",
-    "stale_entities",
-    "unfinished_decay",
-}
-BESIDE = {"canonical_name", "contradiction", "effective_confidence", "list_namespaces", "triple"}  # without a namespace in front
 VIEWS = """
 select c.relname, obj_description(c.oid, 'pg_class'), a.attname, format_type(a.atttypid, null), col_description(c.oid, a.attnum)
 from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
 where c.relnamespace = 'loci'::regnamespace and c.relkind = 'v' order by c.relname, a.attnum"""
 FUNCTIONS = """
-select p.proname, obj_description(p.oid, 'pg_proc'), coalesce(p.proargnames && array['p_namespace', 'p_namespaces'], false),
+select p.proname, obj_description(p.oid, 'pg_proc'),
        pg_get_function_arguments(p.oid), pg_get_function_result(p.oid), y.typrelid
 from pg_proc p join pg_type y on y.oid = p.prorettype
 where p.pronamespace = 'loci'::regnamespace and p.prokind = 'f' and has_function_privilege('loci_analyst', p.oid, 'execute')
@@ -83,12 +31,11 @@ SHORT = {"timestamp with time zone": "timestamptz", "double precision": "float8"
 
 
 def subjects() -> dict[str, str]:
-    """The subject of each view and function: the folder that declares it, else what stands in BY_HAND."""
-    made = {name: subject for subject, listed in BY_HAND.items() for name in listed.split()}
+    """The subject of each view and function: the folder that declares it."""
+    made: dict[str, str] = {}
     for path in sorted(ROOT.glob("sql/**/*.sql")):
-        subject = path.relative_to(ROOT).parts[1]
-        if subject in SUBJECTS:
-            made |= dict.fromkeys(DECLARED.findall(path.read_text()), subject)
+        folder = path.relative_to(ROOT).parts[1]
+        made |= dict.fromkeys(DECLARED.findall(path.read_text()), ROOMS.get(folder, folder))
     return made
 
 
@@ -130,9 +77,7 @@ def argument(part: str) -> tuple[str, str, str | None]:
 def functions(connection: psycopg.Connection[Any]) -> list[Function]:
     """Functions of the contract, by name: those of the schema `loci` that analysts may call."""
     found = []
-    for name, comment, placed, arguments, result, record in connection.execute(FUNCTIONS).fetchall():
-        if name in PARTS or not (placed or name in BESIDE):
-            continue
+    for name, comment, arguments, result, record in connection.execute(FUNCTIONS).fetchall():
         if result.startswith("TABLE("):
             columns = [named(part) for part in fields(result[6:-1])]
         elif record:

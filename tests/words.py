@@ -7,7 +7,7 @@ A column that a view has too is described there. `function.name` says what a nam
 LIKE = {
     "edges": "edges_as_of list_edges neighbors traverse weak_edges",
     "entities": "get_entity list_entities search_entities similar_entities match_entities focal_entities",
-    "memory_versions": "ancestors current_versions get_memories get_memory history list_memories memories_as_of subtree",
+    "memory_versions": "ancestors current_versions get_memories get_memory history list_memories memories_as_of memory_details memory_record subtree",
     "supersessions": "get_supersessions list_supersessions fact_candidates contradiction",
     "model_calls": "list_model_calls",
     "operations": "get_operation list_operations",
@@ -95,6 +95,13 @@ ARGUMENTS = {
     "under": "Only categories under this one.",
     "until": "Only what began before.",
     "via": "Only what came through this: rest, mcp, cli, worker, sql.",
+    "recorded_at": "Recorded time: since when it is believed.",
+    "superseded_at": "Recorded time: until when it was believed; null: still.",
+    "valid_from": "Valid time: from when it is true.",
+    "valid_to": "Valid time: until when (exclusive); null: still.",
+    "threshold": "Effective confidence below which an edge is left out.",
+    "memory": "A row of loci_data.memories.",
+    "parent_id": "The memory that it stands under.",
 }
 
 COLUMNS = {
@@ -245,4 +252,19 @@ COLUMNS = {
     "contradiction.signal": "negation, antonym, value_conflict or temporal_marker.",
     "contradiction.confidence": "0 to 1.",
     "contradiction.evidence": "The words that say so.",
+    "holds_at": "Whether it holds.",
+    "memory_details.category": "Slash-separated path.",
+    "fades_at.fades_at": "When the effective confidence falls below the threshold.",
+    "fold_characters": "The text in those characters.",
+    "fold_unicode": "The text in those characters.",
+    "default_settings": "The settings, by name.",
+    "current_agent": "Its id; null: none.",
+    "readable_namespaces": "Their numbers.",
+    "setting_definitions.subject": "Subject that the setting belongs to.",
+    "setting_definitions.name": "Name; of a setting inside another, its path.",
+    "setting_definitions.standard": "Value that holds where none is set.",
+    "setting_definitions.type": "integer, number, boolean, text, or the words to choose from.",
+    "setting_definitions.lowest": "Lowest value; null: none.",
+    "setting_definitions.highest": "Highest value; null: none.",
+    "setting_definitions.meaning": "What the setting does.",
 }

@@ -3,28 +3,23 @@
 import re
 
 from migrations.sql_files import split, sql_files
-from tests.catalogue import OBJECTS, ROOT
+from tests.catalogue import OBJECTS
+from tests.sql_style import problems
 
 FILES = dict(sql_files())
-REVISIONS = {str(path.relative_to(ROOT)): path.read_text() for path in sorted(ROOT.glob("migrations/schema/*.sql"))}
 
 
-def test_a_line_has_at_most_120_columns() -> None:
-    long = [
-        f"{path}:{number}"
-        for path, text in {**FILES, **REVISIONS}.items()
-        for number, line in enumerate(text.splitlines(), 1)
-        if len(line) > 120
+def test_what_is_wrong_in_a_file_is_found_by_line() -> None:
+    text = "SELECT 1;\n" + "-- " + "x" * 118 + "\nselect 2; \n\n"
+    found = [(number, problem.split(",")[0]) for number, problem in problems(text, length=2)]
+    assert found == [
+        (1, "begins without a comment that says what it is for"),
+        (5, "does not end with exactly one line end"),
+        (4, "is longer than 2 lines: split it by idea"),
+        (1, "has keywords in capitals"),
+        (2, "has 121 columns"),
+        (3, "has a tab"),
     ]
-    assert long == []
-
-
-def test_a_file_begins_with_the_question_that_it_answers() -> None:
-    assert [path for path, text in FILES.items() if not text.startswith("-- ")] == []
-
-
-def test_a_file_is_short_enough_to_be_read_at_once() -> None:
-    assert {path: text.count("\n") for path, text in FILES.items() if text.count("\n") > 150} == {}
 
 
 def test_a_file_is_named_by_what_it_declares() -> None:

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.catalogue import ROOT
-from tests.house.subjects import SUBJECTS
+from tests.catalogue import ROOT, SUBJECTS
 
 # What serves all subjects, by layer.
 ROOMS = {
