@@ -9,14 +9,14 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from pathlib import Path
 
 import psycopg
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.databases import Database, Server, Sessions, running_server
+from tests.databases import Database, Server, running_server
 from tests.factories import World, new_world
 from tests.replay import pytest_sessionstart, pytest_terminal_summary
 from tests.services import Api, Service, new_api, serve
@@ -75,24 +75,10 @@ def own_database(server: Server) -> Iterator[Database]:
     server.drop(made)
 
 
-@pytest.fixture(scope="session")
-def app_session(database: Database) -> Iterator[Sessions]:
-    """This worker's session as loci_app."""
-    with closing(Sessions(database.app_url)) as kept:
-        yield kept
-
-
-@pytest.fixture(scope="session")
-def admin_session(database: Database) -> Iterator[Sessions]:
-    """This worker's session as the one who migrates."""
-    with closing(Sessions(database.admin_url)) as kept:
-        yield kept
-
-
 @pytest.fixture
-def connection(app_session: Sessions) -> Iterator[psycopg.Connection[dict]]:
+def connection(database: Database) -> Iterator[psycopg.Connection[dict]]:
     """A transaction as loci_app, acting for nobody yet, rolled back at the end."""
-    with app_session.transaction() as opened:
+    with database.app_sessions.borrowed() as opened:
         yield opened
 
 
@@ -103,9 +89,9 @@ def world(connection: psycopg.Connection[dict]) -> World:
 
 
 @pytest.fixture
-def admin(admin_session: Sessions) -> Iterator[psycopg.Connection[dict]]:
+def admin(database: Database) -> Iterator[psycopg.Connection[dict]]:
     """A transaction as the one who migrates, rolled back at the end."""
-    with admin_session.transaction() as opened:
+    with database.admin_sessions.borrowed() as opened:
         yield opened
 
 

@@ -3,9 +3,10 @@
 import fcntl
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import LiteralString, cast
 
@@ -19,9 +20,9 @@ from db.migrate import upgrade
 
 VERSION = int(os.environ.get("LOCI_TEST_POSTGRES", "18"))
 ADMIN_URL = os.environ.get("LOCI_TEST_URL")
-# What `discard all` does, but for the plans, which are what a session is kept for.
+# What `discard all` does, but for plans, which are what a session is kept for, and for statements that the driver has prepared.
 FORGET: tuple[LiteralString, ...] = (
-    *("close all", "reset session authorization", "reset all", "deallocate all", "unlisten *"),
+    *("close all", "reset session authorization", "reset all", "unlisten *"),
     *("select pg_advisory_unlock_all()", "discard temp", "discard sequences"),
 )
 PASSWORD = os.environ.get("LOCI_TEST_APP_PASSWORD", "loci")  # given to loci_app where the server asks for one
@@ -35,52 +36,33 @@ def url_for(url: str, database: str, user: str | None = None) -> str:
     return parts.render_as_string(hide_password=False)
 
 
-@dataclass(frozen=True)
-class Database:
-    """A migrated database: how its owner and how the service's restricted role reach it."""
-
-    name: str
-    admin_url: str
-    app_url: str
-
-    def admin(self) -> psycopg.Connection:
-        """Connect as the one who migrates; autocommit."""
-        return psycopg.connect(self.admin_url, autocommit=True)
-
-    def app(self) -> psycopg.Connection:
-        """Connect as loci_app."""
-        return psycopg.connect(self.app_url)
-
-
 class Sessions:
-    """One session of a role that stays open from test to test: its catalogue and the plans of functions are read and made once.
+    """Sessions that stay open from test to test: their catalogue and the plans of functions are read and made once.
 
-    Each test finds it as if it were new. One that a test has closed, or the server, is replaced.
+    Whoever borrows one finds it as if it were new. One that a test has closed, or the server, is replaced.
     """
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._kept: psycopg.Connection[DictRow] | None = None
+        self._idle: list[psycopg.Connection[DictRow]] = []
 
     @contextmanager
-    def transaction(self) -> Iterator[psycopg.Connection[DictRow]]:
-        """A transaction that is rolled back at the end, with all that was set in the session."""
-        if self._kept is None:
-            self._kept = psycopg.connect(self._url, row_factory=dict_row)
-        connection = self._kept
-        self._kept = None
+    def borrowed(self, *, autocommit: bool = False) -> Iterator[psycopg.Connection[DictRow]]:
+        """A session until the end of the block; what is open then is rolled back, and all that was set in it is forgotten."""
+        connection = self._idle.pop() if self._idle else psycopg.connect(self._url, row_factory=dict_row)
+        connection.autocommit, connection.row_factory = autocommit, dict_row
         try:
             yield connection
         finally:
             if self._anew(connection):
-                self._kept = connection
+                self._idle.append(connection)
             else:
                 connection.close()
 
     def close(self) -> None:
-        """End the session."""
-        if self._kept is not None:
-            self._kept.close()
+        """End them all."""
+        while self._idle:
+            self._idle.pop().close()
 
     @staticmethod
     def _anew(connection: psycopg.Connection[DictRow]) -> bool:
@@ -91,10 +73,42 @@ class Sessions:
             connection.autocommit = True
             for statement in FORGET:
                 connection.execute(statement)
-            connection.autocommit = False
         except psycopg.Error:
             return False
         return True
+
+
+@dataclass(frozen=True)
+class Database:
+    """A migrated database: how its owner and how the service's restricted role reach it."""
+
+    name: str
+    admin_url: str
+    app_url: str
+    endings: list[Callable[[], object]] = field(default_factory=list, compare=False, repr=False)  # what to do before it is dropped
+
+    @cached_property
+    def app_sessions(self) -> Sessions:
+        """Sessions as loci_app."""
+        return self._sessions(self.app_url)
+
+    @cached_property
+    def admin_sessions(self) -> Sessions:
+        """Sessions as the one who migrates."""
+        return self._sessions(self.admin_url)
+
+    def _sessions(self, url: str) -> Sessions:
+        made = Sessions(url)
+        self.endings.append(made.close)
+        return made
+
+    def admin(self) -> psycopg.Connection:
+        """Connect as the one who migrates; autocommit."""
+        return psycopg.connect(self.admin_url, autocommit=True)
+
+    def app(self) -> psycopg.Connection:
+        """Connect as loci_app."""
+        return psycopg.connect(self.app_url)
 
 
 @dataclass(frozen=True)
@@ -141,6 +155,8 @@ class Server:
 
     def drop(self, database: Database) -> None:
         """Remove a database, whoever is connected."""
+        for end in database.endings:
+            end()
         self.execute("drop database if exists {} with (force)", database.name)
 
 

@@ -1,24 +1,21 @@
 """Dreams in a namespace that commits: what was said, jobs that are done without a queue, and a scripted model."""
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-import psycopg
-from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
-from db.pool import make_pool
 from service.dreams.dream import run_dream
 from service.jobs.job import Job
 from service.resources import Resources
 from service.settings import Settings
 from tests.databases import Database
 from tests.factories import OPERATOR, Row, World, new_world, stated
+from tests.passes.stage import of_the_queue, with_pool
 from tests.scripted import ScriptedModel
 
 
@@ -46,17 +43,19 @@ class Sleeper:
 
     def begun(self, id: UUID) -> Job:
         """A job that a worker has taken off the queue."""
-        with psycopg.connect(self.database.app_url, options="-c role=loci_worker -c search_path=loci_jobs") as queue:
+        with of_the_queue(self.database) as queue:
             (taken,) = queue.execute(
                 """update procrastinate_jobs set status = 'doing' where args ->> 'job_id' = %s returning id, attempts""", [str(id)]
             ).fetchall()
         return Job(
-            **self.world.row("select * from loci_api.start_job(%(queue_id)s, %(attempt)s)", queue_id=taken[0], attempt=taken[1])
+            **self.world.row(
+                "select * from loci_api.start_job(%(queue_id)s, %(attempt)s)", queue_id=taken["id"], attempt=taken["attempts"]
+            )
         )
 
     def ended(self, job: Job, status: str) -> None:
         """The queue says what became of a job, as its worker does: in a connection of the worker's role."""
-        with psycopg.connect(self.database.app_url, options="-c role=loci_worker -c search_path=loci_jobs") as queue:
+        with of_the_queue(self.database) as queue:
             queue.execute(
                 "update procrastinate_jobs set status = %s::procrastinate_job_status where args ->> 'job_id' = %s",
                 [status, str(job.id)],
@@ -69,14 +68,10 @@ class Sleeper:
         self.run(lambda work: run_dream(work, job), model, attempts)
         return model
 
-    def run(self, what: Callable[[Resources], Awaitable[Any]], model: ScriptedModel | None, attempts: int = 6) -> Any:
+    def run(self, what: Callable[[Resources], Coroutine[Any, Any, Any]], model: ScriptedModel | None, attempts: int = 6) -> Any:
         """Do something with what a job is given."""
-
-        async def working() -> Any:
-            async with make_pool(self.database.app_url, size=2) as pool:
-                return await what(Resources(Settings(_env_file=None, jobs={"attempts": attempts}), pool, model=model))
-
-        return asyncio.run(working())
+        asked = Settings(_env_file=None, jobs={"attempts": attempts})
+        return with_pool(self.database, lambda pool: what(Resources(asked, pool, model=model)))
 
     def reports(self, name: str | None = None) -> list[Row]:
         """Reports, newest first."""
@@ -103,7 +98,7 @@ class Sleeper:
 @contextmanager
 def new_sleeper(database: Database) -> Iterator[Sleeper]:
     """A new namespace to dream in, acted in as the operator; each statement commits."""
-    with psycopg.connect(database.app_url, row_factory=dict_row, autocommit=True) as connection:
+    with database.app_sessions.borrowed(autocommit=True) as connection:
         connection.execute("select set_config('loci.agent', %s, false)", [str(OPERATOR)])
         world = new_world(connection)
         connection.execute("select set_config('loci.agent', %s, false)", [str(OPERATOR)])

@@ -5,7 +5,6 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import psycopg
-from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 from tests.databases import Database
@@ -107,7 +106,7 @@ def furnish(stage: Stage, word: str = "Quagga") -> None:
         id=uuid4(),
         secret=f"secret-{world.name}",
     )
-    with stage.database.admin() as admin:
+    with stage.database.admin_sessions.borrowed(autocommit=True) as admin:
         admin.execute(
             """update loci_data.entities set created_at = created_at - interval '200 days', first_seen_at = first_seen_at - interval '200 days'
                where namespace_id = %s""",
@@ -117,7 +116,7 @@ def furnish(stage: Stage, word: str = "Quagga") -> None:
 
 def meaning(database: Database, namespace_id: int) -> dict[str, list[str]]:
     """All that a namespace holds, by table, but what is happening in it."""
-    with psycopg.connect(database.admin_url, row_factory=dict_row) as admin:
+    with database.admin_sessions.borrowed() as admin:
         tables = admin.execute(
             """select c.relname as name from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'namespace_id'
                where c.relnamespace = 'loci_data'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition order by 1"""

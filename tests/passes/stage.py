@@ -2,14 +2,16 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cache
+from typing import Any, TypeVar
 from uuid import UUID
 
 import psycopg
-from psycopg.rows import dict_row
+from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
 from db.pool import Pool, make_pool
@@ -21,7 +23,38 @@ from tests.databases import Database
 from tests.factories import OPERATOR, Row, World, new_world
 from tests.scripted import ScriptedModel
 
+T = TypeVar("T")
 LOOP = asyncio.new_event_loop()  # one for the process: pools live on it
+
+
+@cache
+def pool_of(database: Database) -> Pool:
+    """The pool of a database, until that is dropped."""
+    made = make_pool(database.app_url, size=2)
+    LOOP.run_until_complete(made.open())
+    database.endings.append(lambda: LOOP.run_until_complete(made.close()))
+    return made
+
+
+def with_pool(database: Database, what: Callable[[Pool], Coroutine[Any, Any, T]]) -> T:
+    """Run something with a pool: the database's, or in another thread than the main one a pool of its own."""
+    if threading.current_thread() is threading.main_thread():
+        return LOOP.run_until_complete(what(pool_of(database)))
+
+    async def working() -> T:
+        async with make_pool(database.app_url, size=2) as pool:
+            return await what(pool)
+
+    return asyncio.run(working())
+
+
+@contextmanager
+def of_the_queue(database: Database) -> Iterator[psycopg.Connection[DictRow]]:
+    """A session as the worker of jobs; each statement commits."""
+    with database.app_sessions.borrowed(autocommit=True) as queue:
+        queue.execute("set role loci_worker")
+        queue.execute("set search_path = loci_jobs")
+        yield queue
 
 
 @dataclass
@@ -36,12 +69,12 @@ class Stage:
     def job(self, kind: str = "dream", **arguments: Any) -> Job:
         """A job that was made and begun."""
         made = self.world.row("select * from loci_api.enqueue_job(%(ns)s, %(kind)s, %(a)s)", kind=kind, a=Jsonb(arguments))
-        with psycopg.connect(self.database.app_url, options="-c role=loci_worker -c search_path=loci_jobs") as queue:
+        with of_the_queue(self.database) as queue:
             (taken,) = queue.execute(
                 "update procrastinate_jobs set status = 'doing' where args ->> 'job_id' = %s returning id, attempts",
                 [str(made["id"])],
             ).fetchall()
-        return Job(**self.world.row("select * from loci_api.start_job(%(q)s, %(n)s)", q=taken[0], n=taken[1]))
+        return Job(**self.world.row("select * from loci_api.start_job(%(q)s, %(n)s)", q=taken["id"], n=taken["attempts"]))
 
     def work(self, script: Any) -> Resources:
         """What a job is given, with a model that says `script`."""
@@ -89,11 +122,6 @@ def shown(heard: str) -> Any:
 @contextmanager
 def staged(database: Database) -> Iterator[Stage]:
     """A stage in a new namespace."""
-    pool = make_pool(database.app_url, size=2)
-    LOOP.run_until_complete(pool.open())
-    try:
-        with psycopg.connect(database.app_url, row_factory=dict_row, autocommit=True) as connection:
-            connection.execute("select set_config('loci.agent', %s, false)", [str(OPERATOR)])
-            yield Stage(new_world(connection), database, pool)
-    finally:
-        LOOP.run_until_complete(pool.close())
+    with database.app_sessions.borrowed(autocommit=True) as connection:
+        connection.execute("select set_config('loci.agent', %s, false)", [str(OPERATOR)])
+        yield Stage(new_world(connection), database, pool_of(database))

@@ -1,6 +1,5 @@
 """The extraction of entities and the consolidation of the graph, with a model that says what a test wrote down (rows L4, L5)."""
 
-import asyncio
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -13,7 +12,7 @@ from psycopg import errors
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
-from db.pool import make_pool
+from db.pool import Pool
 from service.dreams.extraction import ENTITIES
 from service.dreams.graph_cleanup import GRAPH
 from service.dreams.passes import Pass, Report, run_pass
@@ -23,6 +22,7 @@ from service.resources import Resources
 from service.settings import Settings
 from tests.databases import Database
 from tests.factories import OPERATOR, Row, World, day, new_world, stated
+from tests.passes.stage import with_pool
 from tests.scripted import ScriptedModel
 from tests.sql.test_graph_cleanup import configure
 from tests.sql.test_merge import entities, get, merge, names, triples
@@ -32,7 +32,7 @@ from tests.undoing import observe, state, undo
 @pytest.fixture
 def asleep(own_database: Database) -> Iterator[World]:
     """A namespace in which each statement commits."""
-    with psycopg.connect(own_database.app_url, row_factory=dict_row, autocommit=True) as connection:
+    with own_database.app_sessions.borrowed(autocommit=True) as connection:
         connection.execute("select set_config('loci.agent', %s, false)", [str(OPERATOR)])
         yield new_world(connection)
 
@@ -64,11 +64,10 @@ def asked_and_run(
     model = ScriptedModel(script)
     asked = asked or job(world, **({"dry_run": True} if dry_run else {}))
 
-    async def working() -> Report | None:
-        async with make_pool(database.app_url, size=2) as pool:
-            return await run_pass(Resources(Settings(_env_file=None), pool, model=model), asked, made, dry_run=dry_run)
+    async def working(pool: Pool) -> Report | None:
+        return await run_pass(Resources(Settings(_env_file=None), pool, model=model), asked, made, dry_run=dry_run)
 
-    return asyncio.run(working()), model
+    return with_pool(database, working), model
 
 
 def finish(world: World, asked: Job) -> None:
