@@ -34,7 +34,7 @@ bench: $(VENV)/.dev ## Run the benchmarks
 	$(BIN)/python -m bench
 
 reference: $(VENV)/.dev ## Write what is generated in docs/: answers and reference of SQL, tables of settings
-	LOCI_WRITE_DOCS=1 $(BIN)/python -m pytest -q -n 0 tests/sql/test_docs.py tests/docs/test_settings.py
+	LOCI_WRITE_DOCS=1 $(BIN)/python -m pytest -q -n 0 tests/sql/test_shared_docs.py tests/docs/test_settings.py
 
 lock: $(VENV)/.runtime ## Pin the newest allowed versions of all dependencies
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv

@@ -4,7 +4,7 @@
 --   settled   in the file and no part of what a line says: numbers of this server, kept where they are free; same
 --            expressions
 -- ordering: of the lines, unique in a namespace; null: the primary key. What is not exported, and why, stands in
--- tests/sql/test_export.py. Constant. No errors.
+-- tests/sql/test_transfer.py. Constant. No errors.
 create or replace function loci_api.export_kinds()
 returns table (place integer, kind text, source text, ordering text[], computed jsonb, settled jsonb)
 language sql immutable parallel safe

@@ -14,7 +14,7 @@ import pytest
 from mcp.client.stdio import StdioServerParameters
 
 from tests.cli.conftest import Loci, environment_of
-from tests.cli.test_serve import free_port, wait_until_ready
+from tests.cli.test_cli_serve import free_port, wait_until_ready
 from tests.services import PATIENCE, eventually
 from tests.tools import ERAS, Tools, connected
 

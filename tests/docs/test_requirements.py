@@ -90,7 +90,7 @@ def test_every_view_and_function_of_the_requirements_is_described() -> None:
 
 
 def test_every_command_of_the_requirements_is_there() -> None:
-    from service.cli import app
+    from service.cli.main import app
 
     body = SECTIONS["Command line"]
     named = re.findall(r"`([a-z]+)`", body[body.index("commands") : body.index("Long work")])

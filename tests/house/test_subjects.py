@@ -54,3 +54,10 @@ def test_what_analysts_read_is_divided_by_the_subjects() -> None:
 def test_no_folder_of_sql_holds_more_than_a_screen_of_files() -> None:
     counts = {folder: len(list(folder.glob("*.sql"))) for folder in (ROOT / "sql").rglob("*") if folder.is_dir()}
     assert {str(folder): count for folder, count in counts.items() if count > 52} == {}
+
+
+@pytest.mark.parametrize("kind", ["api", "cli", "faults", "properties", "sql"])
+def test_files_of_tests_begin_with_their_subject(kind: str) -> None:
+    known = {*SUBJECTS, *ROOMS["service"], "client", "shared"}
+    names = [path.stem.removeprefix("test_") for path in sorted((ROOT / "tests" / kind).glob("test_*.py"))]
+    assert [name for name in names if name.split("_")[0] not in known] == []

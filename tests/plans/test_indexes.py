@@ -14,7 +14,7 @@ from psycopg.types.json import Jsonb
 
 from tests.databases import Database
 from tests.factories import OPERATOR, World, act_as, day, new_world
-from tests.sql.test_vectors import DIMENSIONS, items, random_vectors
+from tests.sql.test_models_vectors import DIMENSIONS, items, random_vectors
 
 LARGE, SMALL = 11_000, 200
 SCANS = """

@@ -13,7 +13,7 @@ from psycopg.types.json import Jsonb
 from tests.details import DETAILS
 from tests.factories import OPERATOR, Row, World, act_as, grant, stated
 from tests.sql.test_graph import observe
-from tests.sql.test_merge import aspect, entities, get, merge, split, undo
+from tests.sql.test_graph_merge import aspect, entities, get, merge, split, undo
 
 Counts = dict[str, int]
 

@@ -12,7 +12,7 @@ from psycopg.types.json import Jsonb
 from db.operations import LOGS
 from tests.databases import Database
 from tests.factories import OPERATOR, Row, World, act_as, grant, new_world
-from tests.sql.test_walk import as_owner
+from tests.sql.test_facts_walk import as_owner
 
 
 @pytest.fixture

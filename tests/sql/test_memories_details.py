@@ -5,8 +5,8 @@ from psycopg.types.json import Jsonb
 
 from tests.details import DEFAULTS, DETAILS, OTHERS, STATED
 from tests.factories import Row, World, new_world
-from tests.sql.test_export import exported, restored
 from tests.sql.test_operations import changes
+from tests.sql.test_transfer import exported, restored
 from tests.undoing import operation, undo
 
 

@@ -11,8 +11,8 @@ from service.dreams.preferences import PREFERENCES
 from service.llm.model import ModelError
 from service.text.sensitive import is_sensitive
 from tests.databases import Database
+from tests.dreams.dreaming import Sleeper, new_sleeper, preference, preferences
 from tests.factories import Row
-from tests.passes.dreaming import Sleeper, new_sleeper, preference, preferences
 from tests.scripted import ScriptedModel
 
 TABS = "User prefers tabs for indentation"

@@ -14,8 +14,8 @@ from service.dreams.dream import run_dream
 from service.jobs.job import Job, Postponed
 from service.jobs.schedules import Schedules, check_settings, next_time
 from tests.databases import Database
+from tests.dreams.dreaming import Sleeper, new_sleeper, preferences
 from tests.factories import Row
-from tests.passes.dreaming import Sleeper, new_sleeper, preferences
 from tests.scripted import ScriptedModel
 
 NOON = datetime(2024, 5, 1, 12, 0, 30, tzinfo=UTC)

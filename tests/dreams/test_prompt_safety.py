@@ -16,9 +16,9 @@ from service.dreams.enrichment import ENRICHMENT
 from service.llm.model import InvalidAnswer
 from service.llm.prompts import Prompts
 from tests.databases import Database
+from tests.dreams.scene import ORDERS, all_strings, furnish, meaning
+from tests.dreams.stage import Stage, shown, staged
 from tests.factories import Row
-from tests.passes.scene import ORDERS, all_strings, furnish, meaning
-from tests.passes.stage import Stage, shown, staged
 from tests.undoing import state
 
 Answer = Callable[[Any], Any]

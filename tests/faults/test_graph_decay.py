@@ -14,8 +14,8 @@ from db.pool import make_pool
 from service.worker.worker import Worker
 from tests.databases import Database
 from tests.factories import OPERATOR, World, act_as, new_world
-from tests.sql.test_decay import WAYS, age, alive, batch, finish, in_step, set_rate
 from tests.sql.test_graph import observe
+from tests.sql.test_graph_decay import WAYS, age, alive, batch, finish, in_step, set_rate
 
 
 def session(database: Database) -> psycopg.Connection[Any]:

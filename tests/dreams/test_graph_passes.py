@@ -21,11 +21,11 @@ from service.llm.model import InvalidAnswer
 from service.resources import Resources
 from service.settings import Settings
 from tests.databases import Database
+from tests.dreams.stage import with_pool
 from tests.factories import OPERATOR, Row, World, day, new_world, stated
-from tests.passes.stage import with_pool
 from tests.scripted import ScriptedModel
-from tests.sql.test_graph_cleanup import configure
-from tests.sql.test_merge import entities, get, merge, names, triples
+from tests.sql.test_dreams_graph_cleanup import configure
+from tests.sql.test_graph_merge import entities, get, merge, names, triples
 from tests.undoing import observe, state, undo
 
 

@@ -16,7 +16,7 @@ from psycopg.errors import (
 from psycopg.types.json import Jsonb
 
 from tests.factories import Row, World, act_as, grant, new_world
-from tests.sql.test_walk import as_owner
+from tests.sql.test_facts_walk import as_owner
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ from service.dreams.passes import Plan, Report, Seen, run_pass
 from service.jobs.job import Job
 from service.llm.model import InvalidAnswer
 from tests.databases import Database
+from tests.dreams.dreaming import Sleeper, new_sleeper
 from tests.factories import Row, day
-from tests.passes.dreaming import Sleeper, new_sleeper
 from tests.scripted import ScriptedModel
 from tests.services import PATIENCE
 from tests.texts import reader

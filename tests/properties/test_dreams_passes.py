@@ -11,8 +11,8 @@ from service.dreams.dream import PASSES
 from service.dreams.passes import Pass
 from service.llm.model import InvalidAnswer
 from tests.databases import Database
-from tests.passes.scene import ORDERS, furnish, meaning
-from tests.passes.stage import Stage, staged
+from tests.dreams.scene import ORDERS, furnish, meaning
+from tests.dreams.stage import Stage, staged
 from tests.undoing import state
 
 WORDS = [

@@ -16,7 +16,7 @@ from tests.catalogue import FUNCTIONS, PARTITIONS, RELATIONS
 from tests.databases import PASSWORD, Database, url_for
 from tests.factories import World, act_as, grant, new_world
 from tests.services import PATIENCE
-from tests.sql.test_isolation import MARKER, OPEN_TABLES, Secret, named, overloads
+from tests.sql.test_access_isolation import MARKER, OPEN_TABLES, Secret, named, overloads
 
 Connection = psycopg.Connection[Any]
 ROLES = ["agent", "analyst"]

@@ -13,8 +13,8 @@ from service.dreams.passes import Applied, Pass, Plan, Seen
 from service.jobs.job import Postponed
 from service.llm.model import InvalidAnswer, ModelError
 from tests.databases import Database
+from tests.dreams.dreaming import Sleeper, new_sleeper, preference, preferences
 from tests.factories import Row
-from tests.passes.dreaming import Sleeper, new_sleeper, preference, preferences
 
 NAMES = ("memories", "entities", "preferences", "graph")
 

@@ -14,7 +14,7 @@ from psycopg.rows import dict_row
 
 from tests.databases import Database
 from tests.factories import OPERATOR, Row, World, act_as, grant, new_world
-from tests.sql.test_walk import as_owner, aspect, entity, fact, settings
+from tests.sql.test_facts_walk import as_owner, aspect, entity, fact, settings
 
 UNUSED = 14  # days after which an aspect that nothing confirms is stale
 

@@ -17,7 +17,7 @@ from tests.databases import Database
 from tests.factories import OPERATOR, World, act_as, day, grant, new_world
 from tests.services import eventually
 from tests.sql.test_graph import observe
-from tests.sql.test_merge import aspect, entities, get, merge, names, state, triples, undo
+from tests.sql.test_graph_merge import aspect, entities, get, merge, names, state, triples, undo
 
 
 def remove(world: World, name: str) -> datetime:

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.api.test_erase import dump
+from tests.api.test_memories_erase import dump
 from tests.cli.conftest import Loci
 from tests.services import PATIENCE, eventually
 

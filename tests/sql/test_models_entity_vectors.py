@@ -14,8 +14,8 @@ from psycopg.types.json import Jsonb
 
 from tests.databases import Database
 from tests.factories import OPERATOR, World, act_as, new_world
-from tests.sql.test_merge import entities, get, merge, undo
-from tests.sql.test_vectors import random_vectors
+from tests.sql.test_graph_merge import entities, get, merge, undo
+from tests.sql.test_models_vectors import random_vectors
 
 DIMENSIONS = 16
 Row = dict[str, Any]

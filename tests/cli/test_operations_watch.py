@@ -11,7 +11,7 @@ import pytest
 
 from service.operations.commands.watch import line
 from tests.cli.conftest import Loci
-from tests.cli.test_serve import free_port, wait_until_ready
+from tests.cli.test_cli_serve import free_port, wait_until_ready
 from tests.services import PATIENCE
 
 Ended = Callable[[subprocess.Popen[str]], tuple[int, str, str]]

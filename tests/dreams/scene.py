@@ -8,8 +8,8 @@ import psycopg
 from psycopg.types.json import Jsonb
 
 from tests.databases import Database
+from tests.dreams.stage import Stage
 from tests.factories import Row, stated
-from tests.passes.stage import Stage
 
 # Written down by somebody, and no more than that.
 ORDERS = (

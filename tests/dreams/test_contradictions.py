@@ -17,8 +17,8 @@ from service.jobs.job import Postponed
 from service.llm.model import InvalidAnswer
 from tests.catalogue import ROOT
 from tests.databases import Database
+from tests.dreams.stage import LOOP, Stage, shown, staged
 from tests.factories import OPERATOR, Row, day, stated
-from tests.passes.stage import LOOP, Stage, shown, staged
 from tests.services import PATIENCE
 
 PAIRS = [json.loads(line) for line in (ROOT / "bench/data/supersession.jsonl").read_text().splitlines()]

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from tests.cli.conftest import environment_of
-from tests.cli.test_serve import free_port, wait_until_ready
+from tests.cli.test_cli_serve import free_port, wait_until_ready
 from tests.databases import Database, Server
 from tests.services import PATIENCE
 

@@ -13,7 +13,7 @@ from psycopg.types.json import Jsonb
 
 from tests.databases import Database, Server
 from tests.factories import OPERATOR, act_as
-from tests.faults.test_concurrency import at_once
+from tests.faults.test_memories_concurrency import at_once
 from tests.services import PATIENCE, Api, Row, new_api, ok, serve
 
 MENTIONS_ARE_COUNTED = """

@@ -14,8 +14,8 @@ from service.jobs.job import Job
 from service.resources import Resources
 from service.settings import Settings
 from tests.databases import Database
+from tests.dreams.stage import of_the_queue, with_pool
 from tests.factories import OPERATOR, Row, World, new_world, stated
-from tests.passes.stage import of_the_queue, with_pool
 from tests.scripted import ScriptedModel
 
 

@@ -9,7 +9,7 @@ from psycopg.errors import InsufficientPrivilege, InvalidParameterValue
 from psycopg.types.json import Jsonb
 
 from tests.factories import Row, World, act_as, day, grant
-from tests.sql.test_walk import as_owner, edge, settings
+from tests.sql.test_facts_walk import as_owner, edge, settings
 
 FIRST = 5  # setting context_first
 

@@ -8,7 +8,7 @@ from psycopg import errors
 from psycopg.types.json import Jsonb
 
 from tests.factories import Row, World, day, new_world
-from tests.sql.test_merge import aspect, entities, get, merge, names, triples
+from tests.sql.test_graph_merge import aspect, entities, get, merge, names, triples
 from tests.undoing import observe, operation, state, undo
 
 
