@@ -1,27 +1,237 @@
 """Dreams: what passes that use a model read and write, their reports, and the signals that they learn from."""
 
-from typing import Any
+from datetime import datetime
+from typing import TypedDict
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from db.pool import Transaction
-
-Row = dict[str, Any]
+from db.memories import MemoryRow
+from db.pool import JsonObject, Transaction
 
 MOST_TURNS = 10_000  # that turns_to_read gives, whatever dream_limit says
 
 
-async def last_pass(tx: Transaction, *, name: str, job_id: UUID) -> Row:
+class LastPass(TypedDict):
+    """Whether a job has run a pass already, and the corpus that the newest run left."""
+
+    done: bool
+    corpus: str | None
+
+
+# The report of a pass. `pass` is a word of the language, so it is no class.
+PassRow = TypedDict(
+    "PassRow",
+    {
+        "id": UUID,
+        "job_id": UUID,
+        "pass": str,
+        "outcome": str,
+        "operation_id": UUID | None,
+        "started_at": datetime,
+        "finished_at": datetime,
+        "seen": int,
+        "proposed": int,
+        "applied": int,
+        "refused": list[JsonObject],
+        "changes": list[JsonObject],
+        "error": str | None,
+    },
+)
+
+
+class PreferenceOutcome(TypedDict):
+    """What became of an inferred preference."""
+
+    ordinal: int
+    action: str
+    id: UUID | None
+    superseded: UUID | None
+    guard: str | None
+    reason: str | None
+
+
+class MemoryToConsolidate(TypedDict):
+    """A memory that a consolidation is shown."""
+
+    id: UUID
+    content: str
+    category: str
+    tags: list[str]
+    importance: float
+    kept: bool
+    created_at: datetime
+    updated_at: datetime
+
+
+class RecentSignal(TypedDict):
+    """A signal that a consolidation is shown."""
+
+    id: UUID
+    kind: str
+    content: str
+    memory_id: UUID | None
+    at: datetime
+
+
+class Consolidated(TypedDict):
+    """What a consolidation changed, and which guard refused the rest."""
+
+    changes: list[JsonObject]
+    refused: list[JsonObject]
+    stopped: str | None
+
+
+class SignalRow(TypedDict):
+    """A signal."""
+
+    id: UUID
+    kind: str
+    content: str
+    session_id: str | None
+    memory_id: UUID | None
+    agent_id: UUID | None
+    at: datetime
+
+
+class ListedSignal(SignalRow):
+    """A signal and its place in the list."""
+
+    cursor: str
+
+
+class MemoryToEnrich(MemoryRow):
+    """A saved memory, and what a model is told about it."""
+
+    is_named: bool
+    is_protected: bool
+    near: list[JsonObject]
+    categories: list[str]
+
+
+class EnrichedMemory(TypedDict):
+    """What became of a memory that was enriched."""
+
+    action: str
+    ids: list[UUID]
+
+
+class Episode(TypedDict):
+    """An episode that a job learns from; its content is cut."""
+
+    id: UUID
+    content: str
+    valid_from: datetime
+    session_id: str | None
+
+
+class CatalogueEntity(TypedDict):
+    """An entity that a reader of texts should know."""
+
+    id: UUID
+    name: str
+    type: str
+    aliases: list[str]
+    mentions: int
+    named: bool
+
+
+class ExtractionOutcome(TypedDict):
+    """What became of an entity or an edge that a model has read."""
+
+    kind: str
+    place: int
+    id: UUID | None
+    created: bool | None
+    guard: str | None
+
+
+class StaleEntity(TypedDict):
+    """An entity that a pass may remove."""
+
+    id: UUID
+    name: str
+    type: str
+    mentions: int
+    created_at: datetime
+    updated_at: datetime
+    edges: int
+
+
+class WeakEdge(TypedDict):
+    """An edge that a pass may remove, or one beside it."""
+
+    id: UUID
+    source: str
+    type: str
+    target: str | None
+    literal: str | None
+    confidence: float
+    effective: float
+    observations: int
+    first_observed_at: datetime
+    last_observed_at: datetime
+    valid_to: datetime | None
+    updated_at: datetime
+    removable: bool
+
+
+class CleanupOutcome(TypedDict):
+    """What became of an entity or an edge that was to be removed."""
+
+    kind: str
+    id: UUID | None
+    guard: str | None
+    reason: str | None
+
+
+class FactPair(TypedDict):
+    """Two sibling facts that a model is asked about."""
+
+    older_id: UUID
+    newer_id: UUID
+    entity: str
+    aspect: str
+    single_valued: bool
+    older: str
+    older_from: datetime
+    older_to: datetime | None
+    newer: str
+    newer_from: datetime
+    newer_to: datetime | None
+
+
+class VerdictOutcome(TypedDict):
+    """What became of a contradiction that a model saw."""
+
+    older_id: UUID
+    newer_id: UUID
+    guard: str | None
+    supersession_id: UUID | None
+    status: str | None
+    held: str | None
+
+
+class TurnToRead(TypedDict):
+    """A turn that a job learns from."""
+
+    id: int
+    session_id: str
+    role: str
+    content: str
+    said_at: datetime
+
+
+async def last_pass(tx: Transaction, *, name: str, job_id: UUID) -> LastPass:
     """Whether the job has run this pass already, and the corpus that the newest run left less than its days ago: (done, corpus)."""
     return await tx.row(
-        "select done, corpus from loci_api.last_pass(%(namespace)s, %(name)s, %(job_id)s)", name=name, job_id=job_id
+        LastPass, "select done, corpus from loci_api.last_pass(%(namespace)s, %(name)s, %(job_id)s)", name=name, job_id=job_id
     )
 
 
-async def record_pass(tx: Transaction, *, job_id: UUID, name: str, report: Row) -> None:
+async def record_pass(tx: Transaction, *, job_id: UUID, name: str, report: JsonObject) -> None:
     """Write the report of a pass, in the transaction of its changes. `report`: columns of pass_runs."""
-    await tx.row(
+    await tx.run(
         "select loci_api.record_pass(%(namespace)s, %(job_id)s, %(name)s, %(report)s)",
         job_id=job_id,
         name=name,
@@ -31,9 +241,10 @@ async def record_pass(tx: Transaction, *, job_id: UUID, name: str, report: Row) 
 
 async def list_passes(
     tx: Transaction, *, limit: int = 50, cursor: UUID | None = None, name: str | None = None, job_id: UUID | None = None
-) -> list[Row]:
+) -> list[PassRow]:
     """Reports of passes, newest first; `cursor` is the id of the last one of the page before."""
     return await tx.rows(
+        PassRow,
         "select * from loci.list_passes(%(namespace)s, %(limit)s, %(cursor)s, %(name)s, %(job_id)s)",
         limit=limit,
         cursor=cursor,
@@ -44,44 +255,47 @@ async def list_passes(
 
 async def namespace_activity(tx: Transaction) -> str | None:
     """What somebody is doing in the namespace; None: it is quiet."""
-    row = await tx.row("select loci_api.namespace_activity(%(namespace)s) as busy")
-    return row["busy"] or None
+    return await tx.optional(str, "select loci_api.namespace_activity(%(namespace)s) as busy") or None
 
 
-async def write_preferences(tx: Transaction, *, items: list[Row]) -> list[Row]:
+async def write_preferences(tx: Transaction, *, items: list[JsonObject]) -> list[PreferenceOutcome]:
     """Write inferred preferences; a row (action, id, superseded, guard, reason) an item, in order."""
-    return await tx.rows("select * from loci_api.write_preferences(%(namespace)s, %(items)s) order by ordinal", items=Jsonb(items))
+    return await tx.rows(
+        PreferenceOutcome, "select * from loci_api.write_preferences(%(namespace)s, %(items)s) order by ordinal", items=Jsonb(items)
+    )
 
 
-async def memories_to_consolidate(tx: Transaction) -> list[Row]:
+async def memories_to_consolidate(tx: Transaction) -> list[MemoryToConsolidate]:
     """Memories that a consolidation is shown, by category."""
-    return await tx.rows("select * from loci_api.memories_to_consolidate(%(namespace)s)")
+    return await tx.rows(MemoryToConsolidate, "select * from loci_api.memories_to_consolidate(%(namespace)s)")
 
 
 async def removable_memories(tx: Transaction) -> int:
     """How many memories one pass may remove now."""
-    row = await tx.row("select loci_api.removable_memories(%(namespace)s) as removable")
-    return int(row["removable"])
+    return await tx.value(int, "select loci_api.removable_memories(%(namespace)s) as removable")
 
 
-async def recent_signals(tx: Transaction) -> list[Row]:
+async def recent_signals(tx: Transaction) -> list[RecentSignal]:
     """Signals that a consolidation is shown, newest first: (id, kind, content, memory_id, at)."""
-    return await tx.rows("select * from loci_api.recent_signals(%(namespace)s)")
+    return await tx.rows(RecentSignal, "select * from loci_api.recent_signals(%(namespace)s)")
 
 
-async def apply_consolidation(tx: Transaction, *, plan: Row) -> Row:
+async def apply_consolidation(tx: Transaction, *, plan: JsonObject) -> Consolidated:
     """Apply a plan: (changes, refused, stopped)."""
-    return await tx.row("select * from loci_api.apply_consolidation(%(namespace)s, %(plan)s)", plan=Jsonb(plan))
+    return await tx.row(Consolidated, "select * from loci_api.apply_consolidation(%(namespace)s, %(plan)s)", plan=Jsonb(plan))
 
 
-async def record_signals(tx: Transaction, *, signals: list[Row]) -> list[Row]:
+async def record_signals(tx: Transaction, *, signals: list[JsonObject]) -> list[SignalRow]:
     """Note signals, in order; with id and time."""
-    return await tx.rows("select * from loci_api.record_signals(%(namespace)s, %(signals)s)", signals=Jsonb(signals))
+    return await tx.rows(SignalRow, "select * from loci_api.record_signals(%(namespace)s, %(signals)s)", signals=Jsonb(signals))
 
 
-async def list_signals(tx: Transaction, *, limit: int, cursor: str | None, kind: str | None, session_id: str | None) -> list[Row]:
+async def list_signals(
+    tx: Transaction, *, limit: int, cursor: str | None, kind: str | None, session_id: str | None
+) -> list[ListedSignal]:
     """Signals, newest first."""
     return await tx.rows(
+        ListedSignal,
         "select * from loci.list_signals(%(namespace)s, %(limit)s, %(cursor)s, %(kind)s, %(session_id)s)",
         limit=limit,
         cursor=cursor,
@@ -90,64 +304,74 @@ async def list_signals(tx: Transaction, *, limit: int, cursor: str | None, kind:
     )
 
 
-async def memory_to_enrich(tx: Transaction, *, id: UUID) -> Row:
+async def memory_to_enrich(tx: Transaction, *, id: UUID) -> MemoryToEnrich | None:
     """A saved memory with `is_named`, `is_protected`, `near` and `categories`; {}: there is nothing to expand any more."""
-    return await tx.row(
-        "select (memory).*, is_named, is_protected, near, categories from loci_api.memory_to_enrich(%(namespace)s, %(id)s)", id=id
+    return await tx.first(
+        MemoryToEnrich,
+        "select (memory).*, is_named, is_protected, near, categories from loci_api.memory_to_enrich(%(namespace)s, %(id)s)",
+        id=id,
     )
 
 
-async def enrich_memory(tx: Transaction, *, id: UUID, entries: list[Row]) -> Row:
+async def enrich_memory(tx: Transaction, *, id: UUID, entries: list[JsonObject]) -> EnrichedMemory | None:
     """Put entries in the place of a saved memory: (action, ids of it and of what it became); {}: it was changed meanwhile."""
-    return await tx.row("select * from loci_api.enrich_memory(%(namespace)s, %(id)s, %(entries)s)", id=id, entries=Jsonb(entries))
+    return await tx.first(
+        EnrichedMemory, "select * from loci_api.enrich_memory(%(namespace)s, %(id)s, %(entries)s)", id=id, entries=Jsonb(entries)
+    )
 
 
-async def episodes_to_read(tx: Transaction, *, id: UUID, limit: int, length: int) -> list[Row]:
+async def episodes_to_read(tx: Transaction, *, id: UUID, limit: int, length: int) -> list[Episode]:
     """The episodes that a job learns from, the same at every call: (id, content, valid_from, session_id); content is cut."""
     return await tx.rows(
-        "select * from loci_api.episodes_to_read(%(namespace)s, %(id)s, %(limit)s, %(length)s)", id=id, limit=limit, length=length
+        Episode,
+        "select * from loci_api.episodes_to_read(%(namespace)s, %(id)s, %(limit)s, %(length)s)",
+        id=id,
+        limit=limit,
+        length=length,
     )
 
 
-async def entity_catalogue(tx: Transaction, *, texts: list[str], limit: int) -> list[Row]:
+async def entity_catalogue(tx: Transaction, *, texts: list[str], limit: int) -> list[CatalogueEntity]:
     """Entities that texts name, then the most mentioned: (id, name, type, aliases, mentions, named)."""
-    return await tx.rows("select * from loci_api.entity_catalogue(%(namespace)s, %(texts)s, %(limit)s)", texts=texts, limit=limit)
+    return await tx.rows(
+        CatalogueEntity, "select * from loci_api.entity_catalogue(%(namespace)s, %(texts)s, %(limit)s)", texts=texts, limit=limit
+    )
 
 
-async def apply_extraction(tx: Transaction, *, plan: Row) -> list[Row]:
+async def apply_extraction(tx: Transaction, *, plan: JsonObject) -> list[ExtractionOutcome]:
     """Write entities and edges that a model has read: (kind, place, id, created, guard), one row an item."""
-    return await tx.rows("select * from loci_api.apply_extraction(%(namespace)s, %(plan)s)", plan=Jsonb(plan))
+    return await tx.rows(ExtractionOutcome, "select * from loci_api.apply_extraction(%(namespace)s, %(plan)s)", plan=Jsonb(plan))
 
 
-async def stale_entities(tx: Transaction, *, limit: int) -> list[Row]:
+async def stale_entities(tx: Transaction, *, limit: int) -> list[StaleEntity]:
     """Entities that a pass may remove, oldest first: (id, name, type, mentions, created_at, updated_at, edges)."""
-    return await tx.rows("select * from loci_api.stale_entities(%(namespace)s, %(limit)s)", limit=limit)
+    return await tx.rows(StaleEntity, "select * from loci_api.stale_entities(%(namespace)s, %(limit)s)", limit=limit)
 
 
-async def weak_edges(tx: Transaction, *, entities: list[UUID], limit: int) -> list[Row]:
+async def weak_edges(tx: Transaction, *, entities: list[UUID], limit: int) -> list[WeakEdge]:
     """Edges that a pass may remove, and those beside them (removable: false)."""
     return await tx.rows(
-        "select * from loci.weak_edges(%(namespace)s, %(entities)s::uuid[], %(limit)s)", entities=entities, limit=limit
+        WeakEdge, "select * from loci.weak_edges(%(namespace)s, %(entities)s::uuid[], %(limit)s)", entities=entities, limit=limit
     )
 
 
-async def apply_graph_cleanup(tx: Transaction, *, plan: Row) -> list[Row]:
+async def apply_graph_cleanup(tx: Transaction, *, plan: JsonObject) -> list[CleanupOutcome]:
     """Remove what the guards let go: (kind, id, guard, reason), one row a thing; kind stopped: nothing was removed, and why."""
-    return await tx.rows("select * from loci_api.apply_graph_cleanup(%(namespace)s, %(plan)s)", plan=Jsonb(plan))
+    return await tx.rows(CleanupOutcome, "select * from loci_api.apply_graph_cleanup(%(namespace)s, %(plan)s)", plan=Jsonb(plan))
 
 
-async def pairs_to_judge(tx: Transaction) -> list[Row]:
+async def pairs_to_judge(tx: Transaction) -> list[FactPair]:
     """Pairs of sibling facts on which all signals are silent and that no model has judged, newest first."""
-    return await tx.rows("select * from loci_api.pairs_to_judge(%(namespace)s)")
+    return await tx.rows(FactPair, "select * from loci_api.pairs_to_judge(%(namespace)s)")
 
 
-async def apply_contradiction_verdicts(tx: Transaction, *, verdicts: list[Row]) -> list[Row]:
+async def apply_contradiction_verdicts(tx: Transaction, *, verdicts: list[JsonObject]) -> list[VerdictOutcome]:
     """Record what a model said of pairs, and supersede or propose what may be; one row a contradiction."""
     return await tx.rows(
-        "select * from loci_api.apply_contradiction_verdicts(%(namespace)s, %(verdicts)s)", verdicts=Jsonb(verdicts)
+        VerdictOutcome, "select * from loci_api.apply_contradiction_verdicts(%(namespace)s, %(verdicts)s)", verdicts=Jsonb(verdicts)
     )
 
 
-async def turns_to_read(tx: Transaction, *, id: UUID) -> list[Row]:
+async def turns_to_read(tx: Transaction, *, id: UUID) -> list[TurnToRead]:
     """The turns that a job learns from, the same at every call: (id, session_id, role, content, said_at)."""
-    return await tx.rows("select * from loci_api.turns_to_read(%(namespace)s, %(id)s) order by id", id=id)
+    return await tx.rows(TurnToRead, "select * from loci_api.turns_to_read(%(namespace)s, %(id)s) order by id", id=id)

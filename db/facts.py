@@ -1,26 +1,132 @@
 """Facts: aspects of entities with their attributes and constraints, supersession, and the walk over them."""
 
 from datetime import datetime
-from typing import Any
+from typing import TypedDict
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from db.pool import Transaction
-
-Row = dict[str, Any]
+from db.pool import JsonObject, Transaction
 
 
-async def upsert_aspect(tx: Transaction, *, entity: str, aspect: Row) -> Row:
+class AspectRow(TypedDict):
+    """An aspect of an entity, and whether it is new."""
+
+    id: UUID
+    entity_id: UUID
+    name: str
+    canonical_name: str
+    weight: float
+    single_valued: bool | None
+    confirmed_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+    created: bool
+
+
+class ListedAspect(TypedDict):
+    """An aspect with the attributes and constraints under it."""
+
+    id: UUID
+    entity_id: UUID
+    name: str
+    canonical_name: str
+    weight: float
+    single_valued: bool | None
+    confirmed_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+    attributes: list[JsonObject]
+    constraints: list[JsonObject]
+
+
+class AttributeRow(TypedDict):
+    """A fact or a constraint under an aspect, and what it supersedes or would."""
+
+    id: UUID
+    aspect_id: UUID
+    kind: str
+    content: str
+    status: str
+    superseded_by: UUID | None
+    memory_id: UUID | None
+    confidence: float
+    importance: float
+    valid_from: datetime
+    valid_to: datetime | None
+    recorded_at: datetime
+    superseded_at: datetime | None
+    updated_at: datetime
+    superseded: list[UUID]
+    proposed: list[UUID]
+
+
+class SupersessionRow(TypedDict):
+    """A decision that one fact supersedes another."""
+
+    id: UUID
+    status: str
+    signal: str
+    confidence: float
+    evidence: list[str]
+    origin: str
+    entity_id: UUID
+    entity: str
+    aspect_id: UUID
+    aspect: str
+    older_id: UUID
+    older: str
+    newer_id: UUID
+    newer: str
+    created_at: datetime
+    decided_at: datetime | None
+    decided_by: UUID | None
+    undone_at: datetime | None
+
+
+class ListedSupersession(SupersessionRow):
+    """A decision and its place in the list."""
+
+    cursor: str
+
+
+class SupersessionSweep(TypedDict):
+    """What a page of a sweep decided."""
+
+    visited: int
+    decided: list[UUID]
+    superseded: list[UUID]
+    next_cursor: str | None
+
+
+class WalkRow(TypedDict):
+    """What to know about the focal entities of a conversation."""
+
+    focal: list[JsonObject]
+    source: str | None
+    memory_ids: list[UUID]
+    constraints: list[JsonObject]
+    attributes: list[JsonObject]
+    entity_count: int
+    aspect_ids: list[UUID]
+    timed_out: bool
+    took_ms: float
+
+
+async def upsert_aspect(tx: Transaction, *, entity: str, aspect: JsonObject) -> AspectRow:
     """Give an entity an aspect, or change the one of this name; the aspect, and whether it is new."""
     return await tx.row(
-        "select * from loci_api.upsert_aspect(%(namespace)s, %(entity)s, %(aspect)s)", entity=entity, aspect=Jsonb(aspect)
+        AspectRow,
+        "select * from loci_api.upsert_aspect(%(namespace)s, %(entity)s, %(aspect)s)",
+        entity=entity,
+        aspect=Jsonb(aspect),
     )
 
 
-async def list_aspects(tx: Transaction, *, entity: str, as_of: datetime | None, known_at: datetime | None) -> list[Row]:
+async def list_aspects(tx: Transaction, *, entity: str, as_of: datetime | None, known_at: datetime | None) -> list[ListedAspect]:
     """Aspects of an entity, heaviest first, with the attributes and constraints that held at two moments."""
     return await tx.rows(
+        ListedAspect,
         "select * from loci.list_aspects(%(namespace)s, %(entity)s, %(as_of)s, %(known_at)s)",
         entity=entity,
         as_of=as_of,
@@ -28,27 +134,29 @@ async def list_aspects(tx: Transaction, *, entity: str, as_of: datetime | None, 
     )
 
 
-async def add_attribute(tx: Transaction, *, aspect_id: UUID, attribute: Row) -> Row:
+async def add_attribute(tx: Transaction, *, aspect_id: UUID, attribute: JsonObject) -> AttributeRow:
     """Put an attribute or constraint under an aspect; returns it."""
     return await tx.row(
+        AttributeRow,
         "select * from loci_api.add_attribute(%(namespace)s, %(aspect_id)s, %(attribute)s)",
         aspect_id=aspect_id,
         attribute=Jsonb(attribute),
     )
 
 
-async def update_attribute(tx: Transaction, *, id: UUID, changes: Row) -> Row:
+async def update_attribute(tx: Transaction, *, id: UUID, changes: JsonObject) -> AttributeRow:
     """Change an attribute; new content supersedes the old. Returns the attribute that stands now."""
     return await tx.row(
-        "select * from loci_api.update_attribute(%(namespace)s, %(id)s, %(changes)s)", id=id, changes=Jsonb(changes)
+        AttributeRow, "select * from loci_api.update_attribute(%(namespace)s, %(id)s, %(changes)s)", id=id, changes=Jsonb(changes)
     )
 
 
 async def list_supersessions(
     tx: Transaction, *, status: str | None, signal: str | None, entity: str | None, limit: int, cursor: str | None
-) -> list[Row]:
+) -> list[ListedSupersession]:
     """List decisions, newest first; each row carries the cursor of the page after it."""
     return await tx.rows(
+        ListedSupersession,
         "select * from loci.list_supersessions(%(namespace)s, %(status)s, %(signal)s, %(entity)s, %(limit)s, %(cursor)s)",
         status=status,
         signal=signal,
@@ -58,9 +166,12 @@ async def list_supersessions(
     )
 
 
-async def sweep_supersessions(tx: Transaction, *, entity: str | None, mode: str | None, limit: int, cursor: str | None) -> Row:
+async def sweep_supersessions(
+    tx: Transaction, *, entity: str | None, mode: str | None, limit: int, cursor: str | None
+) -> SupersessionSweep:
     """Visit a page of active facts; how many, the decisions made, the attributes superseded and the cursor of the next page."""
     return await tx.row(
+        SupersessionSweep,
         "select * from loci_api.sweep_supersessions(%(namespace)s, %(entity)s, %(mode)s, %(limit)s, %(cursor)s)",
         entity=entity,
         mode=mode,
@@ -69,29 +180,29 @@ async def sweep_supersessions(tx: Transaction, *, entity: str | None, mode: str 
     )
 
 
-async def get_supersessions(tx: Transaction, *, ids: list[UUID]) -> list[Row]:
+async def get_supersessions(tx: Transaction, *, ids: list[UUID]) -> list[SupersessionRow]:
     """Decisions by id, in order."""
-    return await tx.rows("select * from loci.get_supersessions(%(namespace)s, %(ids)s)", ids=ids)
+    return await tx.rows(SupersessionRow, "select * from loci.get_supersessions(%(namespace)s, %(ids)s)", ids=ids)
 
 
-async def apply_supersession(tx: Transaction, *, id: UUID) -> Row:
+async def apply_supersession(tx: Transaction, *, id: UUID) -> SupersessionRow:
     """Accept a decision: the older attribute is superseded."""
-    return await tx.row("select * from loci_api.apply_supersession(%(namespace)s, %(id)s)", id=id)
+    return await tx.row(SupersessionRow, "select * from loci_api.apply_supersession(%(namespace)s, %(id)s)", id=id)
 
 
-async def undo_supersession(tx: Transaction, *, id: UUID) -> Row:
+async def undo_supersession(tx: Transaction, *, id: UUID) -> SupersessionRow:
     """Take an applied decision back: the older attribute is what it was."""
-    return await tx.row("select * from loci_api.undo_supersession(%(namespace)s, %(id)s)", id=id)
+    return await tx.row(SupersessionRow, "select * from loci_api.undo_supersession(%(namespace)s, %(id)s)", id=id)
 
 
-async def dismiss_supersession(tx: Transaction, *, id: UUID) -> Row:
+async def dismiss_supersession(tx: Transaction, *, id: UUID) -> SupersessionRow:
     """Say no to a proposed decision."""
-    return await tx.row("select * from loci_api.dismiss_supersession(%(namespace)s, %(id)s)", id=id)
+    return await tx.row(SupersessionRow, "select * from loci_api.dismiss_supersession(%(namespace)s, %(id)s)", id=id)
 
 
-async def propagate_memory_status(tx: Transaction) -> Row:
+async def propagate_memory_status(tx: Transaction) -> int:
     """Supersede attributes that rest on memories which are over; how many."""
-    return await tx.row("select loci_api.propagate_memory_status(%(namespace)s) as attributes")
+    return await tx.value(int, "select loci_api.propagate_memory_status(%(namespace)s) as attributes")
 
 
 async def walk(
@@ -104,9 +215,10 @@ async def walk(
     as_of: datetime | None,
     known_at: datetime | None,
     attributes: bool,
-) -> Row:
+) -> WalkRow:
     """What to know about the focal entities of a conversation, within the deadline."""
     return await tx.row(
+        WalkRow,
         """select * from loci.walk(%(namespace)s, %(query)s, %(project_path)s, %(checkpoint)s::uuid[], %(session_key)s,
            %(as_of)s, %(known_at)s, %(attributes)s)""",
         query=query,

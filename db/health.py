@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import cast
 
 from psycopg import errors as pg
 
 from db.migrate import head
+from db.models.reembedding import EmbeddingModelRow
 from db.pool import Connection
 
 OLDEST_PGVECTOR = (0, 8)  # the first with iterative scans
@@ -144,8 +145,9 @@ async def embedding_queue(connection: Connection) -> EmbeddingQueue:
     return EmbeddingQueue(row["waiting"], row["refused"], row["oldest"])
 
 
-async def embedding_models(connection: Connection) -> list[dict[str, Any]]:
+async def embedding_models(connection: Connection) -> list[EmbeddingModelRow]:
     """Embedding models, with what waits for each, as the operator sees it."""
     async with connection.transaction():
         await connection.execute("select from loci_api.begin_request(null, null, null)")
-        return await (await connection.execute("select * from loci.embedding_models order by id")).fetchall()
+        found = await (await connection.execute("select * from loci.embedding_models order by id")).fetchall()
+    return cast("list[EmbeddingModelRow]", found)

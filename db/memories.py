@@ -1,45 +1,121 @@
 """Memories: wrappers of the SQL functions that write and read them. Rows are dicts in the shape of loci.memory_record."""
 
 from datetime import datetime
-from typing import Any
+from typing import TypedDict
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from db.pool import Transaction
-
-Row = dict[str, Any]
+from db.pool import JsonObject, Transaction
 
 
-async def remember(tx: Transaction, *, items: list[Row]) -> list[Row]:
+class StoredMemory(TypedDict):
+    """What became of a memory that was stated."""
+
+    ordinal: int
+    id: UUID
+    superseded: UUID | None
+    duplicate: bool
+
+
+class MemoryRow(TypedDict):
+    """A memory."""
+
+    id: UUID
+    lineage: str
+    version: int
+    content: str
+    category: str
+    tags: list[str]
+    layer: int
+    parent_id: UUID | None
+    valid_from: datetime
+    valid_to: datetime | None
+    recorded_at: datetime
+    superseded_at: datetime | None
+    current: bool
+    status: str
+    importance: float
+    confidence: float
+    metadata: JsonObject
+    source: str | None
+    session_id: str | None
+    observations: int
+    last_observed_at: datetime
+    updated_at: datetime
+    cursor: int
+
+
+class WrittenMemory(MemoryRow):
+    """A memory that was written, the version that it supersedes, and whether it was known."""
+
+    superseded: UUID | None
+    duplicate: bool
+
+
+class ErasureReceipt(TypedDict):
+    """What an erasure deleted, added and changed, by table."""
+
+    erased: int
+    deleted: dict[str, int]
+    added: dict[str, int]
+    changed: dict[str, int]
+
+
+class LinkRow(TypedDict):
+    """A link between two memories."""
+
+    source_id: UUID
+    target_id: UUID
+    type: str
+    strength: float
+    recorded_at: datetime
+
+
+class CategoryRow(TypedDict):
+    """A category, and how many memories are in it, and in it and below."""
+
+    category: str
+    memories: int
+    total: int
+
+
+async def remember(tx: Transaction, *, items: list[JsonObject]) -> list[StoredMemory]:
     """Write memories in one transaction; one row (ordinal, id, superseded, duplicate) an item, in order."""
-    return await tx.rows("select * from loci_api.remember(%(namespace)s, %(items)s)", items=Jsonb(items))
+    return await tx.rows(StoredMemory, "select * from loci_api.remember(%(namespace)s, %(items)s)", items=Jsonb(items))
 
 
-async def remember_one(tx: Transaction, *, item: Row) -> Row:
+async def remember_one(tx: Transaction, *, item: JsonObject) -> WrittenMemory:
     """Write one memory; the memory, with `superseded` and `duplicate`."""
     return await tx.row(
-        "select (memory).*, superseded, duplicate from loci_api.remember_one(%(namespace)s, %(item)s)", item=Jsonb(item)
+        WrittenMemory,
+        "select (memory).*, superseded, duplicate from loci_api.remember_one(%(namespace)s, %(item)s)",
+        item=Jsonb(item),
     )
 
 
-async def get_memories(tx: Transaction, *, ids: list[UUID]) -> list[Row]:
+async def get_memories(tx: Transaction, *, ids: list[UUID]) -> list[MemoryRow]:
     """Memories by id, in the order asked; unknown ids are left out."""
-    return await tx.rows("select * from loci.get_memories(%(namespace)s, %(ids)s)", ids=ids)
+    return await tx.rows(MemoryRow, "select * from loci.get_memories(%(namespace)s, %(ids)s)", ids=ids)
 
 
-async def get_memory(tx: Transaction, *, id: UUID, as_of: datetime | None, known_at: datetime | None) -> Row:
+async def get_memory(tx: Transaction, *, id: UUID, as_of: datetime | None, known_at: datetime | None) -> MemoryRow:
     """A memory as believed at `known_at`; with `as_of`, the version of its lineage that was valid then."""
     return await tx.row(
-        "select * from loci.get_memory(%(namespace)s, %(id)s, %(as_of)s, %(known_at)s)", id=id, as_of=as_of, known_at=known_at
+        MemoryRow,
+        "select * from loci.get_memory(%(namespace)s, %(id)s, %(as_of)s, %(known_at)s)",
+        id=id,
+        as_of=as_of,
+        known_at=known_at,
     )
 
 
 async def current_versions(
     tx: Transaction, *, lineages: list[str], as_of: datetime | None = None, known_at: datetime | None = None
-) -> list[Row]:
+) -> list[MemoryRow]:
     """The visible version of each of these lineages, in the order asked; those without one are left out."""
     return await tx.rows(
+        MemoryRow,
         "select * from loci.current_versions(%(namespace)s, %(lineages)s, %(as_of)s, %(known_at)s)",
         lineages=lineages,
         as_of=as_of,
@@ -50,15 +126,16 @@ async def current_versions(
 async def list_memories(
     tx: Transaction,
     *,
-    filters: Row,
+    filters: JsonObject,
     limit: int,
     cursor: int | None = None,
     as_of: datetime | None = None,
     known_at: datetime | None = None,
     all_versions: bool = False,
-) -> list[Row]:
+) -> list[MemoryRow]:
     """A page of memories, newest first; `cursor` is that of the last row of the page before."""
     return await tx.rows(
+        MemoryRow,
         """select * from loci.list_memories(%(namespace)s, %(filters)s, %(limit)s, %(cursor)s, %(as_of)s, %(known_at)s,
            %(all_versions)s)""",
         filters=Jsonb(filters),
@@ -78,9 +155,10 @@ async def history(
     after: int = 0,
     as_of: datetime | None = None,
     known_at: datetime | None = None,
-) -> list[Row]:
+) -> list[MemoryRow]:
     """Versions of a lineage, named by itself or by the id of one of them, oldest first."""
     return await tx.rows(
+        MemoryRow,
         "select * from loci.history(%(namespace)s, %(ref)s, %(limit)s, %(after)s, %(as_of)s, %(known_at)s)",
         ref=ref,
         limit=limit,
@@ -90,19 +168,22 @@ async def history(
     )
 
 
-async def update_memory(tx: Transaction, *, id: UUID, changes: Row) -> Row:
+async def update_memory(tx: Transaction, *, id: UUID, changes: JsonObject) -> MemoryRow:
     """Change category, tags, layer, validity, parent_id, importance, confidence or metadata; returns the memory."""
-    return await tx.row("select * from loci_api.update_memory(%(namespace)s, %(id)s, %(changes)s)", id=id, changes=Jsonb(changes))
+    return await tx.row(
+        MemoryRow, "select * from loci_api.update_memory(%(namespace)s, %(id)s, %(changes)s)", id=id, changes=Jsonb(changes)
+    )
 
 
-async def forget_memory(tx: Transaction, *, id: UUID, forget: bool) -> Row:
+async def forget_memory(tx: Transaction, *, id: UUID, forget: bool) -> MemoryRow:
     """Forget a memory, or restore it; returns it."""
-    return await tx.row("select * from loci_api.forget_memory(%(namespace)s, %(id)s, %(forget)s)", id=id, forget=forget)
+    return await tx.row(MemoryRow, "select * from loci_api.forget_memory(%(namespace)s, %(id)s, %(forget)s)", id=id, forget=forget)
 
 
-async def erase_memories(tx: Transaction, *, ids: list[UUID], versions: str = "all", subtree: bool = False) -> Row:
+async def erase_memories(tx: Transaction, *, ids: list[UUID], versions: str = "all", subtree: bool = False) -> ErasureReceipt:
     """Erase memories for good; the receipt: `erased` memories, and rows `deleted`, `added` and `changed` by table."""
     return await tx.row(
+        ErasureReceipt,
         "select * from loci_api.erase_memories(%(namespace)s, %(ids)s, %(versions)s, %(subtree)s)",
         ids=ids,
         versions=versions,
@@ -110,9 +191,10 @@ async def erase_memories(tx: Transaction, *, ids: list[UUID], versions: str = "a
     )
 
 
-async def link_memories(tx: Transaction, *, source: UUID, target: UUID, type: str, strength: float) -> Row:
+async def link_memories(tx: Transaction, *, source: UUID, target: UUID, type: str, strength: float) -> LinkRow:
     """Upsert a link between two memories."""
     return await tx.row(
+        LinkRow,
         "select * from loci_api.link_memories(%(namespace)s, %(source)s, %(target)s, %(type)s, %(strength)s)",
         source=source,
         target=target,
@@ -123,25 +205,32 @@ async def link_memories(tx: Transaction, *, source: UUID, target: UUID, type: st
 
 async def unlink_memories(tx: Transaction, *, source: UUID, target: UUID, type: str) -> bool:
     """End a link; whether there was one."""
-    row = await tx.row(
+    return await tx.value(
+        bool,
         "select loci_api.unlink_memories(%(namespace)s, %(source)s, %(target)s, %(type)s) as ended",
         source=source,
         target=target,
         type=type,
     )
-    return bool(row["ended"])
 
 
-async def list_links(tx: Transaction, *, id: UUID, limit: int, known_at: datetime | None = None) -> list[Row]:
+async def list_links(tx: Transaction, *, id: UUID, limit: int, known_at: datetime | None = None) -> list[LinkRow]:
     """Links of a memory in both directions, strongest first."""
     return await tx.rows(
-        "select * from loci.list_links(%(namespace)s, %(id)s, %(limit)s, %(known_at)s)", id=id, limit=limit, known_at=known_at
+        LinkRow,
+        "select * from loci.list_links(%(namespace)s, %(id)s, %(limit)s, %(known_at)s)",
+        id=id,
+        limit=limit,
+        known_at=known_at,
     )
 
 
-async def list_categories(tx: Transaction, *, under: str | None, as_of: datetime | None, known_at: datetime | None) -> list[Row]:
+async def list_categories(
+    tx: Transaction, *, under: str | None, as_of: datetime | None, known_at: datetime | None
+) -> list[CategoryRow]:
     """Category paths with counts of visible memories."""
     return await tx.rows(
+        CategoryRow,
         "select * from loci.list_categories(%(namespace)s, %(under)s, %(as_of)s, %(known_at)s)",
         under=under,
         as_of=as_of,

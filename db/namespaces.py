@@ -1,17 +1,43 @@
 """Namespaces: wrappers of the SQL functions that make, change, list and verify them."""
 
-from typing import Any
+from datetime import datetime
+from typing import TypedDict
 
 from psycopg.types.json import Jsonb
 
-from db.pool import Transaction
-
-Row = dict[str, Any]
+from db.pool import JsonObject, Transaction
 
 
-async def create_namespace(tx: Transaction, *, name: str, description: str | None, language: str, settings: Row) -> None:
+class NamespaceRow(TypedDict):
+    """A namespace: settings in force, and how much it holds."""
+
+    name: str
+    description: str | None
+    language: str
+    role: str
+    settings: JsonObject
+    memories: int
+    current_memories: int
+    entities: int
+    edges: int
+    pending_embeddings: int
+    pending_names: int
+    created_at: datetime
+    updated_at: datetime
+
+
+class PromiseRow(TypedDict):
+    """A promise, rows that were checked and that break it, and an example."""
+
+    name: str
+    checked: int
+    broken: int
+    example: str | None
+
+
+async def create_namespace(tx: Transaction, *, name: str, description: str | None, language: str, settings: JsonObject) -> None:
     """Create a namespace. Operator only."""
-    await tx.row(
+    await tx.run(
         "select loci_api.create_namespace(%(name)s, %(description)s, %(language)s, %(settings)s)",
         name=name,
         description=description,
@@ -20,24 +46,25 @@ async def create_namespace(tx: Transaction, *, name: str, description: str | Non
     )
 
 
-async def list_namespaces(tx: Transaction, *, name: str | None = None, limit: int = 100, cursor: str | None = None) -> list[Row]:
+async def list_namespaces(
+    tx: Transaction, *, name: str | None = None, limit: int = 100, cursor: str | None = None
+) -> list[NamespaceRow]:
     """Readable namespaces with role, settings and counts, by name; only `name` if given."""
     return await tx.rows(
-        "select * from loci.list_namespaces(%(name)s, %(limit)s, %(cursor)s)", name=name, limit=limit, cursor=cursor
+        NamespaceRow, "select * from loci.list_namespaces(%(name)s, %(limit)s, %(cursor)s)", name=name, limit=limit, cursor=cursor
     )
 
 
-async def update_namespace(tx: Transaction, *, changes: Row) -> bool:
+async def update_namespace(tx: Transaction, *, changes: JsonObject) -> bool:
     """Merge {description, settings} into the transaction's namespace; whether graph.fade_batch has edges to bring in step."""
-    row = await tx.row("select loci_api.update_namespace(%(namespace)s, %(changes)s) as decaying", changes=Jsonb(changes))
-    return bool(row["decaying"])
+    return await tx.value(bool, "select loci_api.update_namespace(%(namespace)s, %(changes)s) as decaying", changes=Jsonb(changes))
 
 
 async def delete_namespace(tx: Transaction) -> None:
     """Delete the transaction's namespace and everything in it."""
-    await tx.row("select loci_api.delete_namespace(%(namespace)s)")
+    await tx.run("select loci_api.delete_namespace(%(namespace)s)")
 
 
-async def verify(tx: Transaction) -> list[Row]:
+async def verify(tx: Transaction) -> list[PromiseRow]:
     """Each promise: name, rows checked, rows that break it, an example."""
-    return await tx.rows("select * from loci.verify(%(namespace)s)")
+    return await tx.rows(PromiseRow, "select * from loci.verify(%(namespace)s)")

@@ -5,16 +5,81 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TypedDict
 from uuid import UUID
 
 import psycopg
 
-from db.pool import Transaction
+from db.pool import JsonObject, Sent, Transaction
 
-Row = dict[str, Any]
 SEQUENCED = 10_000
 LOGS = ("recalls", "key_uses", "jobs", "model_calls", "feedback_signals")  # what sweep_log sweeps
+
+
+class OperationRow(TypedDict):
+    """An operation."""
+
+    id: UUID
+    action: str
+    via: str
+    agent_id: UUID | None
+    agent: str | None
+    key_id: UUID | None
+    request_id: str | None
+    started_at: datetime
+    undoes: UUID | None
+    undone_by: UUID | None
+    changes: dict[str, int]
+
+
+class OperationChangeRow(TypedDict):
+    """What an operation changed."""
+
+    position: int
+    kind: str
+    action: str
+    subject_id: UUID | None
+    content: str | None
+    before: JsonObject | None
+    after: JsonObject | None
+    changed_at: datetime
+
+
+class UndoneOperation(TypedDict):
+    """What is as before, what was skipped, and whether edges have to be brought in step."""
+
+    operation_id: UUID
+    undoes: UUID
+    undone: dict[str, int]
+    skipped: list[JsonObject]
+    decaying: bool
+
+
+class FeedBounds(TypedDict):
+    """From where to where the feed reaches."""
+
+    kept_after: int
+    last_position: int
+    namespace_ids: list[int]
+
+
+class ChangeRow(TypedDict):
+    """A change in the feed; `more`: the page ended early."""
+
+    position: int
+    namespace: str
+    kind: str
+    action: str
+    subject_id: UUID | None
+    operation_id: UUID
+    content: str | None
+    before: JsonObject | None
+    after: JsonObject | None
+    changed_at: datetime
+    agent_id: UUID | None
+    agent: str | None
+    via: str
+    more: bool
 
 
 @dataclass(frozen=True)
@@ -29,9 +94,12 @@ class OperationFilter:
     until: datetime | None = None
 
 
-async def list_operations(tx: Transaction, wanted: OperationFilter, *, limit: int, cursor: UUID | None = None) -> list[Row]:
+async def list_operations(
+    tx: Transaction, wanted: OperationFilter, *, limit: int, cursor: UUID | None = None
+) -> list[OperationRow]:
     """Operations, newest first, with counts of their changes."""
     return await tx.rows(
+        OperationRow,
         """select * from loci.list_operations(%(namespace)s, %(limit)s, %(cursor)s, %(action)s, %(agent)s, %(via)s, %(subject)s,
                                               %(since)s, %(until)s)""",
         limit=limit,
@@ -40,61 +108,67 @@ async def list_operations(tx: Transaction, wanted: OperationFilter, *, limit: in
     )
 
 
-async def get_operation(tx: Transaction, *, id: UUID) -> Row:
+async def get_operation(tx: Transaction, *, id: UUID) -> OperationRow:
     """One operation."""
-    return await tx.row("select * from loci.get_operation(%(namespace)s, %(id)s)", id=id)
+    return await tx.row(OperationRow, "select * from loci.get_operation(%(namespace)s, %(id)s)", id=id)
 
 
-async def operation_changes(tx: Transaction, *, id: UUID, limit: int, after: int) -> list[Row]:
+async def operation_changes(tx: Transaction, *, id: UUID, limit: int, after: int) -> list[OperationChangeRow]:
     """What an operation changed, in order. What is committed has its position first: a page is never short of something."""
     while await sequence_changes(tx, limit=SEQUENCED) == SEQUENCED:
         pass
     return await tx.rows(
-        "select * from loci.operation_changes(%(namespace)s, %(id)s, %(limit)s, %(after)s)", id=id, limit=limit, after=after
+        OperationChangeRow,
+        "select * from loci.operation_changes(%(namespace)s, %(id)s, %(limit)s, %(after)s)",
+        id=id,
+        limit=limit,
+        after=after,
     )
 
 
 async def sweep_log(tx: Transaction, *, log: str, limit: int) -> int:
     """Delete what is past its days in one of LOGS, oldest first; how many rows. The operator's."""
-    row = await tx.row("select loci_api.sweep_log(%(log)s, %(limit)s) as deleted", log=log, limit=limit)
-    return int(row["deleted"])
+    return await tx.value(int, "select loci_api.sweep_log(%(log)s, %(limit)s) as deleted", log=log, limit=limit)
 
 
 async def sweep_operations(tx: Transaction, *, limit: int) -> int:
     """Delete changes and operations that are past their time; how many of what there was more of. The operator's."""
-    row = await tx.row("select greatest(changes, operations) as swept from loci_api.sweep_operations(%(limit)s)", limit=limit)
-    return int(row["swept"])
+    return await tx.value(
+        int, "select greatest(changes, operations) as swept from loci_api.sweep_operations(%(limit)s)", limit=limit
+    )
 
 
-async def undo_operation(tx: Transaction, *, id: UUID, skip_changed: bool = False) -> Row:
+async def undo_operation(tx: Transaction, *, id: UUID, skip_changed: bool = False) -> UndoneOperation:
     """Undo an operation: which one does it, what is as before, what was skipped, and whether edges are `decaying`."""
     return await tx.row(
-        "select * from loci_api.undo_operation(%(namespace)s, %(id)s, %(skip_changed)s)", id=id, skip_changed=skip_changed
+        UndoneOperation,
+        "select * from loci_api.undo_operation(%(namespace)s, %(id)s, %(skip_changed)s)",
+        id=id,
+        skip_changed=skip_changed,
     )
 
 
 async def sequence_changes(tx: Transaction, *, limit: int = 10_000) -> int:
     """Give committed changes their positions in the feed, and wake its readers; how many."""
-    row = await tx.row("select moved from loci_api.sequence_changes(%(limit)s)", limit=limit)
-    moved: int = row["moved"]
-    return moved
+    return await tx.value(int, "select moved from loci_api.sequence_changes(%(limit)s)", limit=limit)
 
 
 async def send_sequence_changes(tx: Transaction) -> None:
     """Have positions given to what is committed, without waiting: the statements after it see them."""
-    await tx.send("select moved from loci_api.sequence_changes()")
+    await tx.post("select moved from loci_api.sequence_changes()")
 
 
-async def send_feed_bounds(tx: Transaction, *, namespaces: list[str] | None) -> Any:
-    """Ask from where to where the feed reaches: {kept_after, last_position, namespace_ids}, to be fetched."""
-    return await tx.send("select * from loci_api.feed_bounds(%(namespaces)s::text[])", namespaces=namespaces)
+async def send_feed_bounds(tx: Transaction, *, namespaces: list[str] | None) -> Sent[FeedBounds]:
+    """Ask from where to where the feed reaches."""
+    return await tx.send(FeedBounds, "select * from loci_api.feed_bounds(%(namespaces)s::text[])", namespaces=namespaces)
 
 
 async def list_changes(
     tx: Transaction, *, namespaces: list[str] | None, after: int, kinds: list[str] | None, limit: int
-) -> list[Row]:
+) -> list[ChangeRow]:
     """Changes after a position, oldest first; `more` of each says whether the page ended early."""
     return await tx.rows(
+        ChangeRow,
         "select * from loci.list_changes(%(namespaces)s::text[], %(after)s::bigint, %(kinds)s::text[], %(limit)s)",
         namespaces=namespaces,
         after=after,

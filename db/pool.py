@@ -4,11 +4,11 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, LiteralString
+from typing import Any, Generic, LiteralString, TypeVar, cast
 
 from pgvector.psycopg import register_vector_async
 from prometheus_client import Histogram
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import Jsonb
 from psycopg_pool import AsyncConnectionPool
@@ -16,7 +16,10 @@ from psycopg_pool import AsyncConnectionPool
 from db import traces
 from db.traces import Statements, TracedCursor
 
+R = TypeVar("R")
+JsonObject = dict[str, Any]  # as it comes out of a column of JSON
 Connection = AsyncConnection[DictRow]
+Cursor = AsyncCursor[DictRow] | TracedCursor
 Pool = AsyncConnectionPool[Connection]
 OPERATOR = None  # the key hash of the operator: none
 OPERATOR_AGENT = "00000000-0000-0000-0000-000000000000"  # its id
@@ -68,6 +71,28 @@ class Entered:
     settings: dict[str, Any]
 
 
+class Sent(Generic[R]):
+    """Rows of a statement that was sent; they are on their way."""
+
+    def __init__(self, cursor: Cursor) -> None:
+        self._cursor = cursor
+
+    async def all(self) -> list[R]:
+        """All of them."""
+        return cast("list[R]", await self._cursor.fetchall())
+
+    async def first(self) -> R | None:
+        """The first of them; None: there is none."""
+        return cast("R | None", await self._cursor.fetchone())
+
+    async def one(self) -> R:
+        """The first of them. Raises LookupError where there is none."""
+        found = await self.first()
+        if found is None:
+            raise LookupError("the statement returned no row")
+        return found
+
+
 @dataclass(frozen=True)
 class Transaction:
     """A transaction of one caller in one namespace; wrappers of SQL functions take it as their first argument.
@@ -78,12 +103,12 @@ class Transaction:
 
     connection: Connection
     namespace: str | None
-    entering: Any
+    entering: Cursor
     statements: Statements = field(default_factory=Statements)
 
     async def entered(self) -> Entered:
         """Return who this transaction acts for; may be asked again. Raises what loci_api.begin_request raises."""
-        row = await self.entering.fetchone()
+        row = await Sent[DictRow](self.entering).one()
         await self.entering.scroll(0, mode="absolute")
         return Entered(str(row["agent_id"]), row["namespace_id"], row["namespace"], row["settings"] or {})
 
@@ -91,22 +116,48 @@ class Transaction:
         """The same transaction, for statements about another namespace; the functions called authorize for themselves."""
         return replace(self, namespace=namespace)
 
-    async def rows(self, statement: LiteralString, **parameters: object) -> list[DictRow]:
-        """Run a statement and return all its rows as dicts."""
-        found: list[DictRow] = await (await self.send(statement, **parameters)).fetchall()
-        return found
+    async def send(self, kind: type[R], statement: LiteralString, /, **parameters: object) -> Sent[R]:  # noqa: ARG002 (a type)
+        """Send a statement without waiting; its rows, of this kind, are read later."""
+        return Sent(await self._sent(statement, parameters))
 
-    async def row(self, statement: LiteralString, **parameters: object) -> DictRow:
-        """Run a statement and return its first row."""
-        row = await (await self.send(statement, **parameters)).fetchone()
-        return row or {}
+    async def post(self, statement: LiteralString, /, **parameters: object) -> None:
+        """Send a statement without waiting, and read nothing of what it returns."""
+        await self._sent(statement, parameters)
 
-    async def send(self, statement: LiteralString, **parameters: object) -> Any:
-        """Send a statement without waiting; its rows are fetched from the cursor returned."""
+    async def run(self, statement: LiteralString, /, **parameters: object) -> None:
+        """Run a statement to its end."""
+        await (await self._sent(statement, parameters)).fetchone()
+
+    async def rows(self, kind: type[R], statement: LiteralString, /, **parameters: object) -> list[R]:
+        """Run a statement and return all its rows, as dicts of this kind."""
+        return await (await self.send(kind, statement, **parameters)).all()
+
+    async def row(self, kind: type[R], statement: LiteralString, /, **parameters: object) -> R:
+        """Run a statement and return its first row. Raises LookupError where there is none."""
+        return await (await self.send(kind, statement, **parameters)).one()
+
+    async def first(self, kind: type[R], statement: LiteralString, /, **parameters: object) -> R | None:
+        """Run a statement and return its first row; None: there is none."""
+        return await (await self.send(kind, statement, **parameters)).first()
+
+    async def value(self, kind: type[R], statement: LiteralString, /, **parameters: object) -> R:  # noqa: ARG002 (a type)
+        """Run a statement and return the only column of its first row."""
+        value: R = next(iter((await self.row(dict[str, Any], statement, **parameters)).values()))
+        return value
+
+    async def optional(self, kind: type[R], statement: LiteralString, /, **parameters: object) -> R | None:
+        """Run a statement and return the only column of its first row, which may be null."""
+        return await self.value(kind, statement, **parameters)
+
+    async def values(self, kind: type[R], statement: LiteralString, /, **parameters: object) -> list[R]:  # noqa: ARG002 (a type)
+        """Run a statement and return the only column of its rows."""
+        return [next(iter(row.values())) for row in await self.rows(dict[str, Any], statement, **parameters)]
+
+    async def _sent(self, statement: LiteralString, parameters: dict[str, object]) -> Cursor:
         return await sent(self.connection, self.statements, statement, {"namespace": self.namespace, **parameters})
 
 
-async def sent(connection: Connection, statements: Statements, statement: LiteralString, parameters: Any) -> Any:
+async def sent(connection: Connection, statements: Statements, statement: LiteralString, parameters: Any) -> Cursor:
     """Send a statement, in a span of its own where tracing is on: the cursor."""
     made = statements.begin(statement)
     if made is None:

@@ -5,4 +5,4 @@ from db.pool import Transaction
 
 async def analyze_new_tables(tx: Transaction) -> list[str]:
     """Analyze tables that have rows and no statistics yet, so that every session plans anew; which."""
-    return [row["analyzed"] for row in await tx.rows("select analyzed from loci_api.analyze_new_tables() analyzed")]
+    return await tx.values(str, "select analyzed from loci_api.analyze_new_tables() analyzed")

@@ -5,17 +5,20 @@ says: both may quote a memory.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from opentelemetry import context as contexts
 from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer, TracerProvider
+from psycopg import AsyncCursor
+from psycopg.rows import DictRow
 
+T = TypeVar("T")
 Attributes = Mapping[str, str | int | float | bool]
 CALLED = re.compile(r"\b(loci(?:_api)?\.\w+)\(")
 _muted: ContextVar[bool] = ContextVar("loci_muted", default=False)
@@ -121,20 +124,20 @@ class Statements:
 class TracedCursor:
     """A cursor whose first reading ends the span of its statement."""
 
-    def __init__(self, cursor: Any, made: Span, statements: Statements) -> None:
+    def __init__(self, cursor: AsyncCursor[DictRow], made: Span, statements: Statements) -> None:
         self._cursor = cursor
         self._span = made
         self._statements = statements
 
-    async def fetchall(self) -> Any:
+    async def fetchall(self) -> list[DictRow]:
         """All rows."""
         return await self._read(self._cursor.fetchall())
 
-    async def fetchone(self) -> Any:
+    async def fetchone(self) -> DictRow | None:
         """The next row."""
         return await self._read(self._cursor.fetchone())
 
-    async def _read(self, reading: Any) -> Any:
+    async def _read(self, reading: Awaitable[T]) -> T:
         try:
             found = await reading
         except BaseException as error:

@@ -1,22 +1,53 @@
 """Export and import of a namespace: wrappers of the SQL functions that read and restore its lines (row X6)."""
 
-from typing import Any
+from typing import TypedDict
 
 from psycopg.types.json import Jsonb
 
-from db.pool import Transaction
-
-Row = dict[str, Any]
+from db.pool import JsonObject, Transaction
 
 
-async def export_header(tx: Transaction, *, vectors: bool) -> Row:
+class ExportHeader(TypedDict):
+    """The first line of an export, and how many lines of each kind follow."""
+
+    line: str
+    kinds: list[str]
+    counts: list[int]
+
+
+class ExportPage(TypedDict):
+    """Lines of an export; None: there are no more."""
+
+    lines: str | None
+    rows: int
+    last: JsonObject | None
+
+
+class RestoreBegun(TypedDict):
+    """What the header of an export led to."""
+
+    created: bool
+    kept: list[str]
+    vectors: str | None
+
+
+class RestoredRows(TypedDict):
+    """What became of restored lines."""
+
+    written: int
+    unchanged: int
+    problems: list[JsonObject]
+
+
+async def export_header(tx: Transaction, *, vectors: bool) -> ExportHeader:
     """The first line of an export of the transaction's namespace; `kinds` in their order and their `counts`."""
-    return await tx.row("select * from loci_api.export_header(%(namespace)s, %(vectors)s)", vectors=vectors)
+    return await tx.row(ExportHeader, "select * from loci_api.export_header(%(namespace)s, %(vectors)s)", vectors=vectors)
 
 
-async def export_page(tx: Transaction, *, kind: str, after: Row | None) -> Row:
+async def export_page(tx: Transaction, *, kind: str, after: JsonObject | None) -> ExportPage:
     """The next `lines` of a kind, how many `rows` they are, and the `last` position; no rows when the kind is done."""
     return await tx.row(
+        ExportPage,
         "select * from loci_api.export_page(%(namespace)s, %(kind)s, %(after)s)",
         kind=kind,
         after=None if after is None else Jsonb(after),
@@ -25,24 +56,26 @@ async def export_page(tx: Transaction, *, kind: str, after: Row | None) -> Row:
 
 async def export_kinds(tx: Transaction) -> list[str]:
     """The kinds of lines that this version knows, in their order."""
-    return [row["kind"] for row in await tx.rows("select kind from loci_api.export_kinds() order by place")]
+    return await tx.values(str, "select kind from loci_api.export_kinds() order by place")
 
 
-async def begin_restore(tx: Transaction, *, header: str) -> Row:
+async def begin_restore(tx: Transaction, *, header: str) -> RestoreBegun:
     """Make the namespace if it does not exist, and settle what the header says: `created`, `kept` fields, `vectors` (why not)."""
-    return await tx.row("select * from loci_api.begin_restore(%(namespace)s, %(header)s::jsonb)", header=header)
+    return await tx.row(RestoreBegun, "select * from loci_api.begin_restore(%(namespace)s, %(header)s::jsonb)", header=header)
 
 
-async def restore_rows(tx: Transaction, *, kind: str, lines: str) -> Row:
+async def restore_rows(tx: Transaction, *, kind: str, lines: str) -> RestoredRows:
     """Restore lines of a kind, a JSON array; how many were `written` and `unchanged`, and `problems` {row, reason, conflict}."""
-    return await tx.row("select * from loci_api.restore_rows(%(namespace)s, %(kind)s, %(lines)s::jsonb)", kind=kind, lines=lines)
+    return await tx.row(
+        RestoredRows, "select * from loci_api.restore_rows(%(namespace)s, %(kind)s, %(lines)s::jsonb)", kind=kind, lines=lines
+    )
 
 
-async def restore_vectors(tx: Transaction, *, lines: str) -> Row:
+async def restore_vectors(tx: Transaction, *, lines: str) -> RestoredRows:
     """Restore vectors, a JSON array of {memory_id, embedding}; as restore_rows."""
-    return await tx.row("select * from loci_api.restore_vectors(%(namespace)s, %(lines)s::jsonb)", lines=lines)
+    return await tx.row(RestoredRows, "select * from loci_api.restore_vectors(%(namespace)s, %(lines)s::jsonb)", lines=lines)
 
 
 async def finish_restore(tx: Transaction) -> None:
     """Check what restored lines say of later ones."""
-    await tx.row("select loci_api.finish_restore(%(namespace)s)")
+    await tx.run("select loci_api.finish_restore(%(namespace)s)")

@@ -1,22 +1,23 @@
 """Pages of lists: what routes send and commands print."""
 
-from typing import Any, TypedDict
+from collections.abc import Mapping, Sequence
+from typing import Any, Generic, TypedDict, TypeVar, cast
 
 from db.errors import FieldError, Invalid
 
-Row = dict[str, Any]
+R = TypeVar("R", bound=Mapping[str, Any])
 NOT_A_CURSOR = "must be the next_cursor of a page"
 PLACES = {"cursor", "position"}  # where a row stands in its list; it is said of the last one alone
 
 
-class Page(TypedDict):
+class Page(TypedDict, Generic[R]):
     """A page of a list, and the cursor that leads to the next one; None: this is the last."""
 
-    items: list[Row]
+    items: list[R]
     next_cursor: str | None
 
 
-def page(rows: list[Row], limit: int, cursor: str = "cursor") -> Page:
+def page(rows: Sequence[R], limit: int, cursor: str = "cursor") -> Page[R]:
     """A page of `limit` rows. One row more than that was asked for, to know whether there is a next page.
 
     `cursor` is the column that the next page begins after.
@@ -25,14 +26,14 @@ def page(rows: list[Row], limit: int, cursor: str = "cursor") -> Page:
     return {"items": [without_place(row) for row in rows[:limit]], "next_cursor": last}
 
 
-def whole(rows: list[Row]) -> Page:
+def whole(rows: Sequence[R]) -> Page[R]:
     """A list that is never longer than one page."""
     return {"items": [without_place(row) for row in rows], "next_cursor": None}
 
 
-def without_place(row: Row) -> Row:
+def without_place(row: R) -> R:
     """A row as it is shown: without its place in the list."""
-    return {key: value for key, value in row.items() if key not in PLACES}
+    return cast("R", {key: value for key, value in row.items() if key not in PLACES})
 
 
 def position(cursor: str | None, largest: int = 2**63 - 1) -> int | None:

@@ -118,7 +118,7 @@ async def effect(work: Resources, job: Job, step: str) -> None:
             return
     await asyncio.sleep(random.uniform(0, 0.1))  # a model thinks
     async with job.holding(work, "effect") as tx:
-        await tx.send("insert into public.effects (job, step, process) values (%(job)s, %(step)s, %(process)s)",
+        await tx.post("insert into public.effects (job, step, process) values (%(job)s, %(step)s, %(process)s)",
                       job=job.id, step=step, process=os.getpid())  # fmt: skip
         await dreams.record_pass(tx, job_id=job.id, name=step, report={"outcome": "applied"})
 
@@ -128,7 +128,7 @@ async def two_steps(work: Resources, job: Job) -> None:
     await effect(work, job, "memories")
     await asyncio.sleep(job.arguments.get("thinks", 0))
     async with job.holding(work, "effect") as tx:
-        await tx.send("insert into public.effects (job, step, process) values (%(job)s, 'last', %(process)s)",
+        await tx.post("insert into public.effects (job, step, process) values (%(job)s, 'last', %(process)s)",
                       job=job.id, process=os.getpid())  # fmt: skip
         await asyncio.sleep(random.uniform(0, 0.05))
         await jobs.finish_job(tx, id=job.id)

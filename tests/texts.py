@@ -3,8 +3,8 @@
 from functools import cache
 
 import psycopg
-from db.texts import TEXT_MARKS
 
+from db.text import TEXT_MARKS
 from service.text.marks import Read, Reading, reading_of, storable
 
 

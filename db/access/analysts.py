@@ -7,17 +7,17 @@ password leaves this process as a SCRAM verifier, so that no log of statements c
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from datetime import datetime
-from typing import Any, LiteralString, cast
+from datetime import datetime, timedelta
+from typing import LiteralString, TypedDict, cast
+from uuid import UUID
 
 import orjson
 from psycopg import Connection, sql
 from psycopg import errors as pg
 
 from db.errors import Conflict
-from db.pool import OPERATOR_AGENT, Origin, Transaction
+from db.pool import OPERATOR_AGENT, JsonObject, Origin, Transaction
 
-Row = dict[str, Any]
 CONNECTIONS = 3  # sessions that an analyst may have open
 # Beside what loci_analyst has: a login inherits rights from its group, but no settings. The analyst can change these.
 SETTINGS: dict[LiteralString, str] = {
@@ -29,6 +29,24 @@ SETTINGS: dict[LiteralString, str] = {
     "default_transaction_read_only": "on",
 }
 TEMPORARY_FILES = "4GB"
+
+
+class AnalystRow(TypedDict):
+    """A login and the namespaces that it may read now."""
+
+    login: str
+    agent_id: UUID
+    namespaces: list[JsonObject]
+    statement_limit: timedelta
+    created_at: datetime
+
+
+class StoppedSession(TypedDict):
+    """A session of an analyst whose statement ran too long, and whether it was ended."""
+
+    login: str
+    pid: int
+    ended: bool
 
 
 @contextmanager
@@ -103,24 +121,24 @@ def set_password(url: str, *, login: str, password: str, origin: Origin) -> None
         connection.execute(sql.SQL("alter role {} password {}").format(sql.Identifier(login), verifier))
 
 
-async def list_analysts(tx: Transaction) -> list[Row]:
+async def list_analysts(tx: Transaction) -> list[AnalystRow]:
     """Analysts by login, with the namespaces that they may read now."""
-    return await tx.rows("select * from loci_api.list_analysts()")
+    return await tx.rows(AnalystRow, "select * from loci_api.list_analysts()")
 
 
 async def grant_analyst(tx: Transaction, *, login: str, expires_at: datetime | None) -> None:
     """Let an analyst read the transaction's namespace."""
-    await tx.row("select loci_api.grant_analyst(%(namespace)s, %(login)s, %(expires_at)s)", login=login, expires_at=expires_at)
+    await tx.run("select loci_api.grant_analyst(%(namespace)s, %(login)s, %(expires_at)s)", login=login, expires_at=expires_at)
 
 
 async def revoke_analyst(tx: Transaction, *, login: str) -> None:
     """Take an analyst's grant in the transaction's namespace away."""
-    await tx.row("select loci_api.revoke_analyst(%(namespace)s, %(login)s)", login=login)
+    await tx.run("select loci_api.revoke_analyst(%(namespace)s, %(login)s)", login=login)
 
 
-async def stop_analysts(tx: Transaction) -> list[Row]:
+async def stop_analysts(tx: Transaction) -> list[StoppedSession]:
     """Cancel what analysts let run past their limits; the sessions, and whether they were ended."""
-    return await tx.rows("select * from loci_api.stop_analysts()")
+    return await tx.rows(StoppedSession, "select * from loci_api.stop_analysts()")
 
 
 def _verifier(connection: Connection, login: str, password: str) -> str:

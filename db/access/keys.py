@@ -3,14 +3,61 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TypedDict
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from db.pool import Pool, Transaction
+from db.pool import JsonObject, Pool, Transaction
 
-Row = dict[str, Any]
+
+class NewKeyRow(TypedDict):
+    """A key that was made."""
+
+    id: UUID
+    agent_id: UUID
+    created_at: datetime
+
+
+class RotatedKey(NewKeyRow):
+    """The key that takes the place of another, and when that one ends."""
+
+    old_ends_at: datetime
+
+
+class KeyRow(TypedDict):
+    """A key."""
+
+    id: UUID
+    name: str
+    agent_id: UUID
+    role: str
+    scope: str
+    namespaces: list[str] | None
+    rate_limit: int | None
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    replaced_by: UUID | None
+    last_used_at: datetime | None
+
+
+class RefusedRequests(TypedDict):
+    """Requests of an hour with keys that are not valid."""
+
+    cursor: int
+    hour: datetime
+    address: str | None
+    outcome: str
+    requests: int
+    first_at: datetime
+    last_at: datetime
+
+
+class KeyUsageRow(RefusedRequests):
+    """Requests of an hour with a key."""
+
+    namespace: str | None
 
 
 async def create_key(
@@ -25,9 +72,10 @@ async def create_key(
     namespaces: list[str] | None = None,
     agent_id: UUID | None = None,
     rate_limit: int | None = None,
-) -> Row:
+) -> NewKeyRow:
     """Register a key by its SHA-256: of a new agent with a role in the transaction's namespace, or a further one of `agent_id`."""
     return await tx.row(
+        NewKeyRow,
         "select * from loci_api.create_key(%(namespace)s, %(role)s, %(name)s, %(id)s, %(hash)s, %(expires_at)s,"
         " %(scope)s, %(namespaces)s, %(agent_id)s, %(rate_limit)s)",
         id=id,
@@ -42,26 +90,29 @@ async def create_key(
     )
 
 
-async def list_keys(tx: Transaction, *, limit: int, cursor: UUID | None = None) -> list[Row]:
+async def list_keys(tx: Transaction, *, limit: int, cursor: UUID | None = None) -> list[KeyRow]:
     """Keys that reach the transaction's namespace, newest first."""
-    return await tx.rows("select * from loci_api.list_keys(%(namespace)s, %(limit)s, %(cursor)s)", limit=limit, cursor=cursor)
+    return await tx.rows(
+        KeyRow, "select * from loci_api.list_keys(%(namespace)s, %(limit)s, %(cursor)s)", limit=limit, cursor=cursor
+    )
 
 
-async def get_key(tx: Transaction, *, id: UUID) -> Row:
+async def get_key(tx: Transaction, *, id: UUID) -> KeyRow:
     """One key that reaches the transaction's namespace; {} for none."""
-    return await tx.row("select * from loci_api.list_keys(%(namespace)s, p_key_id => %(id)s)", id=id)
+    return await tx.row(KeyRow, "select * from loci_api.list_keys(%(namespace)s, p_key_id => %(id)s)", id=id)
 
 
 async def revoke_key(tx: Transaction, *, id: UUID) -> None:
     """End a key at once."""
-    await tx.row("select loci_api.revoke_key(%(namespace)s, %(id)s)", id=id)
+    await tx.run("select loci_api.revoke_key(%(namespace)s, %(id)s)", id=id)
 
 
 async def rotate_key(
     tx: Transaction, *, id: UUID, new_id: UUID, hash: bytes, grace_seconds: int, expires_at: datetime | None
-) -> Row:
+) -> RotatedKey:
     """Put a new key in the place of one, which ends after the grace (`old_ends_at`)."""
     return await tx.row(
+        RotatedKey,
         "select * from loci_api.rotate_key(%(namespace)s, %(id)s, %(new_id)s, %(hash)s, %(grace)s, %(expires_at)s)",
         id=id,
         new_id=new_id,
@@ -71,21 +122,27 @@ async def rotate_key(
     )
 
 
-async def update_key(tx: Transaction, *, id: UUID, changes: Row) -> None:
+async def update_key(tx: Transaction, *, id: UUID, changes: JsonObject) -> None:
     """Change {name, rate_limit, expires_at} of a key."""
-    await tx.row("select loci_api.update_key(%(namespace)s, %(id)s, %(changes)s)", id=id, changes=Jsonb(changes))
+    await tx.run("select loci_api.update_key(%(namespace)s, %(id)s, %(changes)s)", id=id, changes=Jsonb(changes))
 
 
-async def list_key_usage(tx: Transaction, *, id: UUID, limit: int, cursor: int | None = None) -> list[Row]:
+async def list_key_usage(tx: Transaction, *, id: UUID, limit: int, cursor: int | None = None) -> list[KeyUsageRow]:
     """What a key was used for in the transaction's namespace, newest first."""
     return await tx.rows(
-        "select * from loci_api.list_key_usage(%(namespace)s, %(id)s, %(limit)s, %(cursor)s)", id=id, limit=limit, cursor=cursor
+        KeyUsageRow,
+        "select * from loci_api.list_key_usage(%(namespace)s, %(id)s, %(limit)s, %(cursor)s)",
+        id=id,
+        limit=limit,
+        cursor=cursor,
     )
 
 
-async def list_refused_requests(tx: Transaction, *, limit: int, cursor: int | None = None) -> list[Row]:
+async def list_refused_requests(tx: Transaction, *, limit: int, cursor: int | None = None) -> list[RefusedRequests]:
     """Requests with keys that are not valid, newest first. The operator's."""
-    return await tx.rows("select * from loci_api.list_refused_requests(%(limit)s, %(cursor)s)", limit=limit, cursor=cursor)
+    return await tx.rows(
+        RefusedRequests, "select * from loci_api.list_refused_requests(%(limit)s, %(cursor)s)", limit=limit, cursor=cursor
+    )
 
 
 @dataclass(frozen=True)
@@ -100,7 +157,7 @@ class KeyUse:
 
 async def record_key_usage(tx: Transaction, *, uses: Sequence[tuple[KeyUse, int]]) -> None:
     """Add counts of requests to the record of what keys were used for. The operator's."""
-    await tx.row(
+    await tx.run(
         "select loci_api.record_key_usage(%(keys)s::uuid[], %(namespaces)s::text[], %(addresses)s::inet[],"
         " %(outcomes)s::text[], %(n)s::bigint[])",
         keys=[use.key_id for use, _ in uses],

@@ -1,19 +1,75 @@
 """Edges and their types: wrappers of the SQL functions."""
 
 from datetime import datetime
-from typing import Any
+from typing import TypedDict
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from db.pool import Transaction
-
-Row = dict[str, Any]
+from db.pool import JsonObject, Transaction
 
 
-async def observe_edges(tx: Transaction, *, edges: list[Row]) -> list[Row]:
+class ObservedEdge(TypedDict):
+    """What became of an edge that was observed."""
+
+    ordinal: int
+    id: UUID
+    source_id: UUID
+    target_id: UUID | None
+    created: bool
+    restored: bool
+
+
+class EdgeRow(TypedDict):
+    """An edge."""
+
+    id: UUID
+    source_id: UUID
+    source: str
+    type: str
+    target_id: UUID | None
+    target: str | None
+    literal: str | None
+    confidence: float
+    strength: float
+    faded: bool
+    observations: int
+    first_observed_at: datetime
+    last_observed_at: datetime
+    fades_at: datetime | None
+    valid_from: datetime
+    valid_to: datetime | None
+    recorded_at: datetime
+    superseded_at: datetime | None
+    metadata: JsonObject
+    aspect: str | None
+
+
+class ListedEdge(EdgeRow):
+    """An edge and its place in the list."""
+
+    cursor: str
+
+
+class EdgeTypeRow(TypedDict):
+    """Settings of an edge type."""
+
+    type: str
+    decay_rate: float
+    single_valued: bool
+    description: str | None
+    updated_at: datetime | None
+
+
+class ChangedEdgeType(EdgeTypeRow):
+    """Settings of an edge type, and whether edges have to be brought in step with them."""
+
+    decaying: bool
+
+
+async def observe_edges(tx: Transaction, *, edges: list[JsonObject]) -> list[ObservedEdge]:
     """Observe edges between named entities: rows (ordinal, id, source_id, target_id, created, restored), in order."""
-    return await tx.rows("select * from loci_api.observe_edges(%(namespace)s, %(edges)s)", edges=Jsonb(edges))
+    return await tx.rows(ObservedEdge, "select * from loci_api.observe_edges(%(namespace)s, %(edges)s)", edges=Jsonb(edges))
 
 
 async def list_edges(
@@ -26,9 +82,10 @@ async def list_edges(
     known_at: datetime | None,
     limit: int,
     cursor: str | None,
-) -> list[Row]:
+) -> list[ListedEdge]:
     """A page of edges with their effective confidence, at two moments."""
     return await tx.rows(
+        ListedEdge,
         """select * from loci.list_edges(%(namespace)s, %(entity)s, %(type)s, %(faded)s, %(as_of)s, %(limit)s, %(cursor)s,
            %(known_at)s)""",
         entity=entity,
@@ -41,24 +98,26 @@ async def list_edges(
     )
 
 
-async def delete_edge(tx: Transaction, *, id: UUID) -> Row:
+async def delete_edge(tx: Transaction, *, id: UUID) -> EdgeRow:
     """Take an edge back: it is no longer believed, and stays in history."""
-    return await tx.row("select * from loci_api.delete_edge(%(namespace)s, %(id)s)", id=id)
+    return await tx.row(EdgeRow, "select * from loci_api.delete_edge(%(namespace)s, %(id)s)", id=id)
 
 
-async def get_edge_type(tx: Transaction, *, type: str) -> Row:
+async def get_edge_type(tx: Transaction, *, type: str) -> EdgeTypeRow:
     """Settings of an edge type."""
-    return await tx.row("select * from loci.get_edge_type(%(namespace)s, %(type)s)", type=type)
+    return await tx.row(EdgeTypeRow, "select * from loci.get_edge_type(%(namespace)s, %(type)s)", type=type)
 
 
-async def set_edge_type(tx: Transaction, *, type: str, changes: Row) -> Row:
+async def set_edge_type(tx: Transaction, *, type: str, changes: JsonObject) -> ChangedEdgeType:
     """Change settings of an edge type; the row, and `decaying`: whether recalculate_decay_batch has edges to bring in step."""
     return await tx.row(
-        "select * from loci_api.set_edge_type(%(namespace)s, %(type)s, %(changes)s)", type=type, changes=Jsonb(changes)
+        ChangedEdgeType,
+        "select * from loci_api.set_edge_type(%(namespace)s, %(type)s, %(changes)s)",
+        type=type,
+        changes=Jsonb(changes),
     )
 
 
 async def edge_types_used(tx: Transaction, *, limit: int = 100) -> list[str]:
     """Types of edges that the namespace uses."""
-    row = await tx.row("select loci_api.edge_types_used(%(namespace)s, %(limit)s) as types", limit=limit)
-    return list(row["types"])
+    return await tx.value(list[str], "select loci_api.edge_types_used(%(namespace)s, %(limit)s) as types", limit=limit)

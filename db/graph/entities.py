@@ -1,19 +1,96 @@
 """Entities: wrappers of the SQL functions that write, find and list them."""
 
 from datetime import datetime
-from typing import Any
+from typing import TypedDict
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from db.pool import Transaction
-
-Row = dict[str, Any]
+from db.pool import JsonObject, Transaction
 
 
-async def upsert_entities(tx: Transaction, *, entities: list[Row]) -> list[Row]:
+class WrittenEntity(TypedDict):
+    """What became of an entity that was stated."""
+
+    ordinal: int
+    id: UUID
+    name: str
+    created: bool
+
+
+class EntityRow(TypedDict):
+    """An entity."""
+
+    id: UUID
+    name: str
+    canonical_name: str
+    type: str
+    aliases: list[str]
+    description: str | None
+    confidence: float
+    mentions: int
+    observations: int
+    pinned: bool
+    pinned_at: datetime | None
+    metadata: JsonObject
+    first_seen_at: datetime
+    created_at: datetime
+    updated_at: datetime
+    last_referenced_at: datetime | None
+
+
+class ListedEntity(EntityRow):
+    """An entity and its place in the list."""
+
+    cursor: str
+
+
+class EntityEvent(TypedDict):
+    """Something that happened around an entity."""
+
+    at: datetime
+    recorded_at: datetime
+    kind: str
+    event: str
+    id: UUID
+    detail: JsonObject
+    cursor: str
+
+
+class MatchedEntity(TypedDict):
+    """An entity whose name stands in a text."""
+
+    id: UUID
+    name: str
+    type: str
+    matched: str
+    is_alias: bool
+    mentions: int
+    pinned: bool
+    position: int
+
+
+class FoundEntity(TypedDict):
+    """An entity that a question means, and how near it is."""
+
+    id: UUID
+    name: str
+    type: str
+    aliases: list[str]
+    description: str | None
+    mentions: int
+    pinned: bool
+    score: float
+    matched: str | None
+    by_name: float | None
+    by_meaning: float | None
+
+
+async def upsert_entities(tx: Transaction, *, entities: list[JsonObject]) -> list[WrittenEntity]:
     """Create entities or add to them, by canonical name or alias: rows (ordinal, id, name, created), in order."""
-    return await tx.rows("select * from loci_api.upsert_entities(%(namespace)s, %(entities)s)", entities=Jsonb(entities))
+    return await tx.rows(
+        WrittenEntity, "select * from loci_api.upsert_entities(%(namespace)s, %(entities)s)", entities=Jsonb(entities)
+    )
 
 
 async def list_entities(
@@ -26,9 +103,10 @@ async def list_entities(
     cursor: str | None,
     as_of: datetime | None = None,
     known_at: datetime | None = None,
-) -> list[Row]:
+) -> list[ListedEntity]:
     """A page of entities at two moments: pinned first, then the most mentioned."""
     return await tx.rows(
+        ListedEntity,
         """select * from loci.list_entities(%(namespace)s, %(type)s, %(query)s, %(pinned)s, %(limit)s, %(cursor)s, %(as_of)s,
            %(known_at)s)""",
         type=type,
@@ -41,44 +119,55 @@ async def list_entities(
     )
 
 
-async def get_entity(tx: Transaction, *, ref: str, as_of: datetime | None = None, known_at: datetime | None = None) -> Row:
+async def get_entity(
+    tx: Transaction, *, ref: str, as_of: datetime | None = None, known_at: datetime | None = None
+) -> EntityRow | None:
     """The entity with this id, name or alias, at two moments."""
-    return await tx.row(
-        "select * from loci.get_entity(%(namespace)s, %(ref)s, %(as_of)s, %(known_at)s)", ref=ref, as_of=as_of, known_at=known_at
+    return await tx.first(
+        EntityRow,
+        "select * from loci.get_entity(%(namespace)s, %(ref)s, %(as_of)s, %(known_at)s)",
+        ref=ref,
+        as_of=as_of,
+        known_at=known_at,
     )
 
 
-async def entity_timeline(tx: Transaction, *, ref: str, limit: int, cursor: str | None) -> list[Row]:
+async def entity_timeline(tx: Transaction, *, ref: str, limit: int, cursor: str | None) -> list[EntityEvent]:
     """A page of dated events around an entity, oldest first."""
     return await tx.rows(
-        "select * from loci.entity_timeline(%(namespace)s, %(ref)s, %(limit)s, %(cursor)s)", ref=ref, limit=limit, cursor=cursor
+        EntityEvent,
+        "select * from loci.entity_timeline(%(namespace)s, %(ref)s, %(limit)s, %(cursor)s)",
+        ref=ref,
+        limit=limit,
+        cursor=cursor,
     )
 
 
-async def update_entity(tx: Transaction, *, id: UUID, changes: Row) -> Row:
+async def update_entity(tx: Transaction, *, id: UUID, changes: JsonObject) -> EntityRow | None:
     """Change name, type, aliases, description, metadata or confidence of an entity; returns it."""
-    return await tx.row("select * from loci_api.update_entity(%(namespace)s, %(id)s, %(changes)s)", id=id, changes=Jsonb(changes))
+    return await tx.first(
+        EntityRow, "select * from loci_api.update_entity(%(namespace)s, %(id)s, %(changes)s)", id=id, changes=Jsonb(changes)
+    )
 
 
-async def pin_entity(tx: Transaction, *, id: UUID, pinned: bool) -> Row:
+async def pin_entity(tx: Transaction, *, id: UUID, pinned: bool) -> EntityRow | None:
     """Pin an entity, or unpin it; returns it."""
-    return await tx.row("select * from loci_api.pin_entity(%(namespace)s, %(id)s, %(pinned)s)", id=id, pinned=pinned)
+    return await tx.first(EntityRow, "select * from loci_api.pin_entity(%(namespace)s, %(id)s, %(pinned)s)", id=id, pinned=pinned)
 
 
-async def delete_entity(tx: Transaction, *, id: UUID) -> Row:
+async def delete_entity(tx: Transaction, *, id: UUID) -> EntityRow | None:
     """Take an entity out of the graph; returns it as it was."""
-    return await tx.row("select * from loci_api.delete_entity(%(namespace)s, %(id)s)", id=id)
+    return await tx.first(EntityRow, "select * from loci_api.delete_entity(%(namespace)s, %(id)s)", id=id)
 
 
 async def touch_entities(tx: Transaction, *, ids: list[UUID]) -> int:
     """Note that entities were referenced now; returns how many there were."""
-    row = await tx.row("select loci_api.touch_entities(%(namespace)s, %(ids)s) as touched", ids=ids)
-    return int(row["touched"])
+    return await tx.value(int, "select loci_api.touch_entities(%(namespace)s, %(ids)s) as touched", ids=ids)
 
 
-async def match_entities(tx: Transaction, *, text: str) -> list[Row]:
+async def match_entities(tx: Transaction, *, text: str) -> list[MatchedEntity]:
     """Entities whose name or alias stands in a text."""
-    return await tx.rows("select * from loci.match_entities(%(namespace)s, %(text)s)", text=text)
+    return await tx.rows(MatchedEntity, "select * from loci.match_entities(%(namespace)s, %(text)s)", text=text)
 
 
 async def search_entities(
@@ -90,9 +179,10 @@ async def search_entities(
     type: str | None,
     mode: str,
     model: int | None = None,
-) -> list[Row]:
+) -> list[FoundEntity]:
     """Entities that a question means, by name, by meaning (a vector of `model`, which must be active), or both; best first."""
     return await tx.rows(
+        FoundEntity,
         """select * from loci.search_entities(%(namespace)s, %(query)s, %(embedding)s::real[], %(limit)s, %(type)s, %(mode)s,
            %(model)s::smallint)""",
         model=model,

@@ -1,16 +1,24 @@
 """Names found in texts: the queue of memories to be read for them, and the mentions that come of it."""
 
-from typing import Any
+from typing import TypedDict
 from uuid import UUID
 
 from db.pool import Transaction
 
-Row = dict[str, Any]
+
+class MemoryToName(TypedDict):
+    """A memory that is to be read for names."""
+
+    namespace_id: int
+    memory_id: UUID
+    content: str
+    source: str | None
+    language: str
 
 
-async def claim_memories_to_name(tx: Transaction, *, limit: int) -> list[Row]:
+async def claim_memories_to_name(tx: Transaction, *, limit: int) -> list[MemoryToName]:
     """Take up to `limit` memories off the name queue: rows (namespace_id, memory_id, content, source, language)."""
-    return await tx.rows("select * from loci_api.claim_memories_to_name(%(limit)s)", limit=limit)
+    return await tx.rows(MemoryToName, "select * from loci_api.claim_memories_to_name(%(limit)s)", limit=limit)
 
 
 async def store_found_names(tx: Transaction, *, found: list[tuple[int, UUID, str]], read: list[tuple[int, UUID]]) -> int:
@@ -18,7 +26,8 @@ async def store_found_names(tx: Transaction, *, found: list[tuple[int, UUID, str
 
     Returns the number of new mentions.
     """
-    row = await tx.row(
+    return await tx.value(
+        int,
         """select loci_api.store_found_names(%(namespaces)s::int[], %(memories)s::uuid[], %(names)s::text[],
                                   %(read_namespaces)s::int[], %(read)s::uuid[]) as mentions""",
         namespaces=[namespace for namespace, _, _ in found],
@@ -27,4 +36,3 @@ async def store_found_names(tx: Transaction, *, found: list[tuple[int, UUID, str
         read_namespaces=[namespace for namespace, _ in read],
         read=[memory for _, memory in read],
     )
-    return int(row["mentions"])

@@ -1,16 +1,54 @@
 """Traversal of the graph: walks from entities, the graph around a text, and the constellation."""
 
 from datetime import datetime
-from typing import Any
+from typing import TypedDict
+from uuid import UUID
 
-from db.pool import Transaction
-
-Row = dict[str, Any]
+from db.pool import JsonObject, Transaction
 
 
-async def constellation(tx: Transaction, *, limit: int | None, as_of: datetime | None, known_at: datetime | None) -> Row:
+class ConstellationRow(TypedDict):
+    """The entities that stand out, and the edges between them."""
+
+    entities: list[JsonObject]
+    edges: list[JsonObject]
+    more: bool
+
+
+class HopRow(TypedDict):
+    """An edge of a walk, in the order of discovery."""
+
+    id: UUID
+    source_id: UUID
+    source: str
+    type: str
+    target_id: UUID | None
+    target: str | None
+    literal: str | None
+    confidence: float
+    strength: float
+    hop: int
+    path: list[str] | None
+    score: float | None
+    ordinal: int
+    truncated: str | None
+
+
+class GraphContextRow(TypedDict):
+    """The graph around the entities that a text names."""
+
+    entities: list[JsonObject]
+    edges: list[JsonObject]
+    rendered: str | None
+    truncated: str | None
+
+
+async def constellation(
+    tx: Transaction, *, limit: int | None, as_of: datetime | None, known_at: datetime | None
+) -> ConstellationRow:
     """The entities that stand out, their aspects, and the edges between them."""
     return await tx.row(
+        ConstellationRow,
         "select * from loci.constellation(%(namespace)s, %(limit)s, %(as_of)s, %(known_at)s)",
         limit=limit,
         as_of=as_of,
@@ -33,9 +71,10 @@ async def traverse(
     known_at: datetime | None = None,
     paths: bool = False,
     scores: bool = False,
-) -> list[Row]:
+) -> list[HopRow]:
     """Walk the graph breadth first; edges in order of discovery, each with `truncated` (why the walk ended early, or None)."""
     return await tx.rows(
+        HopRow,
         """select * from loci.traverse(%(namespace)s, %(start)s, %(edge_types)s, %(direction)s, %(max_hops)s, %(limit)s,
            %(min_confidence)s, %(min_strength)s, %(as_of)s, %(paths)s, %(known_at)s, %(text)s,
            %(scores)s)""",
@@ -62,9 +101,10 @@ async def graph_context(
     limit: int | None,
     as_of: datetime | None,
     known_at: datetime | None,
-) -> Row:
+) -> GraphContextRow:
     """Entities that a text names, edges around them, and their lines: one row (entities, edges, rendered, truncated)."""
     return await tx.row(
+        GraphContextRow,
         "select * from loci.graph_context(%(namespace)s, %(text)s, %(max_hops)s, %(limit)s, %(as_of)s, %(known_at)s)",
         text=text,
         max_hops=max_hops,

@@ -1,16 +1,79 @@
 """Jobs: wrappers of the SQL functions (row L6)."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, TypedDict
 from uuid import UUID
 
 from psycopg.errors import ObjectNotInPrerequisiteState
 from psycopg.types.json import Jsonb
 
-from db.pool import Transaction
+from db.pool import JsonObject, Transaction
 
-Row = dict[str, Any]
 JobOver = ObjectNotInPrerequisiteState  # what lock_job and finish_job raise for a job that is over or gone
+
+
+class EnqueuedJob(TypedDict):
+    """A job that was asked for, and whether it is new."""
+
+    id: UUID
+    created: bool
+
+
+class StartedJob(TypedDict):
+    """A job that is begun."""
+
+    namespace_id: int
+    id: UUID
+    namespace: str
+    kind: str
+    arguments: JsonObject
+    tries: int
+    failures: int
+    postponed: int
+    agent_id: UUID | None
+    created_at: datetime
+    settings: JsonObject
+
+
+class JobFailures(TypedDict):
+    """How often a job has failed and was put off."""
+
+    failures: int
+    postponed: int
+
+
+class LostJob(TypedDict):
+    """A job whose worker was lost."""
+
+    id: UUID
+    kind: str
+    dead: bool
+
+
+class JobRow(TypedDict):
+    """A job."""
+
+    id: UUID
+    kind: str
+    state: str
+    arguments: JsonObject
+    tries: int
+    failures: int
+    postponed: int
+    agent_id: UUID | None
+    created_at: datetime
+    due_at: datetime | None
+    started_at: datetime | None
+    finished_at: datetime | None
+    error: str | None
+    result: JsonObject | None
+
+
+class JobDetail(JobRow):
+    """A job with the reports of its passes, and what its calls of a language model took."""
+
+    passes: list[JsonObject]
+    calls: JsonObject
 
 
 async def enqueue_job(
@@ -21,9 +84,10 @@ async def enqueue_job(
     key: str | None = None,
     turn: str | None = None,
     due_at: datetime | None = None,
-) -> Row:
+) -> EnqueuedJob:
     """Ask for a job in this transaction: (id, created). created is False where one with the same key waits already."""
     return await tx.row(
+        EnqueuedJob,
         "select id, created from loci_api.enqueue_job(%(namespace)s, %(kind)s, %(arguments)s, %(key)s, %(turn)s, %(due_at)s)",
         kind=kind,
         arguments=Jsonb(arguments or {}),
@@ -33,19 +97,21 @@ async def enqueue_job(
     )
 
 
-async def start_job(tx: Transaction, *, queue_id: int, attempt: int) -> Row:
+async def start_job(tx: Transaction, *, queue_id: int, attempt: int) -> StartedJob | None:
     """The job of a place in the queue that was taken; empty if there is nothing to do any more."""
-    return await tx.row("select * from loci_api.start_job(%(queue_id)s, %(attempt)s)", queue_id=queue_id, attempt=attempt)
+    return await tx.first(
+        StartedJob, "select * from loci_api.start_job(%(queue_id)s, %(attempt)s)", queue_id=queue_id, attempt=attempt
+    )
 
 
 async def lock_job(tx: Transaction, *, id: UUID, tries: int | None = None) -> None:
     """Lock a job for this transaction, which does its work as the `tries`-th try. Raises JobOver."""
-    await tx.row("select loci_api.lock_job(%(namespace)s, %(id)s, %(tries)s)", id=id, tries=tries)
+    await tx.run("select loci_api.lock_job(%(namespace)s, %(id)s, %(tries)s)", id=id, tries=tries)
 
 
 async def finish_job(tx: Transaction, *, id: UUID, result: Any = None, state: str = "succeeded", error: str | None = None) -> None:
     """Say that a job is over, in the transaction of its work. Raises JobOver."""
-    await tx.row(
+    await tx.run(
         "select loci_api.finish_job(%(namespace)s, %(id)s, %(result)s, %(state)s, %(error)s)",
         id=id,
         result=None if result is None else Jsonb(result),
@@ -54,9 +120,12 @@ async def finish_job(tx: Transaction, *, id: UUID, result: Any = None, state: st
     )
 
 
-async def record_job_failure(tx: Transaction, *, queue_id: int, attempt: int, error: str, postponed: bool = False) -> Row:
+async def record_job_failure(
+    tx: Transaction, *, queue_id: int, attempt: int, error: str, postponed: bool = False
+) -> JobFailures | None:
     """Note why a try failed or was put off: (failures, postponed); empty if the job is gone, over, or another worker's."""
-    return await tx.row(
+    return await tx.first(
+        JobFailures,
         "select * from loci_api.record_job_failure(%(queue_id)s, %(attempt)s, %(error)s, %(postponed)s)",
         queue_id=queue_id,
         attempt=attempt,
@@ -65,9 +134,12 @@ async def record_job_failure(tx: Transaction, *, queue_id: int, attempt: int, er
     )
 
 
-async def take_over_jobs(tx: Transaction, *, lost_after: float, attempts: int, backoff: float, backoff_limit: float) -> list[Row]:
+async def take_over_jobs(
+    tx: Transaction, *, lost_after: float, attempts: int, backoff: float, backoff_limit: float
+) -> list[LostJob]:
     """Give jobs of lost workers back to the queue, or up: (id, kind, dead). The operator's."""
     return await tx.rows(
+        LostJob,
         "select * from loci_api.take_over_jobs(%(lost_after)s, %(attempts)s, %(backoff)s, %(backoff_limit)s)",
         lost_after=lost_after,
         attempts=attempts,
@@ -78,20 +150,20 @@ async def take_over_jobs(tx: Transaction, *, lost_after: float, attempts: int, b
 
 async def cancel_job(tx: Transaction, *, id: UUID) -> str:
     """Cancel a job; its state: cancelled, or running until its worker has stopped."""
-    row = await tx.row("select loci_api.cancel_job(%(namespace)s, %(id)s) as state", id=id)
-    return str(row["state"])
+    return await tx.value(str, "select loci_api.cancel_job(%(namespace)s, %(id)s) as state", id=id)
 
 
 async def retry_job(tx: Transaction, *, id: UUID) -> None:
     """Put a job that is dead, cancelled or skipped into the queue again."""
-    await tx.row("select loci_api.retry_job(%(namespace)s, %(id)s)", id=id)
+    await tx.run("select loci_api.retry_job(%(namespace)s, %(id)s)", id=id)
 
 
 async def list_jobs(
     tx: Transaction, *, limit: int, cursor: UUID | None = None, state: str | None = None, kind: str | None = None
-) -> list[Row]:
+) -> list[JobRow]:
     """Jobs, newest first."""
     return await tx.rows(
+        JobRow,
         "select * from loci.list_jobs(%(namespace)s, %(limit)s, %(cursor)s, %(state)s, %(kind)s)",
         limit=limit,
         cursor=cursor,
@@ -100,6 +172,6 @@ async def list_jobs(
     )
 
 
-async def get_job(tx: Transaction, *, id: UUID) -> Row:
+async def get_job(tx: Transaction, *, id: UUID) -> JobDetail:
     """A job with the reports of its passes (passes) and what its calls of a language model took (calls)."""
-    return await tx.row("select * from loci.get_job(%(namespace)s, %(id)s)", id=id)
+    return await tx.row(JobDetail, "select * from loci.get_job(%(namespace)s, %(id)s)", id=id)

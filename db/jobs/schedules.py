@@ -1,27 +1,34 @@
 """Schedules of jobs: wrappers of the SQL functions (row L4)."""
 
 from datetime import datetime
-from typing import Any
+from typing import TypedDict
 from uuid import UUID
 
 from db.pool import Transaction
 
-Row = dict[str, Any]
+
+class ScheduleRow(TypedDict):
+    """A schedule that is wanted, and what was last reckoned of it."""
+
+    namespace: str
+    wanted: str | None
+    cron: str | None
+    due_at: datetime | None
+    now: datetime
 
 
-async def list_schedules(tx: Transaction) -> list[Row]:
+async def list_schedules(tx: Transaction) -> list[ScheduleRow]:
     """Schedules that are wanted, and what was last reckoned of them: (namespace, wanted, cron, due_at, now). The operator's."""
-    return await tx.rows("select * from loci_api.list_schedules()")
+    return await tx.rows(ScheduleRow, "select * from loci_api.list_schedules()")
 
 
-async def update_schedule(tx: Transaction, *, seen: Row, cron: str | None, next_at: datetime | None) -> UUID | None:
+async def update_schedule(tx: Transaction, *, seen: ScheduleRow, cron: str | None, next_at: datetime | None) -> UUID | None:
     """Keep what was reckoned of a schedule as `seen`; the job that was made, if it was due and nobody was quicker."""
-    row = await tx.row(
+    return await tx.optional(
+        UUID,
         "select loci_api.update_schedule(%(namespace)s, %(cron_seen)s, %(due_seen)s, %(cron)s, %(next_at)s) as id",
         cron_seen=seen["cron"],
         due_seen=seen["due_at"],
         cron=cron,
         next_at=next_at,
     )
-    made: UUID | None = row["id"]
-    return made

@@ -1,16 +1,55 @@
 """Calls of language models, and the budget of a day for them: wrappers of the SQL functions (row L5)."""
 
 from dataclasses import dataclass
-from datetime import date
-from typing import Any
+from datetime import date, datetime
+from typing import TypedDict
 from uuid import UUID
 
 from psycopg.errors import ConfigurationLimitExceeded
 
 from db.pool import Transaction
 
-Row = dict[str, Any]
 BudgetExceeded = ConfigurationLimitExceeded  # what reserve_model_call raises; its detail is the moment at which to ask again
+
+
+class ReservedCall(TypedDict):
+    """A call that may be made, and how long its answer may be."""
+
+    id: UUID
+    completion_tokens: int
+
+
+class ModelCallRow(TypedDict):
+    """A call of a language model."""
+
+    id: UUID
+    job_id: UUID | None
+    purpose: str
+    model: str
+    state: str
+    started_at: datetime
+    took_ms: int | None
+    prompt_tokens: int
+    completion_tokens: int
+    estimated: bool
+    cost: float
+    error: str | None
+
+
+class ModelUsageRow(TypedDict):
+    """What calls of a day have used, and what is left of its budget."""
+
+    day: date
+    calls: int
+    running: int
+    failed: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float
+    token_limit: int | None
+    tokens_left: int | None
+    cost_limit: float | None
+    cost_left: float | None
 
 
 @dataclass(frozen=True)
@@ -31,9 +70,10 @@ async def reserve_model_call(
     completion_tokens: int,
     least: int,
     prices: Prices,
-) -> Row:
+) -> ReservedCall:
     """Write down that a model is called, with what that may use: (id, completion_tokens). Raises BudgetExceeded."""
     return await tx.row(
+        ReservedCall,
         """select id, completion_tokens from loci_api.reserve_model_call(%(namespace)s, %(job_id)s, %(purpose)s, %(model)s,
                %(prompt_tokens)s, %(completion_tokens)s, %(least)s, %(prompt_price)s, %(completion_price)s)""",
         job_id=job_id,
@@ -59,7 +99,8 @@ async def finish_model_call(
     prices: Prices,
 ) -> float:
     """Say what a call has used, and why it failed (None: it did not); what it cost."""
-    row = await tx.row(
+    return await tx.value(
+        float,
         """select loci_api.finish_model_call(%(namespace)s, %(id)s, %(prompt_tokens)s, %(completion_tokens)s, %(estimated)s,
                %(took_ms)s, %(error)s, %(prompt_price)s, %(completion_price)s)::double precision as cost""",
         id=id,
@@ -71,14 +112,14 @@ async def finish_model_call(
         prompt_price=prices.prompt,
         completion_price=prices.completion,
     )
-    return float(row["cost"])
 
 
 async def list_model_calls(
     tx: Transaction, *, limit: int, cursor: UUID | None = None, purpose: str | None = None, job_id: UUID | None = None
-) -> list[Row]:
+) -> list[ModelCallRow]:
     """Calls of models, newest first."""
     return await tx.rows(
+        ModelCallRow,
         """select id, job_id, purpose, model, state, started_at, took_ms, prompt_tokens, completion_tokens, estimated,
                   cost::double precision as cost, error
            from loci.list_model_calls(%(namespace)s, %(limit)s, %(cursor)s, %(purpose)s, %(job_id)s)""",
@@ -89,9 +130,10 @@ async def list_model_calls(
     )
 
 
-async def model_usage(tx: Transaction, *, day: date | None = None) -> Row:
+async def model_usage(tx: Transaction, *, day: date | None = None) -> ModelUsageRow:
     """What calls of models have used on a day (UTC; None: today), and what is left of its budget."""
     return await tx.row(
+        ModelUsageRow,
         """select day, calls, running, failed, prompt_tokens, completion_tokens, cost::double precision as cost,
                   token_limit, tokens_left, cost_limit::double precision as cost_limit, cost_left::double precision as cost_left
            from loci.model_usage(%(namespace)s, %(day)s)""",

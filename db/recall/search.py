@@ -5,31 +5,52 @@ Functions called send_… wait for nothing: the statements of many namespaces an
 Hits are document numbers (`doc_id`) with scores, best first.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, TypedDict
+from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 from pgvector import Vector
 from psycopg.types.json import Jsonb
 
-from db.pool import Transaction
+from db.memories import MemoryRow
+from db.pool import JsonObject, Sent, Transaction
+from db.sessions.conversations import FoundTurn
+from db.sessions.working_memory import FoundEntry
 
-Row = dict[str, Any]
 STEPS = ("lexical", "vector", "entities", "graph", "walk")  # of loci_api.recall_arms
 EXPANSION_STEPS = ("neighbours", "hierarchy", "names")  # of loci_api.expand_recall_hits
+
+
+class RecallNamespace(TypedDict):
+    """A namespace that a recall over several asks about."""
+
+    namespace: str
+    settings: JsonObject
+    searched: bool
+    own: bool
+
+
+class TextHit(TypedDict):
+    """A memory that has the words of a question."""
+
+    id: UUID
+    doc_id: int
+    score: float
 
 
 @dataclass(frozen=True)
 class Scope:
     """What every arm is restricted to before it ranks: filters, valid time, recorded time (None: now)."""
 
-    filters: Row
+    filters: JsonObject
     as_of: datetime | None = None
     known_at: datetime | None = None
 
-    def parameters(self) -> Row:
+    def parameters(self) -> JsonObject:
         """Statement parameters of the scope."""
         return {"filters": Jsonb(self.filters), "as_of": self.as_of, "known_at": self.known_at}
 
@@ -55,14 +76,14 @@ class Found:
     """
 
     arms: dict[str, Hits]
-    entities: list[Row]
-    constraints: list[Row]
+    entities: list[JsonObject]
+    constraints: list[JsonObject]
     late: bool
     took: dict[str, float] = field(default_factory=dict)
     model: int | None = None
 
 
-def _hits(row: Row, arm: str) -> Hits:
+def _hits(row: Mapping[str, Any], arm: str) -> Hits:
     ids, scores, paths = row[f"{arm}_ids"] or [], row[f"{arm}_scores"] or [], row.get(f"{arm}_paths") or []
     return Hits(dict(zip(ids, scores, strict=True)), dict(zip(ids, paths, strict=False)))
 
@@ -82,6 +103,7 @@ async def recall_arms(
     Only with `explain` do hits say what led to them. `model` made the vector: it takes no part where another one is active.
     """
     row = await tx.row(
+        JsonObject,
         """select * from loci_api.recall_arms(%(namespace)s, %(query)s, %(embedding)s::vector::real[], %(arms)s::text[],
            %(filters)s, %(as_of)s, %(known_at)s, %(explain)s, %(model)s::smallint)""",
         query=query,
@@ -94,7 +116,7 @@ async def recall_arms(
     return _found(row, arms, with_vector=embedding is not None)
 
 
-def _found(row: Row, arms: list[str], *, with_vector: bool) -> Found:
+def _found(row: JsonObject, arms: list[str], *, with_vector: bool) -> Found:
     took_part = [arm for arm in ("lexical", "vector", "graph") if arm in arms and (arm != "vector" or with_vector)]
     hits: dict[str, Hits] = {arm: _hits(row, arm) for arm in took_part}
     if row["walk_ids"]:
@@ -103,17 +125,15 @@ def _found(row: Row, arms: list[str], *, with_vector: bool) -> Found:
     return Found(hits, row["entities"] or [], row["constraints"] or [], late, took, row["model_id"])
 
 
-def _took(row: Row, steps: tuple[str, ...]) -> dict[str, float]:
+def _took(row: Mapping[str, Any], steps: tuple[str, ...]) -> dict[str, float]:
     """Seconds by step, of those that took part."""
     return {step: took / 1000 for step, took in zip(steps, row["took_ms"] or [], strict=False) if took is not None}
 
 
-async def send_recall_namespaces(tx: Transaction, *, namespaces: list[str] | None) -> Any:
-    """Ask which namespaces a recall over several searches (None: all readable ones), and the request's own.
-
-    Rows (namespace, settings, searched, own) are fetched from the cursor returned.
-    """
+async def send_recall_namespaces(tx: Transaction, *, namespaces: list[str] | None) -> Sent[RecallNamespace]:
+    """Ask which namespaces a recall over several searches (None: all readable ones), and the request's own."""
     return await tx.send(
+        RecallNamespace,
         "select * from loci_api.recall_namespaces(%(namespaces)s::text[], %(namespace)s)",
         namespaces=namespaces,
     )
@@ -132,6 +152,7 @@ async def recall_arms_in_namespaces(
 ) -> dict[str, Found]:
     """The arms in each of several namespaces, in order; without those that do not have what a filter names."""
     rows = await tx.rows(
+        JsonObject,
         """select * from loci_api.recall_arms_in_namespaces(%(namespaces)s::text[], %(namespace)s, %(query)s,
            %(embedding)s::vector::real[], %(arms)s::text[], %(filters)s, %(as_of)s, %(known_at)s, %(explain)s,
            %(model)s::smallint)""",
@@ -146,9 +167,12 @@ async def recall_arms_in_namespaces(
     return {row["namespace"]: _found(row, arms, with_vector=embedding is not None) for row in rows if row["missing"] is None}
 
 
-async def send_working_memory(tx: Transaction, *, query: str, category: str | None, tags: list[str] | None, limit: int) -> Any:
-    """Ask for live entries of every space, best first; rows are fetched from the cursor returned."""
+async def send_working_memory(
+    tx: Transaction, *, query: str, category: str | None, tags: list[str] | None, limit: int
+) -> Sent[FoundEntry]:
+    """Ask for live entries of every space, best first."""
     return await tx.send(
+        FoundEntry,
         """select * from loci.search_working_memory(%(namespace)s, %(query)s, %(category)s, %(tags)s::text[],
            p_limit => %(limit)s)""",
         query=query,
@@ -158,14 +182,30 @@ async def send_working_memory(tx: Transaction, *, query: str, category: str | No
     )
 
 
-async def send_turns(tx: Transaction, *, query: str, session_id: str | None, limit: int) -> Any:
-    """Ask for turns of a session, or of all, best first; rows are fetched from the cursor returned."""
+async def send_turns(tx: Transaction, *, query: str, session_id: str | None, limit: int) -> Sent[FoundTurn]:
+    """Ask for turns of a session, or of all, best first."""
     return await tx.send(
+        FoundTurn,
         "select * from loci.search_turns(%(namespace)s, %(query)s, %(session_id)s, %(limit)s)",
         query=query,
         session_id=session_id,
         limit=limit,
     )
+
+
+class ExpansionRow(TypedDict):
+    """What loci_api.expand_recall_hits returns: arrays that go together; null where nothing was found."""
+
+    near_of: list[int] | None
+    near_ids: list[int] | None
+    near_distances: list[int] | None
+    hierarchy_ids: list[int] | None
+    hierarchy_scores: list[float] | None
+    hierarchy_paths: list[JsonObject] | None
+    linked_ids: list[int] | None
+    linked_scores: list[float] | None
+    linked_paths: list[JsonObject] | None
+    took_ms: list[float | None] | None
 
 
 @dataclass(frozen=True)
@@ -180,9 +220,10 @@ class Expansion:
 
 async def send_expansion(
     tx: Transaction, *, query: str, documents: list[int], seeds: list[int], arms: list[str], scope: Scope
-) -> Any:
-    """Ask for neighbours of `documents`, hierarchy and shared names around `seeds`, given best first; see read_around."""
+) -> Sent[ExpansionRow]:
+    """Ask for neighbours of `documents`, hierarchy and shared names around `seeds`, given best first; see read_expansion."""
     return await tx.send(
+        ExpansionRow,
         """select * from loci_api.expand_recall_hits(%(namespace)s, %(query)s, %(documents)s::bigint[], %(seeds)s::bigint[],
            %(arms)s::text[], %(filters)s, %(as_of)s, %(known_at)s)""",
         query=query,
@@ -193,18 +234,19 @@ async def send_expansion(
     )
 
 
-async def read_expansion(cursor: Any) -> Expansion:
-    """What send_around asked for."""
-    row = await cursor.fetchone()
+async def read_expansion(sent: Sent[ExpansionRow]) -> Expansion:
+    """What send_expansion asked for."""
+    row = await sent.one()
     near: dict[int, list[tuple[int, int]]] = {}
     for of, other, distance in zip(row["near_of"] or [], row["near_ids"] or [], row["near_distances"] or [], strict=True):
         near.setdefault(of, []).append((other, distance))
     return Expansion(near, _hits(row, "hierarchy"), _hits(row, "linked"), _took(row, EXPANSION_STEPS))
 
 
-async def send_recalled_memories(tx: Transaction, *, documents: list[int], scope: Scope) -> Any:
-    """Memories by document number, at the scope's times, in the order asked; rows are fetched from the cursor returned."""
+async def send_recalled_memories(tx: Transaction, *, documents: list[int], scope: Scope) -> Sent[MemoryRow]:
+    """Ask for memories by document number, at the scope's times, in the order asked."""
     return await tx.send(
+        MemoryRow,
         "select * from loci_api.get_recalled_memories(%(namespace)s, %(documents)s::bigint[], %(as_of)s, %(known_at)s)",
         documents=documents,
         as_of=scope.as_of,
@@ -212,18 +254,31 @@ async def send_recalled_memories(tx: Transaction, *, documents: list[int], scope
     )
 
 
-async def search_context(tx: Transaction, *, query: str, documents: list[int]) -> Row:
+@dataclass(frozen=True)
+class SearchContext:
     """Entities that a question names, rules of these and of pinned ones, and the entities that each document mentions."""
+
+    entities: list[JsonObject]
+    constraints: list[JsonObject]
+    mentions: dict[int, list[JsonObject]]
+
+
+async def search_context(tx: Transaction, *, query: str, documents: list[int]) -> SearchContext:
+    """What the graph knows of a question and of documents that were found."""
     row = await tx.row(
-        "select * from loci_api.search_context(%(namespace)s, %(query)s, %(documents)s::bigint[])", query=query, documents=documents
+        JsonObject,
+        "select * from loci_api.search_context(%(namespace)s, %(query)s, %(documents)s::bigint[])",
+        query=query,
+        documents=documents,
     )
     mentions = {int(document): named for document, named in (row["mentions"] or {}).items()}
-    return {"entities": row["entities"] or [], "constraints": row["constraints"] or [], "mentions": mentions}
+    return SearchContext(row["entities"] or [], row["constraints"] or [], mentions)
 
 
-async def search_text(tx: Transaction, *, query: str, limit: int | None, scope: Scope) -> list[Row]:
+async def search_text(tx: Transaction, *, query: str, limit: int | None, scope: Scope) -> list[TextHit]:
     """Memories in BM25 order: rows (id, doc_id, score)."""
     return await tx.rows(
+        TextHit,
         "select * from loci.search_text(%(namespace)s, %(query)s, %(limit)s, %(filters)s, %(as_of)s, %(known_at)s)",
         query=query,
         limit=limit,

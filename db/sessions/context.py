@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from uuid import UUID
 
-from db.pool import Transaction
+from db.pool import JsonObject, Transaction
 from db.recall.search import Scope
 
-Row = dict[str, Any]
 MOMENTS = {
     "memories": ("valid_from", "valid_to", "recorded_at", "superseded_at", "last_observed_at", "updated_at"),
     "turns": ("said_at",),
@@ -26,13 +25,13 @@ class ContextParts:
     first: bool
     fallback: bool
     held_back: int
-    graph: Row
-    lists: dict[str, list[Row]]
+    graph: JsonObject
+    lists: dict[str, list[JsonObject]]
 
 
 async def begin_context(tx: Transaction, *, session_id: str) -> None:
     """Send word, without waiting, that a context of a session begins: it is counted, and others of the session wait."""
-    await tx.send("select loci_api.begin_context(%(namespace)s, %(session_id)s)", session_id=session_id)
+    await tx.post("select loci_api.begin_context(%(namespace)s, %(session_id)s)", session_id=session_id)
 
 
 async def context_parts(
@@ -47,6 +46,7 @@ async def context_parts(
 ) -> ContextParts:
     """What goes before an inference, beside the ranking: one row."""
     row = await tx.row(
+        JsonObject,
         """select * from loci.context_parts(%(namespace)s, %(message)s, %(session_id)s, %(space)s, %(documents)s::bigint[],
            %(sections)s::text[], %(as_of)s, %(known_at)s)""",
         message=message,
@@ -63,16 +63,17 @@ async def context_parts(
 
 async def record_context(tx: Transaction, *, session_id: str, ids: list[str], entities: list[str]) -> set[str]:
     """Note that memories go into the context of a session, and touch entities; ids of the memories that are new to the session."""
-    rows = await tx.rows(
+    found = await tx.values(
+        UUID,
         "select memory_id from loci_api.record_context(%(namespace)s, %(session_id)s, %(ids)s::uuid[], %(entities)s::uuid[])",
         session_id=session_id,
         ids=ids,
         entities=entities,
     )
-    return {str(row["memory_id"]) for row in rows}
+    return set(map(str, found))
 
 
-def _timed(item: Row, keys: tuple[str, ...]) -> Row:
+def _timed(item: JsonObject, keys: tuple[str, ...]) -> JsonObject:
     """Times that came inside JSON as times again, in UTC, so that they are shown as everywhere."""
     moments = {key: datetime.fromisoformat(item[key]).astimezone(UTC) for key in keys if item[key] is not None}
     return {**item, **moments}

@@ -1,12 +1,41 @@
 """Working memory: wrappers of the SQL functions. `space` is the space that the caller declared, if any."""
 
-from typing import Any
+from datetime import datetime
+from typing import Any, TypedDict
 
 from psycopg.types.json import Jsonb
 
 from db.pool import Transaction
 
-Row = dict[str, Any]
+
+class EntryRow(TypedDict):
+    """An entry of working memory, without its value."""
+
+    key: str
+    space: str
+    category: str | None
+    tags: list[str]
+    stored_at: datetime
+    expires_at: datetime
+
+
+class EntryWithValue(EntryRow):
+    """An entry of working memory."""
+
+    value: object
+
+
+class FoundEntry(EntryWithValue):
+    """An entry that was searched for; `score` None: not by words."""
+
+    score: float | None
+
+
+class DeletedEntry(TypedDict):
+    """The full key of an entry, and whether there was a live one."""
+
+    key: str
+    deleted: bool
 
 
 async def save_working_memory(
@@ -18,9 +47,10 @@ async def save_working_memory(
     category: str | None = None,
     tags: list[str] | None = None,
     space: str | None = None,
-) -> Row:
+) -> EntryRow:
     """Write an entry, or replace it; the entry without its value."""
     return await tx.row(
+        EntryRow,
         """select * from loci_api.save_working_memory(%(namespace)s, %(key)s, %(value)s, %(ttl_seconds)s::double precision,
            %(category)s, %(tags)s::text[], %(space)s)""",
         key=key,
@@ -32,16 +62,19 @@ async def save_working_memory(
     )
 
 
-async def get_working_memory(tx: Transaction, *, key: str, space: str | None = None) -> Row:
+async def get_working_memory(tx: Transaction, *, key: str, space: str | None = None) -> EntryWithValue:
     """An entry that has not expired."""
-    return await tx.row("select * from loci.get_working_memory(%(namespace)s, %(key)s, %(space)s)", key=key, space=space)
+    return await tx.row(
+        EntryWithValue, "select * from loci.get_working_memory(%(namespace)s, %(key)s, %(space)s)", key=key, space=space
+    )
 
 
 async def list_working_memory(
     tx: Transaction, *, prefix: str | None = None, limit: int = 50, cursor: str | None = None, space: str | None = None
-) -> list[Row]:
+) -> list[EntryRow]:
     """Entries under a prefix of whole segments, without values, in order of the key."""
     return await tx.rows(
+        EntryRow,
         "select * from loci.list_working_memory(%(namespace)s, %(prefix)s, %(limit)s, %(cursor)s, %(space)s)",
         prefix=prefix,
         limit=limit,
@@ -59,9 +92,10 @@ async def search_working_memory(
     prefix: str | None = None,
     limit: int = 10,
     space: str | None = None,
-) -> list[Row]:
+) -> list[FoundEntry]:
     """Entries by words, best first; without a query newest first, and without a score."""
     return await tx.rows(
+        FoundEntry,
         """select * from loci.search_working_memory(%(namespace)s, %(query)s, %(category)s, %(tags)s::text[], %(prefix)s, %(limit)s,
            %(space)s)""",
         query=query,
@@ -73,16 +107,28 @@ async def search_working_memory(
     )
 
 
-async def delete_working_memory(tx: Transaction, *, key: str, space: str | None = None) -> Row:
+async def delete_working_memory(tx: Transaction, *, key: str, space: str | None = None) -> DeletedEntry:
     """Delete an entry: its full key, and whether there was a live one (`deleted`)."""
-    return await tx.row("select * from loci_api.delete_working_memory(%(namespace)s, %(key)s, %(space)s)", key=key, space=space)
+    return await tx.row(
+        DeletedEntry, "select * from loci_api.delete_working_memory(%(namespace)s, %(key)s, %(space)s)", key=key, space=space
+    )
+
+
+class SweptEntries(TypedDict):
+    """How many entries were deleted, and where to go on; None: that was the last part."""
+
+    swept: int
+    next_id: int | None
+    next_key: str | None
 
 
 async def sweep_working_memory(tx: Transaction, *, after: tuple[int, str]) -> tuple[int, tuple[int, str] | None]:
     """Delete what has expired among the next entries after a namespace's number and a key; how many, and where to go on."""
     row = await tx.row(
+        SweptEntries,
         "select swept, next_id, next_key from loci_api.sweep_working_memory(5000, %(after_id)s, %(after_key)s)",
         after_id=after[0],
         after_key=after[1],
     )
-    return int(row["swept"]), None if row["next_id"] is None else (row["next_id"], row["next_key"])
+    further = None if row["next_id"] is None or row["next_key"] is None else (row["next_id"], row["next_key"])
+    return row["swept"], further

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy.engine import URL, make_url
 
 from db.access import analysts
+from db.access.analysts import AnalystRow
 from db.pool import Origin, Transaction
 
 Row = dict[str, Any]
@@ -33,7 +34,7 @@ def set_password(url: str, *, login: str, password: str, origin: Origin) -> None
     analysts.set_password(url, login=login, password=password, origin=origin)
 
 
-async def list_analysts(tx: Transaction) -> list[Row]:
+async def list_analysts(tx: Transaction) -> list[AnalystRow]:
     """Analysts by login, with the namespaces that they may read now."""
     return await analysts.list_analysts(tx)
 

@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from db.access import keys
+from db.access.keys import KeyRow, KeyUsageRow, RefusedRequests
 from db.pool import Transaction
 from loci.models.access import KeyChanges, KeyInput, RotationInput
 from service.http.caller import hash_key
@@ -45,7 +46,7 @@ async def rotate_key(tx: Transaction, *, id: UUID, wanted: RotationInput) -> Row
     return {**shown, "key": made.key, "replaces": id, "old_ends_at": row["old_ends_at"]}
 
 
-async def change_key(tx: Transaction, *, id: UUID, changes: KeyChanges) -> Row:
+async def change_key(tx: Transaction, *, id: UUID, changes: KeyChanges) -> KeyRow:
     """Change name, end or rate limit of a key; returns it."""
     await keys.update_key(tx, id=id, changes=changes.stated())
     return await keys.get_key(tx, id=id)
@@ -56,16 +57,16 @@ async def revoke_key(tx: Transaction, *, id: UUID) -> None:
     await keys.revoke_key(tx, id=id)
 
 
-async def list_keys(tx: Transaction, *, limit: int, cursor: UUID | None = None) -> Page:
+async def list_keys(tx: Transaction, *, limit: int, cursor: UUID | None = None) -> Page[KeyRow]:
     """Keys that reach the transaction's namespace, newest first."""
     return page(await keys.list_keys(tx, limit=limit + 1, cursor=cursor), limit, "id")
 
 
-async def list_key_usage(tx: Transaction, *, id: UUID, limit: int, cursor: int | None = None) -> Page:
+async def list_key_usage(tx: Transaction, *, id: UUID, limit: int, cursor: int | None = None) -> Page[KeyUsageRow]:
     """What a key was used for in the transaction's namespace, newest first."""
     return page(await keys.list_key_usage(tx, id=id, limit=limit + 1, cursor=cursor), limit)
 
 
-async def list_refused_requests(tx: Transaction, *, limit: int, cursor: int | None = None) -> Page:
+async def list_refused_requests(tx: Transaction, *, limit: int, cursor: int | None = None) -> Page[RefusedRequests]:
     """Requests with keys that are not valid, newest first. The operator's."""
     return page(await keys.list_refused_requests(tx, limit=limit + 1, cursor=cursor), limit)

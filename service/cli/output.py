@@ -1,7 +1,7 @@
 """What commands print: JSON for scripts, tables for people."""
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -35,6 +35,11 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, fol
         table.add_row(*(Text(show(value)) for value in row))
     table.expand = fold is not None
     console().print(table)
+
+
+def print_rows(columns: Sequence[str], rows: Iterable[Mapping[str, object]], *, fold: str | None = None) -> None:
+    """Print these columns of rows under their names."""
+    print_table(columns, ([row[column] for column in columns] for row in rows), fold=fold)
 
 
 def console(*, err: bool = False) -> "Console":

@@ -12,10 +12,9 @@ from service.cli.session import Session, open_resources, run
 from service.cli.shell import Commands, Failure, Json, Namespace, wants_json
 
 if TYPE_CHECKING:
-    from service.resources import Resources
-
-if TYPE_CHECKING:
+    from db.jobs.jobs import JobDetail
     from service.llm.prompts import Prompts
+    from service.resources import Resources
 
 LOOK_EVERY = 0.2  # seconds between looks at a job that is waited for
 SHOWN = 20  # lines of one kind in a printed report
@@ -63,10 +62,10 @@ async def _dream(session: Session, passes: Any, namespace: str, *, dry_run: bool
     async with open_resources(session) as work:
         async with session.transaction(namespace, "writer") as tx:
             made = await request_dream(tx, work, passes=passes, dry_run=dry_run)
-        return await _done(session, work, namespace, made["job_id"]) if wait else made
+        return dict(await _done(session, work, namespace, made["job_id"])) if wait else dict(made)
 
 
-async def _done(session: Session, resources: "Resources", namespace: str, id: UUID) -> dict[str, Any]:
+async def _done(session: Session, resources: "Resources", namespace: str, id: UUID) -> "JobDetail":
     """Work at the queue until a job is over: here, or in a worker that was quicker."""
     from service.jobs.jobs import get_job
     from service.jobs.runner import Runner

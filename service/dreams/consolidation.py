@@ -13,6 +13,7 @@ from uuid import UUID
 from pydantic import Field
 
 from db import dreams
+from db.dreams import MemoryToConsolidate, RecentSignal
 from db.pool import Transaction
 from service.dreams.passes import Applied, Pass, Plan, Refusal, Seen, hash_of
 from service.jobs.job import Job
@@ -77,8 +78,8 @@ class Consolidation(Answer):
 class Known:
     """Memories and signals by the numbers that the model was shown."""
 
-    memories: dict[int, Row]
-    signals: dict[int, Row]
+    memories: dict[int, MemoryToConsolidate]
+    signals: dict[int, RecentSignal]
 
 
 @dataclass
@@ -116,14 +117,21 @@ async def look(tx: Transaction, job: Job) -> Seen:
     return Seen(data, len(known.memories) + len(known.signals), hash_of([data["memories"], newest]), known)
 
 
-def _shown(number: int, memory: Row) -> Row:
-    shown = {key: memory[key] for key in ("category", "tags", "content", "importance")}
-    return {"n": number, **shown, "saved": memory["created_at"].date().isoformat()} | ({"kept": True} if memory["kept"] else {})
+def _shown(number: int, memory: MemoryToConsolidate) -> Row:
+    shown: Row = {
+        "n": number,
+        "category": memory["category"],
+        "tags": memory["tags"],
+        "content": memory["content"],
+        "importance": memory["importance"],
+        "saved": memory["created_at"].date().isoformat(),
+    }
+    return shown | ({"kept": True} if memory["kept"] else {})
 
 
-def _heard(number: int, signal: Row, numbers: dict[UUID, int]) -> Row:
+def _heard(number: int, signal: RecentSignal, numbers: dict[UUID, int]) -> Row:
     heard = {"n": number, "kind": signal["kind"], "content": signal["content"]}
-    about = numbers.get(signal["memory_id"])
+    about = numbers.get(signal["memory_id"]) if signal["memory_id"] else None
     return heard if about is None else {**heard, "about": about}
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import Field
 
 from db import dreams
+from db.dreams import FactPair
 from db.jobs import jobs
 from db.pool import Transaction
 from service.dreams.passes import Applied, Pass, Plan, Refusal, Seen, ids, run_pass
@@ -44,7 +45,7 @@ class Verdicts(Answer):
     verdicts: list[Verdict] = Field(max_length=1000)
 
 
-def shown(row: dict[str, Any], number: int) -> dict[str, Any]:
+def shown(row: FactPair, number: int) -> dict[str, Any]:
     """A pair as the model sees it."""
     return {
         "pair": number,
@@ -83,7 +84,7 @@ def check(seen: Seen, answer: Verdicts, job: Job) -> Plan:  # noqa: ARG001
     return Plan(steps, len(refused) + sum(step["contradicts"] is True for step in steps), refused)
 
 
-def _step(pair: dict[str, Any], said: list[Verdict]) -> dict[str, Any]:
+def _step(pair: FactPair, said: list[Verdict]) -> dict[str, Any]:
     """What is recorded of a pair; of several verdicts that agree, the least confident."""
     agreed = len({verdict.contradicts for verdict in said}) == 1
     verdict = min(said, key=lambda v: v.confidence) if agreed else None
@@ -96,7 +97,7 @@ def _step(pair: dict[str, Any], said: list[Verdict]) -> dict[str, Any]:
     }
 
 
-def _evidence(pair: dict[str, Any], reason: str) -> list[str]:
+def _evidence(pair: FactPair, reason: str) -> list[str]:
     """Words of the reason that one of the two statements has: nothing else that a model says is kept."""
     there = {word.casefold(): word for word in re.findall(r"\w+", pair["older"] + " " + pair["newer"])}
     words = dict.fromkeys(word.casefold() for word in re.findall(r"\w+", reason))
@@ -111,10 +112,10 @@ async def apply(tx: Transaction, job: Job, plan: Plan) -> Applied:
         for row in rows
         if row["guard"] is not None
     ]
-    changes = [
+    changes: list[dict[str, Any]] = [
         {
             "action": "supersede" if row["status"] == "applied" else "propose",
-            "ids": ids([row["supersession_id"]]),
+            "ids": [str(row["supersession_id"])],
             **({"guard": row["held"]} if row["held"] else {}),
         }
         for row in rows

@@ -22,7 +22,6 @@ log = logging.getLogger(__name__)
 # In the order in which they run: entities and preferences read the log of conversations, and graph sees new entities.
 PASSES: dict[str, Pass[Any]] = {made.name: made for made in (MEMORIES, ENTITIES, PREFERENCES, GRAPH, CONTRADICTIONS)}
 READERS = ("entities", "preferences")  # those that read the log of conversations
-TOLD = ("outcome", "seen", "proposed", "applied")  # of each pass, in the job's result
 
 
 class PassesFailed(ModelError):
@@ -107,6 +106,15 @@ async def _give_up(resources: Resources, job: Job, raised: PassesFailed) -> None
         await record_report(resources, job, name, Report(outcome="failed", error=described_error(error)))
 
 
-def _told(reports: list[dreams.Row]) -> dict[str, Any]:
+def _told(reports: list[dreams.PassRow]) -> dict[str, Any]:
     """What the job says that it did: of each pass, in the order in which they ran."""
-    return {row["pass"]: {**{key: row[key] for key in TOLD}, "refused": len(row["refused"])} for row in reversed(reports)}
+    return {
+        row["pass"]: {
+            "outcome": row["outcome"],
+            "seen": row["seen"],
+            "proposed": row["proposed"],
+            "applied": row["applied"],
+            "refused": len(row["refused"]),
+        }
+        for row in reversed(reports)
+    }

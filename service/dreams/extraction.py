@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import Field
 
 from db import dreams
+from db.dreams import CatalogueEntity
 from db.graph import edges
 from db.pool import Transaction
 from db.text import canonical_names
@@ -94,7 +95,7 @@ async def look(tx: Transaction, job: Job) -> Seen:
     return Seen(data, len(texts), known=known)
 
 
-def types_of(catalogue: Iterable[dict[str, Any]]) -> frozenset[str]:
+def types_of(catalogue: Iterable[CatalogueEntity]) -> frozenset[str]:
     """Types that an entity may be given: those of the seeds, and those in use."""
     return frozenset(TYPES) | {row["type"] for row in catalogue} - {"extracted", "unknown"}
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 from uuid import UUID
 
+from db.dreams import CatalogueEntity
 from service.dreams.passes import Refusal
 from service.text.guards import invented
 from service.text.marks import Read, Readings
@@ -44,7 +45,7 @@ class Known:
     """
 
     texts: dict[int, Text]
-    catalogue: dict[int, dict[str, Any]]
+    catalogue: dict[int, CatalogueEntity]
     types: frozenset[str]
     names: dict[str, str] = field(default_factory=dict)
     read: Read = field(default_factory=Readings)

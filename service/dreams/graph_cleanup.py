@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from db import dreams
+from db.dreams import StaleEntity, WeakEdge
 from db.pool import Transaction
 from service.dreams.passes import Applied, Pass, Plan, Refusal, Seen
 from service.jobs.job import Job
@@ -50,14 +51,14 @@ class Cleanup(Answer):
     delete_edges: list[DeleteEdge]
 
 
-async def _read(tx: Transaction, job: Job) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+async def _read(tx: Transaction, job: Job) -> tuple[list[StaleEntity], list[WeakEdge]]:
     limit = int(job.settings["dream_limit"])
     entities = await dreams.stale_entities(tx, limit=limit)
     edges = await dreams.weak_edges(tx, entities=[row["id"] for row in entities], limit=limit)
     return entities, edges
 
 
-def _hash(entities: list[dict[str, Any]], edges: list[dict[str, Any]]) -> str | None:
+def _hash(entities: list[StaleEntity], edges: list[WeakEdge]) -> str | None:
     """The same while nothing was written: neither the day nor what decay does in it counts."""
     rows = [[[str(row["id"]), row["updated_at"].isoformat()] for row in rows] for rows in (entities, edges)]
     return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
@@ -67,7 +68,7 @@ def _days(since: datetime) -> int:
     return max((datetime.now(UTC) - since).days, 0)
 
 
-def _entity(number: int, row: dict[str, Any]) -> dict[str, Any]:
+def _entity(number: int, row: StaleEntity) -> dict[str, Any]:
     """An entity as the model reads it."""
     return {
         "id": number,
@@ -81,7 +82,7 @@ def _entity(number: int, row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _edge(number: int, row: dict[str, Any]) -> dict[str, Any]:
+def _edge(number: int, row: WeakEdge) -> dict[str, Any]:
     """An edge as the model reads it."""
     return {
         "id": number,

@@ -118,7 +118,7 @@ async def run_pass(resources: Resources, job: Job, made: Pass[A], *, dry_run: bo
         resources, made.answer, namespace=job.namespace, purpose=made.name, prompt=made.prompt, data=seen.data, job_id=job.id
     )
 
-    async def ask_texts(some: list[str]) -> list[dict[str, Any]]:
+    async def ask_texts(some: list[str]) -> list[text.TextMarks]:
         async with resources.transaction(f"dream_{made.name}", job.namespace, "admin") as tx:
             return await text.text_marks(tx, texts=some)
 

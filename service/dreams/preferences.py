@@ -7,6 +7,8 @@ from typing import Any, Literal
 from pydantic import Field
 
 from db import dreams, memories
+from db.dreams import TurnToRead
+from db.memories import MemoryRow
 from db.pool import Transaction
 from service.dreams.passes import Applied, Pass, Plan, Refusal, Seen
 from service.jobs.job import Job
@@ -51,16 +53,16 @@ class Preferences(Answer):
 class Known:
     """What was shown, by number: turns, and preferences inferred before."""
 
-    turns: dict[int, dict[str, Any]]
-    preferences: dict[int, dict[str, Any]]
+    turns: dict[int, TurnToRead]
+    preferences: dict[int, MemoryRow]
 
 
 @dataclass(frozen=True)
 class Support:
     """What speaks for a preference: turns of the user that it cites, and those of them that are about it."""
 
-    cited: list[dict[str, Any]] = field(default_factory=list)
-    about: list[dict[str, Any]] = field(default_factory=list)
+    cited: list[TurnToRead] = field(default_factory=list)
+    about: list[TurnToRead] = field(default_factory=list)
 
     @property
     def ids(self) -> list[str]:
@@ -88,7 +90,7 @@ async def look(tx: Transaction, job: Job) -> Seen:
     return Seen(data=data, count=said_by_user and len(turns), known=known)
 
 
-def _characters(turn: dict[str, Any]) -> int:
+def _characters(turn: TurnToRead) -> int:
     return USER_CHARACTERS if turn["role"] == SPEAKER else OTHER_CHARACTERS
 
 
@@ -140,7 +142,7 @@ def _judged(proposal: Preference, seen: Seen, settings: dict[str, Any]) -> dict[
     }
 
 
-def _same_words(content: str, known: Known) -> dict[str, Any] | None:
+def _same_words(content: str, known: Known) -> MemoryRow | None:
     return next((row for row in known.preferences.values() if row["content"].casefold() == content.casefold()), None)
 
 
@@ -153,7 +155,7 @@ def _support(read: Read, proposal: Preference, known: Known, *, after: int) -> S
     return Support(cited, [turn for turn in cited if turn["id"] > after and kept_share(read, matter, turn["content"]) > 0])
 
 
-def _metadata(proposal: Preference, turns: list[dict[str, Any]], before: dict[str, Any], *, flagged: bool) -> dict[str, Any]:
+def _metadata(proposal: Preference, turns: list[TurnToRead], before: dict[str, Any], *, flagged: bool) -> dict[str, Any]:
     """Where the preference comes from: counts and dates of its turns, and of those that spoke for the same words before."""
     times = [turn["said_at"].astimezone(UTC).isoformat() for turn in turns]
     sessions = dict.fromkeys([*before.get("sessions", []), *(turn["session_id"] for turn in turns)])
@@ -176,7 +178,7 @@ async def apply(tx: Transaction, job: Job, plan: Plan) -> Applied:
     for step, row in zip(plan.steps, await dreams.write_preferences(tx, items=plan.steps), strict=True):
         ids = [str(found) for found in (row["id"], row["superseded"]) if found is not None]
         if row["guard"]:
-            applied.refused.append(Refusal(row["guard"], "infer", ids, row["reason"]))
+            applied.refused.append(Refusal(row["guard"], "infer", ids, row["reason"] or ""))
         else:  # a dry run leaves no memory to look up
             shown = {"content": step["content"], "metadata": step["metadata"]} if job.arguments.get("dry_run") else {}
             applied.changes.append({"action": row["action"], "ids": ids, **shown})

@@ -6,6 +6,7 @@ another one makes a provider for the new one, from its name and the settings her
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from db.models import reembedding
+from db.models.reembedding import ModelInUse
 from db.pool import Transaction
 from service.embedding.factory import make_provider
 from service.embedding.provider import EmbeddingError, Provider, Vectors
@@ -95,7 +97,7 @@ class ActiveProvider:
                 log.warning("the embedding model %s is active, and %s is configured", active["name"], self.configured.name)
         return self.serving
 
-    async def _make(self, row: Row) -> Provider | str:
+    async def _make(self, row: ModelInUse) -> Provider | str:
         """A provider for a model of the database, or why there is none here."""
         async with self._making:
             name = row["name"]
@@ -124,7 +126,7 @@ class ActiveProvider:
                 await made.close()
 
 
-def make_provider_for(settings: EmbeddingSettings, row: Row) -> Provider:
+def make_provider_for(settings: EmbeddingSettings, row: Mapping[str, Any]) -> Provider:
     """A provider for a model of the database, by its name and with the endpoint that is configured here. Raises RuntimeError.
 
     An endpoint is asked only where the settings name one: a question goes to no place that nobody here has chosen.

@@ -1,6 +1,7 @@
 """Vectors of what the worker claimed: of a text, and of a turn with more weight on what it says itself."""
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ def sentences(text: str) -> list[str]:
     return [part for part in map(str.strip, SENTENCE.split(text)) if part][:MOST]
 
 
-async def embed_claimed(provider: Provider, claimed: list[dict[str, Any]]) -> Vectors:
+async def embed_claimed(provider: Provider, claimed: Sequence[Mapping[str, Any]]) -> Vectors:
     """A vector for each claimed row: of its `text`, which carries the turns before it.
 
     A model with `focus` adds so much of the mean of the sentences that were `said`, each under the `speaker`'s name: what

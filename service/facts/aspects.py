@@ -5,27 +5,28 @@ from typing import Any
 from uuid import UUID
 
 from db import facts
+from db.facts import AspectRow, AttributeRow, ListedAspect
 from db.pool import Transaction
 from service.pages import Page, whole
 
 Row = dict[str, Any]
 
 
-async def list_aspects(tx: Transaction, *, entity: str, as_of: datetime | None, known_at: datetime | None) -> Page:
+async def list_aspects(tx: Transaction, *, entity: str, as_of: datetime | None, known_at: datetime | None) -> Page[ListedAspect]:
     """Aspects of an entity, heaviest first, with the attributes and constraints that held at two moments."""
     return whole(await facts.list_aspects(tx, entity=entity, as_of=as_of, known_at=known_at))
 
 
-async def write_aspect(tx: Transaction, *, entity: str, aspect: Row) -> Row:
+async def write_aspect(tx: Transaction, *, entity: str, aspect: Row) -> AspectRow:
     """Give an entity an aspect, or change the one of this name; the aspect, and whether it is new."""
     return await facts.upsert_aspect(tx, entity=entity, aspect=aspect)
 
 
-async def write_attribute(tx: Transaction, *, aspect_id: UUID, attribute: Row) -> Row:
+async def write_attribute(tx: Transaction, *, aspect_id: UUID, attribute: Row) -> AttributeRow:
     """Put an attribute or constraint under an aspect; returns it, and what it supersedes."""
     return await facts.add_attribute(tx, aspect_id=aspect_id, attribute=attribute)
 
 
-async def change_attribute(tx: Transaction, *, id: UUID, changes: Row) -> Row:
+async def change_attribute(tx: Transaction, *, id: UUID, changes: Row) -> AttributeRow:
     """Change an attribute; new content supersedes the old. Returns the attribute that stands now."""
     return await facts.update_attribute(tx, id=id, changes=changes)

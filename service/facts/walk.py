@@ -3,12 +3,13 @@
 from typing import Any
 
 from db import facts
+from db.facts import WalkRow
 from db.pool import Transaction
 from loci.models.facts import WalkInput
 
 Row = dict[str, Any]
 
 
-async def walk(tx: Transaction, wanted: WalkInput) -> Row:
+async def walk(tx: Transaction, wanted: WalkInput) -> WalkRow:
     """Constraints, the most important attributes of the heaviest aspects, and the memories behind them, within the deadline."""
     return await facts.walk(tx, **wanted.model_dump())

@@ -2,13 +2,16 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from service.cli.output import console, print_json, print_table
+from service.cli.output import console, print_json, print_rows
 from service.cli.session import Session, run, run_in
 from service.cli.shell import AsOf, Json, KnownAt, Namespace, wants_json
+
+if TYPE_CHECKING:
+    from db.graph.decay import DecayBatch
 
 Row = dict[str, Any]
 
@@ -28,14 +31,16 @@ def decay(
     """
     with _progress() as told:
         row = run(lambda session: _decay(session, namespace, type, rate, told))
-    row.pop("done")
+    counts = {"edges": row["edges"], "faded": row["faded"], "revived": row["revived"]}
     if wants_json(context, as_json):
-        print_json(row)
+        print_json(counts)
     else:
-        print_table(("edges", "faded", "revived"), [(row["edges"], row["faded"], row["revived"])])
+        print_rows(list(counts), [counts])
 
 
-async def _decay(session: Session, namespace: str, type: str | None, rate: float | None, told: Callable[[Row], None]) -> Row:
+async def _decay(
+    session: Session, namespace: str, type: str | None, rate: float | None, told: "Callable[[DecayBatch], None]"
+) -> "DecayBatch":
     from service.graph.decay import begin_decay_change, finish_decay_change
     from service.graph.edges import set_edge_type
     from service.namespaces.namespaces import change_namespace
@@ -54,7 +59,7 @@ async def _decay(session: Session, namespace: str, type: str | None, rate: float
 
 
 @contextmanager
-def _progress() -> "Iterator[Callable[[Row], None]]":
+def _progress() -> "Iterator[Callable[[DecayBatch], None]]":
     """Counts on stderr while it lasts; nothing into a pipe."""
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 

@@ -6,13 +6,13 @@ that dies on the way does no harm: the worker finishes what nobody has worked at
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Any
 
 from db.graph import decay
-from db.pool import Transaction
+from db.graph.decay import DecayBatch
+from db.graph.edges import ChangedEdgeType
+from db.pool import JsonObject, Transaction
 
 ABANDONED = 10.0  # seconds without a batch
-Row = dict[str, Any]
 
 
 async def begin_decay_change(tx: Transaction, *, type: str | None) -> None:
@@ -20,7 +20,7 @@ async def begin_decay_change(tx: Transaction, *, type: str | None) -> None:
     await decay.begin_decay_change(tx, type=type)
 
 
-async def decay_step(tx: Transaction, *, type: str | None, decaying: bool) -> Row | None:
+async def decay_step(tx: Transaction, *, type: str | None, decaying: bool) -> dict[str, int] | None:
     """One batch: None while there are more, then how many edges `faded` and were `revived`. Nothing, if nothing is `decaying`."""
     if not decaying:
         return {"faded": 0, "revived": 0}
@@ -28,12 +28,18 @@ async def decay_step(tx: Transaction, *, type: str | None, decaying: bool) -> Ro
     return {"faded": row["faded"], "revived": row["revived"]} if row["done"] else None
 
 
+async def edge_type_step(tx: Transaction, row: ChangedEdgeType) -> JsonObject | None:
+    """One batch after an edge type was changed: None while there are more, then the type, and how many edges it concerned."""
+    counts = await decay_step(tx, type=row["type"], decaying=row["decaying"])
+    return counts and {**{name: value for name, value in row.items() if name != "decaying"}, **counts}
+
+
 async def finish_decay_change(
     open_transaction: Callable[[], AbstractAsyncContextManager[Transaction]],
     *,
     type: str | None,
-    told: Callable[[Row], None] = lambda _: None,
-) -> Row:
+    told: Callable[[DecayBatch], None] = lambda _: None,
+) -> DecayBatch:
     """All batches, each in a transaction of its own; `told` hears how far it is. The counts of the last one."""
     while True:
         async with open_transaction() as tx:

@@ -5,6 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from db.graph import edges
+from db.graph.edges import ChangedEdgeType, EdgeRow, EdgeTypeRow, ListedEdge, ObservedEdge
 from db.pool import Transaction
 from loci.models.graph import EdgeWrite
 from service.pages import Page, page
@@ -18,7 +19,7 @@ async def observe_edges(tx: Transaction, stated: list[EdgeWrite]) -> list[Row]:
     return [_outcome(stated[row["ordinal"] - 1], row) for row in rows]
 
 
-def _outcome(stated: EdgeWrite, row: Row) -> Row:
+def _outcome(stated: EdgeWrite, row: ObservedEdge) -> Row:
     target = {"target": stated.target} if stated.literal is None else {"literal": stated.literal}
     return {"source": stated.source, "type": stated.type, **target, **{k: v for k, v in row.items() if k != "ordinal"}}
 
@@ -33,7 +34,7 @@ async def list_edges(
     known_at: datetime | None,
     limit: int,
     cursor: str | None,
-) -> Page:
+) -> Page[ListedEdge]:
     """Edges with their effective confidence, at two moments; with `faded` faded ones too."""
     rows = await edges.list_edges(
         tx, entity=entity, type=type, faded=faded, as_of=as_of, known_at=known_at, limit=limit + 1, cursor=cursor
@@ -41,16 +42,16 @@ async def list_edges(
     return page(rows, limit)
 
 
-async def delete_edge(tx: Transaction, *, id: UUID) -> Row:
+async def delete_edge(tx: Transaction, *, id: UUID) -> EdgeRow:
     """Take an edge back: no longer believed, kept as history; returns it."""
     return await edges.delete_edge(tx, id=id)
 
 
-async def get_edge_type(tx: Transaction, *, type: str) -> Row:
+async def get_edge_type(tx: Transaction, *, type: str) -> EdgeTypeRow:
     """Settings of an edge type."""
     return await edges.get_edge_type(tx, type=type)
 
 
-async def set_edge_type(tx: Transaction, *, type: str, changes: Row) -> Row:
+async def set_edge_type(tx: Transaction, *, type: str, changes: Row) -> ChangedEdgeType:
     """Change settings of an edge type; the row, and `decaying`: whether edges have to be brought in step with it."""
     return await edges.set_edge_type(tx, type=type, changes=changes)

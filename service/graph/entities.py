@@ -6,6 +6,7 @@ from uuid import UUID
 
 from db.errors import NotFound
 from db.graph import entities
+from db.graph.entities import EntityEvent, EntityRow, ListedEntity
 from db.pool import Transaction
 from loci.models.graph import EntitySearch, EntityWrite
 from service.embedding.active import embed_question, find_active_model
@@ -24,7 +25,7 @@ async def write_entity(tx: Transaction, wanted: EntityWrite) -> Row:
     return {**await get_entity(tx, ref=str(outcome["id"])), "created": outcome["created"]}
 
 
-async def get_entity(tx: Transaction, *, ref: str, as_of: datetime | None = None, known_at: datetime | None = None) -> Row:
+async def get_entity(tx: Transaction, *, ref: str, as_of: datetime | None = None, known_at: datetime | None = None) -> EntityRow:
     """The entity with this id, name or alias, at two moments. Raises NotFound."""
     return _found(await entities.get_entity(tx, ref=ref, as_of=as_of, known_at=known_at))
 
@@ -39,7 +40,7 @@ async def list_entities(
     cursor: str | None,
     as_of: datetime | None,
     known_at: datetime | None,
-) -> Page:
+) -> Page[ListedEntity]:
     """Entities at two moments: pinned first, then the most mentioned."""
     rows = await entities.list_entities(
         tx, type=type, query=query, pinned=pinned, limit=limit + 1, cursor=cursor, as_of=as_of, known_at=known_at
@@ -57,17 +58,17 @@ async def touch_entities(tx: Transaction, *, ids: list[UUID]) -> Row:
     return {"touched": await entities.touch_entities(tx, ids=ids)}
 
 
-async def change_entity(tx: Transaction, *, id: UUID, changes: Row) -> Row:
+async def change_entity(tx: Transaction, *, id: UUID, changes: Row) -> EntityRow:
     """Change name, type, aliases, description, metadata or confidence of an entity; returns it."""
     return _found(await entities.update_entity(tx, id=id, changes=changes))
 
 
-async def delete_entity(tx: Transaction, *, id: UUID) -> Row:
+async def delete_entity(tx: Transaction, *, id: UUID) -> EntityRow:
     """Take an entity out of the graph; returns it as it was."""
     return _found(await entities.delete_entity(tx, id=id))
 
 
-async def pin_entity(tx: Transaction, *, id: UUID, pinned: bool) -> Row:
+async def pin_entity(tx: Transaction, *, id: UUID, pinned: bool) -> EntityRow:
     """Pin an entity, or unpin it; returns it."""
     return _found(await entities.pin_entity(tx, id=id, pinned=pinned))
 
@@ -86,13 +87,13 @@ async def search_entities(tx: Transaction, wanted: EntitySearch, provider: Provi
     return {"entities": rows, "skipped": {"semantic": reason} if reason is not None else {}}
 
 
-async def list_history(tx: Transaction, *, ref: str, limit: int, cursor: str | None) -> Page:
+async def list_history(tx: Transaction, *, ref: str, limit: int, cursor: str | None) -> Page[Any]:
     """Versions of a lineage, oldest first; where `ref` is an entity instead, what happened around it, in order of time."""
 
-    async def versions() -> Page:
+    async def versions() -> Page[Any]:
         return await list_versions(tx, ref=ref, limit=limit, after=min(position(cursor) or 0, LAST_VERSION))
 
-    async def events() -> Page:
+    async def events() -> Page[EntityEvent]:
         return page(await entities.entity_timeline(tx, ref=ref, limit=limit + 1, cursor=cursor), limit)
 
     numbered = cursor is None or cursor.isdigit()  # a cursor of versions is a number, one of events is not
@@ -107,7 +108,7 @@ async def list_history(tx: Transaction, *, ref: str, limit: int, cursor: str | N
     return await second()
 
 
-def _found(row: Row) -> Row:
-    if not row:
+def _found(row: EntityRow | None) -> EntityRow:
+    if row is None:
         raise NotFound("this entity does not exist")
     return without_place(row)

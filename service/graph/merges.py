@@ -4,6 +4,7 @@ from typing import Any
 from uuid import UUID
 
 from db.graph import merges
+from db.graph.merges import MergeRow, UndoneMerge
 from db.pool import Transaction
 from service.graph.entities import get_entity
 from service.pages import Page, page
@@ -28,11 +29,11 @@ async def merge_duplicate_entities(tx: Transaction, *, dry_run: bool, limit: int
     return {"items": await merges.merge_duplicate_entities(tx, dry_run=dry_run, limit=limit)}
 
 
-async def list_merges(tx: Transaction, *, entity: str | None, limit: int, cursor: str | None) -> Page:
+async def list_merges(tx: Transaction, *, entity: str | None, limit: int, cursor: str | None) -> Page[MergeRow]:
     """Merges and splits, newest first; undone ones too."""
     return page(await merges.list_merges(tx, entity=entity, limit=limit + 1, cursor=cursor), limit)
 
 
-async def undo_merge(tx: Transaction, *, id: UUID) -> Row:
+async def undo_merge(tx: Transaction, *, id: UUID) -> UndoneMerge:
     """Undo a merge or a split; both entities, and for a split the merge that joins them again."""
     return await merges.undo_merge(tx, id=id)

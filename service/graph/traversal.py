@@ -8,6 +8,7 @@ from uuid import UUID
 from psycopg.errors import InsufficientPrivilege
 
 from db.graph import entities, traversal
+from db.graph.traversal import ConstellationRow
 from db.pool import Transaction
 from loci.models.graph import GraphContextInput, TraverseInput
 
@@ -18,7 +19,7 @@ async def traverse(tx: Transaction, wanted: TraverseInput) -> Row:
     """Walk the graph breadth first: `edges` and `entities` in the order of discovery, and the `reason` why the walk ended early."""
     rows = await traversal.traverse(tx, **wanted.model_dump())
     reason = rows[0]["truncated"] if rows else None
-    names: dict[UUID, str] = {}
+    names: dict[UUID, str | None] = {}
     for row in rows:
         names[row["source_id"]] = row["source"]
         if row["target_id"] is not None:
@@ -43,6 +44,8 @@ async def graph_context(tx: Transaction, wanted: GraphContextInput) -> Row:
     return {**found, "truncated": found["truncated"] is not None, "reason": found["truncated"]}
 
 
-async def constellation(tx: Transaction, *, limit: int | None, as_of: datetime | None, known_at: datetime | None) -> Row:
+async def constellation(
+    tx: Transaction, *, limit: int | None, as_of: datetime | None, known_at: datetime | None
+) -> ConstellationRow:
     """The entities that stand out, with their aspects, and the living edges between them."""
     return await traversal.constellation(tx, limit=limit, as_of=as_of, known_at=known_at)

@@ -1,13 +1,16 @@
 """`loci jobs`: work that is done later, and what became of it."""
 
-from typing import Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 from uuid import UUID
 
 import typer
 
-from service.cli.output import print_json, print_table
+from service.cli.output import print_json, print_rows, print_table
 from service.cli.session import run_in
 from service.cli.shell import Commands, Json, Namespace, wants_json
+
+if TYPE_CHECKING:
+    from db.jobs.jobs import JobDetail
 
 HELP = ("-h", "--help")
 Id = Annotated[UUID, typer.Argument(metavar="ID", help="The job.")]
@@ -45,7 +48,7 @@ def list_(
         print_json(rows)
         return
     columns = ("id", "created_at", "kind", "state", "tries", "due_at", "error")
-    print_table(columns, ([row[column] for column in columns] for row in rows), fold="error")
+    print_rows(columns, rows, fold="error")
 
 
 @app.command()
@@ -72,14 +75,16 @@ def cancel(context: typer.Context, id: Id, namespace: Namespace = "default", as_
     _print(context, run_in(namespace, lambda tx: cancel_job(tx, id=id), "writer"), as_json)
 
 
-def _print(context: typer.Context, row: dict[str, Any], as_json: bool) -> None:
+def _print(context: typer.Context, row: "JobDetail", as_json: bool) -> None:
     if wants_json(context, as_json):
         print_json(row)
         return
-    passes, calls = row.pop("passes"), row.pop("calls")
+    passes, calls = row["passes"], row["calls"]
     tokens = f"{calls['prompt_tokens']:,} tokens sent, {calls['completion_tokens']:,} came back"
     used = f"{calls['calls']:,}, {tokens}, cost {calls['cost']}"
-    fields = {**row, "calls of a model": used} if calls["calls"] else row
+    fields = {name: value for name, value in row.items() if name not in {"passes", "calls"}}
+    if calls["calls"]:
+        fields["calls of a model"] = used
     print_table(("field", "value"), fields.items(), fold="value")
     if passes:
         typer.echo()

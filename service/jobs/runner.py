@@ -21,6 +21,7 @@ from psycopg_pool import PoolTimeout
 from db import traces
 from db.errors import NeedsModel
 from db.jobs import jobs
+from db.jobs.jobs import JobFailures
 from db.jobs.queue import Outcome, OutcomeWriter, QueueError, Worker, make_queue
 from db.pool import OPERATOR, Origin, transaction
 from service.cancellation import hear_cancellation
@@ -219,7 +220,7 @@ class Runner:
             row = await jobs.start_job(tx, queue_id=trying.queue_id, attempt=trying.attempt)
         return Job(**row) if row else None
 
-    async def _note(self, trying: Try, error: str, *, postponed: bool) -> jobs.Row:
+    async def _note(self, trying: Try, error: str, *, postponed: bool) -> JobFailures | None:
         """How often it has failed and was put off; empty: it is over. While the database is away, Again."""
         try:
             async with self._transaction("record_job_failure") as tx:

@@ -11,6 +11,7 @@ from croniter.croniter import CroniterError
 
 from db.errors import FieldError, Invalid
 from db.jobs import schedules
+from db.jobs.schedules import ScheduleRow
 from service.resources import Resources
 
 log = logging.getLogger(__name__)
@@ -71,7 +72,7 @@ class Schedules:
             await self._keep(row)
         return False
 
-    async def _keep(self, row: schedules.Row) -> None:
+    async def _keep(self, row: ScheduleRow) -> None:
         """Reckon when a schedule is due next, where that is new, over, or later than the rule says (the clock was set back)."""
         rule, due, coming = row["wanted"], row["due_at"], None
         if rule is not None:

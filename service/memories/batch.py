@@ -79,7 +79,7 @@ async def write_each(tx: Transaction, items: list[Any], *, atomic: bool) -> dict
 async def _write(tx: Transaction, good: list[tuple[int, dict[str, Any]]], results: list[Outcome | LociError]) -> None:
     rows = await memories.remember(tx, items=[item for _, item in good]) if good else []
     for row in rows:
-        results[good[row.pop("ordinal")][0]] = row
+        results[good[row["ordinal"]][0]] = {name: value for name, value in row.items() if name != "ordinal"}
 
 
 async def _write_or_split(tx: Transaction, good: list[tuple[int, dict[str, Any]]], results: list[Outcome | LociError]) -> None:

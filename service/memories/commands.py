@@ -1,8 +1,7 @@
 """`loci history` and `loci erase`: the versions of a memory, and memories deleted for good."""
 
-from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
 import typer
@@ -10,6 +9,9 @@ import typer
 from service.cli.output import print_json, print_table, show
 from service.cli.session import run_in
 from service.cli.shell import AsOf, Failure, Json, KnownAt, Namespace, wants_json
+
+if TYPE_CHECKING:
+    from db.memories import MemoryRow
 
 
 class Versions(StrEnum):
@@ -39,9 +41,9 @@ def erase(
     if wants_json(context, as_json):
         print_json(receipt)
         return
-    kinds = ("deleted", "added", "changed")
-    tables = sorted({table for kind in kinds for table in receipt[kind]})
-    print_table(("table", *kinds), ([table, *(receipt[kind].get(table) for kind in kinds)] for table in tables))
+    counts = {"deleted": receipt["deleted"], "added": receipt["added"], "changed": receipt["changed"]}
+    tables = sorted({table for count in counts.values() for table in count})
+    print_table(("table", *counts), ([table, *(count.get(table) for count in counts.values())] for table in tables))
     typer.echo(f"erased {receipt['erased']:,} memories", err=True)
 
 
@@ -75,8 +77,8 @@ def history(
     )
 
 
-def _end(row: dict[str, Any]) -> str:
-    end: datetime | None = row["valid_to"]
+def _end(row: "MemoryRow") -> str:
+    end = row["valid_to"]
     if row["status"] == "forgotten":
         return "forgotten"
     if end == row["valid_from"]:

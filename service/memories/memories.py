@@ -6,6 +6,7 @@ from uuid import UUID
 
 from db import memories
 from db.errors import FieldError, NotFound
+from db.memories import CategoryRow, ErasureReceipt, LinkRow, MemoryRow
 from db.pool import Transaction
 from service.pages import Page, page, whole, without_place
 
@@ -13,12 +14,14 @@ Row = dict[str, Any]
 LAST_VERSION = 2**31 - 1  # the largest number that a version can have
 
 
-async def get_memory(tx: Transaction, *, id: UUID, as_of: datetime | None, known_at: datetime | None) -> Row:
+async def get_memory(tx: Transaction, *, id: UUID, as_of: datetime | None, known_at: datetime | None) -> MemoryRow:
     """A memory as believed at `known_at`; with `as_of`, the version of its lineage that was valid then."""
     return without_place(await memories.get_memory(tx, id=id, as_of=as_of, known_at=known_at))
 
 
-async def current_versions(tx: Transaction, *, lineages: list[str], as_of: datetime | None, known_at: datetime | None) -> Page:
+async def current_versions(
+    tx: Transaction, *, lineages: list[str], as_of: datetime | None, known_at: datetime | None
+) -> Page[MemoryRow]:
     """The visible version of each of these lineages, in the order asked; those without one are left out."""
     return whole(await memories.current_versions(tx, lineages=lineages, as_of=as_of, known_at=known_at))
 
@@ -32,7 +35,7 @@ async def list_memories(
     as_of: datetime | None,
     known_at: datetime | None,
     all_versions: bool,
-) -> Page:
+) -> Page[MemoryRow]:
     """Memories, newest first; filters that are None restrict nothing."""
     rows = await memories.list_memories(
         tx,
@@ -48,41 +51,41 @@ async def list_memories(
 
 async def list_versions(
     tx: Transaction, *, ref: str, limit: int, after: int = 0, as_of: datetime | None = None, known_at: datetime | None = None
-) -> Page:
+) -> Page[MemoryRow]:
     """Versions of a lineage, named by itself or by the id of one of them, oldest first."""
     rows = await memories.history(tx, ref=ref, limit=limit + 1, after=after, as_of=as_of, known_at=known_at)
     return page(rows, limit, "version")
 
 
-async def all_versions(tx: Transaction, *, ref: str, as_of: datetime | None, known_at: datetime | None) -> list[Row]:
+async def all_versions(tx: Transaction, *, ref: str, as_of: datetime | None, known_at: datetime | None) -> list[MemoryRow]:
     """All of them, however many."""
-    rows: list[Row] = []
+    rows: list[MemoryRow] = []
     while found := await memories.history(tx, ref=ref, after=rows[-1]["version"] if rows else 0, as_of=as_of, known_at=known_at):
         rows += found
     return [without_place(row) for row in rows]
 
 
-async def change_memory(tx: Transaction, *, id: UUID, changes: Row) -> Row:
+async def change_memory(tx: Transaction, *, id: UUID, changes: Row) -> MemoryRow:
     """Change what a memory says of itself, but its content; returns it."""
     return without_place(await memories.update_memory(tx, id=id, changes=changes))
 
 
-async def forget_memory(tx: Transaction, *, id: UUID) -> Row:
+async def forget_memory(tx: Transaction, *, id: UUID) -> MemoryRow:
     """Forget a memory: recall no longer finds it; returns it."""
     return without_place(await memories.forget_memory(tx, id=id, forget=True))
 
 
-async def restore_memory(tx: Transaction, *, id: UUID) -> Row:
+async def restore_memory(tx: Transaction, *, id: UUID) -> MemoryRow:
     """Take a forgetting back; returns the memory."""
     return without_place(await memories.forget_memory(tx, id=id, forget=False))
 
 
-async def erase_memories(tx: Transaction, *, ids: list[UUID], versions: str = "all", subtree: bool = False) -> Row:
+async def erase_memories(tx: Transaction, *, ids: list[UUID], versions: str = "all", subtree: bool = False) -> ErasureReceipt:
     """Erase memories for good; the receipt: `erased` memories, and rows `deleted`, `added` and `changed` by table."""
     return await memories.erase_memories(tx, ids=ids, versions=versions, subtree=subtree)
 
 
-async def link_memories(tx: Transaction, *, source: UUID, target: UUID, type: str, strength: float) -> Row:
+async def link_memories(tx: Transaction, *, source: UUID, target: UUID, type: str, strength: float) -> LinkRow:
     """Link a memory to another, or change the strength of the link."""
     return await memories.link_memories(tx, source=source, target=target, type=type, strength=strength)
 
@@ -94,11 +97,13 @@ async def unlink_memories(tx: Transaction, *, source: UUID, target: UUID, type: 
     return {"source_id": source, "target_id": target, "type": type}
 
 
-async def list_links(tx: Transaction, *, id: UUID, limit: int, known_at: datetime | None) -> Page:
+async def list_links(tx: Transaction, *, id: UUID, limit: int, known_at: datetime | None) -> Page[LinkRow]:
     """Links of a memory in both directions, strongest first."""
     return whole(await memories.list_links(tx, id=id, limit=limit, known_at=known_at))
 
 
-async def list_categories(tx: Transaction, *, under: str | None, as_of: datetime | None, known_at: datetime | None) -> Page:
+async def list_categories(
+    tx: Transaction, *, under: str | None, as_of: datetime | None, known_at: datetime | None
+) -> Page[CategoryRow]:
     """Category paths with counts of visible memories."""
     return whole(await memories.list_categories(tx, under=under, as_of=as_of, known_at=known_at))

@@ -4,6 +4,7 @@ from typing import Any
 
 from db import memories
 from db.jobs import jobs
+from db.memories import WrittenMemory
 from db.pool import Transaction
 
 Row = dict[str, Any]
@@ -16,7 +17,7 @@ async def save_memory(tx: Transaction, item: Row, *, enrich: bool, has_model: bo
     return {**saved, "enrichment": await _enrichment(tx, row, has_model=has_model)} if enrich else saved
 
 
-async def _enrichment(tx: Transaction, row: Row, *, has_model: bool) -> Row:
+async def _enrichment(tx: Transaction, row: WrittenMemory, *, has_model: bool) -> Row:
     if not has_model:
         return {"skipped": "no language model is configured"}
     if not (await tx.entered()).settings["enrich_model"]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from db.models import reembedding
-from db.models.reembedding import IndexBuilder
+from db.models.reembedding import IndexBuilder, ModelInUse
 from db.pool import Transaction
 from service.embedding.provider import Provider
 
@@ -21,7 +21,7 @@ class Corpus:
 
     memories: int
     entities: int
-    models: dict[str, Row]
+    models: dict[str, ModelInUse]
 
     @property
     def size(self) -> int:

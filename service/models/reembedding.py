@@ -15,10 +15,11 @@ from uuid import UUID
 
 from psycopg.errors import DeadlockDetected, LockNotAvailable
 
-from db.models import embeddings, reembedding
+from db.models import reembedding
+from db.models.reembedding import EmbeddingModelRow
 from db.pool import Transaction
 from service.embedding.provider import EmbeddingError, Provider, RejectedText
-from service.models.vectors import BATCH, store_claimed
+from service.models.vectors import QUEUES, embed_batch
 
 log = logging.getLogger(__name__)
 Row = dict[str, Any]
@@ -83,19 +84,21 @@ class Reembedding:
         async with self.transaction("begin_reembedding") as tx:
             return next((row["name"] for row in await reembedding.embedding_models_in_use(tx) if row["state"] == "active"), None)
 
-    async def _state(self, number: int) -> Row:
+    async def _state(self, number: int) -> EmbeddingModelRow | None:
+        """The model as it stands; None: it was dropped."""
         async with self.transaction("reembed") as tx:
-            return next((row for row in await reembedding.list_embedding_models(tx) if row["id"] == number), {"state": "dropped"})
+            return next((row for row in await reembedding.list_embedding_models(tx) if row["id"] == number), None)
 
     async def _still_filling(self, number: int) -> bool:
         """False where another process has switched already. Raises Stopped where somebody has cancelled it."""
-        state = (await self._state(number))["state"]
-        if state not in {"filling", "active"}:
+        row = await self._state(number)
+        if row is None or row["state"] not in {"filling", "active"}:
             raise Stopped(f"filling the model {self.model['name']} was cancelled", cancelled=True)
-        return bool(state == "filling")
+        return row["state"] == "filling"
 
     async def _queue(self, number: int) -> None:
-        if (await self._state(number))["queued_at"] is not None:
+        row = await self._state(number)
+        if row is None or row["queued_at"] is not None:
             return
         after: int | None = None
         while True:
@@ -115,7 +118,8 @@ class Reembedding:
                 made += stored
                 if time.monotonic() - looked > LOOK_EVERY:
                     looked = time.monotonic()
-                    waiting = (await self._state(number))["waiting"]
+                    row = await self._state(number)
+                    waiting = row["waiting"] if row else 0
                     self._total = max(self._total, waiting)
                     self.told("filling", self._total - waiting, self._total)
 
@@ -123,8 +127,8 @@ class Reembedding:
             async with asyncio.TaskGroup() as group:
                 for _ in range(self.parallel):
                     group.create_task(one())
-            state = await self._state(number)
-            if state["state"] != "filling" or state["waiting"] <= FEW:
+            row = await self._state(number)
+            if row is None or row["state"] != "filling" or row["waiting"] <= FEW:
                 return made
             await asyncio.sleep(0.2)  # others hold the rest, or a namespace is being erased
 
@@ -143,13 +147,9 @@ class Reembedding:
         raise Stopped(f"{problem}; what was filled stays, go on with the same command")
 
     async def _store(self, tx: Transaction, number: int) -> int | None:
-        for claim, store in (
-            (embeddings.claim_memories_to_embed, embeddings.store_memory_vectors),
-            (embeddings.claim_entities_to_embed, embeddings.store_entity_vectors),
-        ):
-            claimed = await claim(tx, limit=BATCH, model=number)
-            if claimed:
-                return await store_claimed(tx, self.provider, store, claimed)
+        for queue in QUEUES:
+            if (stored := await embed_batch(tx, queue, self.provider, model=number)) is not None:
+                return stored
         return None
 
     async def _index(self, number: int) -> None:
@@ -205,7 +205,7 @@ async def drop_retired_models(transaction: Begin, owner: Connect | None, told: T
         await _drop(transaction, row, owner, told)
 
 
-async def _drop(transaction: Begin, row: Row, owner: Connect | None, told: Told) -> None:
+async def _drop(transaction: Begin, row: EmbeddingModelRow, owner: Connect | None, told: Told) -> None:
     """Drop the indexes and vectors of a retired model. Nobody asks for them: who began to before the switch still sees them."""
     if owner is not None:
         async with owner() as connected:

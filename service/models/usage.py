@@ -5,6 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from db.models import calls
+from db.models.calls import ModelCallRow, ModelUsageRow
 from db.pool import Transaction
 from service.pages import Page, page
 
@@ -13,12 +14,12 @@ Row = dict[str, Any]
 
 async def list_model_calls(
     tx: Transaction, *, limit: int, cursor: UUID | None = None, purpose: str | None = None, job_id: UUID | None = None
-) -> Page:
+) -> Page[ModelCallRow]:
     """Calls of models, newest first."""
     rows = await calls.list_model_calls(tx, limit=limit + 1, cursor=cursor, purpose=purpose, job_id=job_id)
     return page(rows, limit, "id")
 
 
-async def model_usage(tx: Transaction, *, day: date | None) -> Row:
+async def model_usage(tx: Transaction, *, day: date | None) -> ModelUsageRow:
     """What calls of models have used on a day (UTC; None: today), and what is left of its budget."""
     return await calls.model_usage(tx, day=day)

@@ -2,30 +2,55 @@
 
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+from uuid import UUID
 
 from db.models import embeddings
+from db.models.embeddings import EntityToEmbed, MemoryToEmbed
 from db.pool import Transaction
 from service.embedding.provider import Provider, RejectedText
 from service.embedding.turns import embed_claimed
 
 log = logging.getLogger(__name__)
-Claim = Callable[..., Awaitable[list[embeddings.Row]]]
-Store = Callable[..., Awaitable[None]]
+C = TypeVar("C", MemoryToEmbed, EntityToEmbed)
 BATCH = 256
 
 
-async def store_claimed(tx: Transaction, provider: Provider, store: Store, claimed: list[embeddings.Row]) -> int:
-    """Embed and store what is claimed; how many. What the provider refuses together is tried one by one."""
+@dataclass(frozen=True)
+class Queue(Generic[C]):
+    """A queue of what waits for vectors: how a batch is claimed and stored, and the id of what a row is about."""
+
+    claim: Callable[..., Awaitable[list[C]]]
+    store: Callable[..., Awaitable[None]]
+    id_of: Callable[[C], UUID]
+
+
+MEMORIES = Queue(embeddings.claim_memories_to_embed, embeddings.store_memory_vectors, lambda row: row["memory_id"])
+ENTITIES = Queue(embeddings.claim_entities_to_embed, embeddings.store_entity_vectors, lambda row: row["entity_id"])
+QUEUES: tuple[Queue[Any], ...] = (MEMORIES, ENTITIES)
+
+
+async def embed_batch(tx: Transaction, queue: Queue[C], provider: Provider, *, model: int) -> int | None:
+    """Claim a batch that waits for a model, embed and store it; how many. None: there is none to be had."""
+    claimed = await queue.claim(tx, limit=BATCH, model=model)
+    return await embed_and_store(tx, queue, provider, claimed) if claimed else None
+
+
+async def embed_and_store(tx: Transaction, queue: Queue[C], provider: Provider, claimed: list[C]) -> int:
+    """Make the vectors of claimed rows, and store them; how many. What the provider refuses together is tried one by one."""
     try:
-        await store(tx, claimed=claimed, vectors=await embed_claimed(provider, claimed))
+        await queue.store(tx, claimed=claimed, vectors=await embed_claimed(provider, claimed))
         return len(claimed)
     except RejectedText as error:
         log.warning("%s; trying its %d texts one by one", str(error).partition(":")[0], len(claimed))  # behind it the reply
     stored = 0
     for row in claimed:
         try:
-            await store(tx, claimed=[row], vectors=await embed_claimed(provider, [row]))
+            await queue.store(tx, claimed=[row], vectors=await embed_claimed(provider, [row]))
             stored += 1
         except RejectedText as refusal:
-            await embeddings.refuse_embedding(tx, claimed=row, error=str(refusal))
+            await embeddings.refuse_embedding(
+                tx, namespace_id=row["namespace_id"], id=queue.id_of(row), model=row["model_id"], error=str(refusal)
+            )
     return stored

@@ -1,12 +1,15 @@
 """`loci namespace`: the worlds that memories live in, and their settings. `loci verify`: proof that they hold what they promise."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from service.cli.output import print_json, print_table
+from service.cli.output import print_json, print_rows, print_table
 from service.cli.session import Session, run, run_in
 from service.cli.shell import Commands, Json, complain, wants_json
+
+if TYPE_CHECKING:
+    from db.namespaces import NamespaceRow
 
 app = typer.Typer(cls=Commands, no_args_is_help=True, help="Create, list, show, change and delete namespaces.")
 Name = Annotated[str, typer.Argument(help="Name of the namespace.")]
@@ -47,7 +50,7 @@ def list_(context: typer.Context, as_json: Json = False) -> None:
         print_json(rows)
         return
     columns = ("name", "memories", "current_memories", "entities", "edges", "pending_embeddings", "description")
-    print_table(columns, ([row[column] for column in columns] for row in rows))
+    print_rows(columns, rows)
 
 
 @app.command()
@@ -57,10 +60,9 @@ def show(context: typer.Context, name: Name, as_json: Json = False) -> None:
     if wants_json(context, as_json):
         print_json(row)
         return
-    settings = row.pop("settings")
-    print_table(("field", "value"), row.items())
+    print_table(("field", "value"), [(field, value) for field, value in row.items() if field != "settings"])
     typer.echo()
-    print_table(("setting", "value"), sorted((key, str(value)) for key, value in settings.items()))
+    print_table(("setting", "value"), sorted((key, str(value)) for key, value in row["settings"].items()))
 
 
 @app.command("set")
@@ -90,13 +92,13 @@ def delete(name: Name, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do
     typer.echo(f"deleted {name}", err=True)
 
 
-def _namespace(name: str) -> dict[str, Any]:
+def _namespace(name: str) -> "NamespaceRow":
     from service.namespaces.namespaces import get_namespace
 
     return run_in(None, lambda tx: get_namespace(tx, name=name), None)
 
 
-async def _change(session: Session, name: str, changes: dict[str, Any]) -> dict[str, Any]:
+async def _change(session: Session, name: str, changes: dict[str, Any]) -> "NamespaceRow":
     """Change settings; where these change the decay of edges, the edges follow."""
     from service.graph.decay import finish_decay_change
     from service.namespaces.namespaces import change_namespace, get_namespace

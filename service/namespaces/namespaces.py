@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from db import namespaces
+from db.namespaces import NamespaceRow
 from db.pool import Transaction
 from loci.models.namespaces import NamespaceInput
 from service.jobs.schedules import check_settings
@@ -12,7 +13,7 @@ from service.pages import Page, page
 Row = dict[str, Any]
 
 
-async def create_namespace(tx: Transaction, wanted: NamespaceInput) -> Row:
+async def create_namespace(tx: Transaction, wanted: NamespaceInput) -> NamespaceRow:
     """Create a namespace; returns it. Only the operator may. Raises Invalid for a schedule that nobody could keep."""
     check_settings(wanted.settings, datetime.now(UTC))
     await namespaces.create_namespace(
@@ -21,12 +22,12 @@ async def create_namespace(tx: Transaction, wanted: NamespaceInput) -> Row:
     return await get_namespace(tx, name=wanted.name)
 
 
-async def list_namespaces(tx: Transaction, *, limit: int, cursor: str | None = None) -> Page:
+async def list_namespaces(tx: Transaction, *, limit: int, cursor: str | None = None) -> Page[NamespaceRow]:
     """Namespaces that the caller may read, by name, with counts."""
     return page(await namespaces.list_namespaces(tx, limit=limit + 1, cursor=cursor), limit, "name")
 
 
-async def get_namespace(tx: Transaction, *, name: str) -> Row:
+async def get_namespace(tx: Transaction, *, name: str) -> NamespaceRow:
     """A namespace: settings in force, and how much it holds."""
     return (await namespaces.list_namespaces(tx, name=name))[0]
 

@@ -17,6 +17,7 @@ from psycopg_pool import PoolClosed, PoolTimeout
 
 from db import operations
 from db.errors import Unavailable, translate
+from db.operations import ChangeRow
 from db.pool import Transaction
 from service.cancellation import hear_cancellation
 
@@ -57,18 +58,17 @@ async def read_batch(tx: Transaction, question: FeedQuestion, after: int | None,
     if sequence or after is None:
         await operations.send_sequence_changes(tx)
     asked = await operations.send_feed_bounds(tx, namespaces=question.namespaces)
-    items: list[Row] = []
+    items: list[ChangeRow] = []
     if after is not None:
         items = await operations.list_changes(
             tx, namespaces=question.namespaces, after=after, kinds=question.kinds, limit=question.limit
         )
-    bounds = await asked.fetchone()  # asked before the list, which has all up to there
+    bounds = await asked.one()  # asked before the list, which has all up to there
     more = bool(items) and items[0]["more"]
     last = items[-1]["position"] if items else 0
-    for item in items:
-        del item["more"]
     read_to = last if more else max(last, after or 0, bounds["last_position"])
-    return Batch(items, read_to, more, frozenset(bounds["namespace_ids"]))
+    told = [{name: value for name, value in item.items() if name != "more"} for item in items]
+    return Batch(told, read_to, more, frozenset(bounds["namespace_ids"]))
 
 
 @dataclass(eq=False)

@@ -4,7 +4,7 @@ from typing import Any
 from uuid import UUID
 
 from db import operations
-from db.operations import OperationFilter
+from db.operations import OperationChangeRow, OperationFilter, OperationRow
 from db.pool import Transaction
 from service.pages import Page, page
 
@@ -12,17 +12,19 @@ __all__ = ["OperationFilter", "get_operation", "list_changes_of", "list_operatio
 Row = dict[str, Any]
 
 
-async def list_operations(tx: Transaction, wanted: OperationFilter, *, limit: int, cursor: UUID | None = None) -> Page:
+async def list_operations(
+    tx: Transaction, wanted: OperationFilter, *, limit: int, cursor: UUID | None = None
+) -> Page[OperationRow]:
     """Operations, newest first, with counts of their changes."""
     return page(await operations.list_operations(tx, wanted, limit=limit + 1, cursor=cursor), limit, "id")
 
 
-async def get_operation(tx: Transaction, *, id: UUID) -> Row:
+async def get_operation(tx: Transaction, *, id: UUID) -> OperationRow:
     """One operation."""
     return await operations.get_operation(tx, id=id)
 
 
-async def list_changes_of(tx: Transaction, *, id: UUID, limit: int, after: int = 0) -> Page:
+async def list_changes_of(tx: Transaction, *, id: UUID, limit: int, after: int = 0) -> Page[OperationChangeRow]:
     """What an operation changed, before and after, in order, behind a position."""
     rows = await operations.operation_changes(tx, id=id, limit=limit + 1, after=after)
     last = str(rows[limit - 1]["position"]) if len(rows) > limit else None

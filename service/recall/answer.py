@@ -60,7 +60,7 @@ class Pending:
         ranking, found = self.ranking, dict(self.ranking.asked.rows)
         for place, cursor in self.rows:
             name = ranking.asked.sources[place].name
-            for row in await cursor.fetchall():
+            for row in await cursor.all():
                 key = pack(place, "memory", row.pop("cursor"))
                 found[key] = {"tier": "memory", "namespace": name, **row}
         PHASE_SECONDS.labels("fetch").observe(time.perf_counter() - self.sent)

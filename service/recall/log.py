@@ -5,6 +5,7 @@ from uuid import UUID
 
 from db.pool import Transaction
 from db.recall import log
+from db.recall.log import ListedRecall, RecallRow
 from service.pages import Page, page
 from service.recall.ranking import Ranking
 from service.recall.sources import Source, by_place, unpack
@@ -72,12 +73,12 @@ def _logged(ranking: Ranking, of: int) -> list[Row]:
     ]
 
 
-async def list_recalls(tx: Transaction, *, session_id: str | None, limit: int, cursor: str | None) -> Page:
+async def list_recalls(tx: Transaction, *, session_id: str | None, limit: int, cursor: str | None) -> Page[ListedRecall]:
     """Logged recalls, newest first."""
     return page(await log.list_recalls(tx, session_id=session_id, limit=limit + 1, cursor=cursor), limit)
 
 
-async def get_recall(tx: Transaction, *, id: UUID) -> Row:
+async def get_recall(tx: Transaction, *, id: UUID) -> RecallRow:
     """A logged recall: what it answered, by which arms, and what became of that."""
     return await log.get_recall(tx, id=id)
 

@@ -141,7 +141,7 @@ async def _ask_each(
 ) -> Asked:
     """Two round trips, whatever the number of namespaces; a third where other tiers are asked."""
     names = None if question.namespaces == "*" else list(question.namespaces or ())
-    cursor = await search.send_recall_namespaces(tx, namespaces=names)
+    sent = await search.send_recall_namespaces(tx, namespaces=names)
     each = await search.recall_arms_in_namespaces(
         tx,
         namespaces=names,
@@ -152,7 +152,7 @@ async def _ask_each(
         explain=question.explain,
         model=model,
     )
-    rows = await cursor.fetchall()
+    rows = await sent.all()
     searched = [row for row in rows if row["searched"]]
     sources = [Source(place, row["namespace"], tx.within(row["namespace"]), row["settings"]) for place, row in enumerate(searched)]
     settings = next(row["settings"] for row in rows if row["own"])
@@ -219,7 +219,7 @@ async def _read_tiers(asked: Asked, sent: list[tuple[int, dict[Tier, Any]]], dep
         parts = []
         for place, cursors in sent:
             if tier in cursors:
-                rows = {pack(place, tier, nth): row for nth, row in enumerate(await cursors[tier].fetchall())}
+                rows = {pack(place, tier, nth): row for nth, row in enumerate(await cursors[tier].all())}
                 parts.append(Hits({key: row.pop("score") for key, row in rows.items()}, {}))
                 asked.rows |= {key: {"tier": tier, "namespace": asked.sources[place].name, **row} for key, row in rows.items()}
         if parts:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from db import memories
+from db.memories import MemoryRow
 from db.pool import Transaction
 from db.recall import search
 from db.sessions import feedback
@@ -17,14 +18,18 @@ async def search_words(tx: Transaction, *, query: str, limit: int, scope: search
     if session_id is not None:
         await feedback.send_recall_hits(tx, session_id=session_id, documents=documents)
     rows = await memories.get_memories(tx, ids=[row["id"] for row in found])
-    return with_context(found, rows, await search.search_context(tx, query=query, documents=documents))
+    return _with_context(found, rows, await search.search_context(tx, query=query, documents=documents))
 
 
-def with_context(found: list[Row], rows: list[Row], context: Row) -> Row:
+def _with_context(found: list[search.TextHit], rows: list[MemoryRow], context: search.SearchContext) -> Row:
     """Memories with their scores and the entities that they mention, and what holds about the question."""
-    scores, mentions = {row["doc_id"]: row["score"] for row in found}, context.pop("mentions")
-    results = []
-    for row in rows:
-        document = row.pop("cursor")
-        results.append({**row, "score": scores[document], "entities": mentions.get(document, [])})
-    return {"results": results, **context}
+    scores = {row["doc_id"]: row["score"] for row in found}
+    results = [
+        {
+            **{name: value for name, value in row.items() if name != "cursor"},
+            "score": scores[row["cursor"]],
+            "entities": context.mentions.get(row["cursor"], []),
+        }
+        for row in rows
+    ]
+    return {"results": results, "entities": context.entities, "constraints": context.constraints}

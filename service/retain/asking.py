@@ -49,6 +49,6 @@ def refusal_of(error: ModelError | Postponed, choice: Choice) -> str:
     raise Unavailable(f"the language model gave no usable answer: {error}", hint="Decide by rules, or try again.") from error
 
 
-def texts_read_by(read: Read) -> Callable[[list[str]], Awaitable[list[dict[str, Any]]]]:
+def texts_read_by(read: Read) -> Callable[[list[str]], Awaitable[list[text.TextMarks]]]:
     """How guards read texts: in a step of a transaction, by the database."""
     return lambda some: read(lambda tx: text.text_marks(tx, texts=some))

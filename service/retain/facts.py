@@ -8,6 +8,7 @@ from typing import Any
 from db import retain as facts
 from db.errors import FieldError, Invalid, Unavailable
 from db.pool import Transaction
+from db.retain import FactBasis
 from service.embedding.active import active_model
 from service.embedding.provider import EmbeddingError, Provider
 from service.jobs.job import Postponed
@@ -92,7 +93,7 @@ async def decide_facts(resources: Resources, read: Read, prepared: Prepared, cho
     return Decided(weighed, skipped)
 
 
-async def _basis(tx: Transaction, prepared: Prepared) -> tuple[list[Row], str, Row]:
+async def _basis(tx: Transaction, prepared: Prepared) -> tuple[list[FactBasis], str, Row]:
     rows = await facts.facts_to_decide(tx, items=prepared.items)
     entered = await tx.entered()
     return rows, str(entered.namespace), entered.settings

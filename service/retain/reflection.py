@@ -7,6 +7,7 @@ from typing import Any
 
 from db import retain as facts
 from db.pool import Transaction
+from db.retain import OrphansToPlace
 from service.jobs.job import Postponed
 from service.llm.model import ModelError
 from service.resources import Resources
@@ -59,7 +60,7 @@ async def plan_reflection(resources: Resources, read: Read, choice: Choice, page
     return Planned(page, made.given, made.reasons())
 
 
-async def _orphans(tx: Transaction, page: Page) -> tuple[Row, str, Row]:
+async def _orphans(tx: Transaction, page: Page) -> tuple[OrphansToPlace, str, Row]:
     row = await facts.orphans_to_place(tx, limit=page.limit, category=page.category, cursor=page.cursor)
     entered = await tx.entered()
     return row, str(entered.namespace), entered.settings

@@ -4,6 +4,7 @@ from typing import Any
 
 from db.pool import Transaction
 from db.sessions import conversations
+from db.sessions.conversations import ConversationRow, TurnRow
 from loci.models.sessions import TurnsInput
 from service.pages import Page, page
 
@@ -11,7 +12,7 @@ Row = dict[str, Any]
 MOST = 1000  # turns of a page
 
 
-async def list_conversations(tx: Transaction, *, limit: int, cursor: str | None) -> Page:
+async def list_conversations(tx: Transaction, *, limit: int, cursor: str | None) -> Page[ConversationRow]:
     """Sessions that have turns, in order of their names."""
     return page(await conversations.list_conversations(tx, limit=limit + 1, cursor=cursor), limit, "session_id")
 
@@ -21,7 +22,7 @@ async def add_turns(tx: Transaction, stated: TurnsInput, *, session_id: str) -> 
     return {"items": await conversations.add_turns(tx, session_id=session_id, turns=stated.listed())}
 
 
-async def list_turns(tx: Transaction, *, session_id: str, limit: int | None, before: int | None) -> Page:
+async def list_turns(tx: Transaction, *, session_id: str, limit: int | None, before: int | None) -> Page[TurnRow]:
     """The last turns of a session before a turn's number, oldest first; as many as are replayed, unless said.
 
     The next page is of those before them.

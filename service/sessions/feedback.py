@@ -6,6 +6,7 @@ from db import dreams
 from db.pool import Transaction
 from db.recall import log
 from db.sessions import feedback
+from db.sessions.feedback import EndedSession, FeedbackRow
 from loci.models.sessions import FeedbackInput
 from service.pages import Page, page
 
@@ -27,11 +28,11 @@ async def record_feedback(tx: Transaction, stated: FeedbackInput) -> Row:
     return noted
 
 
-async def list_feedback(tx: Transaction, *, session_id: str | None, limit: int, cursor: str | None) -> Page:
+async def list_feedback(tx: Transaction, *, session_id: str | None, limit: int, cursor: str | None) -> Page[FeedbackRow]:
     """What ended sessions have changed in the weights of aspects, newest first."""
     return page(await feedback.list_feedback(tx, session_id=session_id, limit=limit + 1, cursor=cursor), limit)
 
 
-async def end_session(tx: Transaction, *, session_id: str) -> Row:
+async def end_session(tx: Transaction, *, session_id: str) -> EndedSession:
     """End a session: what it was shown and found again confirms aspects; what that changed."""
     return await feedback.end_session(tx, session_id=session_id)

@@ -5,13 +5,14 @@ from typing import Any
 from db.errors import FieldError, NotFound
 from db.pool import Transaction
 from db.sessions import working_memory
+from db.sessions.working_memory import EntryRow, EntryWithValue
 from loci.models.sessions import EntryInput, EntrySearch
 from service.pages import Page, page
 
 Row = dict[str, Any]
 
 
-async def list_entries(tx: Transaction, *, prefix: str | None, limit: int, cursor: str | None, space: str | None) -> Page:
+async def list_entries(tx: Transaction, *, prefix: str | None, limit: int, cursor: str | None, space: str | None) -> Page[EntryRow]:
     """Entries under a prefix of whole segments, without values, in order of the key."""
     rows = await working_memory.list_working_memory(tx, prefix=prefix, limit=limit + 1, cursor=cursor, space=space)
     return page(rows, limit, "key")
@@ -22,12 +23,12 @@ async def search_entries(tx: Transaction, wanted: EntrySearch, *, space: str | N
     return {"items": await working_memory.search_working_memory(tx, **wanted.model_dump(), space=space)}
 
 
-async def save_entry(tx: Transaction, stated: EntryInput, *, key: str, space: str | None) -> Row:
+async def save_entry(tx: Transaction, stated: EntryInput, *, key: str, space: str | None) -> EntryRow:
     """Write an entry, or replace it; the entry without its value."""
     return await working_memory.save_working_memory(tx, key=key, **stated.model_dump(), space=space)
 
 
-async def get_entry(tx: Transaction, *, key: str, space: str | None) -> Row:
+async def get_entry(tx: Transaction, *, key: str, space: str | None) -> EntryWithValue:
     """An entry that has not expired."""
     return await working_memory.get_working_memory(tx, key=key, space=space)
 

@@ -9,11 +9,11 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TypeVar
 
+from db.text import TextMarks
 from service.text.names import UNSPACED, find_names, is_german
 
-Row = dict[str, Any]
 Span = tuple[int, int]
 T = TypeVar("T")
 
@@ -96,7 +96,7 @@ class Readings:
 
     def __init__(self) -> None:
         self.unread: dict[str, None] = {}
-        self._rows: dict[str, Row] = {}
+        self._rows: dict[str, TextMarks] = {}
         self._read: dict[str, Reading] = {}
 
     def __call__(self, text: str) -> Reading:
@@ -108,14 +108,14 @@ class Readings:
             self._read[text] = reading_of(self._rows.pop(text))
         return self._read[text]
 
-    async def fetch(self, ask: Callable[[list[str]], Awaitable[list[Row]]]) -> None:
+    async def fetch(self, ask: Callable[[list[str]], Awaitable[list[TextMarks]]]) -> None:
         """Read what is unread. `ask` gives the rows of loci_api.text_marks for texts."""
         texts, self.unread = list(self.unread), {}
         for some in _portions(texts):
             self._rows.update(zip(some, await ask([storable(text) for text in some]), strict=True))
 
 
-async def with_readings(ask: Callable[[list[str]], Awaitable[list[Row]]], check: Callable[[Read], T]) -> T:
+async def with_readings(ask: Callable[[list[str]], Awaitable[list[TextMarks]]], check: Callable[[Read], T]) -> T:
     """What a pure function of texts gives once all texts are read that it looks at.
 
     Which these are depends on what others say, so it runs again until it asks for no new one: mostly twice. In a thread: a long
@@ -145,7 +145,7 @@ def _portions(texts: list[str]) -> Iterator[list[str]]:
         yield some
 
 
-def reading_of(row: Row) -> Reading:
+def reading_of(row: TextMarks) -> Reading:
     """A row of loci_api.text_marks, with the marks that spelling tells."""
     return _Reader(row).reading()
 
@@ -153,7 +153,7 @@ def reading_of(row: Row) -> Reading:
 class _Reader:
     """One text while it is read: `plain` as it is spelt, `folded` the same in lower case, character for character."""
 
-    def __init__(self, row: Row) -> None:
+    def __init__(self, row: TextMarks) -> None:
         self.plain: str = row["plain"]
         self.folded: str = row["folded"]
         self.known: dict[str, list[str | None]] = row["words"]

@@ -31,7 +31,7 @@ async def export_lines(tx: Transaction, *, vectors: bool = False) -> AsyncIterat
     for kind in counts:
         page = await transfer.export_page(tx, kind=kind, after=None)
         while page["rows"]:
-            data = page["lines"].encode() + b"\n"
+            data = (page["lines"] or "").encode() + b"\n"
             digest.update(data)
             counts[kind] += page["rows"]
             yield Part(data, page["rows"], total)

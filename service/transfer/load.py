@@ -1,7 +1,7 @@
 """The work behind `loci import`: lines are checked here, written in batches, and refused one by one."""
 
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import asdict, dataclass, field
 from difflib import get_close_matches
@@ -22,7 +22,7 @@ from service.http.problems import field_errors
 
 Row = dict[str, Any]
 Open = Callable[[str | None, str | None], AbstractAsyncContextManager[Transaction]]  # in a namespace, with a role
-Write = Callable[[Transaction, list[Row]], Awaitable[list[Row]]]
+Write = Callable[[Transaction, list[Row]], Awaitable[Sequence[Mapping[str, Any]]]]
 ATTEMPTS = 4
 
 
@@ -70,7 +70,7 @@ class Load:
             "errors": [asdict(error) for error in self.errors],
         }
 
-    def add(self, kind: Kind, outcomes: list[Row]) -> None:
+    def add(self, kind: Kind, outcomes: Sequence[Mapping[str, Any]]) -> None:
         """Count rows that were written."""
         self.written[kind.plural] += len(outcomes)
         self.duplicates += sum(1 for row in outcomes if row.get("duplicate"))

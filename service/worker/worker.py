@@ -21,7 +21,7 @@ from db import operations, statistics, traces
 from db.access import analysts
 from db.graph import decay as db_decay
 from db.graph import names
-from db.models import embeddings, reembedding
+from db.models import embeddings
 from db.pool import OPERATOR, Origin, Pool, Transaction, transaction
 from db.recall import index
 from db.sessions import working_memory
@@ -31,8 +31,9 @@ from service.embedding.provider import EmbeddingError, Provider
 from service.graph import decay
 from service.jobs.runner import Runner
 from service.jobs.schedules import Schedules
+from service.models.embedding_models import read_corpus
 from service.models.reembedding import Reembedding, Stopped
-from service.models.vectors import BATCH, Claim, Store, store_claimed
+from service.models.vectors import BATCH, ENTITIES, MEMORIES, C, Queue, embed_and_store
 from service.observability.logs import LogContext, described_error, log_context
 from service.observability.metrics import EMBEDDED, FAILURES, WORK_ROWS, WORK_SECONDS, WORKED_AT
 from service.text.names import find_names
@@ -194,8 +195,8 @@ class Worker:
         if not self._registered and not isinstance(self._provider, ActiveProvider):  # see change_model
             await register(self._pool, self._provider)
             self._registered = True
-        found = await self._embed_batch(self._provider, embeddings.claim_memories_to_embed, embeddings.store_memory_vectors)
-        return await self._embed_batch(self._provider, embeddings.claim_entities_to_embed, embeddings.store_entity_vectors) or found
+        found = await self._embed_batch(self._provider, MEMORIES)
+        return await self._embed_batch(self._provider, ENTITIES) or found
 
     async def change_model(self) -> bool:
         """Make the configured model the active one where there is none, or one that nobody chose by name serves a small corpus.
@@ -206,11 +207,11 @@ class Worker:
             return False
         await register(self._pool, self._provider)
         async with self._transaction("reembed") as tx:
-            rows = {row["state"]: row for row in await reembedding.embedding_models_in_use(tx)}
-            small = sum((await reembedding.corpus_size(tx)).values()) <= self._provider.automatic
-        configured, active, filling = self._provider.configured, rows["active"], rows.get("filling", {"name": None})
-        ours = configured.name in {active["name"], filling["name"]} or not (active["chosen"] or filling["name"])
-        if small and ours:
+            corpus = await read_corpus(tx)
+        configured, active, filling = self._provider.configured, corpus.models["active"], corpus.models.get("filling")
+        in_use = {row["name"] for row in corpus.models.values()}
+        ours = configured.name in in_use or not (active["chosen"] or filling)
+        if corpus.size <= self._provider.automatic and ours:
             model = self._provider.model(await configured.dimensions())
             try:
                 await Reembedding(self._transaction, configured, model, chosen=False, parallel=1).run()
@@ -246,16 +247,16 @@ class Worker:
         WORK_ROWS.labels("names").inc(len(claimed))
         return True
 
-    async def _embed_batch(self, provider: Provider, claim: Claim, store: Store) -> bool:
+    async def _embed_batch(self, provider: Provider, queue: Queue[C]) -> bool:
         async with self._transaction("store_memory_vectors") as tx:
             used = await find_active_model(provider, tx)
             if used.provider is None or used.model == UNKNOWN:
                 return False
-            claimed = await claim(tx, limit=BATCH, model=used.model)
+            claimed = await queue.claim(tx, limit=BATCH, model=used.model)
             if not claimed:
                 return False
             with traces.muted(False), traces.span("worker vectors", {"loci.rows": len(claimed)}):
-                stored = await store_claimed(tx, used.provider, store, claimed)
+                stored = await embed_and_store(tx, queue, used.provider, claimed)
         EMBEDDED.inc(stored)
         WORK_ROWS.labels("vectors").inc(stored)
         return True

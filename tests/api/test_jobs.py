@@ -13,7 +13,7 @@ import pytest
 
 from db.jobs import jobs
 from db.jobs.queue import QueueError
-from db.pool import make_pool
+from db.pool import JsonObject, make_pool
 from service.jobs import runner
 from service.jobs.job import Job, Postponed
 from service.llm.model import ModelError
@@ -93,7 +93,7 @@ def test_a_failure_is_tried_again_and_a_final_one_is_not(asked: Jobs) -> None:
 def test_a_job_that_always_fails_is_dead_and_says_why_without_quoting_the_database(asked: Jobs) -> None:
     async def writes(work: Resources, job: Job) -> None:
         async with job.holding(work, "effect") as tx:
-            await tx.rows("select 'a secret thought'::integer")
+            await tx.rows(JsonObject, "select 'a secret thought'::integer")
 
     job = asked.ask()
     with running(asked.database, {"enrich": writes}, attempts=2):
@@ -146,7 +146,7 @@ def test_a_job_that_is_cancelled_in_its_transaction_has_changed_nothing(asked: J
 
     async def half(work: Resources, job: Job) -> None:
         async with job.holding(work, "effect") as tx:
-            await tx.row("insert into public.effects (job, step) values (%(job)s, 'half') returning job", job=job.id)
+            await tx.row(JsonObject, "insert into public.effects (job, step) values (%(job)s, 'half') returning job", job=job.id)
             await jobs.finish_job(tx, id=job.id)
             begun.set()
             await asyncio.sleep(60)

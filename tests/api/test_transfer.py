@@ -12,6 +12,7 @@ import pytest
 from psycopg.rows import dict_row
 
 from db import transfer
+from db.pool import JsonObject
 from tests.databases import Server
 from tests.rich import fill, moments
 from tests.services import Api, Service, eventually, ok, problem, serve
@@ -84,7 +85,7 @@ def test_a_failure_in_the_middle_breaks_the_connection_off(service: Service, ric
 
     async def failing(tx: Any, *, kind: str, after: Any) -> Any:
         if kind == "edge":
-            await tx.rows("select 1 / 0")
+            await tx.rows(JsonObject, "select 1 / 0")
         return await page(tx, kind=kind, after=after)
 
     monkeypatch.setattr(transfer, "export_page", failing)

@@ -11,7 +11,7 @@ import pytest
 from psycopg import errors, sql
 from psycopg.rows import dict_row, tuple_row
 
-from db.pool import OPERATOR, make_pool, transaction
+from db.pool import OPERATOR, JsonObject, make_pool, transaction
 from tests.catalogue import FUNCTIONS, PARTITIONS, RELATIONS
 from tests.databases import PASSWORD, Database, url_for
 from tests.factories import World, act_as, grant, new_world
@@ -243,10 +243,10 @@ async def test_what_a_session_was_left_with_is_not_what_the_next_request_acts_as
     async with pool.connection() as connection:  # a bug that leaves the operator behind, for the session
         await connection.execute("select set_config('loci.agent', %s, false)", [str(UUID(int=0))])
     async with transaction(pool, key_hash=neighbour.key, namespace=None, role="reader") as tx:
-        assert await tx.rows("select content from loci_data.memories") == [{"content": "mine"}]
+        assert await tx.rows(JsonObject, "select content from loci_data.memories") == [{"content": "mine"}]
     with pytest.raises(errors.InsufficientPrivilege):
         async with transaction(pool, key_hash=neighbour.key, namespace=neighbour.secret.world.name, role="reader") as tx:
-            await tx.rows("select content from loci_data.memories")
+            await tx.rows(JsonObject, "select content from loci_data.memories")
     await pool.close()
 
 
@@ -258,16 +258,16 @@ async def test_after_a_refusal_the_rest_of_a_pipeline_is_not_run(neighbour: Neig
 
     async def ask_all() -> None:
         async with transaction(pool, key_hash=bytes(32), namespace=neighbour.secret.world.name, role="reader") as tx:
-            cursors.extend([await tx.send("select content from loci_data.memories") for _ in range(3)])
-            await cursors[0].fetchall()
+            cursors.extend([await tx.send(JsonObject, "select content from loci_data.memories") for _ in range(3)])
+            await cursors[0].all()
 
     with pytest.raises(errors.InvalidAuthorizationSpecification):
         await ask_all()
     for cursor in cursors:
         with pytest.raises(psycopg.Error):
-            await cursor.fetchall()
+            await cursor.all()
     async with transaction(pool, key_hash=OPERATOR, namespace=neighbour.world.name, role="reader") as tx:
-        assert await tx.rows("select content from loci.list_memories(%(namespace)s)") == [{"content": "mine"}]
+        assert await tx.rows(JsonObject, "select content from loci.list_memories(%(namespace)s)") == [{"content": "mine"}]
     await pool.close()
 
 

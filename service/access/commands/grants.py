@@ -7,7 +7,7 @@ from uuid import UUID
 import typer
 
 from service.access.commands.keys import MOST, Role
-from service.cli.output import print_json, print_table
+from service.cli.output import print_json, print_rows
 from service.cli.session import run_in
 from service.cli.shell import Commands, Json, Namespace, parse_time, wants_json
 
@@ -46,7 +46,7 @@ def list_(context: typer.Context, namespace: Namespace = "default", as_json: Jso
         print_json(rows)
         return
     columns = ("agent_id", "agent", "kind", "role", "expires_at", "expired")
-    print_table(columns, ([row[column] for column in columns] for row in rows))
+    print_rows(columns, rows)
 
 
 @app.command()

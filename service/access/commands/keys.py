@@ -7,7 +7,7 @@ from uuid import UUID
 
 import typer
 
-from service.cli.output import print_json, print_table
+from service.cli.output import print_json, print_rows
 from service.cli.session import run_in
 from service.cli.shell import Commands, Json, Namespace, parse_time, wants_json
 
@@ -84,7 +84,7 @@ def list_(context: typer.Context, namespace: Namespace = "default", as_json: Jso
         print_json(rows)
         return
     columns = ("id", "name", "role", "scope", "rate_limit", "created_at", "expires_at", "revoked_at", "last_used_at")
-    print_table(columns, ([row[column] for column in columns] for row in rows))
+    print_rows(columns, rows)
 
 
 @app.command()
@@ -147,7 +147,7 @@ def uses(
     """Show what a key was used for in a namespace: requests by hour, address and outcome, newest first."""
     from service.access.keys import list_key_usage, list_refused_requests
 
-    def listed(tx: "Transaction") -> "Awaitable[Page]":
+    def listed(tx: "Transaction") -> "Awaitable[Page[Any]]":
         return list_refused_requests(tx, limit=MOST) if id is None else list_key_usage(tx, id=id, limit=MOST)
 
     rows = run_in(namespace, listed, "admin")["items"]
@@ -155,4 +155,4 @@ def uses(
         print_json(rows)
         return
     columns = ("hour", "address", "outcome", "requests", "first_at", "last_at")
-    print_table(columns, ([row[column] for column in columns] for row in rows))
+    print_rows(columns, rows)

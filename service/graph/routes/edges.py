@@ -90,19 +90,7 @@ async def set_edge_type(type: EdgeTypeName, body: EdgeTypeChanges, caller: Calle
 
     A new rate is in force at once, whatever is read; this request ends when every edge is in step with it.
     """
-
-    async def begin(tx: Transaction) -> dict[str, Any]:
-        return await edges.set_edge_type(tx, type=type, changes=body.stated())
-
-    async def step(tx: Transaction, row: dict[str, Any]) -> Any:
-        counts = await decay.decay_step(tx, type=row["type"], decaying=row["decaying"])
-        return counts and {
-            **{k: v for k, v in row.items() if k != "decaying"},
-            "faded": counts["faded"],
-            "revived": counts["revived"],
-        }
-
-    return await caller.write_in_steps(begin, step)
+    return await caller.write_in_steps(lambda tx: edges.set_edge_type(tx, type=type, changes=body.stated()), decay.edge_type_step)
 
 
 @router.post("/edges/decay", response_model=Decayed, responses=problems())

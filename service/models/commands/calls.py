@@ -6,7 +6,7 @@ from uuid import UUID
 
 import typer
 
-from service.cli.output import print_json, print_table
+from service.cli.output import print_json, print_rows, print_table
 from service.cli.session import run_in
 from service.cli.shell import Commands, Json, Namespace, wants_json
 
@@ -30,7 +30,7 @@ def calls(
         print_json(rows)
         return
     columns = ("started_at", "purpose", "model", "state", "prompt_tokens", "completion_tokens", "cost", "took_ms", "error")
-    print_table(columns, ([row[column] for column in columns] for row in rows), fold="error")
+    print_rows(columns, rows, fold="error")
 
 
 @app.command()

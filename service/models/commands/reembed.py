@@ -13,6 +13,7 @@ from service.cli.session import Session, command_origin, open_pool, reach
 from service.cli.shell import Failure, Json, wants_json
 
 if TYPE_CHECKING:
+    from db.models.reembedding import ModelInUse
     from service.embedding.provider import Provider
     from service.models.embedding_models import Corpus
     from service.models.reembedding import Connect
@@ -123,7 +124,7 @@ def _begin(session: Session, _: str) -> AbstractAsyncContextManager[Any]:
 
 
 def _make(
-    settings: "Settings", filling: Row | None, target: "Callable[[EmbeddingSettings], EmbeddingSettings]"
+    settings: "Settings", filling: "ModelInUse | None", target: "Callable[[EmbeddingSettings], EmbeddingSettings]"
 ) -> "tuple[Provider, int | None]":
     """The provider that fills, and the dimensions that its endpoint is asked for: the one under way, unless another is named."""
     from service.embedding.active import make_provider_for

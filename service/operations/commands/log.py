@@ -1,16 +1,17 @@
 """`loci operations`: who changed what, when, through what."""
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
 import typer
 
-from service.cli.output import print_json, print_table
+from service.cli.output import print_json, print_rows, print_table
 from service.cli.session import run_in
 from service.cli.shell import Commands, Json, Namespace, parse_time, wants_json
 
 if TYPE_CHECKING:
+    from db.operations import OperationChangeRow, OperationRow
     from db.pool import Transaction
 
 app = typer.Typer(cls=Commands, no_args_is_help=True, help="Show the operations log: each call that changed something.")
@@ -39,7 +40,7 @@ def list_(
         print_json(rows)
         return
     columns = ("id", "started_at", "via", "action", "agent", "changes")
-    print_table(columns, ([*(row[column] for column in columns[:-1]), _counted(row)] for row in rows), fold="changes")
+    print_rows(columns, ({**row, "changes": _counted(row["changes"])} for row in rows), fold="changes")
 
 
 @app.command()
@@ -52,7 +53,7 @@ def show(
     """Show an operation and what it changed, before and after: the first 1,000 changes."""
     from service.operations.log import get_operation, list_changes_of
 
-    async def work(tx: "Transaction") -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    async def work(tx: "Transaction") -> "tuple[OperationRow, list[OperationChangeRow]]":
         found = await get_operation(tx, id=id)
         return found, (await list_changes_of(tx, id=id, limit=CHANGES))["items"]
 
@@ -60,18 +61,18 @@ def show(
     if wants_json(context, as_json):
         print_json({"operation": row, "changes": changes})
         return
-    print_table(("field", "value"), {**row, "changes": _counted(row)}.items())
+    print_table(("field", "value"), {**row, "changes": _counted(row["changes"])}.items())
     typer.echo()
     rows = ([c["kind"], c["action"], c["subject_id"], _difference(c)] for c in changes)
     print_table(("kind", "action", "id", "before and after"), rows, fold="before and after")
 
 
-def _counted(row: dict[str, Any]) -> str:
+def _counted(changes: dict[str, int]) -> str:
     """How many changes of what."""
-    return ", ".join(f"{count:,} {name.replace('.', ' ')}" for name, count in sorted(row["changes"].items()))
+    return ", ".join(f"{count:,} {name.replace('.', ' ')}" for name, count in sorted(changes.items()))
 
 
-def _difference(change: dict[str, Any]) -> str:
+def _difference(change: "OperationChangeRow") -> str:
     """Fields before and after; of something new, what it is."""
     before, after = change["before"] or {}, change["after"] or {}
     fields = [f"{name}: {before[name]} → {value}" for name, value in after.items() if name in before and before[name] != value]
