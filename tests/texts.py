@@ -5,7 +5,7 @@ from functools import cache
 import psycopg
 
 from db.text import TEXT_MARKS
-from service.text.marks import Read, Reading, reading_of, storable
+from service.text.reading import Read, Reading, reading_of, storable
 
 
 def reader(connection: psycopg.Connection[dict]) -> Read:

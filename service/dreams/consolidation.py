@@ -19,7 +19,7 @@ from service.dreams.passes import Applied, Pass, Plan, Refusal, Seen, hash_of
 from service.jobs.job import Job
 from service.llm.output import Answer
 from service.text.guards import invented, kept_share, missing
-from service.text.marks import Read
+from service.text.reading import Read
 
 Row = dict[str, Any]
 Tags = list[str]

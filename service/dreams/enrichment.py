@@ -17,7 +17,7 @@ from service.llm.output import Answer
 from service.resources import Resources
 from service.text.dates import Resolved, resolve, without
 from service.text.guards import invented, kept_share, missing
-from service.text.marks import Read
+from service.text.reading import Read
 
 Row = dict[str, Any]
 MOST = 10  # memories that one becomes

@@ -17,7 +17,7 @@ from service.jobs.job import Job
 from service.llm.output import Answer
 from service.models.calls import ask
 from service.resources import Resources
-from service.text.marks import Read, Readings, with_readings
+from service.text.reading import Read, Readings, with_readings
 
 A = TypeVar("A", bound=Answer)
 Outcome = Literal["applied", "unchanged", "planned", "stopped", "failed"]

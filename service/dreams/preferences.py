@@ -14,7 +14,7 @@ from service.dreams.passes import Applied, Pass, Plan, Refusal, Seen
 from service.jobs.job import Job
 from service.llm.output import Answer
 from service.text.guards import invented, kept_share
-from service.text.marks import Read
+from service.text.reading import Read
 from service.text.sensitive import is_sensitive
 
 CATEGORY = "user-preferences/inferred"

@@ -9,7 +9,7 @@ from service.cli.session import Session, open_resources, run
 from service.cli.shell import Json, Namespace, wants_json
 
 if TYPE_CHECKING:
-    from service.retain.asking import Step
+    from service.retain.rules_or_model import Step
 
 Decide = Literal["auto", "rules", "model"]
 Decider = Annotated[Decide, typer.Option("--decide", help="Who decides: a language model if there is one (auto), rules, or model.")]

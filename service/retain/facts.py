@@ -14,11 +14,11 @@ from service.embedding.provider import EmbeddingError, Provider
 from service.jobs.job import Postponed
 from service.llm.model import ModelError
 from service.resources import Resources
-from service.retain.asking import Choice, Read, T, Write, ask_within, reason_not_to_ask, refusal_of, texts_read_by
 from service.retain.judgements import Judgements, facts_shown, weigh_judgements
+from service.retain.rules_or_model import Choice, Read, T, Write, ask_within, reason_not_to_ask, refusal_of, texts_read_by
 from service.settings import EmbeddingSettings
 from service.text.facts import split
-from service.text.marks import with_readings
+from service.text.reading import with_readings
 
 Row = dict[str, Any]
 ACTIONS = {"create": "created", "update": "updated", "link": "linked", "nothing": "unchanged"}

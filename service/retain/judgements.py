@@ -12,7 +12,7 @@ from pydantic import Field
 
 from service.llm.output import Answer
 from service.text.guards import kept_share, missing
-from service.text.marks import Read
+from service.text.reading import Read
 
 Row = dict[str, Any]
 SAID = 0.5  # share of a fact's words that a memory must have to make the fact known

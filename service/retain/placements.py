@@ -13,7 +13,7 @@ from pydantic import Field
 from service.dreams.passes import Refusal
 from service.llm.output import Answer
 from service.text.guards import invented, kept_share
-from service.text.marks import Read
+from service.text.reading import Read
 
 Row = dict[str, Any]
 TITLE, SUMMARY = 80, 1000  # characters

@@ -11,9 +11,9 @@ from db.retain import OrphansToPlace
 from service.jobs.job import Postponed
 from service.llm.model import ModelError
 from service.resources import Resources
-from service.retain.asking import Choice, Read, T, Write, ask_within, reason_not_to_ask, refusal_of, texts_read_by
 from service.retain.placements import Plan, Reflection, orphans_shown
-from service.text.marks import with_readings
+from service.retain.rules_or_model import Choice, Read, T, Write, ask_within, reason_not_to_ask, refusal_of, texts_read_by
+from service.text.reading import with_readings
 
 Row = dict[str, Any]
 PAGE = 100  # orphans that a model is shown in one call

@@ -6,7 +6,7 @@ was.
 
 from collections.abc import Iterable
 
-from service.text.marks import Mark, Read, Reading
+from service.text.reading import Mark, Read, Reading
 
 
 def names_in(read: Read, text: str) -> set[str]:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.text.guards import invented, kept_share, missing, names_in, numbers_in
-from service.text.marks import Read
+from service.text.reading import Read
 from tests.texts import reader
 
 PIECES = st.sampled_from(
