@@ -1,4 +1,4 @@
-"""Export and import of a namespace: wrappers of the SQL functions that read and restore its lines (row X6)."""
+"""Export and import of a namespace: wrappers of the SQL functions that read and restore its lines."""
 
 from typing import TypedDict
 

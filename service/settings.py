@@ -9,7 +9,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 
 class EmbeddingSettings(BaseModel):
-    """Which model makes vectors: `LOCI_EMBEDDING__PROVIDER` and so on (row L1)."""
+    """Which model makes vectors: `LOCI_EMBEDDING__PROVIDER` and so on."""
 
     provider: Literal["static", "openai", "minilm", "none"] = Field(
         default="static",
@@ -33,7 +33,7 @@ class EmbeddingSettings(BaseModel):
 
 
 class LLMSettings(BaseModel):
-    """Which language model the passes ask, over any OpenAI-compatible endpoint: `LOCI_LLM__ENDPOINT` and so on (rows L2 to L5)."""
+    """Which language model the passes ask, over any OpenAI-compatible endpoint: `LOCI_LLM__ENDPOINT` and so on."""
 
     endpoint: str | None = Field(
         default=None, description="Address up to /v1, such as http://localhost:11434/v1; none: no model is asked"
@@ -61,7 +61,7 @@ class LLMSettings(BaseModel):
 
 
 class JobSettings(BaseModel):
-    """How jobs are worked: `LOCI_JOBS__CONCURRENCY` and so on (row L6)."""
+    """How jobs are worked: `LOCI_JOBS__CONCURRENCY` and so on."""
 
     concurrency: int = Field(default=4, ge=1, le=100, description="Jobs at a time in one process")
     attempts: int = Field(default=6, ge=1, le=100, description="Failures after which a job is dead")

@@ -1,4 +1,4 @@
-"""Jobs: wrappers of the SQL functions (row L6)."""
+"""Jobs: wrappers of the SQL functions."""
 
 from datetime import datetime
 from typing import Any, TypedDict

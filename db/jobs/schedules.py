@@ -1,4 +1,4 @@
-"""Schedules of jobs: wrappers of the SQL functions (row L4)."""
+"""Schedules of jobs: wrappers of the SQL functions."""
 
 from datetime import datetime
 from typing import TypedDict

@@ -1,4 +1,4 @@
-"""Calls of language models, and the budget of a day for them: wrappers of the SQL functions (row L5)."""
+"""Calls of language models, and the budget of a day for them: wrappers of the SQL functions."""
 
 from dataclasses import dataclass
 from datetime import date, datetime

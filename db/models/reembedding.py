@@ -1,4 +1,4 @@
-"""Changing the embedding model while it serves (row L1): wrappers of SQL functions, and what the owner does to indexes.
+"""Changing the embedding model while it serves: wrappers of SQL functions, and what the owner does to indexes.
 
 The functions are the operator's.
 """

@@ -285,7 +285,7 @@ comment on column loci_data.lineages.versions is 'How many versions were ever wr
 comment on column loci_data.lineages.written_at is
     'Recorded time of its last write: the next one is later, even if the clock went back.';
 comment on table loci_data.memories is
-    'One row a version of a memory: a statement in natural language with two times (seeds B, E).';
+    'One row a version of a memory: a statement in natural language with two times.';
 comment on column loci_data.memories.namespace_id is 'The namespace.';
 comment on column loci_data.memories.id is 'Identifier of this version (UUID version 7: ordered by time).';
 comment on column loci_data.memories.doc_id is
@@ -330,7 +330,7 @@ comment on column loci_data.memory_beliefs.believed_at is 'Since when this was b
 comment on column loci_data.memory_beliefs.believed_to is 'Until when (exclusive).';
 comment on table loci_data.memory_placements is
     'Where lineages stand in the hierarchy, in both times: at any moment, as known at any moment, a node has at most '
-    'one parent (row M6). Rows are only added, and ended by superseded_at.';
+    'one parent. Rows are only added, and ended by superseded_at.';
 comment on column loci_data.memory_placements.namespace_id is 'The namespace.';
 comment on column loci_data.memory_placements.node_id is 'lineage_id of the memory that stands there.';
 comment on column loci_data.memory_placements.parent_id is 'lineage_id of the memory that it stands under.';
@@ -340,7 +340,7 @@ comment on column loci_data.memory_placements.valid_to is 'Valid time: until whe
 comment on column loci_data.memory_placements.recorded_at is 'Recorded time: since when this is believed.';
 comment on column loci_data.memory_placements.superseded_at is 'Recorded time: until when (exclusive); null: still.';
 comment on table loci_data.memory_closure is
-    'Transitive closure of memory_placements, kept by its triggers in the transaction of the change (row M6): one row '
+    'Transitive closure of memory_placements, kept by its triggers in the transaction of the change: one row '
     'a path, valid and believed where all steps of the path are.';
 comment on column loci_data.memory_closure.namespace_id is 'The namespace.';
 comment on column loci_data.memory_closure.ancestor_id is 'lineage_id of the node above.';
@@ -351,7 +351,7 @@ comment on column loci_data.memory_closure.valid_to is 'Valid time: until when (
 comment on column loci_data.memory_closure.recorded_at is 'Recorded time: since when the path is believed.';
 comment on column loci_data.memory_closure.superseded_at is 'Recorded time: until when (exclusive); null: still.';
 comment on table loci_data.memory_links is
-    'Typed, weighted relations between memories (row M5). Both ends are lineage ids, so that they survive new '
+    'Typed, weighted relations between memories. Both ends are lineage ids, so that they survive new '
     'versions. Another strength is another row.';
 comment on column loci_data.memory_links.namespace_id is 'The namespace.';
 comment on column loci_data.memory_links.source_id is 'lineage_id the link starts from.';

@@ -81,7 +81,7 @@ where error is null;
 create index embedding_queue_refused on loci_data.embedding_queue (namespace_id, model_id) where error is not null;
 
 comment on table loci_data.memory_texts is
-    'The indexed text of each memory, cut into terms: content, tags, category, who said it and when (rows R6, R8). '
+    'The indexed text of each memory, cut into terms: content, tags, category, who said it and when. '
     'For phrase and websearch queries; ranking reads postings.';
 comment on column loci_data.memory_texts.namespace_id is 'The namespace.';
 comment on column loci_data.memory_texts.memory_id is 'The memory.';

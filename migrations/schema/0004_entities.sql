@@ -145,7 +145,7 @@ create table loci_data.edge_types (
 );
 
 comment on table loci_data.entities is
-    'Named things: people, projects, tools, topics, … (seeds A, C, D). One row a canonical name, merged and removed '
+    'Named things: people, projects, tools, topics and more. One row a canonical name, merged and removed '
     'ones aside.';
 comment on column loci_data.entities.namespace_id is 'The namespace.';
 comment on column loci_data.entities.id is 'Identifier.';
@@ -170,7 +170,7 @@ comment on column loci_data.entities.first_seen_at is
     'Valid time: the earliest moment that anything said about it dates from; a back-dated memory or edge lowers it.';
 comment on column loci_data.entities.created_at is 'Recorded time: when it was first written.';
 comment on column loci_data.entities.updated_at is 'When any column last changed.';
-comment on column loci_data.entities.last_referenced_at is 'When a text last matched it, by touch (row G6).';
+comment on column loci_data.entities.last_referenced_at is 'When a text last matched it, by touch.';
 comment on column loci_data.entities.merged_into is
     'The entity that it was merged into: from then on its id, name and aliases lead there. Its own id: it was '
     'removed, and leads nowhere. Null: it stands for itself.';
@@ -204,7 +204,7 @@ comment on column loci_data.entity_names.tokens is
     'Number of words and punctuation marks in it: see loci_internal.mark_tokens.';
 comment on column loci_data.entity_names.head is
     'Hash of its first two tokens, the first in the upper half: finds the places of a text where it may stand.';
-comment on table loci_data.memory_mentions is 'Which memory mentions which entity (seed D).';
+comment on table loci_data.memory_mentions is 'Which memory mentions which entity.';
 comment on column loci_data.memory_mentions.namespace_id is 'The namespace.';
 comment on column loci_data.memory_mentions.memory_id is 'The memory.';
 comment on column loci_data.memory_mentions.entity_id is 'The entity.';
@@ -227,7 +227,7 @@ comment on column loci_data.entity_sessions.observations is 'Observations of the
 comment on column loci_data.entity_sessions.first_observed_at is 'Valid time: what the earliest of them dates from.';
 comment on column loci_data.entity_sessions.last_observed_at is 'Valid time: what the latest of them dates from.';
 comment on table loci_data.name_candidates is
-    'Proper-noun phrases seen in one memory so far (row R9). The second memory makes an entity of type extracted of '
+    'Proper-noun phrases seen in one memory so far. The second memory makes an entity of type extracted of '
     'them.';
 comment on column loci_data.name_candidates.namespace_id is 'The namespace.';
 comment on column loci_data.name_candidates.canonical_name is 'Canonical form of the phrase.';

@@ -1,4 +1,4 @@
--- What hangs under an entity: aspects, and their facts and constraints (seed D).
+-- What hangs under an entity: aspects, and their facts and constraints.
 
 create table loci_data.aspects (
     namespace_id   integer not null,
@@ -80,7 +80,7 @@ create table loci_data.attribute_beliefs (
     constraint attribute_beliefs_believed_check check (believed_to > believed_at)
 );
 
-comment on table loci_data.aspects is 'Named dimensions of an entity (seed D).';
+comment on table loci_data.aspects is 'Named dimensions of an entity.';
 comment on column loci_data.aspects.namespace_id is 'The namespace.';
 comment on column loci_data.aspects.id is 'Identifier.';
 comment on column loci_data.aspects.entity_id is 'The entity.';
@@ -92,7 +92,7 @@ comment on column loci_data.aspects.single_valued is
 comment on column loci_data.aspects.confirmed_at is 'When use last confirmed it.';
 comment on column loci_data.aspects.created_at is 'When it was made.';
 comment on column loci_data.aspects.updated_at is 'When any column last changed.';
-comment on table loci_data.attributes is 'Atomic facts and non-negotiable constraints under an aspect (seed D).';
+comment on table loci_data.attributes is 'Atomic facts and non-negotiable constraints under an aspect.';
 comment on column loci_data.attributes.namespace_id is 'The namespace.';
 comment on column loci_data.attributes.id is 'Identifier.';
 comment on column loci_data.attributes.aspect_id is 'The aspect.';

@@ -74,7 +74,7 @@ create index entity_queue_waiting on loci_data.entity_queue (namespace_id, model
 create index entity_queue_refused on loci_data.entity_queue (namespace_id, model_id) where error is not null;
 
 comment on table loci_data.entity_merges is
-    'Decisions that two entities are one (merge), or that one is two (split), and when they were undone (row G12).';
+    'Decisions that two entities are one (merge), or that one is two (split), and when they were undone.';
 comment on column loci_data.entity_merges.namespace_id is 'The namespace.';
 comment on column loci_data.entity_merges.id is 'Identifier (UUID version 7).';
 comment on column loci_data.entity_merges.kind is 'merge, or split.';

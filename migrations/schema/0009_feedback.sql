@@ -1,4 +1,4 @@
--- What use says about the graph (row S6): what sessions were shown, what they found again, and what that changed.
+-- What use says about the graph: what sessions were shown, what they found again, and what that changed.
 
 create table loci_data.injections (
     namespace_id integer not null,

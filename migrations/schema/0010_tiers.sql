@@ -1,4 +1,4 @@
--- The other tiers: working memory and conversation (rows W1 to W3, seed B), and what sessions have asked for (row W4).
+-- The other tiers: working memory and conversation, and what sessions have asked for.
 
 create table loci_data.working_memory (
     namespace_id integer not null references loci_data.namespaces on delete cascade,

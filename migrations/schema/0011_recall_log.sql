@@ -1,4 +1,4 @@
--- What was asked, what was answered, and what became of it (row R4). Only recalls that ask to be logged, or whose
+-- What was asked, what was answered, and what became of it. Only recalls that ask to be logged, or whose
 -- namespace says so.
 
 create table loci_data.recalls (

@@ -1,4 +1,4 @@
--- Who changed what (rows X4, X5): operations, what each of them changed, and the order in which readers see it.
+-- Who changed what: operations, what each of them changed, and the order in which readers see it.
 
 create table loci_data.operations (
     namespace_id integer not null references loci_data.namespaces on delete cascade,
@@ -111,7 +111,7 @@ comment on column loci_data.outbox.after is 'As in changes.';
 comment on column loci_data.outbox.changed_at is 'When it was written.';
 comment on table loci_data.changes is
     'The change feed: every committed change once, in an order that never changes and in which no change stands '
-    'before one that it rests on (row X4).';
+    'before one that it rests on.';
 comment on column loci_data.changes.namespace_id is 'The namespace.';
 comment on column loci_data.changes.position is
     'Place in the feed; grows over all namespaces, with gaps. A reader that has seen a position has seen all below it.';

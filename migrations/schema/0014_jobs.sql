@@ -1,4 +1,4 @@
--- Work that is done later (row L6), what passes that use a model have done (rows L4, L5), and what each call of a model
+-- Work that is done later, what passes that use a model have done, and what each call of a model
 -- cost.
 
 -- A job as its namespace sees it. Its place in the queue is a row of loci_jobs.procrastinate_jobs, made in the same
@@ -111,7 +111,7 @@ create table loci_data.model_calls (
 create index model_calls_started on loci_data.model_calls (namespace_id, started_at);
 create index model_calls_job on loci_data.model_calls (namespace_id, job_id, id);
 
--- What people and tools said about the agent's work; the passes learn from it (seed B).
+-- What people and tools said about the agent's work; the passes learn from it.
 create table loci_data.feedback_signals (
     namespace_id integer not null references loci_data.namespaces on delete cascade,
     id           uuid not null,
@@ -134,7 +134,7 @@ create index feedback_signals_memory on loci_data.feedback_signals (namespace_id
 where memory_id is not null;
 
 comment on table loci_data.jobs is
-    'Jobs: work that is done later, in the order of the queue, until it succeeds or is given up (row L6).';
+    'Jobs: work that is done later, in the order of the queue, until it succeeds or is given up.';
 comment on column loci_data.jobs.namespace_id is 'The namespace.';
 comment on column loci_data.jobs.id is 'Identifier (UUID version 7).';
 comment on column loci_data.jobs.kind is 'What is to be done: dream, enrich or contradictions.';
@@ -169,7 +169,7 @@ comment on column loci_data.schedules.kind is 'Kind of job.';
 comment on column loci_data.schedules.cron is 'The rule, in cron''s five fields, UTC, that due_at was reckoned from.';
 comment on column loci_data.schedules.due_at is 'When the next job is made.';
 comment on table loci_data.pass_runs is
-    'Reports of passes that use a model: what was seen, proposed, refused and by which guard, and applied (row L5). '
+    'Reports of passes that use a model: what was seen, proposed, refused and by which guard, and applied. '
     'One operation each.';
 comment on column loci_data.pass_runs.namespace_id is 'The namespace.';
 comment on column loci_data.pass_runs.id is 'Identifier (UUID version 7).';
@@ -218,7 +218,7 @@ comment on column loci_data.model_calls.cost is 'By the prices in the service''s
 comment on column loci_data.model_calls.error is 'Why it failed; no text of a prompt or an answer.';
 comment on table loci_data.feedback_signals is
     'What people and tools said about the agent''s work: corrections, failures, praise. Consolidation reads the '
-    'newest (seed B).';
+    'newest.';
 comment on column loci_data.feedback_signals.namespace_id is 'The namespace.';
 comment on column loci_data.feedback_signals.id is 'Identifier (UUID version 7).';
 comment on column loci_data.feedback_signals.kind is 'correction, tool_failure, praise, complaint or note.';

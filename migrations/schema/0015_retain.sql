@@ -1,4 +1,4 @@
--- What retain works with (row L3): facts as read, what is known beside them, and what is decided about them. No tables:
+-- What retain works with: facts as read, what is known beside them, and what is decided about them. No tables:
 -- decisions leave
 -- memories, versions, links and places.
 

@@ -1,4 +1,4 @@
-"""Consolidation of memories (seed B, rows L4, L5): what the model is shown, and what of its answer may be done.
+"""Consolidation of memories: what the model is shown, and what of its answer may be done.
 
 Duplicates become one, noise goes, categories and tags are put right, and corrections become lessons. The model works with small
 numbers; which memory each of them is stays here.

@@ -1,4 +1,4 @@
-"""Contradictions on which all signals are silent: a model judges pairs of sibling facts (row S7).
+"""Contradictions on which all signals are silent: a model judges pairs of sibling facts.
 
 It only says whether two facts contradict each other. Which is the newer, whether the older may be superseded, and how many
 may be, is decided in SQL (judge_fact_pairs); each decision is a row that can be undone.

@@ -1,4 +1,4 @@
-"""A dream: the passes of a namespace, one after the other, in one job (row L4)."""
+"""A dream: the passes of a namespace, one after the other, in one job."""
 
 import logging
 from typing import Any

@@ -1,4 +1,4 @@
-"""Enrichment: a memory that was saved becomes well-formed ones (row L2). It is stored and found before; nobody waits for this."""
+"""Enrichment: a memory that was saved becomes well-formed ones. It is stored and found before; nobody waits for this."""
 
 from dataclasses import asdict
 from datetime import date

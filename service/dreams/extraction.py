@@ -1,4 +1,4 @@
-"""Extraction of entities: named things and their relations, read out of conversations and episodes (row L4, seeds A, C, D).
+"""Extraction of entities: named things and their relations, read out of conversations and episodes.
 
 The model says what it has read and where; what is not written there is refused. Which rows that becomes is decided in SQL.
 """

@@ -1,4 +1,4 @@
-"""What of a model's reading stands in the texts that it cites: the guards of the extraction of entities (row L5). Pure."""
+"""What of a model's reading stands in the texts that it cites: the guards of the extraction of entities. Pure."""
 
 import math
 import re

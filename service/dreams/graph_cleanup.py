@@ -1,4 +1,4 @@
-"""Consolidation of the graph: which edges and entities are of no use any more (row L4, seed A).
+"""Consolidation of the graph: which edges and entities are of no use any more.
 
 The model chooses among what may go at all; ages are reckoned here, and every guard is asked again in SQL.
 """

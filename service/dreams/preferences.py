@@ -1,4 +1,4 @@
-"""Preferences that conversations show (row L4, seed B): the model proposes and cites turns; which of them count is decided here."""
+"""Preferences that conversations show: the model proposes and cites turns; which of them count is decided here."""
 
 from dataclasses import dataclass, field
 from datetime import UTC

@@ -1,4 +1,4 @@
-"""Asking for a dream (row L4)."""
+"""Asking for a dream."""
 
 from collections.abc import Collection
 from typing import Any

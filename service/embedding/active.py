@@ -1,4 +1,4 @@
-"""Which model this process embeds with: the one that is active in the database, whatever the settings say (row L1).
+"""Which model this process embeds with: the one that is active in the database, whatever the settings say.
 
 The active model can change while processes run. Each recall is told by the database which one is active; a process that still has
 another one makes a provider for the new one, from its name and the settings here, and embeds the question anew.

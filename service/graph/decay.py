@@ -1,4 +1,4 @@
-"""Changes of decay (rows G8, G10): every edge is brought in step with a new rate, a transaction a batch.
+"""Changes of decay: every edge is brought in step with a new rate, a transaction a batch.
 
 Readers are right from the moment of the change on, because they reckon for themselves until the last batch is done. So a process
 that dies on the way does no harm: the worker finishes what nobody has worked at for a while.

@@ -9,7 +9,7 @@ from service.mcp.tool import Arguments, Call, Name, Names, Tool, segment
 class Traverse(Arguments):
     """Where to start walking the graph, and how far."""
 
-    startEntity: Name = Field(description="Name, alias or id")  # noqa: N815 (the seed's names, here and below)
+    startEntity: Name = Field(description="Name, alias or id")  # noqa: N815 (models know the tools by these names, here and below)
     edgeTypes: Names | None = Field(None, description="Such as works_on, uses; default: all")  # noqa: N815
     maxHops: int | None = Field(None, description="Default 2")  # noqa: N815
     limit: int | None = Field(None, description="Edges at most; default 20")

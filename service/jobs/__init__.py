@@ -1,1 +1,1 @@
-"""Work that is done later: jobs in Postgres, taken off a queue by any number of workers (row L6)."""
+"""Work that is done later: jobs in Postgres, taken off a queue by any number of workers."""

@@ -1,4 +1,4 @@
-"""Jobs (row L6): work that is done later, and what became of it."""
+"""Jobs: work that is done later, and what became of it."""
 
 from typing import Annotated
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""Takes jobs off the queue and runs them: procrastinate's worker over connections of its own (row L6).
+"""Takes jobs off the queue and runs them: procrastinate's worker over connections of its own.
 
 A job is done once: its handler's effects and that it is over are one transaction, which only the worker that has it may
 make (lock_job). All else here is when to try again.

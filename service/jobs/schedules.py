@@ -1,4 +1,4 @@
-"""When dreams run by themselves (row L4): the setting dream_schedule of a namespace, a rule in cron's five fields, UTC."""
+"""When dreams run by themselves: the setting dream_schedule of a namespace, a rule in cron's five fields, UTC."""
 
 import logging
 import re

@@ -6,11 +6,11 @@ from pathlib import Path
 
 # The package in which each of them stands.
 NAMES = {
-    "dream.md": "service.dreams",  # consolidation of memories (seed B)
-    "pref-dream.md": "service.dreams",  # inference of preferences (seed B)
-    "entity-dream.md": "service.dreams",  # extraction of entities (seed A)
-    "graph-consolidation-dream.md": "service.dreams",  # cleaning up the graph (seed A)
-    "memory-rules.md": "service.dreams",  # enrichment of a memory as it is saved (seed B)
+    "dream.md": "service.dreams",  # consolidation of memories
+    "pref-dream.md": "service.dreams",  # inference of preferences
+    "entity-dream.md": "service.dreams",  # extraction of entities
+    "graph-consolidation-dream.md": "service.dreams",  # cleaning up the graph
+    "memory-rules.md": "service.dreams",  # enrichment of a memory as it is saved
     "retain.md": "service.retain",
     "reflect.md": "service.retain",
     "contradictions.md": "service.dreams",

@@ -1,4 +1,4 @@
-"""Bulk writes: reading JSON or NDJSON, checking each item, and giving each its own result where that was asked (row M10)."""
+"""Bulk writes: reading JSON or NDJSON, checking each item, and giving each its own result where that was asked."""
 
 from typing import Any
 

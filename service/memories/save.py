@@ -1,4 +1,4 @@
-"""Saving a memory, and having a model expand it later (row L2)."""
+"""Saving a memory, and having a model expand it later."""
 
 from typing import Any
 

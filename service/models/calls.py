@@ -1,4 +1,4 @@
-"""Asking a model: within the budget of the namespace, logged with what it cost, and read strictly (row L5).
+"""Asking a model: within the budget of the namespace, logged with what it cost, and read strictly.
 
 No text of a prompt or an answer is logged, stored or told in an error.
 """

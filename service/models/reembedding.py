@@ -1,4 +1,4 @@
-"""Changing the embedding model while it serves (row L1): fill another behind it, build its indexes, switch, drop the old one.
+"""Changing the embedding model while it serves: fill another behind it, build its indexes, switch, drop the old one.
 
 Every step may be repeated: whoever is killed goes on where it was. Several processes may fill one model together; one of them
 builds.

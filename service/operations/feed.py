@@ -1,4 +1,4 @@
-"""The change feed (row X4) for readers of this process: pages of it, and the waking of those who wait for more.
+"""The change feed for readers of this process: pages of it, and the waking of those who wait for more.
 
 Nobody holds a connection while waiting. One connection listens for all of them, while there are any; each reads for itself, under
 its own rights, in short transactions.

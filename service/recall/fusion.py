@@ -29,7 +29,7 @@ def normalised(scores: Mapping[Id, float]) -> dict[Id, float]:
 
 
 def relative_score(arms: Iterable[Mapping[Id, float]]) -> dict[Id, float]:
-    """Fuse arms by the mean of their normalised scores (seed B): of the arms that found the id."""
+    """Fuse arms by the mean of their normalised scores: of the arms that found the id."""
     found: dict[Id, list[float]] = defaultdict(list)
     for scores in arms:
         for key, score in normalised(scores).items():
@@ -40,7 +40,7 @@ def relative_score(arms: Iterable[Mapping[Id, float]]) -> dict[Id, float]:
 def smoothed(scores: Mapping[Id, float], neighbours: Neighbours[Id], shares: tuple[float, float]) -> dict[Id, float]:
     """Add to each id a share of the scores of its neighbours at distance 1 and 2; neighbours that were not found may enter.
 
-    In a conversation the answer often stands beside the turn that has the words (row R8).
+    In a conversation the answer often stands beside the turn that has the words.
     """
     lent: dict[Id, float] = defaultdict(float, scores)
     for key, score in scores.items():

@@ -22,7 +22,7 @@ from service.settings import EmbeddingSettings
 IN_ARM = (0.3, 0.15)  # share of a lexical hit's score that its neighbours get; measured, docs/decisions
 AFTER_FUSION = (0.1, 0.1)  # the same of fused scores
 LENDERS = 50
-COSINE_FLOOR = 0.5  # relative_score only (seed B)
+COSINE_FLOOR = 0.5  # relative_score only
 
 
 async def rank(tx: Transaction, question: Question, provider: Provider | None, settings: EmbeddingSettings) -> "Ranking":
@@ -66,7 +66,7 @@ class Plan:
 
     @property
     def relative(self) -> bool:
-        """Whether scores are averaged (seed B), which leaves weights, k and neighbours out of it."""
+        """Whether scores are averaged, which leaves weights, k and neighbours out of it."""
         return self.question.fusion == "relative_score"
 
     def normalised(self, arm: str, hits: Hits) -> dict[int, float]:
@@ -103,7 +103,7 @@ class Ranking:
 
 
 def require_similarity(arms: dict[str, Hits], similarity: float) -> None:
-    """Drop hits that only the vector arm found, below a cosine (seed B).
+    """Drop hits that only the vector arm found, below a cosine.
 
     Before fusion: so they neither take places nor bring what stands around them. What another arm found as well stays, and so does
     its rank by meaning; what an admitted hit brings (neighbours in time, hierarchy, shared names) rests on that.

@@ -1,4 +1,4 @@
-"""Recall: one hybrid search (rows R1 to R8), lexical search, and the log of recalls (row R4)."""
+"""Recall: one hybrid search, lexical search, and the log of recalls."""
 
 from typing import Annotated
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""Where hits come from: namespaces and tiers, side by side in one ranking (rows R1 and R7).
+"""Where hits come from: namespaces and tiers, side by side in one ranking.
 
 A hit is a number: its source in the high bits, in the low 40 the document number of a memory, or the place of an entry or a
 turn among what its search returned. The memories of the first namespace are source 0, so where only one is searched a hit is its

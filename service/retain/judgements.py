@@ -1,4 +1,4 @@
-"""What becomes of each fact of a text, as a model sees it, and what of that stands up to the guards (row L3).
+"""What becomes of each fact of a text, as a model sees it, and what of that stands up to the guards.
 
 The model sees facts and what is known beside them by number, and says a decision for each. What takes the place of one that a guard
 refuses is the rules' decision, or a memory of its own: in doubt nothing known is ended, and nothing that is told is left out.

@@ -1,4 +1,4 @@
-"""Where memories belong, as a model sees it, and what of that stands up to the guards (row L3).
+"""Where memories belong, as a model sees it, and what of that stands up to the guards.
 
 The model sees orphans and concepts by number and proposes places, new concepts, links and summaries. What a guard refuses is left
 out, and the rules decide about it. The database checks the rest again, row by row.

@@ -1,4 +1,4 @@
-"""Retain and reflect: decisions about facts and places (row L3)."""
+"""Retain and reflect: decisions about facts and places."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Context: what an agent injects before an inference, in one call (row W4, seed B's eight steps).
+"""Context: what an agent injects before an inference, in one call, in eight steps.
 
 Life of a context: a recall ranks memories for the message (two round trips); a third reads what the session has not been shown yet,
 the graph, working memory and turns. What fits the budget is noted in a fourth; only what is new to the session is rendered.

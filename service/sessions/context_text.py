@@ -1,4 +1,4 @@
-"""The text of a context: lines as in seeds A and B, and what fits into a budget of characters. Pure functions.
+"""The text of a context: its lines, and what fits into a budget of characters. Pure functions.
 
 A line of the text that is not indented is a header, an item, which begins with `- `, or a turn, which begins with `role: `,
 whatever an item holds: further lines of a text are indented, names are put on one line, roles hold no blanks. So nothing stored

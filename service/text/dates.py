@@ -1,4 +1,4 @@
-"""Days that a text names from where it stands (yesterday, last Tuesday, in two weeks), worked out here and not by a model (row L5).
+"""Days that a text names from where it stands (yesterday, last Tuesday, in two weeks), worked out here and not by a model.
 
 English and German. What can be read in two ways (next Friday, said on a Wednesday) is left as it was said.
 """

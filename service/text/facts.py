@@ -1,4 +1,4 @@
-"""A text, cut into facts: lines, bullets and sentences (row L3).
+"""A text, cut into facts: lines, bullets and sentences.
 
 Nothing is lost: every character of the text that is no white space and no mark of a list stands in one fact, in order. In doubt,
 two sentences stay one fact.

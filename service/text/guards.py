@@ -1,4 +1,4 @@
-"""Guards over texts that a model proposes (row L5): what a merge lost, what nobody said, and whether it still says the same at all.
+"""Guards over texts that a model proposes: what a merge lost, what nobody said, and whether it still says the same at all.
 
 Pure functions of texts, which `read` gives as they were read. They are strict where they cannot tell: what they refuse stays as it
 was.

@@ -1,4 +1,4 @@
-"""Proper-noun phrases in a text, without a model (row R9): what the graph arm links raw texts by.
+"""Proper-noun phrases in a text, without a model: what the graph arm links raw texts by.
 
 Spelling conventions carry it. Inside a clause, a capitalised word is a name; where a language writes all nouns so (German), only
 several in a row, or one that is spelt like no noun. In texts without capitals and spaces (Japanese), what another script or a form

@@ -1,4 +1,4 @@
-"""Whether a text touches security, credentials or money (row L4): what follows from it then needs a person's permission.
+"""Whether a text touches security, credentials or money: what follows from it then needs a person's permission.
 
 Words decide, in English and German, by how they begin; in doubt it does, which costs a question. A model may flag more, never less.
 """

@@ -1,4 +1,4 @@
-"""Export and import of a namespace (row X6): JSON lines, streamed in both directions."""
+"""Export and import of a namespace: JSON lines, streamed in both directions."""
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, aclosing

@@ -1,8 +1,8 @@
-"""The background worker: fills vectors behind the writes (row L1), finds names (row R9), keeps the lexical index tidy.
+"""The background worker: fills vectors behind the writes, finds names, keeps the lexical index tidy.
 
-It also finishes changes of decay that others began and left (row G10), deletes what has expired in working memory (row W1), keeps
-the change feed and the logs of recalls, operations, jobs, calls of models and uses of keys to their days (rows R4, X4, X5, L6), and
-stops what analysts let run for too long (row X3). Jobs are run beside all that; those of schedules are made when due (row L4).
+It also finishes changes of decay that others began and left, deletes what has expired in working memory, keeps
+the change feed and the logs of recalls, operations, jobs, calls of models and uses of keys to their days, and
+stops what analysts let run for too long. Jobs are run beside all that; those of schedules are made when due.
 
 It runs inside `loci serve` and as `loci worker`; any number may run, because work is claimed with SKIP LOCKED in the
 transaction that completes it. A worker that dies gives its claims back.
@@ -181,7 +181,7 @@ class Worker:
         return max(swept) == LOG_BATCH
 
     async def stop_analysts(self) -> bool:
-        """Stop what analysts let run past their limits (row X3)."""
+        """Stop what analysts let run past their limits."""
         async with self._transaction("stop_analysts") as tx:
             for row in await analysts.stop_analysts(tx):
                 done = "ended" if row["ended"] else "statement cancelled"
@@ -201,7 +201,7 @@ class Worker:
     async def change_model(self) -> bool:
         """Make the configured model the active one where there is none, or one that nobody chose by name serves a small corpus.
 
-        Once (row L1). What waits for the active model does not wait for this: its endpoint may be another.
+        Once. What waits for the active model does not wait for this: its endpoint may be another.
         """
         if self._settled or not isinstance(self._provider, ActiveProvider):
             return False

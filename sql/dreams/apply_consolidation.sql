@@ -90,7 +90,7 @@ comment on function loci_api.apply_consolidation(text, jsonb) is
     'Apply a plan for memories: merges, deletes, refinements, lessons; what changed, what rows forbade, and why '
     'nothing was done. Errors: 42501, P0002.';
 
--- Write what signals teach as memories (anti-patterns/{domain}, seed B), each linked to the memories that its signals
+-- Write what signals teach as memories (anti-patterns/{domain}), each linked to the memories that its signals
 -- are about, so that erasing one of those takes it along. What a memory says already is reinforced, not written again.
 -- p_lessons: [{content, category, tags, signals: [id]}]. Returns [{action, ids, into}]. Errors: those of remember.
 create or replace function loci_internal.write_lessons(p_namespace_id integer, p_namespace text, p_lessons jsonb)

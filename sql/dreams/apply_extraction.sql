@@ -92,7 +92,7 @@ comment on function loci_internal.evidence_in_force(integer, jsonb) is
 
 -- What do the entities of an extraction mean here, and which may be written? One row an item, ordinal from 1. By id:
 -- the entity, or the one that it was merged into; one that was removed is refused (gone). By name: the one that has it
--- as name or alias; a new name shorter than the setting extracted_length is refused (short, row G3). name: as it is
+-- as name or alias; a new name shorter than the setting extracted_length is refused (short). name: as it is
 -- called here. Evidence whose memory is no longer in force is none, and an item that loses all of it so is refused
 -- (gone). A description is kept for an entity that has none yet: no model talks over what stands.
 create or replace function loci_internal.resolve_extracted_entities(p_namespace_id integer, p_entities jsonb)

@@ -1,4 +1,4 @@
--- What is a conversation about? (Row S3.) See resolve_focal_entities, which finds them. Where nothing but a session key
+-- What is a conversation about? See resolve_focal_entities, which finds them. Where nothing but a session key
 -- is left
 -- to go by, it is a label: a row without an id, named after it. source names what gave an entity: checkpoint, project,
 -- query, session_key, or pinned. Security definer: past the policies; checks the caller itself. Errors: 42501, P0002.

@@ -1,4 +1,4 @@
--- What hangs under an entity? (Row S1.) Its aspects, heaviest first, each with the attributes and constraints that held
+-- What hangs under an entity? Its aspects, heaviest first, each with the attributes and constraints that held
 -- at p_as_of, as known at p_known_at (null: now, and as believed now), most important first. A superseded attribute
 -- held until it was replaced; a deleted one never did. The weight of an aspect is a present figure. Cost follows the
 -- attributes of the entity. Security definer: past the policies; checks the caller itself. Errors: 42501, P0002.

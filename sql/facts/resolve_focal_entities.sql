@@ -1,4 +1,4 @@
--- What is a walk about? (Row S3.) The first of these that gives any: the entities of a checkpoint that are known, in
+-- What is a walk about? The first of these that gives any: the entities of a checkpoint that are known, in
 -- its order, merged ones as what they were merged into; the projects that a path names (settings focal_projects); the
 -- entities that a query means (focal_entities). Then the pinned ones, pinned last first, at most 10,000. source: what
 -- gave an entity; pinned for those that nothing else gave. Bounded, whatever the namespace holds. Index
@@ -46,7 +46,7 @@ end $$;
 comment on function loci_internal.resolve_focal_entities(integer, text, text, uuid[]) is
     'Focal entities of a walk, in order.';
 
--- Which projects does a path name? (Row S3.) Its last three segments, compared with the names of entities of type
+-- Which projects does a path name? Its last three segments, compared with the names of entities of type
 -- project, hyphens, underscores and dots as spaces: a name that is a segment before one that contains one, then the
 -- segment nearest the end, then the most mentioned. Bounded: names by index entity_names_pkey, parts of names among the
 -- 10,000 newest projects (entities_projects). At most p_limit.
@@ -88,7 +88,7 @@ $$;
 comment on function loci_internal.project_entities(integer, text, integer) is
     'Projects that a path names, best first.';
 
--- Which entities do the words of a query mean? (Row S3.) Those whose name or alias stands in it as a whole
+-- Which entities do the words of a query mean? Those whose name or alias stands in it as a whole
 -- (find_entities_in_text); where there is none, those whose name begins with one of its words, stop words apart. Of all
 -- types,
 -- the most mentioned first, at most p_limit. Bounded: the first 2,000 characters, 2,000 entities; 100 words, 100

@@ -1,4 +1,4 @@
--- What must an agent know that talks about this? (Rows S3, S4.) From the focal entities, and over their strongest edges
+-- What must an agent know that talks about this? From the focal entities, and over their strongest edges
 -- one hop further, each entity once: the heaviest aspects and their most important attributes; all constraints; and the
 -- memories behind them that are visible. Settings walk_* are the bounds. walk_ms is a hard one: edges, attributes and
 -- constraints each have a share of it, so that none starves the others, and the other half is for putting the answer

@@ -1,4 +1,4 @@
--- What is most worth knowing about these entities? (Row S4.) Of each the heaviest aspects (settings walk_aspects), and
+-- What is most worth knowing about these entities? Of each the heaviest aspects (settings walk_aspects), and
 -- of each aspect the most important attributes that hold at the times of p_filter (walk_attributes); at equal
 -- importance the newest. An aspect without any is a row without an id. memory_id and doc_id: only of a memory that
 -- passes p_filter. 16 entities a statement; past p_deadline every row passes, and so ends the search for one that

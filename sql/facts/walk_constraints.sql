@@ -1,4 +1,4 @@
--- Which rules hold for these entities? (Row S4.) All their constraints, whatever the weight of their aspects: 32 of
+-- Which rules hold for these entities? All their constraints, whatever the weight of their aspects: 32 of
 -- every entity, most important first, then 500 at a time of those that have more, until none is left, or p_deadline has
 -- passed, or their texts are 16 MiB: then a last row without an id says that there may be more. Rows come page by page;
 -- the caller sorts them. Cost: about 10 µs a constraint; see constraint_page.

@@ -1,4 +1,4 @@
--- Where does a walk go from its focal entities? (Row S4.) The far ends of their strongest living outgoing edges: at
+-- Where does a walk go from its focal entities? The far ends of their strongest living outgoing edges: at
 -- most settings walk_edges of all of them together, of at least walk_min_strength; never back to a focal entity.
 -- Living: observed, valid and not faded at p_as_of, as known at p_known_at, see adjacent_edges. share: the strength of
 -- the strongest edge that leads there. 32 entities a statement; past p_deadline every row passes, and so ends the

@@ -1,4 +1,4 @@
--- What was true at a moment, as known at a moment? (Row M3.) For analysts: every memory that was visible then, newest
+-- What was true at a moment, as known at a moment? For analysts: every memory that was visible then, newest
 -- first, or those that pass the filters of recall. Reads the namespace in the order of arrival; stops at p_limit.
 create or replace function loci.memories_as_of(
     p_namespace text, p_as_of timestamptz default null, p_known_at timestamptz default null,

@@ -48,7 +48,7 @@ end $$;
 comment on function loci_internal.check_settings(jsonb) is
     'Raise 22023 for a setting that is unknown or cannot be.';
 
--- What is in force in a namespace that sets nothing? (Row G13.) setting_definitions says what each means and may be. A
+-- What is in force in a namespace that sets nothing? setting_definitions says what each means and may be. A
 -- literal, because it is asked for several times in a recall: 11 µs, where building it from its parts takes 180.
 create or replace function loci.default_settings() returns jsonb
 language sql immutable parallel safe

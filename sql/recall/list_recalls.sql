@@ -1,4 +1,4 @@
--- Which recalls were logged? (Row R4.) Newest first, of one session or of all; cursor, on every row, is what to send
+-- Which recalls were logged? Newest first, of one session or of all; cursor, on every row, is what to send
 -- for the page that starts after it. useful and useless count what was said of the results. Primary key, or index
 -- recalls_session. Security definer: past the policies; checks the caller itself. Errors: 42501, P0002, 22023 (limit,
 -- cursor).

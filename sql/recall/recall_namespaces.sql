@@ -1,4 +1,4 @@
--- Which namespaces does a recall search, and with what settings? (Row R7.) Those named, in the order named, or with
+-- Which namespaces does a recall search, and with what settings? Those named, in the order named, or with
 -- null every one that the caller may read, by name; beside them the request's own (p_own; null: the caller's only one,
 -- or default), whose weights and k are those of the fusion; a nameless row with the defaults, if the caller may not
 -- read that one. Whether the caller may read what is named is checked first, one by one. At most setting

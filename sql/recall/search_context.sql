@@ -1,4 +1,4 @@
--- What does the graph say beside the results of a lexical search? (Seed D: entity context.) The entities that the
+-- What does the graph say beside the results of a lexical search? The entities that the
 -- question names, as in a recall; the rules of these and of pinned ones; and for each document the entities that it
 -- mentions, the rarest first, at most 20. mentions: {document: [{id, name, type}]}, without documents that mention
 -- none. A range of the primary key of memory_mentions for each document, and a look-up for each entity. Security

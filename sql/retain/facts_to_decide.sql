@@ -1,4 +1,4 @@
--- What has to be decided about the facts of a text, for who decides otherwise than by rules (a model, row L3)? For each
+-- What has to be decided about the facts of a text, for who decides otherwise than by rules (a model)? For each
 -- fact what the rules would do (decision, in the form that retain takes), and what is known beside it (known: see
 -- fact_candidates; number: its place, from 1). is_protected: a memory so important, or so often observed, that only a
 -- contradiction that rules see too may make a version of it. is_settled: the fact is there already, in words that say

@@ -1,4 +1,4 @@
--- What does a model need to put a page of orphans in order (reflect, row L3)? The orphans, with the place that the
+-- What does a model need to put a page of orphans in order (reflect)? The orphans, with the place that the
 -- rules would give them and whether that is certain (from the category, which somebody chose); and the domains and
 -- concepts that there are, p_concepts at most, broadest and oldest first, those that orphans would stand under before
 -- all: whether reflect may write a summary into it, and then what stands under it. Cost: that of planning, and an index

@@ -55,7 +55,7 @@ comment on function loci_api.retain(text, jsonb, jsonb, boolean) is
     'Take in the facts of a text (items of loci_api.remember): create, update, link or nothing for each, decided by '
     'rules or as given. One row a fact. Errors: 42501, P0002, 22023, 40001.';
 
--- Decisions about facts that were taken elsewhere (by a model, row L3), checked: one for each fact, an action that
+-- Decisions about facts that were taken elsewhere (by a model), checked: one for each fact, an action that
 -- there is, and a target where the action needs one: a memory of the namespace (target_id), or an earlier fact of the
 -- text (fact). Errors: 22023 (names the decision), P0002.
 create or replace function loci_internal.parse_fact_decisions(p_namespace_id integer, p_decisions jsonb,

@@ -1,4 +1,4 @@
--- This session is over: what was it shown that it then found again? (Row S6.) Those memories confirm their aspects, the
+-- This session is over: what was it shown that it then found again? Those memories confirm their aspects, the
 -- agent's count of ended sessions goes up, and every so many ends (settings aspect_decay_sessions) aspects that nothing
 -- confirms decay; see learn_aspect_weights. Ending again changes nothing, unless something was injected since: then the
 -- session was resumed, and its end counts again, for what is new. Two ends at once apply once: they wait for each other

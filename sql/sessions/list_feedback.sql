@@ -1,4 +1,4 @@
--- What have ended sessions changed? (Row S6.) Newest first, of one session or of all; cursor, on every row, is what to
+-- What have ended sessions changed? Newest first, of one session or of all; cursor, on every row, is what to
 -- send for the page that starts after it. Primary key, or index feedback_events_session. Security definer: past the
 -- policies; checks the caller itself. Errors: 42501, P0002, 22023 (limit, cursor).
 create or replace function loci.list_feedback(

@@ -1,4 +1,4 @@
-"""Sharing over REST: grants, who am I, and one recall over everything that an agent may read (row X2)."""
+"""Sharing over REST: grants, who am I, and one recall over everything that an agent may read."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Rate limits of keys over REST and MCP: shared by all processes, told in headers, and nothing for keys without one (row X1)."""
+"""Rate limits of keys over REST and MCP: shared by all processes, told in headers, and nothing for keys without one."""
 
 import asyncio
 import time

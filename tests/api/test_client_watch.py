@@ -1,4 +1,4 @@
-"""Watching changes with the Python client: nothing is lost and nothing comes twice, whatever happens to the service on the way (row X4)."""
+"""Watching changes with the Python client: nothing is lost and nothing comes twice, whatever happens to the service on the way."""
 
 import threading
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Dreams over a running service, with an endpoint that speaks the protocol (rows L4, L5)."""
+"""Dreams over a running service, with an endpoint that speaks the protocol."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""A dream over a running service that reads a graph out of conversations and cleans it up, over an endpoint that speaks the protocol (row L4)."""
+"""A dream over a running service that reads a graph out of conversations and cleans it up, over an endpoint that speaks the protocol."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is said about the agent's work, over REST (row L4)."""
+"""What is said about the agent's work, over REST."""
 
 from typing import Any
 from uuid import UUID

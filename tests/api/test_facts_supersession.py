@@ -1,4 +1,4 @@
-"""Supersession over REST: what a write says of it, the list, the sweep, and decisions (row S7)."""
+"""Supersession over REST: what a write says of it, the list, the sweep, and decisions."""
 
 from typing import Any
 from uuid import uuid4

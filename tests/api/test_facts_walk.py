@@ -1,4 +1,4 @@
-"""Walk, constellation, constraints in recall, and feedback over REST (rows S3 to S6, X7)."""
+"""Walk, constellation, constraints in recall, and feedback over REST."""
 
 from collections.abc import Iterator
 from typing import Any

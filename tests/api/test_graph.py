@@ -1,4 +1,4 @@
-"""The graph at two times over REST, timelines, aspects and attributes (rows G1, G2, G7, S1, S8)."""
+"""The graph at two times over REST, timelines, aspects and attributes."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""Evidence, aspects and changes of decay over REST (rows G1, G2, G8 to G10)."""
+"""Evidence, aspects and changes of decay over REST."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

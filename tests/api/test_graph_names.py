@@ -1,4 +1,4 @@
-"""What counts as a name in a text, by the customs of its language (row R9)."""
+"""What counts as a name in a text, by the customs of its language."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Search, merge, split and undo over REST, and many agents at once (rows G11, G12)."""
+"""Search, merge, split and undo over REST, and many agents at once."""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any

@@ -1,4 +1,4 @@
-"""Walks and the context of a message over REST: the worked examples of seeds A and C, literally (rows G6, G7)."""
+"""Walks and the context of a message over REST: worked examples, literally."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Jobs over a running service, and workers whose handlers are a test's own (row L6)."""
+"""Jobs over a running service, and workers whose handlers are a test's own."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""Bulk writes, NDJSON and idempotency keys (row M10)."""
+"""Bulk writes, NDJSON and idempotency keys."""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any

@@ -1,4 +1,4 @@
-"""Erasing over REST: a word that was everywhere is nowhere in a dump (row M8)."""
+"""Erasing over REST: a word that was everywhere is nowhere in a dump."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Two times over REST: what was true then, what was believed then, and the ways to say that either changed (rows M2, M3, M6, M7)."""
+"""Two times over REST: what was true then, what was believed then, and the ways to say that either changed."""
 
 from typing import Any
 

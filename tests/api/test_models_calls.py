@@ -1,4 +1,4 @@
-"""Calls of models over REST: what they cost, and what is left of the day's budget (row L5)."""
+"""Calls of models over REST: what they cost, and what is left of the day's budget."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""Vectors arrive in the background, and whatever the endpoint does, writes and answers go on (row L1)."""
+"""Vectors arrive in the background, and whatever the endpoint does, writes and answers go on."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Which embedding model serves, as callers see it; a service that is configured with another one (row L1)."""
+"""Which embedding model serves, as callers see it; a service that is configured with another one."""
 
 from collections.abc import Callable
 from typing import Any

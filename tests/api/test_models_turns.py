@@ -1,4 +1,4 @@
-"""A turn's vector: what was said before it, and with more weight what it says itself (row R8)."""
+"""A turn's vector: what was said before it, and with more weight what it says itself."""
 
 import numpy as np
 import pytest

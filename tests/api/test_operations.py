@@ -1,4 +1,4 @@
-"""The operations log over REST, MCP and the worker: every call that changes something is one operation (row X5)."""
+"""The operations log over REST, MCP and the worker: every call that changes something is one operation."""
 
 import json
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""The change feed over REST: polling with a cursor, and streams (row X4)."""
+"""The change feed over REST: polling with a cursor, and streams."""
 
 import json
 import threading

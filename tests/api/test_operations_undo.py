@@ -1,4 +1,4 @@
-"""Undoing operations over REST and the client (row X5)."""
+"""Undoing operations over REST and the client."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""Recall over REST: arms alone and together, filters, times, explanations (rows R1 to R8)."""
+"""Recall over REST: arms alone and together, filters, times, explanations."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 
 from tests.services import Api, eventually, new_api, ok, problem
 
-SKILLS = [  # seed E's example
+SKILLS = [
     ("Programming", None, 0),
     ("Functional Programming", "Programming", 1),
     ("experienced with Haskell", "Functional Programming", 2),

@@ -1,4 +1,4 @@
-"""Recall in other languages than English, and in a namespace of several (row R6)."""
+"""Recall in other languages than English, and in a namespace of several."""
 
 from collections.abc import Iterator
 from uuid import uuid4

@@ -1,4 +1,4 @@
-"""The log of recalls over REST, and feedback on it (row R4)."""
+"""The log of recalls over REST, and feedback on it."""
 
 from typing import Any
 from uuid import uuid4

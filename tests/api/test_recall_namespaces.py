@@ -1,4 +1,4 @@
-"""One recall over several namespaces: what is found, what is told apart, and who may (row R7)."""
+"""One recall over several namespaces: what is found, what is told apart, and who may."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack

@@ -1,4 +1,4 @@
-"""Working memory and conversation as arms of recall; relative scores; what the parts of a score are (rows R1, R2, R4)."""
+"""Working memory and conversation as arms of recall; relative scores; what the parts of a score are."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -268,7 +268,7 @@ def test_the_path_of_the_graph_arm_says_what_decay_did(api: Api) -> None:
     assert step["confidence"] == pytest.approx(0.8 * exp(-0.01 * 30), abs=1e-3)
 
 
-# Anti-patterns (seed B)
+# Anti-patterns
 
 ANTI_PATTERNS = [
     (
@@ -284,7 +284,7 @@ ANTI_PATTERNS = [
 
 @pytest.fixture
 def warned(api: Api) -> Api:
-    """Seed B's anti-patterns among regular memories."""
+    """Anti-patterns among regular memories."""
     for category, content in ANTI_PATTERNS:
         api.write(content, category=category, tags=["anti-pattern"])
     for content in (

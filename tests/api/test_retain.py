@@ -1,4 +1,4 @@
-"""Retain and reflect over REST (row L3)."""
+"""Retain and reflect over REST."""
 
 from collections.abc import Callable
 from typing import Any

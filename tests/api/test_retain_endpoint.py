@@ -1,4 +1,4 @@
-"""Retain and reflect over a real endpoint (row L3): what it says is used, and what it costs when it fails is no more than its answer."""
+"""Retain and reflect over a real endpoint: what it says is used, and what it costs when it fails is no more than its answer."""
 
 from collections.abc import Iterator
 from dataclasses import replace

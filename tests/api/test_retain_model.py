@@ -1,4 +1,4 @@
-"""Retain with a language model (row L3): it decides, guards and rules stand behind it, and it never keeps a text from being taken in."""
+"""Retain with a language model: it decides, guards and rules stand behind it, and it never keeps a text from being taken in."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Reflect with a language model (row L3): it proposes places, concepts, links and summaries; guards and the rules of the hierarchy stand behind it."""
+"""Reflect with a language model: it proposes places, concepts, links and summaries; guards and the rules of the hierarchy stand behind it."""
 
 from collections.abc import Callable
 from typing import Any

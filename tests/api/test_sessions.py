@@ -1,4 +1,4 @@
-"""Working memory and conversations over REST (rows W1 to W3)."""
+"""Working memory and conversations over REST."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack

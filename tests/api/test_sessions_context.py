@@ -1,4 +1,4 @@
-"""One call builds what an agent injects before an inference (row W4)."""
+"""One call builds what an agent injects before an inference."""
 
 import re
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Export and import of a namespace over REST: streams that are whole or broken off (row X6)."""
+"""Export and import of a namespace over REST: streams that are whole or broken off."""
 
 import json
 import time

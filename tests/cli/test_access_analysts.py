@@ -1,4 +1,4 @@
-"""`loci analyst`: a login that sees what it was granted, until it is revoked or dropped (rows X2, X3)."""
+"""`loci analyst`: a login that sees what it was granted, until it is revoked or dropped."""
 
 import json
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Keys with real processes: one limit for all of them, and no key in anything that they write (row X1)."""
+"""Keys with real processes: one limit for all of them, and no key in anything that they write."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""`loci dream`: asking for a dream, doing it here, and the report (row L4)."""
+"""`loci dream`: asking for a dream, doing it here, and the report."""
 
 import json
 from collections.abc import Iterator

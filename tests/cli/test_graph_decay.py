@@ -1,4 +1,4 @@
-"""`loci decay`: rates changed and edges recalculated from the command line (row G10)."""
+"""`loci decay`: rates changed and edges recalculated from the command line."""
 
 import json
 from datetime import UTC, datetime, timedelta

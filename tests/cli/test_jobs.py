@@ -1,4 +1,4 @@
-"""`loci jobs`: what was left for later, on the command line (row L6)."""
+"""`loci jobs`: what was left for later, on the command line."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""`loci reembed` from the command line: what it would do, what it does, and what it refuses (row L1)."""
+"""`loci reembed` from the command line: what it would do, what it does, and what it refuses."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""`loci operations`: the log on the command line, and commands in the log (row X5)."""
+"""`loci operations`: the log on the command line, and commands in the log."""
 
 import json
 

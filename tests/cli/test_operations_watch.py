@@ -1,4 +1,4 @@
-"""`loci watch` prints changes as they come, from the database or from a service (row X4)."""
+"""`loci watch` prints changes as they come, from the database or from a service."""
 
 import json
 import signal

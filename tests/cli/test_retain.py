@@ -1,4 +1,4 @@
-"""`loci retain` and `loci reflect` (row L3)."""
+"""`loci retain` and `loci reflect`."""
 
 import json
 

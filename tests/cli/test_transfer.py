@@ -1,4 +1,4 @@
-"""`loci export` and `loci import` of what it wrote: the same namespace again, or nothing (row X6)."""
+"""`loci export` and `loci import` of what it wrote: the same namespace again, or nothing."""
 
 import json
 import os

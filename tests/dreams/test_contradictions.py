@@ -1,4 +1,4 @@
-"""A model as the last judge of contradictions: pairs on which all signals are silent (row S7)."""
+"""A model as the last judge of contradictions: pairs on which all signals are silent."""
 
 import json
 import threading

@@ -1,4 +1,4 @@
-"""Days that a text names from where it stands, worked out without a model (row L5)."""
+"""Days that a text names from where it stands, worked out without a model."""
 
 from datetime import date
 

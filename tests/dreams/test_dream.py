@@ -1,4 +1,4 @@
-"""A dream: which passes run, what their failures do, and what becomes of the log of conversations (row L4)."""
+"""A dream: which passes run, what their failures do, and what becomes of the log of conversations."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime

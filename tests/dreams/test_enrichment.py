@@ -1,4 +1,4 @@
-"""Enrichment (row L2): a memory is stored at once as it was said; a model puts it into good form later, and can neither lose nor add anything."""
+"""Enrichment: a memory is stored at once as it was said; a model puts it into good form later, and can neither lose nor add anything."""
 
 from collections.abc import Iterator
 from typing import Any

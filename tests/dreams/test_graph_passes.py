@@ -1,4 +1,4 @@
-"""The extraction of entities and the consolidation of the graph, with a model that says what a test wrote down (rows L4, L5)."""
+"""The extraction of entities and the consolidation of the graph, with a model that says what a test wrote down."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""Consolidation of memories: what a model may do to them, guard by guard (rows L4, L5; seed B)."""
+"""Consolidation of memories: what a model may do to them, guard by guard."""
 
 import threading
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Preferences that a dream infers (row L4, seed B): the model proposes, what was said decides."""
+"""Preferences that a dream infers: the model proposes, what was said decides."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime

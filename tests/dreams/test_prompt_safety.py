@@ -1,4 +1,4 @@
-"""What a text in the data can make a model do, and what that comes to: nothing (rows L4, L5).
+"""What a text in the data can make a model do, and what that comes to: nothing.
 
 The model here obeys every order that it reads, and lies. Each pass is run on a namespace with such texts; what stands there
 before and after is compared row by row.

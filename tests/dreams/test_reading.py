@@ -1,4 +1,4 @@
-"""What of a model's reading stands in the texts that it cites, guard by guard (row L5)."""
+"""What of a model's reading stands in the texts that it cites, guard by guard."""
 
 from collections.abc import Callable
 from typing import Any

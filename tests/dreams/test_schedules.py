@@ -1,4 +1,4 @@
-"""Schedules of dreams (row L4): when they are due, that one worker makes the job, and what makes them wait."""
+"""Schedules of dreams: when they are due, that one worker makes the job, and what makes them wait."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""Fifty agents in fifty namespaces at once, while connections die and grants come and go: no row crosses (rows X1, X2).
+"""Fifty agents in fifty namespaces at once, while connections die and grants come and go: no row crosses.
 
 Every text that is written into a namespace carries that namespace's mark. A reply may show only marks of namespaces that its agent could read
 at some moment of the request; and in the end every row of every table may carry only the mark of its own namespace.

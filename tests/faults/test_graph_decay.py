@@ -1,4 +1,4 @@
-"""A change of decay beside writers, other changes and death: nothing stale is left, and nobody waits long (row G10)."""
+"""A change of decay beside writers, other changes and death: nothing stale is left, and nobody waits long."""
 
 from collections.abc import Iterator
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""Jobs are done once (row L6), whoever is killed at whatever moment; a job that kills its worker is given up."""
+"""Jobs are done once, whoever is killed at whatever moment; a job that kills its worker is given up."""
 
 import os
 import random

@@ -1,4 +1,4 @@
-"""Another embedding model while everything goes on: 256, 384, then 1536 dimensions; nobody sees it, whoever is killed (row L1)."""
+"""Another embedding model while everything goes on: 256, 384, then 1536 dimensions; nobody sees it, whoever is killed."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Many writers that commit late or not at all, and readers that come and go: each sees every committed change once, all in one order (row X4)."""
+"""Many writers that commit late or not at all, and readers that come and go: each sees every committed change once, all in one order."""
 
 import json
 import random

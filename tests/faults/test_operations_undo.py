@@ -1,4 +1,4 @@
-"""Undoing under stress: two at once, a kill in the middle, and writers and the worker beside it (row X5)."""
+"""Undoing under stress: two at once, a kill in the middle, and writers and the worker beside it."""
 
 import threading
 from collections.abc import Iterator

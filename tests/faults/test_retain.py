@@ -1,4 +1,4 @@
-"""Many agents retain at once: one memory for what they all say, one chain for what they change (row L3)."""
+"""Many agents retain at once: one memory for what they all say, one chain for what they change."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

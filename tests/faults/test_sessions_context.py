@@ -1,4 +1,4 @@
-"""Contexts of one session at once, and over a restart: no memory is injected twice, one context is the first (row W4)."""
+"""Contexts of one session at once, and over a restart: no memory is injected twice, one context is the first."""
 
 import threading
 from collections import Counter

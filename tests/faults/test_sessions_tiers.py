@@ -1,4 +1,4 @@
-"""Working memory and conversations under many writers at once, sweepers and killed connections (rows W1 to W3)."""
+"""Working memory and conversations under many writers at once, sweepers and killed connections."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""Exports while writers write: each is the namespace at one moment, whole transactions and nothing in between (row X6)."""
+"""Exports while writers write: each is the namespace at one moment, whole transactions and nothing in between."""
 
 import json
 import threading

@@ -1,4 +1,4 @@
-"""What analysts' queries read: the rows that they ask for, by an index, among 100,000 in the namespace (row X3).
+"""What analysts' queries read: the rows that they ask for, by an index, among 100,000 in the namespace.
 
 The server counts the rows that every scan of a plan gave and threw away; the plan is an analyst's, under the policies.
 """

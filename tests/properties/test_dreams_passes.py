@@ -1,4 +1,4 @@
-"""Whatever JSON a model answers: what is protected stays, no more goes than may, counts add up, and it can all be undone (rows L4, L5)."""
+"""Whatever JSON a model answers: what is protected stays, no more goes than may, counts add up, and it can all be undone."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""A walk finds what a plain breadth-first search finds, in its order, on any graph (row G7)."""
+"""A walk finds what a plain breadth-first search finds, in its order, on any graph."""
 
 import math
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Undoing the last operations, newest first, gives what stood before them; undoing the undos gives what stood after (row X5)."""
+"""Undoing the last operations, newest first, gives what stood before them; undoing the undos gives what stood after."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Cutting a text into facts: laws that hold for every text, and what a reader expects (row L3)."""
+"""Cutting a text into facts: laws that hold for every text, and what a reader expects."""
 
 import re
 

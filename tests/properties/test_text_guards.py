@@ -1,4 +1,4 @@
-"""Guards over texts that a model proposes: laws that hold for every text, and what a reader expects (row L5)."""
+"""Guards over texts that a model proposes: laws that hold for every text, and what a reader expects."""
 
 import psycopg
 import pytest

@@ -1,4 +1,4 @@
-"""A law: whatever was done to a namespace, what is restored from its lines is equal to it (row X6)."""
+"""A law: whatever was done to a namespace, what is restored from its lines is equal to it."""
 
 import json
 from typing import Any, LiteralString, cast

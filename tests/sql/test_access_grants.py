@@ -1,4 +1,4 @@
-"""Sharing: who was given a role has it from the next statement on, and whose role ended has none (row X2)."""
+"""Sharing: who was given a role has it from the next statement on, and whose role ended has none."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""Nobody sees or changes what they were not granted, whatever they call (rows X1, X2)."""
+"""Nobody sees or changes what they were not granted, whatever they call."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Keys in SQL: what a key may do of what its agent may, who may make and replace one, and how much it may ask for (row X1)."""
+"""Keys in SQL: what a key may do of what its agent may, who may make and replace one, and how much it may ask for."""
 
 import hashlib
 import threading

@@ -1,4 +1,4 @@
-"""What somebody with SQL in hand may try to read what was not granted: none of it works (row X1)."""
+"""What somebody with SQL in hand may try to read what was not granted: none of it works."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Entities and edges that a model has read out of conversations and episodes, as rows (rows G3, G4, G9, L4)."""
+"""Entities and edges that a model has read out of conversations and episodes, as rows."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a pass may remove from the graph, guard by guard: each is asked of the rows, whatever a model has said (row L5)."""
+"""What a pass may remove from the graph, guard by guard: each is asked of the rows, whatever a model has said."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""Feedback signals in SQL: who may note and read them, which are shown to a dream, and how long they are kept (row L4)."""
+"""Feedback signals in SQL: who may note and read them, which are shown to a dream, and how long they are kept."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Aspects, attributes and constraints: soft lifecycles, at two times (rows S1, S8)."""
+"""Aspects, attributes and constraints: soft lifecycles, at two times."""
 
 from datetime import datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""Supersession of attributes by what contradicts them: signals, decisions, undoing, sweeping (rows S7, M9)."""
+"""Supersession of attributes by what contradicts them: signals, decisions, undoing, sweeping."""
 
 import json
 from datetime import datetime

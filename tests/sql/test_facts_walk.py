@@ -1,4 +1,4 @@
-"""Focal entities, the walk and its deadline, the constellation (rows S2 to S4, X7)."""
+"""Focal entities, the walk and its deadline, the constellation."""
 
 from datetime import datetime
 from typing import Any

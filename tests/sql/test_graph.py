@@ -1,4 +1,4 @@
-"""Entities, edges, decay and walks (rows G1 to G8)."""
+"""Entities, edges, decay and walks."""
 
 import math
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Decay, and changes of it that go through the edges in batches (rows G8, G10)."""
+"""Decay, and changes of it that go through the edges in batches."""
 
 import math
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""What observations do to edges and entities: evidence, reinforcement, aspects, triples of a memory (rows G1, G2, G4, G9)."""
+"""What observations do to edges and entities: evidence, reinforcement, aspects, triples of a memory."""
 
 import math
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Entities that are merged, split, and given back: nothing is lost, and every moment keeps its answer (rows G12, G6, S2)."""
+"""Entities that are merged, split, and given back: nothing is lost, and every moment keeps its answer."""
 
 from collections import Counter
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Names of entities in texts (rows G3, G5, R9)."""
+"""Names of entities in texts."""
 
 import re
 import unicodedata

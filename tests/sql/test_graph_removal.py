@@ -1,4 +1,4 @@
-"""Entities that are taken out of the graph: gone now, there in the past, and brought back whole (rows G1, S8)."""
+"""Entities that are taken out of the graph: gone now, there in the past, and brought back whole."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

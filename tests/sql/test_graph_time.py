@@ -1,4 +1,4 @@
-"""The graph at two times: as of a moment, as known at another (rows G1, G2, G7, G8)."""
+"""The graph at two times: as of a moment, as known at another."""
 
 import math
 from collections.abc import Callable
@@ -62,7 +62,7 @@ def entity(world: World, ref: str, **moments: Any) -> Row:
 
 @dataclass
 class Edge:
-    """What a plain reading of rows G8 and G9 says of one believed edge."""
+    """What a plain reading of the rules of decay and evidence says of one believed edge."""
 
     recorded: datetime
     given: float

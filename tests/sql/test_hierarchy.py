@@ -1,4 +1,4 @@
-"""Parents, the closure, links and categories (rows M5 to M7)."""
+"""Parents, the closure, links and categories."""
 
 import random
 from typing import Any

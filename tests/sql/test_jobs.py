@@ -1,4 +1,4 @@
-"""Jobs (row L6): made in the caller's transaction, one for one key, in states that follow the queue; who may see and touch them."""
+"""Jobs: made in the caller's transaction, one for one key, in states that follow the queue; who may see and touch them."""
 
 from hashlib import sha256
 from typing import Any

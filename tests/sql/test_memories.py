@@ -1,4 +1,4 @@
-"""Versions in lineages and two times (rows M1 to M3)."""
+"""Versions in lineages and two times."""
 
 from datetime import timedelta
 from typing import Any

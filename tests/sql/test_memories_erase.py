@@ -1,4 +1,4 @@
-"""Erasing: physical, complete, with a receipt, and nothing else is touched (rows M8, M9)."""
+"""Erasing: physical, complete, with a receipt, and nothing else is touched."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Calls of models: what they cost, and a budget of a day that calls side by side cannot overspend (row L5)."""
+"""Calls of models: what they cost, and a budget of a day that calls side by side cannot overspend."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

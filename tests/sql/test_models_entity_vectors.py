@@ -1,4 +1,4 @@
-"""Entities by meaning and by name: the queue that fills their vectors, and what is found (row G11)."""
+"""Entities by meaning and by name: the queue that fills their vectors, and what is found."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""A model that is filled behind the active one: what waits for which, when it may take over, and what is left of the other (row L1)."""
+"""A model that is filled behind the active one: what waits for which, when it may take over, and what is left of the other."""
 
 from typing import Any
 from uuid import UUID

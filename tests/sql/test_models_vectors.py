@@ -1,4 +1,4 @@
-"""The vector arm: exact in a small namespace, HNSW in a large one, filters inside (rows R1, R3, L1)."""
+"""The vector arm: exact in a small namespace, HNSW in a large one, filters inside."""
 
 from collections.abc import Iterator
 from typing import Any

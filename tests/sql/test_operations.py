@@ -1,4 +1,4 @@
-"""The operations log: each call that changes something is one operation, with all its changes and nothing else (row X5)."""
+"""The operations log: each call that changes something is one operation, with all its changes and nothing else."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta

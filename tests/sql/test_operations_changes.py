@@ -1,4 +1,4 @@
-"""The change feed in SQL: every committed change once, in an order in which nothing stands before what it rests on (row X4)."""
+"""The change feed in SQL: every committed change once, in an order in which nothing stands before what it rests on."""
 
 import json
 import threading

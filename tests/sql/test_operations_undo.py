@@ -1,4 +1,4 @@
-"""Undoing operations: everything that a call changed is as it was, history keeps both, and undoing can be undone (row X5)."""
+"""Undoing operations: everything that a call changed is as it was, history keeps both, and undoing can be undone."""
 
 from typing import Any
 from uuid import UUID, uuid4

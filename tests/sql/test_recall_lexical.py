@@ -1,4 +1,4 @@
-"""The lexical arm: exact BM25 over postings that follow every change (rows R1, R3, R6)."""
+"""The lexical arm: exact BM25 over postings that follow every change."""
 
 import math
 import random

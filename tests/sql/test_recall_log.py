@@ -1,4 +1,4 @@
-"""The log of recalls: what was asked and answered, what became of it, how long it is kept (row R4)."""
+"""The log of recalls: what was asked and answered, what became of it, how long it is kept."""
 
 from typing import Any
 from uuid import UUID, uuid4

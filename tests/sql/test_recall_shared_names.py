@@ -1,4 +1,4 @@
-"""One hop over shared names: linked_memories (rows R9, R10)."""
+"""One hop over shared names: linked_memories."""
 
 from uuid import UUID
 

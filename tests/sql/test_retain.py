@@ -1,4 +1,4 @@
-"""Retain by rules: what becomes of each fact of a text (row L3)."""
+"""Retain by rules: what becomes of each fact of a text."""
 
 from typing import Any
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""Reflect by rules: orphans get a place, concepts are made from categories, what is related is linked (row L3)."""
+"""Reflect by rules: orphans get a place, concepts are made from categories, what is related is linked."""
 
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a context is made of: what a session has seen, first contexts, inventories of working memory, turns (row W4)."""
+"""What a context is made of: what a session has seen, first contexts, inventories of working memory, turns."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""Conversations: turns in order, replay, search, and the log that passes consume (row W3)."""
+"""Conversations: turns in order, replay, search, and the log that passes consume."""
 
 from typing import Any
 

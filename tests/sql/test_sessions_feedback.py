@@ -1,4 +1,4 @@
-"""What use says about aspects: injections, hits, ends of sessions, decay (row S6)."""
+"""What use says about aspects: injections, hits, ends of sessions, decay."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""Working memory: paths, spaces, time to live, limits, search (rows W1, W2)."""
+"""Working memory: paths, spaces, time to live, limits, search."""
 
 from math import log
 from typing import Any

@@ -1,4 +1,4 @@
-"""Exact duplicates fold, and only where nothing is lost by it (row M4)."""
+"""Exact duplicates fold, and only where nothing is lost by it."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""Export and restoring in SQL: what belongs to a namespace, who may, and what a line can and cannot do (row X6)."""
+"""Export and restoring in SQL: what belongs to a namespace, who may, and what a line can and cannot do."""
 
 import json
 from typing import Any

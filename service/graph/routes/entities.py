@@ -1,4 +1,4 @@
-"""Entities: named things, found by name in texts, pinned and touched (rows G1, G3, G5, G6)."""
+"""Entities: named things, found by name in texts, pinned and touched."""
 
 from typing import Annotated, Any
 from uuid import UUID

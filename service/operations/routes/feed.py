@@ -1,4 +1,4 @@
-"""The change feed (row X4): by polling with a cursor, and as a stream of server-sent events."""
+"""The change feed: by polling with a cursor, and as a stream of server-sent events."""
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing

@@ -1,4 +1,4 @@
-"""The operations log (row X5): who changed what, when, through what."""
+"""The operations log: who changed what, when, through what."""
 
 from typing import Annotated
 from uuid import UUID

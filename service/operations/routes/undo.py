@@ -1,4 +1,4 @@
-"""Undoing operations (row X5)."""
+"""Undoing operations."""
 
 from typing import Annotated
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""Context: one call builds what an agent injects before an inference (row W4)."""
+"""Context: one call builds what an agent injects before an inference."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Conversations: the turns of each session, in order (row W3)."""
+"""Conversations: the turns of each session, in order."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Feedback: memories that a session was shown and found again raise the weight of their aspects at its end (row S6)."""
+"""Feedback: memories that a session was shown and found again raise the weight of their aspects at its end."""
 
 from typing import Annotated
 

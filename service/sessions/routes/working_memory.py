@@ -1,4 +1,4 @@
-"""Working memory: scratch entries with a time to live, shared by agents, keyed by path (rows W1, W2)."""
+"""Working memory: scratch entries with a time to live, shared by agents, keyed by path."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
--- What does the graph know about a message? The expansion of seed A in two phases: match the entities that the text
+-- What does the graph know about a message? Two phases: match the entities that the text
 -- names, then walk from them, breadth first, up to p_max_hops; the first p_limit edges found (null: settings max_hops,
 -- context_triples). One row: entities as match_entities finds them, edges as traverse does, and rendered, the lines
 -- that go before an inference, null where there is no edge. truncated says what ended the walk. Touching the entities

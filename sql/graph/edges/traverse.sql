@@ -1,4 +1,4 @@
--- What is connected to these entities? (Row G7.) Breadth first from names, aliases or ids, and from those that p_text
+-- What is connected to these entities? Breadth first from names, aliases or ids, and from those that p_text
 -- names, in its order; each edge once, in order of discovery, with hop and effective confidence. On request, path:
 -- names and edge types from a start to the far end, the shortest way, found first; and score: the product of the
 -- effective confidences along it. truncated, the same on every row, says which bound was hit first: limit, fan_out,

@@ -1,4 +1,4 @@
--- What is connected to these entities, and how far away? (Row G7.) Breadth first and level by level, never by paths.
+-- What is connected to these entities, and how far away? Breadth first and level by level, never by paths.
 -- Each edge once, in order of discovery: hop, then order of the frontier, then id. Bounds: hops; p_limit edges;
 -- settings fan_out edges a direction of an entity; settings traverse_ms. A last row without an ordinal names in
 -- truncated the first that was hit: limit, fan_out, time. A level is read in chunks of entities, and of at most v_room

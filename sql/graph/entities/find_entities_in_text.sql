@@ -1,4 +1,4 @@
--- Which known entities does a text name? (Row G5.) Phrases that may be names (name_phrases) are looked up in the
+-- Which known entities does a text name? Phrases that may be names (name_phrases) are looked up in the
 -- primary key of entity_names, each once, so that cost follows the text. Names shorter than setting match_length are
 -- not looked for; of those who share an alias, match_namesakes are found. One row an entity: its first place, and the
 -- longest name there.

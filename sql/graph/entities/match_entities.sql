@@ -1,4 +1,4 @@
--- Which known entities does a text name, in the order of the text? (Row G5.) Whole words and phrases of at least 3
+-- Which known entities does a text name, in the order of the text? Whole words and phrases of at least 3
 -- characters, case-insensitive, names and aliases. Cost follows the text: see find_entities_in_text, which does the
 -- work.
 -- Security definer: the hot path, past the policies; checks the caller itself.

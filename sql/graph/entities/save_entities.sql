@@ -1,5 +1,5 @@
--- Write entities: what they say of themselves (describe_entities, row G3), and that they were observed
--- (observe_entities, row G1): in the conversation session_id, else by the memory memory_id, else in this call. A stated
+-- Write entities: what they say of themselves (describe_entities), and that they were observed
+-- (observe_entities): in the conversation session_id, else by the memory memory_id, else in this call. A stated
 -- confidence is the initial one of a new entity; for a known one it is what a running average is given. One row an
 -- item, ordinal from 1; created is true for the first item of a new entity. Errors: 22023, 23503 (memory).
 create or replace function loci_internal.save_entities(p_namespace_id integer, p_entities jsonb, p_at timestamptz)

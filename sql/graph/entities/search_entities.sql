@@ -1,4 +1,4 @@
--- Which entities does a question mean, by name or by meaning? (Row G11.) mode name: similar_names; semantic:
+-- Which entities does a question mean, by name or by meaning? mode name: similar_names; semantic:
 -- similar_entities; both: either, with score 1 − (1 − by name) × (1 − by meaning), so that an exact name is always
 -- first and each adds to the other. Without a vector or a model, meaning finds nothing and the names serve alone.
 -- matched: the name or alias that was like the question. p_model_id: the model that made the vector; null: not known,
@@ -46,7 +46,7 @@ comment on function loci.search_entities(text, text, real[], integer, text, text
     'Entities that a question means, by name, by meaning, or both (mode), best first. Errors: 42501, P0002, 22023, '
     '40001.';
 
--- Which entities are called like this? (Row G11.) By names and aliases, with a score: 1 the name; 0.95 an alias; 0.7 to
+-- Which entities are called like this? By names and aliases, with a score: 1 the name; 0.95 an alias; 0.7 to
 -- 0.9 begins so; up to 0.7 has all words of it, and up to 0.6 some, by the share in common; where fewer than p_limit
 -- have a word in common, below 0.5 those that share at least 40 % of its groups of three letters (of two, in a name of
 -- less than 8), which forgives a wrong letter. One row an entity, with its best name. Cost: reads the namespace's names

@@ -1,4 +1,4 @@
--- Which entities mean this? (Row G11.) Cosine similarity to a vector of the active model, nearest first. Exact in most
+-- Which entities mean this? Cosine similarity to a vector of the active model, nearest first. Exact in most
 -- namespaces; where scan_limit says it is cheaper, HNSW (m = 24, ef_construction = 128; Malkov and Yashunin, 2018)
 -- with an iterative scan within that budget, planned on every call as it names the model and its dimensions, as the
 -- partial index does; where that finds too few, exactly after all. p_type and p_min_score apply before the limit.
