@@ -4,15 +4,12 @@ Logins are made as the role that `url` connects as, which must be allowed to mak
 """
 
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy.engine import URL, make_url
 
 from db.access import analysts
 from db.access.analysts import AnalystRow
 from db.pool import Origin, Transaction
-
-Row = dict[str, Any]
 
 
 def create_analyst(

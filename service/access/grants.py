@@ -1,15 +1,12 @@
 """Grants: which agent may do what in a namespace, and who the caller is."""
 
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from db.access import grants
 from db.access.grants import CallerRow, GrantRow, ListedGrant, SetGrant
 from db.pool import Transaction
 from service.pages import Page, page
-
-Row = dict[str, Any]
 
 
 async def whoami(tx: Transaction) -> CallerRow:

@@ -2,17 +2,14 @@
 
 import secrets
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID, uuid4
 
 from db.access import keys
 from db.access.keys import KeyRow, KeyUsageRow, RefusedRequests
-from db.pool import Transaction
+from db.pool import JsonObject, Transaction
 from loci.models.access import KeyChanges, KeyInput, RotationInput
 from service.http.caller import hash_key
 from service.pages import Page, page
-
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -31,14 +28,14 @@ def new_key() -> NewKey:
     return NewKey(key_id, key, hash_key(key))
 
 
-async def create_key(tx: Transaction, wanted: KeyInput) -> Row:
+async def create_key(tx: Transaction, wanted: KeyInput) -> JsonObject:
     """Make a key for the transaction's namespace; the row with the key itself, which nothing says again."""
     made = new_key()
     await keys.create_key(tx, id=made.id, hash=made.hash, **wanted.model_dump())
     return {**await keys.get_key(tx, id=made.id), "key": made.key}
 
 
-async def rotate_key(tx: Transaction, *, id: UUID, wanted: RotationInput) -> Row:
+async def rotate_key(tx: Transaction, *, id: UUID, wanted: RotationInput) -> JsonObject:
     """Put a new key in the place of one; the new row with the key itself, and when the old one ends."""
     made = new_key()
     row = await keys.rotate_key(tx, id=id, new_id=made.id, hash=made.hash, **wanted.model_dump())

@@ -12,7 +12,6 @@ from service.cli.session import Session, run
 if TYPE_CHECKING:
     from db.pool import Transaction
 
-Row = dict[str, Any]
 NAMESPACE = "default"
 MARKER = "alice-location"  # a lineage of the demo; where it is, the demo is
 
@@ -28,10 +27,10 @@ def demo() -> None:
         typer.echo(f"  loci {command}")
 
 
-def read_demo() -> tuple[bytes, dict[str, list[Row]]]:
+def read_demo() -> tuple[bytes, dict[str, list[dict[str, Any]]]]:
     """The content of the demo, and its lines by kind: memory, entity, edge, turn, entry (of working memory)."""
     content = files("service.cli").joinpath("demo.jsonl").read_bytes()
-    kinds: dict[str, list[Row]] = {"memory": [], "entity": [], "edge": [], "turn": [], "entry": []}
+    kinds: dict[str, list[dict[str, Any]]] = {"memory": [], "entity": [], "edge": [], "turn": [], "entry": []}
     for line in content.splitlines():
         item = orjson.loads(line)
         kinds[item.pop("kind")].append(item)
@@ -58,7 +57,7 @@ async def load_demo(session: Session) -> dict[str, int] | None:
     return {"memories": len(kinds["memory"]), "entities": len(kinds["entity"]), "edges": len(kinds["edge"])}
 
 
-async def _write_memories(tx: "Transaction", items: list[Row]) -> None:
+async def _write_memories(tx: "Transaction", items: list[dict[str, Any]]) -> None:
     """Write memories whose `parent` names a lineage: level by level, so that parents have their ids."""
     from db import memories
 
@@ -77,7 +76,7 @@ async def _write_memories(tx: "Transaction", items: list[Row]) -> None:
             ids[item["lineage"]] = str(outcome["id"])
 
 
-async def _write_tiers(tx: "Transaction", kinds: dict[str, list[Row]]) -> None:
+async def _write_tiers(tx: "Transaction", kinds: dict[str, list[dict[str, Any]]]) -> None:
     """Write the conversation and the entries of working memory, which live for a day."""
     from db.sessions import conversations, working_memory
 

@@ -7,21 +7,20 @@ numbers; which memory each of them is stays here.
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 from uuid import UUID
 
 from pydantic import Field
 
 from db import dreams
 from db.dreams import MemoryToConsolidate, RecentSignal
-from db.pool import Transaction
+from db.pool import JsonObject, Transaction
 from service.dreams.passes import Applied, Pass, Plan, Refusal, Seen, hash_of
 from service.jobs.job import Job
 from service.llm.output import Answer
 from service.text.guards import invented, kept_share, missing
 from service.text.reading import Read
 
-Row = dict[str, Any]
 Tags = list[str]
 CATEGORY = re.compile(r"[^/\s][^/]*(/[^/\s][^/]*)*")
 MOST_TAGS, LONGEST_TAG, LONGEST_CATEGORY = 100, 255, 255
@@ -88,7 +87,9 @@ class Draft:
 
     known: Known
     read: Read
-    steps: dict[str, list[Row]] = field(default_factory=lambda: {"merges": [], "deletes": [], "refinements": [], "lessons": []})
+    steps: dict[str, list[JsonObject]] = field(
+        default_factory=lambda: {"merges": [], "deletes": [], "refinements": [], "lessons": []}
+    )
     refused: list[Refusal] = field(default_factory=list)
     taken: set[int] = field(default_factory=set)  # numbers that a merge or a delete of the plan removes
     spared: set[int] = field(default_factory=set)  # numbers that a refused merge names
@@ -97,7 +98,7 @@ class Draft:
         """Leave a step out."""
         self.refused.append(Refusal(guard, action, list(map(str, ids)), reason))
 
-    def seen(self, number: int) -> Row:
+    def seen(self, number: int) -> JsonObject:
         """A memory as the applier wants it."""
         memory = self.known.memories[number]
         return {"id": str(memory["id"]), "seen": memory["updated_at"].isoformat()}
@@ -117,8 +118,8 @@ async def look(tx: Transaction, job: Job) -> Seen:
     return Seen(data, len(known.memories) + len(known.signals), hash_of([data["memories"], newest]), known)
 
 
-def _shown(number: int, memory: MemoryToConsolidate) -> Row:
-    shown: Row = {
+def _shown(number: int, memory: MemoryToConsolidate) -> JsonObject:
+    shown: JsonObject = {
         "n": number,
         "category": memory["category"],
         "tags": memory["tags"],
@@ -129,7 +130,7 @@ def _shown(number: int, memory: MemoryToConsolidate) -> Row:
     return shown | ({"kept": True} if memory["kept"] else {})
 
 
-def _heard(number: int, signal: RecentSignal, numbers: dict[UUID, int]) -> Row:
+def _heard(number: int, signal: RecentSignal, numbers: dict[UUID, int]) -> JsonObject:
     heard = {"n": number, "kind": signal["kind"], "content": signal["content"]}
     about = numbers.get(signal["memory_id"]) if signal["memory_id"] else None
     return heard if about is None else {**heard, "about": about}

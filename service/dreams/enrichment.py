@@ -2,14 +2,13 @@
 
 from dataclasses import asdict
 from datetime import date
-from typing import Any
 from uuid import UUID
 
 from pydantic import Field
 
 from db import dreams
 from db.jobs import jobs
-from db.pool import Transaction
+from db.pool import JsonObject, Transaction
 from loci.models.fields import CATEGORY
 from service.dreams.passes import Applied, Pass, Plan, Refusal, Seen, ids, run_pass
 from service.jobs.job import Job
@@ -19,7 +18,6 @@ from service.text.dates import Resolved, resolve, without
 from service.text.guards import invented, kept_share, missing
 from service.text.reading import Read
 
-Row = dict[str, Any]
 MOST = 10  # memories that one becomes
 KEPT = 0.6  # share of its words that they must have
 SAID = 0.5  # share of an entry's words that it must have
@@ -82,7 +80,7 @@ def check(seen: Seen, answer: Entries, job: Job) -> Plan:
     return Plan(None, len(entries), [Refusal(why[0], "expand", [str(row["id"])], why[1])])
 
 
-def _entry(entry: Entry, settings: Row) -> Row:
+def _entry(entry: Entry, settings: JsonObject) -> JsonObject:
     """An entry as it is stored: what it says of itself within bounds."""
     highest = settings["protected_importance"] - BELOW
     category = (entry.category or "").strip().strip("/")
@@ -96,7 +94,7 @@ def _entry(entry: Entry, settings: Row) -> Row:
     }
 
 
-def _fault(read: Read, row: Row, dates: list[Resolved], contents: list[str]) -> tuple[str, str] | None:
+def _fault(read: Read, row: JsonObject, dates: list[Resolved], contents: list[str]) -> tuple[str, str] | None:
     """Guard and reason for which entries cannot take the place of a memory; None: they can."""
     raw, together = row["content"], " \n".join(contents)
     if not 1 <= len(contents) <= MOST:

@@ -22,7 +22,6 @@ from service.embedding.timed import Timed
 from service.settings import EmbeddingSettings
 
 log = logging.getLogger(__name__)
-Row = dict[str, Any]
 UNKNOWN = 0  # number of no model
 
 
@@ -114,7 +113,7 @@ class ActiveProvider:
         """Memories and entities up to which a worker changes to the configured model by itself."""
         return self._settings.automatic
 
-    def model(self, dimensions: int) -> Row:
+    def model(self, dimensions: int) -> dict[str, Any]:
         """The configured model as the database knows it: name, dimensions, and those that an endpoint is asked for."""
         asks = self._settings.dimensions if self._settings.provider == "openai" else None
         return {"name": self.configured.name, "dimensions": dimensions, "asks": asks}

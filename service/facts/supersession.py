@@ -1,15 +1,12 @@
 """Supersession: which fact made which sibling obsolete, why, and taking that back."""
 
-from typing import Any
 from uuid import UUID
 
 from db import facts
 from db.facts import ListedSupersession, SupersessionRow
-from db.pool import Transaction
+from db.pool import JsonObject, Transaction
 from loci.models.facts import Sweep
 from service.pages import Page, page
-
-Row = dict[str, Any]
 
 
 async def list_supersessions(
@@ -20,7 +17,7 @@ async def list_supersessions(
     return page(rows, limit)
 
 
-async def sweep_supersessions(tx: Transaction, wanted: Sweep) -> Row:
+async def sweep_supersessions(tx: Transaction, wanted: Sweep) -> JsonObject:
     """Look for contradictions in a page of facts that stand already; the decisions made, and the cursor of the next page."""
     swept = await facts.sweep_supersessions(tx, entity=wanted.entity, mode=wanted.mode, limit=wanted.limit, cursor=wanted.cursor)
     items = await facts.get_supersessions(tx, ids=swept["decided"])

@@ -1,13 +1,9 @@
 """The walk over aspects and strong edges: what to know about the entities that a conversation is about."""
 
-from typing import Any
-
 from db import facts
 from db.facts import WalkRow
 from db.pool import Transaction
 from loci.models.facts import WalkInput
-
-Row = dict[str, Any]
 
 
 async def walk(tx: Transaction, wanted: WalkInput) -> WalkRow:

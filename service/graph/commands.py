@@ -13,8 +13,6 @@ from service.cli.shell import AsOf, Json, KnownAt, Namespace, wants_json
 if TYPE_CHECKING:
     from db.graph.decay import DecayBatch
 
-Row = dict[str, Any]
-
 
 def decay(
     context: typer.Context,

@@ -1,25 +1,22 @@
 """Edges: observed, listed, taken back; the settings of their types."""
 
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from db.graph import edges
 from db.graph.edges import ChangedEdgeType, EdgeRow, EdgeTypeRow, ListedEdge, ObservedEdge
-from db.pool import Transaction
+from db.pool import JsonObject, Transaction
 from loci.models.graph import EdgeWrite
 from service.pages import Page, page
 
-Row = dict[str, Any]
 
-
-async def observe_edges(tx: Transaction, stated: list[EdgeWrite]) -> list[Row]:
+async def observe_edges(tx: Transaction, stated: list[EdgeWrite]) -> list[JsonObject]:
     """Observe edges, all or nothing: what became of each, in order. Names are resolved or created."""
     rows = await edges.observe_edges(tx, edges=[edge.stated() for edge in stated])
     return [_outcome(stated[row["ordinal"] - 1], row) for row in rows]
 
 
-def _outcome(stated: EdgeWrite, row: ObservedEdge) -> Row:
+def _outcome(stated: EdgeWrite, row: ObservedEdge) -> JsonObject:
     target = {"target": stated.target} if stated.literal is None else {"literal": stated.literal}
     return {"source": stated.source, "type": stated.type, **target, **{k: v for k, v in row.items() if k != "ordinal"}}
 
@@ -52,6 +49,6 @@ async def get_edge_type(tx: Transaction, *, type: str) -> EdgeTypeRow:
     return await edges.get_edge_type(tx, type=type)
 
 
-async def set_edge_type(tx: Transaction, *, type: str, changes: Row) -> ChangedEdgeType:
+async def set_edge_type(tx: Transaction, *, type: str, changes: JsonObject) -> ChangedEdgeType:
     """Change settings of an edge type; the row, and `decaying`: whether edges have to be brought in step with it."""
     return await edges.set_edge_type(tx, type=type, changes=changes)

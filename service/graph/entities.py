@@ -7,7 +7,7 @@ from uuid import UUID
 from db.errors import NotFound
 from db.graph import entities
 from db.graph.entities import EntityEvent, EntityRow, ListedEntity
-from db.pool import Transaction
+from db.pool import JsonObject, Transaction
 from loci.models.graph import EntitySearch, EntityWrite
 from service.embedding.active import embed_question, find_active_model
 from service.embedding.provider import Provider
@@ -15,11 +15,10 @@ from service.memories.memories import LAST_VERSION, list_versions
 from service.pages import Page, page, position, without_place
 from service.settings import EmbeddingSettings
 
-Row = dict[str, Any]
 NOT_FOUND = "P0002"
 
 
-async def write_entity(tx: Transaction, wanted: EntityWrite) -> Row:
+async def write_entity(tx: Transaction, wanted: EntityWrite) -> JsonObject:
     """Create an entity, or add to the one that has this name or alias; the entity, and whether it is new."""
     (outcome,) = await entities.upsert_entities(tx, entities=[wanted.stated()])
     return {**await get_entity(tx, ref=str(outcome["id"])), "created": outcome["created"]}
@@ -48,17 +47,17 @@ async def list_entities(
     return page(rows, limit)
 
 
-async def match_entities(tx: Transaction, *, text: str) -> Row:
+async def match_entities(tx: Transaction, *, text: str) -> JsonObject:
     """Entities whose name or alias stands in a text."""
     return {"entities": await entities.match_entities(tx, text=text)}
 
 
-async def touch_entities(tx: Transaction, *, ids: list[UUID]) -> Row:
+async def touch_entities(tx: Transaction, *, ids: list[UUID]) -> JsonObject:
     """Note that entities were referenced now; how many there were."""
     return {"touched": await entities.touch_entities(tx, ids=ids)}
 
 
-async def change_entity(tx: Transaction, *, id: UUID, changes: Row) -> EntityRow:
+async def change_entity(tx: Transaction, *, id: UUID, changes: JsonObject) -> EntityRow:
     """Change name, type, aliases, description, metadata or confidence of an entity; returns it."""
     return _found(await entities.update_entity(tx, id=id, changes=changes))
 
@@ -73,7 +72,9 @@ async def pin_entity(tx: Transaction, *, id: UUID, pinned: bool) -> EntityRow:
     return _found(await entities.pin_entity(tx, id=id, pinned=pinned))
 
 
-async def search_entities(tx: Transaction, wanted: EntitySearch, provider: Provider | None, settings: EmbeddingSettings) -> Row:
+async def search_entities(
+    tx: Transaction, wanted: EntitySearch, provider: Provider | None, settings: EmbeddingSettings
+) -> JsonObject:
     """Entities that a question means, by name, by meaning, or both; without a model by name, and why."""
     embedding, reason, model = wanted.embedding, None, None
     if embedding is None and wanted.mode != "name":

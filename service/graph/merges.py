@@ -1,30 +1,27 @@
 """Entities that are the same: merged, split, found under several spellings, and all that undone."""
 
-from typing import Any
 from uuid import UUID
 
 from db.graph import merges
 from db.graph.merges import MergeRow, UndoneMerge
-from db.pool import Transaction
+from db.pool import JsonObject, Transaction
 from service.graph.entities import get_entity
 from service.pages import Page, page
 
-Row = dict[str, Any]
 
-
-async def merge_entities(tx: Transaction, *, into: str, other: str, reason: str | None) -> Row:
+async def merge_entities(tx: Transaction, *, into: str, other: str, reason: str | None) -> JsonObject:
     """Merge an entity into another; the kept one, and the merge that undoes it."""
     done = await merges.merge_entities(tx, into=into, other=other, reason=reason)
     return {**await get_entity(tx, ref=str(done["id"])), "merge_id": done["merge_id"]}
 
 
-async def split_entity(tx: Transaction, *, ref: str, split: Row) -> Row:
+async def split_entity(tx: Transaction, *, ref: str, split: JsonObject) -> JsonObject:
     """Make a new entity of a part of one; the new one, and the split that undoes it."""
     done = await merges.split_entity(tx, ref=ref, split=split)
     return {**await get_entity(tx, ref=str(done["id"])), "merge_id": done["merge_id"]}
 
 
-async def merge_duplicate_entities(tx: Transaction, *, dry_run: bool, limit: int) -> Row:
+async def merge_duplicate_entities(tx: Transaction, *, dry_run: bool, limit: int) -> JsonObject:
     """Merge entities that are one under several spellings, or say which."""
     return {"items": await merges.merge_duplicate_entities(tx, dry_run=dry_run, limit=limit)}
 

@@ -2,7 +2,7 @@
 
 from pydantic import Field, model_validator
 
-from service.mcp.text import Row, Shown, edge_line, kept, lines
+from service.mcp.text import JsonObject, Shown, edge_line, kept, lines
 from service.mcp.tool import Arguments, Call, Name, Names, Tool, segment
 
 
@@ -30,19 +30,19 @@ class Decay(Arguments):
     )
 
 
-def _traverse(given: Row, _: str | None) -> Call:
+def _traverse(given: JsonObject, _: str | None) -> Call:
     body = {"start": [given["startEntity"]], "limit": given.get("limit", 20)}
     names = {"edgeTypes": "edge_types", "maxHops": "max_hops"}
     return Call("POST", "/graph/traverse", body | {names[name]: given[name] for name in names.keys() & given.keys()})
 
 
-def _decay(given: Row, _: str | None) -> Call:
+def _decay(given: JsonObject, _: str | None) -> Call:
     if "decayRate" in given:
         return Call("PUT", f"/edge-types/{segment(given['edgeType'])}", {"decay_rate": given["decayRate"]})
     return Call("POST", "/edges/decay", {"type": given["edgeType"]} if given else {})
 
 
-def edges(reply: Row) -> Shown:
+def edges(reply: JsonObject) -> Shown:
     """Edges of a walk, in the order of discovery."""
     more = f"\n… and more: ended by {reply['reason']}." if reply["truncated"] else ""
     rows = [kept(row, ("id", "source", "type", "target", "literal", "confidence", "hop")) for row in reply["edges"]]
@@ -50,7 +50,7 @@ def edges(reply: Row) -> Shown:
     return text + more, {"edges": rows, "truncated": reply["truncated"]} | kept(reply, ("reason",))
 
 
-def decayed(reply: Row) -> Shown:
+def decayed(reply: JsonObject) -> Shown:
     """What a change of decay did."""
     rate = f"The rate of {reply['type']} is now {reply['decay_rate']:g} per day. " if reply.get("decay_rate") is not None else ""
     return f"{rate}{reply['faded']} edges faded, {reply['revived']} came back.", kept(reply)

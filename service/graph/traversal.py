@@ -2,20 +2,17 @@
 
 from contextlib import suppress
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from psycopg.errors import InsufficientPrivilege
 
 from db.graph import entities, traversal
 from db.graph.traversal import ConstellationRow
-from db.pool import Transaction
+from db.pool import JsonObject, Transaction
 from loci.models.graph import GraphContextInput, TraverseInput
 
-Row = dict[str, Any]
 
-
-async def traverse(tx: Transaction, wanted: TraverseInput) -> Row:
+async def traverse(tx: Transaction, wanted: TraverseInput) -> JsonObject:
     """Walk the graph breadth first: `edges` and `entities` in the order of discovery, and the `reason` why the walk ended early."""
     rows = await traversal.traverse(tx, **wanted.model_dump())
     reason = rows[0]["truncated"] if rows else None
@@ -33,7 +30,7 @@ async def traverse(tx: Transaction, wanted: TraverseInput) -> Row:
     }
 
 
-async def graph_context(tx: Transaction, wanted: GraphContextInput) -> Row:
+async def graph_context(tx: Transaction, wanted: GraphContextInput) -> JsonObject:
     """The graph around the entities that a message names, which are touched; by who may only read, none is."""
     found = await traversal.graph_context(tx, **wanted.model_dump(exclude={"touch"}))
     ids = [UUID(entity["id"]) for entity in found["entities"]]

@@ -1,14 +1,11 @@
 """Jobs: work that is done later, and what became of it."""
 
-from typing import Any
 from uuid import UUID
 
 from db.jobs import jobs
 from db.jobs.jobs import JobDetail, JobRow
 from db.pool import Transaction
 from service.pages import Page, page
-
-Row = dict[str, Any]
 
 
 async def list_jobs(

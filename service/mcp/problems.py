@@ -11,12 +11,11 @@ from pydantic import ValidationError
 
 from service.mcp.tool import Arguments, schema_of
 
-Row = dict[str, Any]
 MISSING, UNAUTHORIZED = 404, 401
 CONNECTION = "the namespace of this connection"  # a field `namespace` of REST; tools call a prefix of keys so
 
 
-def explain(problem: Row, renamed: Mapping[str, str], missing: str) -> str:
+def explain(problem: dict[str, Any], renamed: Mapping[str, str], missing: str) -> str:
     """The text of a problem document, in the words of a tool whose parameters have these names."""
     errors = problem.get("errors", [])
     said = [_one(error["field"], error["message"], renamed) for error in errors] or [_reworded(problem.get("detail", ""), renamed)]
@@ -42,7 +41,7 @@ def _wrong(location: tuple[int | str, ...], message: str) -> str:
     return f"{name}: {message}" if name else message.removeprefix("Value error, ")
 
 
-def _of_namespace(errors: list[Row]) -> bool:
+def _of_namespace(errors: list[dict[str, Any]]) -> bool:
     return any(error["field"] == "namespace" for error in errors)
 
 

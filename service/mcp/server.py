@@ -23,7 +23,7 @@ from pydantic import ValidationError
 from db import traces
 from loci.version import __version__
 from service.mcp.problems import explain, wrong_arguments
-from service.mcp.text import Row
+from service.mcp.text import JsonObject
 from service.mcp.tool import Kind, Tool, schema_of
 from service.mcp.tools import INSTRUCTIONS, TOOLS
 from service.observability.tracing import carried, context_of
@@ -94,7 +94,9 @@ def _listed(tool: Tool) -> Listed:
     )
 
 
-async def _answer(tool: Tool, arguments: Row, reach: Reach, headers: dict[bytes, bytes], session: str | None) -> CallToolResult:
+async def _answer(
+    tool: Tool, arguments: JsonObject, reach: Reach, headers: dict[bytes, bytes], session: str | None
+) -> CallToolResult:
     """The result of a tool: the reply of REST, or its problem, as this tool says it."""
     try:
         checked = tool.arguments.model_validate(arguments).model_dump(mode="json", exclude_unset=True)
@@ -123,7 +125,7 @@ async def _answer(tool: Tool, arguments: Row, reach: Reach, headers: dict[bytes,
     return CallToolResult(content=[TextContent(text=text)], structured_content=data)
 
 
-def _read(response: httpx.Response) -> Row:
+def _read(response: httpx.Response) -> JsonObject:
     """The body of a reply, {} if it has none; anything but a JSON object did not come from Loci."""
     if response.is_success and not response.content:
         return {}
@@ -140,7 +142,7 @@ def _read(response: httpx.Response) -> Row:
     }
 
 
-def failure(text: str, problem: Row | None = None) -> CallToolResult:
+def failure(text: str, problem: JsonObject | None = None) -> CallToolResult:
     """A tool error; programs find the problem document beside it."""
     return CallToolResult(
         content=[TextContent(text=text)], is_error=True, **({"_meta": {"loci/problem": problem}} if problem is not None else {})

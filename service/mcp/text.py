@@ -8,8 +8,8 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-Row = dict[str, Any]
-Shown = tuple[str, Row]
+JsonObject = dict[str, Any]
+Shown = tuple[str, JsonObject]
 LONG = 4000  # characters of a content, or a value, among others
 MIDNIGHT = "T00:00:00Z"
 MEMORY = ("id", "tier", "namespace", "lineage", "content", "category", "tags", "source", "valid_from", "valid_to", "score")
@@ -19,7 +19,7 @@ ENTRY = ("key", "tier", "namespace", "value", "category", "tags", "stored_at", "
 TURN = ("id", "tier", "namespace", "session_id", "role", "content", "said_at", "score")
 
 
-def kept(row: Row, fields: Iterable[str] | None = None) -> Row:
+def kept(row: JsonObject, fields: Iterable[str] | None = None) -> JsonObject:
     """These fields of a row, or all, without those that are empty, or say what is so unless it is said."""
     plain = {"tier": "memory", "status": "active", "lineage": row.get("id")}
     empty: tuple[object, ...] = (None, "", [], {})
@@ -47,18 +47,18 @@ def about(*parts: str | None) -> str:
     return f" ({said})" if said else ""
 
 
-def times(row: Row) -> str:
+def times(row: JsonObject) -> str:
     """Since when, and until when."""
     return f"valid since {moment(row['valid_from'])}" + (f" until {moment(row['valid_to'])}" if row.get("valid_to") else "")
 
 
-def memory_line(row: Row) -> str:
+def memory_line(row: JsonObject) -> str:
     """One memory: `[id] (category, valid since …): content`."""
     whole = f'memory_history("{row["id"]}")'
     return f"[{row['id']}]{about(_elsewhere(row), row.get('category'), times(row))}: {folded(row['content'], whole)}"
 
 
-def entry_line(row: Row) -> str:
+def entry_line(row: JsonObject) -> str:
     """One entry of working memory: `key (expires …, category, tags): value`."""
     tags = f"tags {', '.join(row['tags'])}" if row.get("tags") else None
     said = about(_elsewhere(row), f"expires {moment(row['expires_at'])}", row.get("category"), tags)
@@ -66,12 +66,12 @@ def entry_line(row: Row) -> str:
     return f"{row['key']}{said}{value}"
 
 
-def turn_line(row: Row) -> str:
+def turn_line(row: JsonObject) -> str:
     """One turn of a conversation: `session (role, when): content`."""
     return f"session {row['session_id']}{about(_elsewhere(row), row['role'], moment(row['said_at']))}: {folded(row['content'])}"
 
 
-def edge_line(row: Row) -> str:
+def edge_line(row: JsonObject) -> str:
     """One edge: `Alice --works_on--> RockBot (confidence=0.90)`."""
     target = row["target"] if row.get("literal") is None else json.dumps(row["literal"], ensure_ascii=False)
     return f"{row['source']} --{row['type']}--> {target} (confidence={row['confidence']:.2f})"
@@ -82,7 +82,7 @@ def written(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _elsewhere(row: Row) -> str | None:
+def _elsewhere(row: JsonObject) -> str | None:
     """What tells a result apart that is no memory, or of another namespace."""
     tier = {"working_memory": "working memory", "conversation": "said"}.get(row.get("tier", "memory"))
     return ", ".join(part for part in (row.get("namespace"), tier) if part)
@@ -93,7 +93,7 @@ def lines(items: Iterable[str], otherwise: str) -> str:
     return "\n".join(items) or otherwise
 
 
-def shortened(row: Row) -> Row:
+def shortened(row: JsonObject) -> JsonObject:
     """A result whose content or value is no longer than its line shows."""
     for name in {"content", "value"} & row.keys():
         if len(text := written(row[name])) > LONG:
@@ -101,6 +101,6 @@ def shortened(row: Row) -> Row:
     return row
 
 
-def more(reply: Row) -> str:
+def more(reply: JsonObject) -> str:
     """How to go on, where there is more."""
     return f'\n… and more: call again with cursor "{reply["next_cursor"]}".' if reply["next_cursor"] else ""

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from service.mcp.text import Row, Shown
+from service.mcp.text import JsonObject, Shown
 
 
 def _listed(value: object) -> object:
@@ -68,8 +68,8 @@ class Tool:
     kind: Kind
     description: str
     arguments: type[Arguments]
-    call: Callable[[Row, str | None], Call]
-    show: Callable[[Row], Shown]
+    call: Callable[[JsonObject, str | None], Call]
+    show: Callable[[JsonObject], Shown]
     renamed: Mapping[str, str] = field(default_factory=dict)
     missing: str = ""
 
@@ -79,12 +79,12 @@ def segment(text: str) -> str:
     return text.replace(".", "%2E") if not text.strip(".") else quote(text, safe="")
 
 
-def of_session(session: str | None) -> Row:
+def of_session(session: str | None) -> JsonObject:
     """The field of a request that names the session."""
     return {} if session is None else {"session_id": session}
 
 
-def in_session(path: str) -> Callable[[Row, str | None], Call]:
+def in_session(path: str) -> Callable[[JsonObject, str | None], Call]:
     """A POST of all that was given, in the caller's session."""
     return lambda given, session: Call("POST", path, {**of_session(session), **given})
 

@@ -1,16 +1,14 @@
 """Memories: read, listed, changed, forgotten, erased; their history, links and categories."""
 
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from db import memories
 from db.errors import FieldError, NotFound
 from db.memories import CategoryRow, ErasureReceipt, LinkRow, MemoryRow
-from db.pool import Transaction
+from db.pool import JsonObject, Transaction
 from service.pages import Page, page, whole, without_place
 
-Row = dict[str, Any]
 LAST_VERSION = 2**31 - 1  # the largest number that a version can have
 
 
@@ -29,7 +27,7 @@ async def current_versions(
 async def list_memories(
     tx: Transaction,
     *,
-    filters: Row,
+    filters: JsonObject,
     limit: int,
     cursor: int | None,
     as_of: datetime | None,
@@ -65,7 +63,7 @@ async def all_versions(tx: Transaction, *, ref: str, as_of: datetime | None, kno
     return [without_place(row) for row in rows]
 
 
-async def change_memory(tx: Transaction, *, id: UUID, changes: Row) -> MemoryRow:
+async def change_memory(tx: Transaction, *, id: UUID, changes: JsonObject) -> MemoryRow:
     """Change what a memory says of itself, but its content; returns it."""
     return without_place(await memories.update_memory(tx, id=id, changes=changes))
 
@@ -90,7 +88,7 @@ async def link_memories(tx: Transaction, *, source: UUID, target: UUID, type: st
     return await memories.link_memories(tx, source=source, target=target, type=type, strength=strength)
 
 
-async def unlink_memories(tx: Transaction, *, source: UUID, target: UUID, type: str) -> Row:
+async def unlink_memories(tx: Transaction, *, source: UUID, target: UUID, type: str) -> JsonObject:
     """End a link. Raises NotFound where there is none."""
     if not await memories.unlink_memories(tx, source=source, target=target, type=type):
         raise NotFound(f"there is no link {type!r} from {source} to {target}", [FieldError("type", "must be the type of a link")])

@@ -4,7 +4,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from service.mcp.text import VERSION, Row, Shown, about, folded, kept, lines, moment, more, times, written
+from service.mcp.text import VERSION, JsonObject, Shown, about, folded, kept, lines, moment, more, times, written
 from service.mcp.tool import Arguments, Call, Category, Cursor, Name, Names, Tool, of_session, segment
 
 
@@ -34,16 +34,16 @@ class History(Arguments):
     cursor: Cursor | None = None
 
 
-def _save_memory(given: Row, session: str | None) -> Call:
+def _save_memory(given: JsonObject, session: str | None) -> Call:
     return Call("POST", "/memories", {**given, "enrich": True, **of_session(session)})
 
 
-def _history(given: Row, _: str | None) -> Call:
+def _history(given: JsonObject, _: str | None) -> Call:
     ref = given.pop("ref")
     return Call("GET", f"/entities/{segment(ref)}/history", params={"limit": 50, **given})
 
 
-def saved(reply: Row) -> Shown:
+def saved(reply: JsonObject) -> Shown:
     """What became of a memory."""
     names = ("id", "lineage", "version", "superseded", "duplicate", "content", "category", "tags", "valid_from")
     facts = kept(reply, names) | kept(reply.get("enrichment") or {}, ("job_id",))
@@ -52,24 +52,24 @@ def saved(reply: Row) -> Shown:
     return f"Saved as [{reply['id']}].", facts
 
 
-def deleted(reply: Row) -> Shown:
+def deleted(reply: JsonObject) -> Shown:
     """A forgotten memory."""
     return f"Deleted: no search finds [{reply['id']}] any more: {folded(reply['content'])}", kept(
         reply, ("id", "status", "content")
     )
 
 
-def categories(reply: Row) -> Shown:
+def categories(reply: JsonObject) -> Shown:
     """The tree of categories."""
     rows = (f"{row['category']}: {row['memories']}" + _below(row) for row in reply["items"])
     return lines(rows, "No memories yet, so no categories."), {"categories": reply["items"]}
 
 
-def _below(row: Row) -> str:
+def _below(row: JsonObject) -> str:
     return f" ({row['total']} with those below)" if row["total"] != row["memories"] else ""
 
 
-def history(reply: Row) -> Shown:
+def history(reply: JsonObject) -> Shown:
     """Versions of a memory, or what happened around an entity."""
     versions = bool(reply["items"]) and "version" in reply["items"][0]
     text = lines(map(_version if versions else _event, reply["items"]), "Nothing more.")
@@ -77,7 +77,7 @@ def history(reply: Row) -> Shown:
     return text + more(reply), {"items": [kept(row, fields) for row in reply["items"]]} | kept(reply, ("next_cursor",))
 
 
-def _version(row: Row) -> str:
+def _version(row: JsonObject) -> str:
     """One version in full: it is what cut results lead to."""
     never = "never true, corrected" if row["valid_to"] == row["valid_from"] else times(row)
     forgotten = "deleted" if row["status"] == "forgotten" else None
@@ -85,7 +85,7 @@ def _version(row: Row) -> str:
     return f"version {row['version']} [{row['id']}]{about(row['category'], never, forgotten)}: {content}"
 
 
-def _event(row: Row) -> str:
+def _event(row: JsonObject) -> str:
     said = "; ".join(f"{name}={folded(written(value))}" for name, value in kept(row["detail"]).items())
     return f"{moment(row['at'])} {row['kind']} {row['event']} [{row['id']}]: {said}"
 

@@ -4,14 +4,12 @@ import math
 import time
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any
 
 from db.models import reembedding
 from db.models.reembedding import IndexBuilder, ModelInUse
-from db.pool import Transaction
+from db.pool import JsonObject, Transaction
 from service.embedding.provider import Provider
 
-Row = dict[str, Any]
 SAMPLE = 64  # texts that are embedded to measure a provider
 
 
@@ -29,7 +27,7 @@ class Corpus:
         return self.memories + self.entities
 
 
-async def list_embedding_models(tx: Transaction) -> Row:
+async def list_embedding_models(tx: Transaction) -> JsonObject:
     """All models, the active one first, with what waits for each in the namespaces that the caller may read."""
     return {"items": await reembedding.list_embedding_models(tx)}
 

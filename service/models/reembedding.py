@@ -17,12 +17,11 @@ from psycopg.errors import DeadlockDetected, LockNotAvailable
 
 from db.models import reembedding
 from db.models.reembedding import EmbeddingModelRow
-from db.pool import Transaction
+from db.pool import JsonObject, Transaction
 from service.embedding.provider import EmbeddingError, Provider, RejectedText
 from service.models.vectors import QUEUES, embed_batch
 
 log = logging.getLogger(__name__)
-Row = dict[str, Any]
 Begin = Callable[[str], AbstractAsyncContextManager[Transaction]]
 Connect = Callable[[], AbstractAsyncContextManager[reembedding.IndexBuilder]]
 Told = Callable[[str, int, int], None]
@@ -54,18 +53,24 @@ class Reembedding:
 
     transaction: Begin
     provider: Provider
-    model: Row
+    model: JsonObject
     owner: Connect | None = None
     chosen: bool = True
     parallel: int = 2
     told: Told = lambda *_: None
     _total: int = field(default=0, init=False)
 
-    async def run(self) -> Row:
+    async def run(self) -> JsonObject:
         """Do all of it, or the rest of it: which models, how many vectors this process made, and how long each part took."""
         await self._clean()
         was = await self._active()
-        report: Row = {"model": self.model["name"], "was": was, "changed": was != self.model["name"], "vectors": 0, "seconds": {}}
+        report: JsonObject = {
+            "model": self.model["name"],
+            "was": was,
+            "changed": was != self.model["name"],
+            "vectors": 0,
+            "seconds": {},
+        }
         if report["changed"]:
             async with self.transaction("begin_reembedding") as tx:
                 number = await reembedding.begin_reembedding(tx, model=self.model, chosen=self.chosen, indexes=self.owner is None)

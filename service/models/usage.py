@@ -1,15 +1,12 @@
 """Calls of language models that were made, and what is left of the day's budget."""
 
 from datetime import date
-from typing import Any
 from uuid import UUID
 
 from db.models import calls
 from db.models.calls import ModelCallRow, ModelUsageRow
 from db.pool import Transaction
 from service.pages import Page, page
-
-Row = dict[str, Any]
 
 
 async def list_model_calls(

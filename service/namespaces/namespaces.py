@@ -1,16 +1,13 @@
 """Namespaces: made, listed, changed and deleted, with their settings."""
 
 from datetime import UTC, datetime
-from typing import Any
 
 from db import namespaces
 from db.namespaces import NamespaceRow
-from db.pool import Transaction
+from db.pool import JsonObject, Transaction
 from loci.models.namespaces import NamespaceInput
 from service.jobs.schedules import check_settings
 from service.pages import Page, page
-
-Row = dict[str, Any]
 
 
 async def create_namespace(tx: Transaction, wanted: NamespaceInput) -> NamespaceRow:
@@ -32,7 +29,7 @@ async def get_namespace(tx: Transaction, *, name: str) -> NamespaceRow:
     return (await namespaces.list_namespaces(tx, name=name))[0]
 
 
-async def change_namespace(tx: Transaction, *, changes: Row) -> bool:
+async def change_namespace(tx: Transaction, *, changes: JsonObject) -> bool:
     """Change description or settings of the transaction's namespace; whether edges have to be brought in step with it.
 
     Raises Invalid for a schedule that nobody could keep.

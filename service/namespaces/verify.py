@@ -1,14 +1,10 @@
 """Proof that a namespace holds what it promises, and the repair of what can be mended."""
 
-from typing import Any
-
 from db import hierarchy, namespaces
-from db.pool import Transaction
-
-Row = dict[str, Any]
+from db.pool import JsonObject, Transaction
 
 
-async def verify(tx: Transaction, *, repair: bool) -> list[Row]:
+async def verify(tx: Transaction, *, repair: bool) -> list[JsonObject]:
     """Each promise of the transaction's namespace: rows checked, rows that break it, an example, and how many were `repaired`.
 
     With `repair` the closure of the hierarchy is rebuilt where it differs, and checked again.

@@ -10,7 +10,6 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 import psycopg
 from psycopg_pool import PoolClosed, PoolTimeout
@@ -18,11 +17,10 @@ from psycopg_pool import PoolClosed, PoolTimeout
 from db import operations
 from db.errors import Unavailable, translate
 from db.operations import ChangeRow
-from db.pool import Transaction
+from db.pool import JsonObject, Transaction
 from service.cancellation import hear_cancellation
 
 log = logging.getLogger(__name__)
-Row = dict[str, Any]
 GATHER = 0.05  # seconds from one read of a stream to its next: what comes meanwhile comes together
 LINGER = 30.0  # seconds after which a connection that nobody waits on any more is given back
 AGAIN = 1.0  # seconds until the next attempt when the database is away
@@ -41,7 +39,7 @@ class FeedQuestion:
 class Batch:
     """Changes, and how far the feed was read with them: go on after `read_to`. `more`: there are more at once."""
 
-    items: list[Row]
+    items: list[JsonObject]
     read_to: int
     more: bool
     namespace_ids: frozenset[int]

@@ -1,6 +1,5 @@
 """The operations log: who changed what, when, through what."""
 
-from typing import Any
 from uuid import UUID
 
 from db import operations
@@ -9,7 +8,6 @@ from db.pool import Transaction
 from service.pages import Page, page
 
 __all__ = ["OperationFilter", "get_operation", "list_changes_of", "list_operations"]
-Row = dict[str, Any]
 
 
 async def list_operations(

@@ -2,19 +2,18 @@
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Any, TypeVar
+from typing import TypeVar
 from uuid import UUID
 
 from db import operations
-from db.pool import Transaction
+from db.pool import JsonObject, Transaction
 from service.graph.decay import finish_decay_changes
 
 T = TypeVar("T")
-Row = dict[str, Any]
 
 
 async def undo_operation(
-    run: Callable[[Callable[[Transaction], Awaitable[Row]]], Awaitable[T]],
+    run: Callable[[Callable[[Transaction], Awaitable[JsonObject]]], Awaitable[T]],
     open_transaction: Callable[[], AbstractAsyncContextManager[Transaction]],
     *,
     id: UUID,
@@ -23,7 +22,7 @@ async def undo_operation(
     """Undo an operation in one transaction, which `run` runs, and return what that returns; edges follow in others."""
     decaying = False
 
-    async def work(tx: Transaction) -> Row:
+    async def work(tx: Transaction) -> JsonObject:
         nonlocal decaying
         row = await operations.undo_operation(tx, id=id, skip_changed=skip_changed)
         decaying = row["decaying"]

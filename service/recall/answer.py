@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from db.pool import Transaction
+from db.pool import JsonObject, Transaction
 from db.recall import search
 from service.embedding.provider import Provider
 from service.observability.metrics import PHASE_SECONDS
@@ -16,21 +16,19 @@ from service.recall.sources import by_place, pack
 from service.recall.timing import milliseconds_since
 from service.settings import EmbeddingSettings
 
-Row = dict[str, Any]
-
 
 @dataclass
 class Answer:
     """Results of a recall, constraints that hold whatever was found, and what did not take part. `recall_id`: if it was logged."""
 
-    results: list[Row]
-    constraints: list[Row]
-    entities: list[Row]
+    results: list[JsonObject]
+    constraints: list[JsonObject]
+    entities: list[JsonObject]
     skipped: dict[str, str]
     took_ms: float
     recall_id: UUID | None = None
 
-    def shown(self) -> Row:
+    def shown(self) -> JsonObject:
         """The answer as it is sent: with the id only of a recall that was logged."""
         return {name: value for name, value in vars(self).items() if name != "recall_id" or value is not None}
 
@@ -74,7 +72,7 @@ class Pending:
             self.recall_id,
         )
 
-    def _result(self, key: int, row: Row) -> Row:
+    def _result(self, key: int, row: JsonObject) -> JsonObject:
         """A memory, entry or turn with its score, and with `explain` what that is made of."""
         row["score"] = self.ranking.fused[key]
         if self.ranking.plan.question.explain:
@@ -82,7 +80,7 @@ class Pending:
         return row
 
 
-def explain(ranking: Ranking, key: int) -> Row:
+def explain(ranking: Ranking, key: int) -> JsonObject:
     """Each arm's rank, score, weight (or the normalised score that was averaged) and path; what neighbours lent."""
     plan, arms = ranking.plan, ranks_by_arm(ranking, key)
     for name, arm in arms.items():

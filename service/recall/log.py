@@ -1,9 +1,8 @@
 """The log of recalls: what is written down of one, and reading it."""
 
-from typing import Any
 from uuid import UUID
 
-from db.pool import Transaction
+from db.pool import JsonObject, Transaction
 from db.recall import log
 from db.recall.log import ListedRecall, RecallRow
 from service.pages import Page, page
@@ -12,10 +11,8 @@ from service.recall.sources import Source, by_place, unpack
 from service.recall.timing import milliseconds_since
 from service.uuid7 import uuid7
 
-Row = dict[str, Any]
 
-
-def ranks_by_arm(ranking: Ranking, key: int) -> dict[str, Row]:
+def ranks_by_arm(ranking: Ranking, key: int) -> dict[str, JsonObject]:
     """Rank and score of a hit in each arm that found it."""
     return {
         name: {"rank": list(hits.scores).index(key) + 1, "score": hits.scores[key]}
@@ -58,7 +55,7 @@ def _logs(asked: bool | None, source: Source) -> bool:
     return bool(source.settings["recall_log"]) if asked is None else asked
 
 
-def _logged(ranking: Ranking, of: int) -> list[Row]:
+def _logged(ranking: Ranking, of: int) -> list[JsonObject]:
     """The memories of one namespace in an answer, as the log has them."""
     return [
         {

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from db.pool import Transaction
+from db.pool import JsonObject, Transaction
 from db.recall import search
 from db.recall.search import Found, Hits
 from service.recall.fusion import ranked
@@ -19,7 +19,6 @@ from service.recall.fusion import ranked
 if TYPE_CHECKING:
     from service.recall.question import Question
 
-Row = dict[str, Any]
 Tier = Literal["memory", "working_memory", "conversation"]
 TIERS: tuple[Tier, ...] = ("memory", "working_memory", "conversation")
 BITS = 40
@@ -40,7 +39,7 @@ class Source:
     place: int
     name: str
     tx: Transaction
-    settings: Row
+    settings: JsonObject
 
 
 @dataclass
@@ -51,9 +50,9 @@ class Asked:
     """
 
     sources: list[Source]
-    settings: Row
+    settings: JsonObject
     found: Found
-    rows: dict[int, Row] = field(default_factory=dict)
+    rows: dict[int, JsonObject] = field(default_factory=dict)
 
 
 def pack(place: int, tier: Tier, number: int) -> int:

@@ -4,7 +4,20 @@ from typing import Literal
 
 from pydantic import Field
 
-from service.mcp.text import ENTRY, MEMORY, TURN, Row, Shown, entry_line, folded, kept, lines, memory_line, shortened, turn_line
+from service.mcp.text import (
+    ENTRY,
+    MEMORY,
+    TURN,
+    JsonObject,
+    Shown,
+    entry_line,
+    folded,
+    kept,
+    lines,
+    memory_line,
+    shortened,
+    turn_line,
+)
 from service.mcp.tool import AnyTag, Arguments, Call, CategoryFilter, Names, Session, Time, Tool, of_session
 
 Tier = Literal["working_memory", "conversation"]
@@ -38,7 +51,7 @@ class Recall(Arguments):
     session_id: Session | None = None
 
 
-def _search(given: Row, session: str | None) -> Call:
+def _search(given: JsonObject, session: str | None) -> Call:
     filters = {name: given.pop(name) for name in FILTERS if name in given}
     body = {**of_session(session), **given, **({"filters": filters} if filters else {})}
     if tiers := body.pop("tiers", None):
@@ -48,7 +61,7 @@ def _search(given: Row, session: str | None) -> Call:
     return Call("POST", "/recall", body)
 
 
-def found(reply: Row) -> Shown:
+def found(reply: JsonObject) -> Shown:
     """Results of a search, and the rules that hold."""
     results = reply["results"]
     if len({row.get("namespace") for row in results}) < 2:  # noqa: PLR2004 (then it is the one that was asked)
@@ -58,7 +71,7 @@ def found(reply: Row) -> Shown:
     rules = reply.get("constraints", [])
     if rules:
         text += "\nRules that hold:\n" + "\n".join(f"- {row['entity']}, {row['aspect']}: {folded(row['content'])}" for row in rules)
-    data: Row = {"results": [shortened(kept(row, fields)) for row, _, fields in kinds]}
+    data: JsonObject = {"results": [shortened(kept(row, fields)) for row, _, fields in kinds]}
     if rules:
         data["constraints"] = [kept(row, ("id", "entity", "aspect", "content", "importance")) for row in rules]
     return text, data | kept(reply, ("recall_id",))

@@ -1,17 +1,13 @@
 """Search by words alone, in BM25 order, with what the graph knows of the question and of each result."""
 
-from typing import Any
-
 from db import memories
 from db.memories import MemoryRow
-from db.pool import Transaction
+from db.pool import JsonObject, Transaction
 from db.recall import search
 from db.sessions import feedback
 
-Row = dict[str, Any]
 
-
-async def search_words(tx: Transaction, *, query: str, limit: int, scope: search.Scope, session_id: str | None) -> Row:
+async def search_words(tx: Transaction, *, query: str, limit: int, scope: search.Scope, session_id: str | None) -> JsonObject:
     """Memories that have the words; the entities that the question names, and their rules. A session's hits are noted."""
     found = await search.search_text(tx, query=query, limit=limit, scope=scope)
     documents = [row["doc_id"] for row in found]
@@ -21,7 +17,7 @@ async def search_words(tx: Transaction, *, query: str, limit: int, scope: search
     return _with_context(found, rows, await search.search_context(tx, query=query, documents=documents))
 
 
-def _with_context(found: list[search.TextHit], rows: list[MemoryRow], context: search.SearchContext) -> Row:
+def _with_context(found: list[search.TextHit], rows: list[MemoryRow], context: search.SearchContext) -> JsonObject:
     """Memories with their scores and the entities that they mention, and what holds about the question."""
     scores = {row["doc_id"]: row["score"] for row in found}
     results = [

@@ -3,11 +3,10 @@
 import time
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 from db import retain as facts
 from db.errors import FieldError, Invalid, Unavailable
-from db.pool import Transaction
+from db.pool import JsonObject, Transaction
 from db.retain import FactBasis
 from service.embedding.active import active_model
 from service.embedding.provider import EmbeddingError, Provider
@@ -20,7 +19,6 @@ from service.settings import EmbeddingSettings
 from service.text.facts import split
 from service.text.reading import with_readings
 
-Row = dict[str, Any]
 ACTIONS = {"create": "created", "update": "updated", "link": "linked", "nothing": "unchanged"}
 AT_ONCE = 50  # facts that a model is asked about in one call
 TRIES = 2  # to decide by a model
@@ -31,7 +29,7 @@ MOST = 1000  # whatever the setting retain_facts: what is not even embedded
 class Decided:
     """Decisions about facts in their order, with `decided_by`; None: by rules. `skipped`: why no model decided."""
 
-    decisions: list[Row] | None = None
+    decisions: list[JsonObject] | None = None
     skipped: dict[str, str] = field(default_factory=dict)
 
 
@@ -39,11 +37,11 @@ class Decided:
 class Prepared:
     """Facts as items of loci_api.remember, and what did not take part."""
 
-    items: list[Row]
+    items: list[JsonObject]
     skipped: dict[str, str]
 
 
-async def prepare_facts(stated: Row, provider: Provider | None, settings: EmbeddingSettings) -> Prepared:
+async def prepare_facts(stated: JsonObject, provider: Provider | None, settings: EmbeddingSettings) -> Prepared:
     """Cut a text into facts and embed them at once, before any transaction. A dead endpoint costs the vectors, not the facts."""
     texts = split(stated["content"])
     if len(texts) > MOST:
@@ -58,7 +56,7 @@ async def prepare_facts(stated: Row, provider: Provider | None, settings: Embedd
     return Prepared([{**item, **vector} for item, vector in zip(items, made, strict=True)], {})
 
 
-async def retain_text(resources: Resources, stated: Row, choice: Choice, *, read: Read, write: Write[T], dry_run: bool) -> T:
+async def retain_text(resources: Resources, stated: JsonObject, choice: Choice, *, read: Read, write: Write[T], dry_run: bool) -> T:
     """Retain a text: cut, embed, decide and write its facts. `stated`: the text and what is said about it."""
     prepared = await prepare_facts(stated, resources.provider, resources.settings.embedding)
     return await retain_facts(resources, prepared, choice, read=read, write=write, dry_run=dry_run)
@@ -93,13 +91,13 @@ async def decide_facts(resources: Resources, read: Read, prepared: Prepared, cho
     return Decided(weighed, skipped)
 
 
-async def _basis(tx: Transaction, prepared: Prepared) -> tuple[list[FactBasis], str, Row]:
+async def _basis(tx: Transaction, prepared: Prepared) -> tuple[list[FactBasis], str, JsonObject]:
     rows = await facts.facts_to_decide(tx, items=prepared.items)
     entered = await tx.entered()
     return rows, str(entered.namespace), entered.settings
 
 
-async def write_facts(tx: Transaction, prepared: Prepared, *, dry_run: bool, decided: Decided | None = None) -> Row:
+async def write_facts(tx: Transaction, prepared: Prepared, *, dry_run: bool, decided: Decided | None = None) -> JsonObject:
     """Write what was decided about facts, or by rules. Raises db.retain.Outdated where given decisions no longer stand."""
     given = decided.decisions if decided else None
     rows = await facts.retain(tx, items=prepared.items, decisions=given, dry_run=dry_run)

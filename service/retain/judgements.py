@@ -6,15 +6,15 @@ refuses is the rules' decision, or a memory of its own: in doubt nothing known i
 
 import re
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
+from db.pool import JsonObject
 from service.llm.output import Answer
 from service.text.guards import kept_share, missing
 from service.text.reading import Read
 
-Row = dict[str, Any]
 SAID = 0.5  # share of a fact's words that a memory must have to make the fact known
 LINKS = 8  # of one fact
 SHOWN = 2000  # characters of a known memory that the model sees
@@ -54,7 +54,7 @@ class _Text:
     gone: set[int] = field(default_factory=set)
 
 
-def facts_shown(basis: list[Row], items: list[Row]) -> Row:
+def facts_shown(basis: list[JsonObject], items: list[JsonObject]) -> JsonObject:
     """What the model is asked about: the facts that are not settled, and what is known beside each, by number."""
     return {
         "facts": [
@@ -64,14 +64,16 @@ def facts_shown(basis: list[Row], items: list[Row]) -> Row:
     }
 
 
-def _shown(one: Row) -> Row:
+def _shown(one: JsonObject) -> JsonObject:
     said = {"number": one["number"], "text": one["content"][:SHOWN], "since": one["valid_from"][:10]}
     if one["similarity"] is not None:
         said["similarity"] = round(one["similarity"], 2)
     return said if one["fact"] is None else {**said, "earlier_fact": one["fact"] + 1}
 
 
-def weigh_judgements(basis: list[Row], items: list[Row], judged: list[Judgement], settings: Row, read: Read) -> list[Row]:
+def weigh_judgements(
+    basis: list[JsonObject], items: list[JsonObject], judged: list[Judgement], settings: JsonObject, read: Read
+) -> list[JsonObject]:
     """One decision a fact, in the form that loci_api.retain takes, with `decided_by`: the model's where it stands, else another."""
     by_fact: dict[int, Judgement] = {}
     for one in judged:
@@ -88,7 +90,7 @@ def weigh_judgements(basis: list[Row], items: list[Row], judged: list[Judgement]
     return decisions
 
 
-def _weighed(row: Row, fact: str, judgement: Judgement, settings: Row, text: _Text, read: Read) -> Row:
+def _weighed(row: JsonObject, fact: str, judgement: Judgement, settings: JsonObject, text: _Text, read: Read) -> JsonObject:
     """The model's decision about a fact, if no guard refuses it."""
     known = {one["number"]: one for one in row["known"] if not _ended(one, text)}
     links = _links(judgement, known)
@@ -111,14 +113,14 @@ def _weighed(row: Row, fact: str, judgement: Judgement, settings: Row, text: _Te
     return {**stated, "action": "update", **_ref(target), "signal": target["signal"] or "model", "links": links}
 
 
-def _fault(fact: str, judgement: Judgement, target: Row | None, settings: Row, read: Read) -> str | None:
+def _fault(fact: str, judgement: Judgement, target: JsonObject | None, settings: JsonObject, read: Read) -> str | None:
     """Why a decision about something known does not stand; None: it does."""
     if target is None:
         return "its target is not among what is known beside the fact"
     return _not_known(read, fact, target) if judgement.action == "nothing" else _not_sure(judgement, target, settings)
 
 
-def _not_known(read: Read, fact: str, target: Row) -> str | None:
+def _not_known(read: Read, fact: str, target: JsonObject) -> str | None:
     """Why a memory does not make a fact known; None: it does."""
     if target["signal"] is not None:
         return "the two contradict each other"
@@ -129,7 +131,7 @@ def _not_known(read: Read, fact: str, target: Row) -> str | None:
     return None
 
 
-def _not_sure(judgement: Judgement, target: Row, settings: Row) -> str | None:
+def _not_sure(judgement: Judgement, target: JsonObject, settings: JsonObject) -> str | None:
     """Why a fact makes no version of a memory; None: it does."""
     if settings["supersession"] != "apply":
         return f"the setting supersession is {settings['supersession']}"
@@ -142,7 +144,9 @@ def _not_sure(judgement: Judgement, target: Row, settings: Row) -> str | None:
     return None
 
 
-def _refused(row: Row, judgement: Judgement, target: Row | None, links: list[Row], why: str, text: _Text) -> Row:
+def _refused(
+    row: JsonObject, judgement: Judgement, target: JsonObject | None, links: list[JsonObject], why: str, text: _Text
+) -> JsonObject:
     """What takes the place of a decision that was refused: the rules' own one, or a memory of its own."""
     rules = _by_rules(row, text)
     agreed = target is not None and rules["action"] == judgement.action and _ref(target).items() <= rules.items()
@@ -153,7 +157,7 @@ def _refused(row: Row, judgement: Judgement, target: Row | None, links: list[Row
     return {"ordinal": row["ordinal"], "confidence": 0.5, "reason": why, "decided_by": "rules", **_own(links)}
 
 
-def _by_rules(row: Row, text: _Text) -> Row:
+def _by_rules(row: JsonObject, text: _Text) -> JsonObject:
     """What the rules decided; a memory of its own where that rests on what the model's decisions have ended."""
     decision = {**row["decision"], "decided_by": "rules"}
     known = {(one["memory_id"], one["fact"]): one for one in row["known"]}
@@ -169,16 +173,16 @@ def _by_rules(row: Row, text: _Text) -> Row:
     return decision
 
 
-def _own(links: list[Row]) -> Row:
+def _own(links: list[JsonObject]) -> JsonObject:
     """A memory of its own, linked or not."""
     if not links:
         return {"action": "create", "links": []}
-    first: Row = {key: links[0][key] for key in ("target_id", "fact") if key in links[0]}
+    first: JsonObject = {key: links[0][key] for key in ("target_id", "fact") if key in links[0]}
     return {"action": "link", **first, "links": links}
 
 
-def _links(judgement: Judgement, known: dict[int, Row]) -> list[Row]:
-    links: dict[tuple[str, str], Row] = {}
+def _links(judgement: Judgement, known: dict[int, JsonObject]) -> list[JsonObject]:
+    links: dict[tuple[str, str], JsonObject] = {}
     for link in judgement.links:
         kind = _TYPE.sub("_", link.type.strip().lower()).strip("_")[:64]
         if (one := known.get(link.target)) is not None and kind and not kind[0].isdigit():
@@ -186,7 +190,7 @@ def _links(judgement: Judgement, known: dict[int, Row]) -> list[Row]:
     return list(links.values())[:LINKS]
 
 
-def _note(decision: Row, row: Row, text: _Text) -> None:
+def _note(decision: JsonObject, row: JsonObject, text: _Text) -> None:
     """Remember what a decision ends."""
     if decision["action"] == "nothing":
         text.gone.add(row["ordinal"])
@@ -196,11 +200,11 @@ def _note(decision: Row, row: Row, text: _Text) -> None:
         text.over.update(one["lineage"] for one in row["known"] if one["memory_id"] == decision["target_id"])
 
 
-def _ended(one: Row, text: _Text) -> bool:
+def _ended(one: JsonObject, text: _Text) -> bool:
     return one["lineage"] in text.over if one["fact"] is None else one["fact"] in text.gone
 
 
-def _ref(one: Row) -> Row:
+def _ref(one: JsonObject) -> JsonObject:
     return {"target_id": one["memory_id"]} if one["fact"] is None else {"fact": one["fact"]}
 
 

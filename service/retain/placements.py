@@ -6,16 +6,15 @@ out, and the rules decide about it. The database checks the rest again, row by r
 
 import re
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 from pydantic import Field
 
+from db.pool import JsonObject
 from service.dreams.passes import Refusal
 from service.llm.output import Answer
 from service.text.guards import invented, kept_share
 from service.text.reading import Read
 
-Row = dict[str, Any]
 TITLE, SUMMARY = 80, 1000  # characters
 SAID = 0.5  # share of a summary's words that the memories under the concept must have
 LINKS = 3  # a memory of the page
@@ -78,7 +77,7 @@ class _Concept:
     summary: str | None = None
 
 
-def orphans_shown(orphans: list[Row], concepts: list[Row]) -> Row:
+def orphans_shown(orphans: list[JsonObject], concepts: list[JsonObject]) -> JsonObject:
     """What the model is asked about, by number."""
     numbers = {concept["lineage"]: number for number, concept in enumerate(concepts, 1)}
     memories = []
@@ -97,7 +96,9 @@ def orphans_shown(orphans: list[Row], concepts: list[Row]) -> Row:
 class Plan:
     """A model's answer about orphans, checked: `given` is what loci_api.reflect takes, `refused` what a guard held back."""
 
-    def __init__(self, orphans: list[Row], concepts: list[Row], answer: Reflection, settings: Row, read: Read) -> None:
+    def __init__(
+        self, orphans: list[JsonObject], concepts: list[JsonObject], answer: Reflection, settings: JsonObject, read: Read
+    ) -> None:
         self.refused: list[Refusal] = []
         self._read = read
         self._orphans = dict(enumerate(orphans, 1))
@@ -117,7 +118,7 @@ class Plan:
         self._links = self._linked(answer.links)
 
     @property
-    def given(self) -> Row:
+    def given(self) -> JsonObject:
         """The plan in the form that the database takes."""
         there = {number: one for number, one in self._concepts.items() if one.id is not None}
         made = {number: one for number, one in self._concepts.items() if one.key is not None}
@@ -133,7 +134,7 @@ class Plan:
             "summaries": [{"memory_id": one.id, "summary": one.summary} for one in there.values() if one.summary],
         }
 
-    def _made(self, one: _Concept) -> Row:
+    def _made(self, one: _Concept) -> JsonObject:
         above = self._concepts.get(one.under) if one.under is not None else None
         parent = {} if above is None else {"parent_id": above.id} if above.id is not None else {"parent_key": above.key}
         return {"key": one.key, "title": one.title, "layer": one.layer, "summary": one.summary, **parent}
@@ -173,7 +174,7 @@ class Plan:
             self._come(number, self._orphans[memory]["content"])
         return places
 
-    def _place_certain(self, concepts: list[Row]) -> None:
+    def _place_certain(self, concepts: list[JsonObject]) -> None:
         """What the rules are certain of comes under a concept too, and a summary may say it."""
         numbers = {row["lineage"]: number for number, row in enumerate(concepts, 1)}
         for orphan in self._orphans.values():
@@ -228,7 +229,7 @@ class Plan:
             return "invented", f"the memories under it have {share:.0%} of its words"
         return None
 
-    def _linked(self, proposed: list[Link]) -> list[Row]:
+    def _linked(self, proposed: list[Link]) -> list[JsonObject]:
         links = []
         for link in proposed[: LINKS * len(self._orphans)]:
             source, target = self._orphans.get(link.source), self._orphans.get(link.target)
@@ -240,6 +241,6 @@ class Plan:
             links.append({"source_id": source["id"], "target_id": target["id"], "type": kind, "strength": strength})
         return links
 
-    def reasons(self) -> list[Row]:
+    def reasons(self) -> list[JsonObject]:
         """What was refused, as reports have it."""
         return [asdict(refusal) for refusal in self.refused]

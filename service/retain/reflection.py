@@ -3,10 +3,9 @@
 import time
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from typing import Any
 
 from db import retain as facts
-from db.pool import Transaction
+from db.pool import JsonObject, Transaction
 from db.retain import OrphansToPlace
 from service.jobs.job import Postponed
 from service.llm.model import ModelError
@@ -15,7 +14,6 @@ from service.retain.placements import Plan, Reflection, orphans_shown
 from service.retain.rules_or_model import Choice, Read, T, Write, ask_within, reason_not_to_ask, refusal_of, texts_read_by
 from service.text.reading import with_readings
 
-Row = dict[str, Any]
 PAGE = 100  # orphans that a model is shown in one call
 
 
@@ -33,8 +31,8 @@ class Planned:
     """A page, and what is to be done with it; `given` None: what the rules say. `skipped`: why no model was asked."""
 
     page: Page
-    given: Row | None = None
-    refused: list[Row] = field(default_factory=list)
+    given: JsonObject | None = None
+    refused: list[JsonObject] = field(default_factory=list)
     skipped: dict[str, str] = field(default_factory=dict)
 
 
@@ -60,13 +58,13 @@ async def plan_reflection(resources: Resources, read: Read, choice: Choice, page
     return Planned(page, made.given, made.reasons())
 
 
-async def _orphans(tx: Transaction, page: Page) -> tuple[OrphansToPlace, str, Row]:
+async def _orphans(tx: Transaction, page: Page) -> tuple[OrphansToPlace, str, JsonObject]:
     row = await facts.orphans_to_place(tx, limit=page.limit, category=page.category, cursor=page.cursor)
     entered = await tx.entered()
     return row, str(entered.namespace), entered.settings
 
 
-async def reflect(tx: Transaction, planned: Planned, *, dry_run: bool) -> Row:
+async def reflect(tx: Transaction, planned: Planned, *, dry_run: bool) -> JsonObject:
     """Place a page of orphans; the cursor of the next page is a string."""
     row = await facts.reflect(tx, **asdict(planned.page), dry_run=dry_run, plan=planned.given)
     following = row["next_cursor"]

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from service.mcp.text import Row, Shown, about, folded, kept, lines, more
+from service.mcp.text import JsonObject, Shown, about, folded, kept, lines, more
 from service.mcp.tool import Arguments, Call, Category, CategoryFilter, Cursor, DryRun, Names, Session, Tool, in_session
 
 SHOWN = 20  # of what may be hundreds
@@ -28,7 +28,7 @@ class Reflect(Arguments):
     dry_run: DryRun | None = None
 
 
-def retained(reply: Row) -> Shown:
+def retained(reply: JsonObject) -> Shown:
     """What was decided about each fact."""
     rows = (f"{row['action']}{_places(row)}: {folded(row['fact'])}{about(row['reason'])}" for row in reply["decisions"])
     fields = ("fact", "action", "memory_id", "superseded", "target_id", "reason", "signal")
@@ -36,13 +36,13 @@ def retained(reply: Row) -> Shown:
     return _dry(reply) + lines(rows, "No facts in it."), data | kept(reply, ("skipped",))
 
 
-def _places(row: Row) -> str:
+def _places(row: JsonObject) -> str:
     """Which memory it is now, and which it ended."""
     ended = f" instead of [{row['superseded']}]" if row["superseded"] else ""
     return (f" [{row['memory_id']}]" if row["memory_id"] else "") + ended
 
 
-def reflected(reply: Row) -> Shown:
+def reflected(reply: JsonObject) -> Shown:
     """What was put in order: counts, and the first of what was placed."""
     placed, linked, made = reply["placed"], reply["linked"], reply["created"]
     head = (
@@ -60,7 +60,7 @@ def reflected(reply: Row) -> Shown:
     return _dry(reply) + "\n".join([head, *rows, *rest]) + more(reply), data | kept(reply, ("next_cursor",))
 
 
-def _dry(reply: Row) -> str:
+def _dry(reply: JsonObject) -> str:
     return "Dry run: nothing was written, this would be done.\n" if reply["dry_run"] else ""
 
 

@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from db.pool import Transaction
+from db.pool import JsonObject, Transaction
 from db.recall.search import Scope
 from db.sessions import context as db
 from loci.models.sessions import ContextInput
@@ -16,7 +16,7 @@ from service.embedding.provider import Provider
 from service.observability.metrics import CONTEXTS, INJECTED
 from service.recall.question import ARMS, Question, make_scope
 from service.recall.ranking import Ranking, rank
-from service.sessions.context_text import HEADERS, LINES, Kept, Row, Section, fit, one_line, render
+from service.sessions.context_text import HEADERS, LINES, Kept, Section, fit, one_line, render
 from service.settings import EmbeddingSettings
 
 SECTIONS = ("memories", "constraints", "graph", "working_memory", "patrol", "subagents", "turns")
@@ -50,7 +50,9 @@ def request_of(stated: ContextInput, space: str | None = None) -> ContextRequest
     )
 
 
-async def build_context(tx: Transaction, request: ContextRequest, provider: Provider | None, settings: EmbeddingSettings) -> Row:
+async def build_context(
+    tx: Transaction, request: ContextRequest, provider: Provider | None, settings: EmbeddingSettings
+) -> JsonObject:
     """Build a context; with a session what it shows is noted, and entities that the message names are touched."""
     started = time.perf_counter()
     limits = (await tx.entered()).settings
@@ -75,12 +77,17 @@ async def build_context(tx: Transaction, request: ContextRequest, provider: Prov
     }
 
 
-def _k(request: ContextRequest, limits: Row) -> int:
+def _k(request: ContextRequest, limits: JsonObject) -> int:
     return int(limits["context_memories"]) if request.k is None else request.k
 
 
 async def _rank(
-    tx: Transaction, request: ContextRequest, asked: set[str], limits: Row, provider: Provider | None, settings: EmbeddingSettings
+    tx: Transaction,
+    request: ContextRequest,
+    asked: set[str],
+    limits: JsonObject,
+    provider: Provider | None,
+    settings: EmbeddingSettings,
 ) -> Ranking | None:
     """Rank memories for the message, and find the constraints that hold: without a message those of pinned entities."""
     if not asked & {"memories", "constraints"}:
@@ -129,9 +136,9 @@ class Draft:
 
     def __init__(self, parts: db.ContextParts, ranking: Ranking | None, keys: int) -> None:
         self._parts = parts
-        self.entities: list[Row] = parts.graph.get("entities", [])
+        self.entities: list[JsonObject] = parts.graph.get("entities", [])
         self._cut = [name for name in INVENTORIES if len(parts.lists[name]) > keys]
-        self.rows: dict[str, list[Row]] = {
+        self.rows: dict[str, list[JsonObject]] = {
             **parts.lists,
             **{name: parts.lists[name][:keys] for name in INVENTORIES},
             "memories": [_scored(row, ranking) for row in parts.lists["memories"]],
@@ -152,23 +159,23 @@ class Draft:
         rows: dict[str, Any] = {name: [self.rows[name][place] for place in kept[name]] for name in SECTIONS}
         return {**rows, "graph": {"entities": self.entities, "edges": rows["graph"]}}
 
-    def left_out(self, kept: Kept) -> list[Row]:
+    def left_out(self, kept: Kept) -> list[JsonObject]:
         """What is missing of each section, and why; how much where it is known."""
         short = {name: len(self.rows[name]) - len(kept[name]) for name in SECTIONS}
-        found: list[Row] = [{"section": name, "left_out": n, "reason": "max_chars"} for name, n in short.items() if n]
+        found: list[JsonObject] = [{"section": name, "left_out": n, "reason": "max_chars"} for name, n in short.items() if n]
         found += [{"section": name, "left_out": None, "reason": "context_keys"} for name in self._cut]
         if reason := self._parts.graph.get("truncated"):
             found.append({"section": "graph", "left_out": None, "reason": reason})
         return found
 
 
-def _scored(row: Row, ranking: Ranking | None) -> Row:
+def _scored(row: JsonObject, ranking: Ranking | None) -> JsonObject:
     """A memory with its score in the recall; None for one that no query found."""
     score = ranking.fused.get(row["cursor"]) if ranking else None
     return {**{key: value for key, value in row.items() if key != "cursor"}, "score": score}
 
 
-def count_context(context: Row) -> None:
+def count_context(context: JsonObject) -> None:
     """Count a context that was built, and committed where it stores something."""
     kind = context["space"].partition("/")[0]
     CONTEXTS.labels(kind if kind in KINDS else "other").inc()

@@ -8,9 +8,9 @@ forges a header.
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-Row = dict[str, Any]
+from db.pool import JsonObject
+
 Kept = dict[str, list[int]]
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 HEADERS = {
@@ -65,17 +65,17 @@ def render(sections: list[Section], kept: Kept) -> str:
     )
 
 
-def memory_line(row: Row) -> str:
+def memory_line(row: JsonObject) -> str:
     """`- [id] (category): content`."""
     return f"- [{row['id']}] ({one_line(row['category'])}): {indented(row['content'])}"
 
 
-def constraint_line(row: Row) -> str:
+def constraint_line(row: JsonObject) -> str:
     """`- entity (aspect): content`."""
     return f"- {one_line(row['entity'])} ({one_line(row['aspect'])}): {indented(row['content'])}"
 
 
-def key_line(row: Row) -> str:
+def key_line(row: JsonObject) -> str:
     """`- key: expires in 4m32s, category: x, tags: a, b`."""
     parts = [f"- {one_line(row['key'])}: expires in {remaining(row['expires_in'])}"]
     if row["category"]:
@@ -85,13 +85,13 @@ def key_line(row: Row) -> str:
     return ", ".join(parts)
 
 
-def turn_line(row: Row) -> str:
+def turn_line(row: JsonObject) -> str:
     """`user: content`."""
     role = re.sub(r"[^\w.-]+", "_", row["role"])
     return f"{role}: {indented(row['content'])}"
 
 
-LINES: dict[str, Callable[[Row], str]] = {
+LINES: dict[str, Callable[[JsonObject], str]] = {
     "memories": memory_line,
     "constraints": constraint_line,
     "working_memory": key_line,

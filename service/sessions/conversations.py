@@ -1,14 +1,11 @@
 """Conversations: the turns of each session, in order."""
 
-from typing import Any
-
-from db.pool import Transaction
+from db.pool import JsonObject, Transaction
 from db.sessions import conversations
 from db.sessions.conversations import ConversationRow, TurnRow
 from loci.models.sessions import TurnsInput
 from service.pages import Page, page
 
-Row = dict[str, Any]
 MOST = 1000  # turns of a page
 
 
@@ -17,7 +14,7 @@ async def list_conversations(tx: Transaction, *, limit: int, cursor: str | None)
     return page(await conversations.list_conversations(tx, limit=limit + 1, cursor=cursor), limit, "session_id")
 
 
-async def add_turns(tx: Transaction, stated: TurnsInput, *, session_id: str) -> Row:
+async def add_turns(tx: Transaction, stated: TurnsInput, *, session_id: str) -> JsonObject:
     """Append turns to a session, all or none; the turns, in order."""
     return {"items": await conversations.add_turns(tx, session_id=session_id, turns=stated.listed())}
 
@@ -33,6 +30,6 @@ async def list_turns(tx: Transaction, *, session_id: str, limit: int | None, bef
     return {"items": kept, "next_cursor": str(kept[0]["id"]) if kept and len(rows) > wanted else None}
 
 
-async def delete_turns(tx: Transaction, *, session_id: str) -> Row:
+async def delete_turns(tx: Transaction, *, session_id: str) -> JsonObject:
     """Delete the turns of a session; how many."""
     return {"session_id": session_id, "deleted": await conversations.delete_turns(tx, session_id=session_id)}

@@ -1,21 +1,17 @@
 """Feedback: what a session was shown and has used raises the weight of aspects at its end."""
 
-from typing import Any
-
 from db import dreams
-from db.pool import Transaction
+from db.pool import JsonObject, Transaction
 from db.recall import log
 from db.sessions import feedback
 from db.sessions.feedback import EndedSession, FeedbackRow
 from loci.models.sessions import FeedbackInput
 from service.pages import Page, page
 
-Row = dict[str, Any]
 
-
-async def record_feedback(tx: Transaction, stated: FeedbackInput) -> Row:
+async def record_feedback(tx: Transaction, stated: FeedbackInput) -> JsonObject:
     """Write down what a session was shown and found, of what use results were, and what was said about the agent's work."""
-    noted: Row = {"session_id": stated.session_id, "injected": [], "confirmed": []}
+    noted: JsonObject = {"session_id": stated.session_id, "injected": [], "confirmed": []}
     if stated.injected or stated.confirmed:
         noted["confirmed"] = await feedback.record_hits(tx, session_id=stated.session_id, ids=stated.confirmed or [])
         noted["injected"] = await feedback.record_injections(tx, session_id=stated.session_id, ids=stated.injected or [])

@@ -2,7 +2,7 @@
 
 from pydantic import Field, JsonValue
 
-from service.mcp.text import ENTRY, Row, Shown, entry_line, kept, lines, moment, shortened, written
+from service.mcp.text import ENTRY, JsonObject, Shown, entry_line, kept, lines, moment, shortened, written
 from service.mcp.tool import AnyTag, Arguments, Call, CategoryFilter, Name, Names, Prefix, Session, Tool, in_session, segment
 
 
@@ -46,22 +46,22 @@ class GetContext(Arguments):
     max_chars: int | None = Field(None, description="Length of the text at most")
 
 
-def _save_entry(given: Row, _: str | None) -> Call:
+def _save_entry(given: JsonObject, _: str | None) -> Call:
     key, minutes = given.pop("key"), given.pop("ttl_minutes", None)
     body = {"value": given.pop("data", None), **given, **({} if minutes is None else {"ttl_seconds": minutes * 60})}
     return Call("PUT", _entry(key), body)
 
 
-def _list_entries(given: Row, _: str | None) -> Call:
+def _list_entries(given: JsonObject, _: str | None) -> Call:
     return Call("GET", "/working-memory", params={"limit": 100, **_prefix(given)})
 
 
-def _search_entries(given: Row, _: str | None) -> Call:
+def _search_entries(given: JsonObject, _: str | None) -> Call:
     prefix = _prefix(given)
     return Call("POST", "/working-memory/search", {**given, **prefix})
 
 
-def _prefix(given: Row) -> Row:
+def _prefix(given: JsonObject) -> JsonObject:
     return {"prefix": given.pop("namespace").rstrip("/")} if "namespace" in given else {}
 
 
@@ -69,36 +69,36 @@ def _entry(key: str) -> str:
     return "/working-memory/" + "/".join(map(segment, key.split("/")))
 
 
-def stored(reply: Row) -> Shown:
+def stored(reply: JsonObject) -> Shown:
     """An entry that was written."""
     return f"Stored as {reply['key']}; it expires {moment(reply['expires_at'])}.", kept(reply)
 
 
-def entry(reply: Row) -> Shown:
+def entry(reply: JsonObject) -> Shown:
     """An entry in full: its value alone."""
     return written(reply["value"]), kept(reply, ENTRY)
 
 
-def entries(reply: Row) -> Shown:
+def entries(reply: JsonObject) -> Shown:
     """Keys of working memory."""
     more = "\n… and more: pass a longer prefix as namespace." if reply.get("next_cursor") else ""
     return lines(map(entry_line, reply["items"]), "Nothing there.") + more, {"entries": [kept(row) for row in reply["items"]]}
 
 
-def entries_found(reply: Row) -> Shown:
+def entries_found(reply: JsonObject) -> Shown:
     """Entries that a search found."""
-    rows: list[Row] = reply["items"]
+    rows: list[JsonObject] = reply["items"]
     return lines(map(entry_line, rows), "Nothing found in working memory."), {
         "results": [shortened(kept(row, ENTRY)) for row in rows]
     }
 
 
-def removed(_: Row) -> Shown:
+def removed(_: JsonObject) -> Shown:
     """An entry that was deleted."""
     return "Deleted.", {"deleted": True}
 
 
-def context(reply: Row) -> Shown:
+def context(reply: JsonObject) -> Shown:
     """What goes before the next answer."""
     data = kept(reply, ("session_id", "space", "first", "text", "truncated"))
     return reply["text"] or "Nothing to add to this conversation.", data | {"memories": [row["id"] for row in reply["memories"]]}

@@ -1,15 +1,11 @@
 """Working memory: scratch entries with a time to live. `space` is the space that the caller declared, if any."""
 
-from typing import Any
-
 from db.errors import FieldError, NotFound
-from db.pool import Transaction
+from db.pool import JsonObject, Transaction
 from db.sessions import working_memory
 from db.sessions.working_memory import EntryRow, EntryWithValue
 from loci.models.sessions import EntryInput, EntrySearch
 from service.pages import Page, page
-
-Row = dict[str, Any]
 
 
 async def list_entries(tx: Transaction, *, prefix: str | None, limit: int, cursor: str | None, space: str | None) -> Page[EntryRow]:
@@ -18,7 +14,7 @@ async def list_entries(tx: Transaction, *, prefix: str | None, limit: int, curso
     return page(rows, limit, "key")
 
 
-async def search_entries(tx: Transaction, wanted: EntrySearch, *, space: str | None) -> Row:
+async def search_entries(tx: Transaction, wanted: EntrySearch, *, space: str | None) -> JsonObject:
     """Entries by words, best first; without words newest first."""
     return {"items": await working_memory.search_working_memory(tx, **wanted.model_dump(), space=space)}
 

@@ -14,15 +14,14 @@ from pydantic import ValidationError
 from db import memories, statistics
 from db.errors import refused_rows, retryable
 from db.graph import edges, entities
-from db.pool import Transaction
+from db.pool import JsonObject, Transaction
 from loci.models.fields import Model
 from loci.models.graph import EdgeWrite, EntityWrite
 from loci.models.memories import MemoryInput
 from service.http.problems import field_errors
 
-Row = dict[str, Any]
 Open = Callable[[str | None, str | None], AbstractAsyncContextManager[Transaction]]  # in a namespace, with a role
-Write = Callable[[Transaction, list[Row]], Awaitable[Sequence[Mapping[str, Any]]]]
+Write = Callable[[Transaction, list[JsonObject]], Awaitable[Sequence[Mapping[str, Any]]]]
 ATTEMPTS = 4
 
 
@@ -59,7 +58,7 @@ class Load:
     started: float = field(default_factory=time.perf_counter)
     seconds: float = 0.0
 
-    def counts(self) -> Row:
+    def counts(self) -> JsonObject:
         """The counts and errors, for people and scripts."""
         return {
             **self.written,
@@ -84,7 +83,7 @@ KINDS = {
 }
 
 
-def parse_line(line: bytes) -> tuple[str, Row]:
+def parse_line(line: bytes) -> tuple[str, JsonObject]:
     """The kind of a line and what it states. Raises WrongLine."""
     try:
         item = orjson.loads(line)
@@ -116,7 +115,7 @@ class Loader:
         self._namespace = namespace
         self._size = batch_size
         self.whole: Transaction | None = None
-        self._waiting: dict[str, list[tuple[int, Row]]] = {name: [] for name in KINDS}
+        self._waiting: dict[str, list[tuple[int, JsonObject]]] = {name: [] for name in KINDS}
         self._first = True
         self.load = Load()
 
@@ -159,7 +158,7 @@ class Loader:
         async with self._open(None, None) as tx:
             await statistics.analyze_new_tables(tx)
 
-    async def _write_alone(self, kind: Kind, items: list[tuple[int, Row]]) -> None:
+    async def _write_alone(self, kind: Kind, items: list[tuple[int, JsonObject]]) -> None:
         """A transaction for one batch; tried again when it met others' locks."""
         for attempt in range(ATTEMPTS):
             part = Load()
@@ -177,7 +176,7 @@ class Loader:
         self.load.superseded += part.superseded
 
 
-async def write_or_split(tx: Transaction, kind: Kind, items: list[tuple[int, Row]], load: Load) -> None:
+async def write_or_split(tx: Transaction, kind: Kind, items: list[tuple[int, JsonObject]], load: Load) -> None:
     """Write items in one statement; where the database refuses, halve until the refused lines stand alone."""
     try:
         async with tx.connection.transaction():

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import orjson
 import psycopg
@@ -15,11 +15,10 @@ from pydantic import Field, ValidationError
 
 from db import transfer
 from db.errors import Conflict, refused_rows
-from db.pool import Transaction
+from db.pool import JsonObject, Transaction
 from loci.models.fields import Metadata, Model, Moment, NamespaceName, Text
 from service.http.problems import field_errors
 
-Row = dict[str, Any]
 VERSION = 1
 MOST_PROBLEMS = 100  # after which reading stops
 BATCH_BYTES = 4 * 1024 * 1024
@@ -95,7 +94,7 @@ class Restored:
         """Since the start."""
         return time.perf_counter() - self.started
 
-    def counts(self) -> Row:
+    def counts(self) -> JsonObject:
         """For people and scripts."""
         parts = ("namespace", "created", "kept", "vectors", "written", "unchanged", "lines")
         return {**{part: getattr(self, part) for part in parts}, "seconds": round(self.seconds, 3)}
@@ -129,7 +128,7 @@ def parse_header(line: bytes) -> Header:
     return parsed
 
 
-def _object(line: bytes) -> Row | str:
+def _object(line: bytes) -> JsonObject | str:
     """A line as a JSON object, or what is wrong with it."""
     if not line.strip():
         return "is empty"
@@ -143,7 +142,7 @@ def _object(line: bytes) -> Row | str:
     return item if isinstance(item, dict) else "must be a JSON object"
 
 
-def _parsed(model: type[M], item: Row) -> M | str:
+def _parsed(model: type[M], item: JsonObject) -> M | str:
     try:
         return model.model_validate(item)
     except ValidationError as error:
@@ -226,7 +225,7 @@ class Restore:
             raise Refused(self._problems)
         return self.done
 
-    async def _take_end(self, item: Row) -> None:
+    async def _take_end(self, item: JsonObject) -> None:
         await self._flush()
         parsed = _parsed(End, item)
         if isinstance(parsed, str):

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from service.models.reembedding import Connect
     from service.settings import EmbeddingSettings, Settings
 
-Row = dict[str, Any]
 PROVIDERS = ("static", "minilm", "openai")
 
 
@@ -49,7 +48,7 @@ def reembed(
     url, server = reach(settings)
     owner_url = settings.migration_url or (server.url("postgres") if server is not None else None)
 
-    async def work() -> Row:
+    async def work() -> dict[str, Any]:
         async with open_pool(url, size=parallel + 2) as pool:
             session = Session(settings, pool, command_origin(), url)
             if cancel:
@@ -79,7 +78,7 @@ def _target(settings: "EmbeddingSettings", *, model: str | None, dimensions: int
             f"{model or kind} names no provider",
             "Begin with static, minilm or openai: openai/text-embedding-3-small, for example.",
         )
-    changes: Row = {"provider": kind}
+    changes: dict[str, Any] = {"provider": kind}
     if kind == "static" and name.startswith("wordllama-") and name.removeprefix("wordllama-").isdigit():
         changes["dimensions"] = int(name.removeprefix("wordllama-"))
     elif name and kind == "openai":
@@ -95,7 +94,7 @@ async def _reembed(
     target: "Callable[[EmbeddingSettings], EmbeddingSettings]",
     parallel: int,
     dry_run: bool,
-) -> Row:
+) -> dict[str, Any]:
     from service.embedding.provider import EmbeddingError
     from service.models.embedding_models import read_corpus
     from service.models.reembedding import Reembedding, Stopped
@@ -157,7 +156,7 @@ def _owner(url: str | None, settings: "Settings", size: int) -> "Connect | None"
     return None
 
 
-async def _estimate(session: Session, provider: "Provider", corpus: "Corpus", parallel: int) -> Row:
+async def _estimate(session: Session, provider: "Provider", corpus: "Corpus", parallel: int) -> dict[str, Any]:
     """How much there is to do, and how long the provider would take, by a few texts of the corpus."""
     from service.models.embedding_models import estimate_seconds, sample_texts
 
@@ -174,7 +173,7 @@ async def _estimate(session: Session, provider: "Provider", corpus: "Corpus", pa
     }
 
 
-async def _cancel(session: Session, owner_url: str | None) -> Row:
+async def _cancel(session: Session, owner_url: str | None) -> dict[str, Any]:
     from service.models.embedding_models import cancel_reembedding, read_corpus
     from service.models.reembedding import drop_retired_models
 

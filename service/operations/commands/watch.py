@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from loci.sse import Parser
     from service.operations.feed import Batch
 
-Row = dict[str, Any]
 API = "/api/v1"
 LOOK_EVERY = 0.5  # seconds: over a database nobody else may give changes their places
 AGAIN = (429, 502, 503, 504)
@@ -64,10 +63,10 @@ class _Enough(Exception):
     """As many changes as were asked for are printed."""
 
 
-def _printer(limit: int | None, *, as_json: bool) -> "Callable[[Row], None]":
+def _printer(limit: int | None, *, as_json: bool) -> "Callable[[dict[str, Any]], None]":
     printed = 0
 
-    def tell(change: Row) -> None:
+    def tell(change: dict[str, Any]) -> None:
         nonlocal printed
         if as_json:
             print_json(change)
@@ -81,7 +80,7 @@ def _printer(limit: int | None, *, as_json: bool) -> "Callable[[Row], None]":
     return tell
 
 
-def line(change: Row) -> str:
+def line(change: dict[str, Any]) -> str:
     """A change for people: time, namespace, kind and action, its beginning, who and through what."""
     fields = {**(change["before"] or {}), **(change["after"] or {}), "content": change["content"]}
     title = next((str(fields[name]) for name in TITLES if fields.get(name)), str(change["subject_id"] or ""))
@@ -97,7 +96,11 @@ def line(change: Row) -> str:
 
 
 async def _from_database(
-    session: Session, namespaces: list[str] | None, kinds: list[str] | None, after: int | None, tell: "Callable[[Row], None]"
+    session: Session,
+    namespaces: list[str] | None,
+    kinds: list[str] | None,
+    after: int | None,
+    tell: "Callable[[dict[str, Any]], None]",
 ) -> None:
     """Follow the feed of the database itself."""
     from db.pool import Transaction
@@ -124,7 +127,9 @@ async def _from_database(
             await listening
 
 
-def _from_service(url: str, key: str | None, query: Row, after: int | None, tell: "Callable[[Row], None]") -> None:
+def _from_service(
+    url: str, key: str | None, query: dict[str, Any], after: int | None, tell: "Callable[[dict[str, Any]], None]"
+) -> None:
     """Follow the stream of a running service; one that goes away is waited for, once it has answered."""
     import httpx
 
@@ -153,7 +158,7 @@ def _from_service(url: str, key: str | None, query: Row, after: int | None, tell
             time.sleep(PAUSE)
 
 
-def _follow(blocks: Iterator[bytes], parser: "Parser", tell: "Callable[[Row], None]") -> None:
+def _follow(blocks: Iterator[bytes], parser: "Parser", tell: "Callable[[dict[str, Any]], None]") -> None:
     import orjson
 
     for block in blocks:
