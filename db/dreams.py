@@ -223,7 +223,7 @@ class TurnToRead(TypedDict):
 
 
 async def last_pass(tx: Transaction, *, name: str, job_id: UUID) -> LastPass:
-    """Whether the job has run this pass already, and the corpus that the newest run left less than its days ago: (done, corpus)."""
+    """Whether the job has run this pass already, and the corpus that the newest run left less than its days ago."""
     return await tx.row(
         LastPass, "select done, corpus from loci_api.last_pass(%(namespace)s, %(name)s, %(job_id)s)", name=name, job_id=job_id
     )
@@ -276,12 +276,12 @@ async def removable_memories(tx: Transaction) -> int:
 
 
 async def recent_signals(tx: Transaction) -> list[RecentSignal]:
-    """Signals that a consolidation is shown, newest first: (id, kind, content, memory_id, at)."""
+    """Signals that a consolidation is shown, newest first."""
     return await tx.rows(RecentSignal, "select * from loci_api.recent_signals(%(namespace)s)")
 
 
 async def apply_consolidation(tx: Transaction, *, plan: JsonObject) -> Consolidated:
-    """Apply a plan: (changes, refused, stopped)."""
+    """Apply a plan."""
     return await tx.row(Consolidated, "select * from loci_api.apply_consolidation(%(namespace)s, %(plan)s)", plan=Jsonb(plan))
 
 
@@ -305,7 +305,7 @@ async def list_signals(
 
 
 async def memory_to_enrich(tx: Transaction, *, id: UUID) -> MemoryToEnrich | None:
-    """A saved memory with `is_named`, `is_protected`, `near` and `categories`; {}: there is nothing to expand any more."""
+    """A saved memory with `is_named`, `is_protected`, `near` and `categories`; None: there is nothing to expand any more."""
     return await tx.first(
         MemoryToEnrich,
         "select (memory).*, is_named, is_protected, near, categories from loci_api.memory_to_enrich(%(namespace)s, %(id)s)",
@@ -314,14 +314,14 @@ async def memory_to_enrich(tx: Transaction, *, id: UUID) -> MemoryToEnrich | Non
 
 
 async def enrich_memory(tx: Transaction, *, id: UUID, entries: list[JsonObject]) -> EnrichedMemory | None:
-    """Put entries in the place of a saved memory: (action, ids of it and of what it became); {}: it was changed meanwhile."""
+    """Put entries in the place of a saved memory: (action, ids of it and of what it became); None: it was changed meanwhile."""
     return await tx.first(
         EnrichedMemory, "select * from loci_api.enrich_memory(%(namespace)s, %(id)s, %(entries)s)", id=id, entries=Jsonb(entries)
     )
 
 
 async def episodes_to_read(tx: Transaction, *, id: UUID, limit: int, length: int) -> list[Episode]:
-    """The episodes that a job learns from, the same at every call: (id, content, valid_from, session_id); content is cut."""
+    """The episodes that a job learns from, the same at every call; content is cut."""
     return await tx.rows(
         Episode,
         "select * from loci_api.episodes_to_read(%(namespace)s, %(id)s, %(limit)s, %(length)s)",
@@ -332,19 +332,19 @@ async def episodes_to_read(tx: Transaction, *, id: UUID, limit: int, length: int
 
 
 async def entity_catalogue(tx: Transaction, *, texts: list[str], limit: int) -> list[CatalogueEntity]:
-    """Entities that texts name, then the most mentioned: (id, name, type, aliases, mentions, named)."""
+    """Entities that texts name, then the most mentioned."""
     return await tx.rows(
         CatalogueEntity, "select * from loci_api.entity_catalogue(%(namespace)s, %(texts)s, %(limit)s)", texts=texts, limit=limit
     )
 
 
 async def apply_extraction(tx: Transaction, *, plan: JsonObject) -> list[ExtractionOutcome]:
-    """Write entities and edges that a model has read: (kind, place, id, created, guard), one row an item."""
+    """Write entities and edges that a model has read, one row an item."""
     return await tx.rows(ExtractionOutcome, "select * from loci_api.apply_extraction(%(namespace)s, %(plan)s)", plan=Jsonb(plan))
 
 
 async def stale_entities(tx: Transaction, *, limit: int) -> list[StaleEntity]:
-    """Entities that a pass may remove, oldest first: (id, name, type, mentions, created_at, updated_at, edges)."""
+    """Entities that a pass may remove, oldest first."""
     return await tx.rows(StaleEntity, "select * from loci_api.stale_entities(%(namespace)s, %(limit)s)", limit=limit)
 
 
@@ -356,7 +356,7 @@ async def weak_edges(tx: Transaction, *, entities: list[UUID], limit: int) -> li
 
 
 async def apply_graph_cleanup(tx: Transaction, *, plan: JsonObject) -> list[CleanupOutcome]:
-    """Remove what the guards let go: (kind, id, guard, reason), one row a thing; kind stopped: nothing was removed, and why."""
+    """Remove what the guards let go, one row a thing; kind stopped: nothing was removed, and why."""
     return await tx.rows(CleanupOutcome, "select * from loci_api.apply_graph_cleanup(%(namespace)s, %(plan)s)", plan=Jsonb(plan))
 
 
@@ -373,5 +373,5 @@ async def apply_contradiction_verdicts(tx: Transaction, *, verdicts: list[JsonOb
 
 
 async def turns_to_read(tx: Transaction, *, id: UUID) -> list[TurnToRead]:
-    """The turns that a job learns from, the same at every call: (id, session_id, role, content, said_at)."""
+    """The turns that a job learns from, the same at every call."""
     return await tx.rows(TurnToRead, "select * from loci_api.turns_to_read(%(namespace)s, %(id)s) order by id", id=id)

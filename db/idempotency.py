@@ -13,7 +13,7 @@ class KeptReply(TypedDict):
 
 
 async def claim_idempotency_key(tx: Transaction, *, key: str, request_hash: bytes) -> KeptReply | None:
-    """The reply kept for an idempotency key (status, response), or {} when this request now holds the key."""
+    """The reply kept for an idempotency key, or None when this request now holds the key."""
     return await tx.first(
         KeptReply, "select * from loci_api.claim_idempotency_key(%(namespace)s, %(key)s, %(hash)s)", key=key, hash=request_hash
     )

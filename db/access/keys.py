@@ -98,7 +98,7 @@ async def list_keys(tx: Transaction, *, limit: int, cursor: UUID | None = None) 
 
 
 async def get_key(tx: Transaction, *, id: UUID) -> KeyRow:
-    """One key that reaches the transaction's namespace; {} for none."""
+    """One key that reaches the transaction's namespace."""
     return await tx.row(KeyRow, "select * from loci_api.list_keys(%(namespace)s, p_key_id => %(id)s)", id=id)
 
 

@@ -34,7 +34,7 @@ async def recalculate_decay_batch(tx: Transaction, *, type: str | None, limit: i
 
 
 async def next_unfinished_decay(tx: Transaction, *, seconds: float) -> UnfinishedDecay | None:
-    """The change of decay (`namespace`, `type`) left for longest, at least for `seconds`, or {}. Operator only."""
+    """The change of decay (`namespace`, `type`) left for longest, at least for `seconds`; None: there is none. Operator only."""
     return await tx.first(UnfinishedDecay, "select * from loci_api.next_unfinished_decay(%(seconds)s)", seconds=seconds)
 
 

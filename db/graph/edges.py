@@ -68,7 +68,7 @@ class ChangedEdgeType(EdgeTypeRow):
 
 
 async def observe_edges(tx: Transaction, *, edges: list[JsonObject]) -> list[ObservedEdge]:
-    """Observe edges between named entities: rows (ordinal, id, source_id, target_id, created, restored), in order."""
+    """Observe edges between named entities, in their order."""
     return await tx.rows(ObservedEdge, "select * from loci_api.observe_edges(%(namespace)s, %(edges)s)", edges=Jsonb(edges))
 
 

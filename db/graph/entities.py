@@ -87,7 +87,7 @@ class FoundEntity(TypedDict):
 
 
 async def upsert_entities(tx: Transaction, *, entities: list[JsonObject]) -> list[WrittenEntity]:
-    """Create entities or add to them, by canonical name or alias: rows (ordinal, id, name, created), in order."""
+    """Create entities or add to them, by canonical name or alias, in their order."""
     return await tx.rows(
         WrittenEntity, "select * from loci_api.upsert_entities(%(namespace)s, %(entities)s)", entities=Jsonb(entities)
     )

@@ -17,7 +17,7 @@ class MemoryToName(TypedDict):
 
 
 async def claim_memories_to_name(tx: Transaction, *, limit: int) -> list[MemoryToName]:
-    """Take up to `limit` memories off the name queue: rows (namespace_id, memory_id, content, source, language)."""
+    """Take up to `limit` memories off the name queue."""
     return await tx.rows(MemoryToName, "select * from loci_api.claim_memories_to_name(%(limit)s)", limit=limit)
 
 

@@ -85,7 +85,7 @@ async def enqueue_job(
     turn: str | None = None,
     due_at: datetime | None = None,
 ) -> EnqueuedJob:
-    """Ask for a job in this transaction: (id, created). created is False where one with the same key waits already."""
+    """Ask for a job in this transaction. `created` is False where one with the same key waits already."""
     return await tx.row(
         EnqueuedJob,
         "select id, created from loci_api.enqueue_job(%(namespace)s, %(kind)s, %(arguments)s, %(key)s, %(turn)s, %(due_at)s)",
@@ -123,7 +123,7 @@ async def finish_job(tx: Transaction, *, id: UUID, result: Any = None, state: st
 async def record_job_failure(
     tx: Transaction, *, queue_id: int, attempt: int, error: str, postponed: bool = False
 ) -> JobFailures | None:
-    """Note why a try failed or was put off: (failures, postponed); empty if the job is gone, over, or another worker's."""
+    """Note why a try failed or was put off; None if the job is gone, over, or another worker's."""
     return await tx.first(
         JobFailures,
         "select * from loci_api.record_job_failure(%(queue_id)s, %(attempt)s, %(error)s, %(postponed)s)",
@@ -137,7 +137,7 @@ async def record_job_failure(
 async def take_over_jobs(
     tx: Transaction, *, lost_after: float, attempts: int, backoff: float, backoff_limit: float
 ) -> list[LostJob]:
-    """Give jobs of lost workers back to the queue, or up: (id, kind, dead). The operator's."""
+    """Give jobs of lost workers back to the queue, or up. The operator's."""
     return await tx.rows(
         LostJob,
         "select * from loci_api.take_over_jobs(%(lost_after)s, %(attempts)s, %(backoff)s, %(backoff_limit)s)",

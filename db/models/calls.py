@@ -71,7 +71,7 @@ async def reserve_model_call(
     least: int,
     prices: Prices,
 ) -> ReservedCall:
-    """Write down that a model is called, with what that may use: (id, completion_tokens). Raises BudgetExceeded."""
+    """Write down that a model is called, with what that may use. Raises BudgetExceeded."""
     return await tx.row(
         ReservedCall,
         """select id, completion_tokens from loci_api.reserve_model_call(%(namespace)s, %(job_id)s, %(purpose)s, %(model)s,

@@ -59,7 +59,7 @@ async def store_memory_vectors(tx: Transaction, *, claimed: list[MemoryToEmbed],
 
 
 async def claim_entities_to_embed(tx: Transaction, *, limit: int, model: int | None = None) -> list[EntityToEmbed]:
-    """Lock up to `limit` entities that wait for a model, as memories are: rows (namespace_id, entity_id, model_id, text)."""
+    """Lock up to `limit` entities that wait for a model, as memories are."""
     return await tx.rows(
         EntityToEmbed, "select * from loci_api.claim_entities_to_embed(%(limit)s, %(model)s::smallint)", limit=limit, model=model
     )

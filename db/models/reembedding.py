@@ -60,7 +60,7 @@ async def list_embedding_models(tx: Transaction) -> list[EmbeddingModelRow]:
 
 
 async def embedding_models_in_use(tx: Transaction) -> list[ModelInUse]:
-    """The active model and the one that is being filled, without counts: (id, name, dimensions, asks, state, chosen)."""
+    """The active model and the one that is being filled, without counts."""
     return await tx.rows(
         ModelInUse,
         """select id, name, dimensions, asks, state, chosen from loci.embedding_models
@@ -69,7 +69,7 @@ async def embedding_models_in_use(tx: Transaction) -> list[ModelInUse]:
 
 
 async def corpus_size(tx: Transaction) -> CorpusSize:
-    """How many memories and entities there are to embed, over all namespaces: (memories, entities)."""
+    """How many memories and entities there are to embed, over all namespaces."""
     return await tx.row(
         CorpusSize,
         """select (select count(*) from loci_data.memories) as memories,
@@ -123,7 +123,7 @@ async def cancel_reembedding(tx: Transaction) -> str | None:
 async def delete_retired_vectors(
     tx: Transaction, *, model: int, table: str, after: tuple[int, UUID], limit: int
 ) -> DroppedVectors | None:
-    """Delete the next vectors of a retired model: (namespace_id, id) to go on after, and how many; None at the end."""
+    """Delete the next vectors of a retired model; None at the end."""
     return await tx.first(
         DroppedVectors,
         """select namespace_id, id, dropped

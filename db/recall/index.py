@@ -13,5 +13,5 @@ class CompactedIndex(TypedDict):
 
 
 async def compact_lexical_index(tx: Transaction) -> CompactedIndex:
-    """Fold counts and join small posting blocks where that is due: (folded, joined)."""
+    """Fold counts and join small posting blocks where that is due."""
     return await tx.row(CompactedIndex, "select folded, joined from loci_api.compact_lexical_index()")

@@ -276,7 +276,7 @@ async def search_context(tx: Transaction, *, query: str, documents: list[int]) -
 
 
 async def search_text(tx: Transaction, *, query: str, limit: int | None, scope: Scope) -> list[TextHit]:
-    """Memories in BM25 order: rows (id, doc_id, score)."""
+    """Memories in BM25 order."""
     return await tx.rows(
         TextHit,
         "select * from loci.search_text(%(namespace)s, %(query)s, %(limit)s, %(filters)s, %(as_of)s, %(known_at)s)",
