@@ -169,7 +169,7 @@ async def history(
 
 
 async def update_memory(tx: Transaction, *, id: UUID, changes: JsonObject) -> MemoryRow:
-    """Change category, tags, layer, validity, parent_id, importance, confidence or metadata; returns the memory."""
+    """Change what is said about a memory, its parent or its validity; returns the memory."""
     return await tx.row(
         MemoryRow, "select * from loci_api.update_memory(%(namespace)s, %(id)s, %(changes)s)", id=id, changes=Jsonb(changes)
     )

@@ -130,7 +130,7 @@ async def get_memory(id: MemoryId, caller: CallerDependency, as_of: AsOf = None,
 
 @router.patch("/memories/{id}", response_model=MemoryOut, responses=problems(404, 409))
 async def change_memory(id: MemoryId, body: MemoryChanges, caller: CallerDependency) -> Response:
-    """Change category, tags, layer, parent, validity, importance, confidence or metadata; what was believed stays askable.
+    """Change what is said about a memory, its parent or its validity; what was believed stays askable.
 
     Content changes by a new version: write it with the lineage ("it changed") or with `corrects` ("we were wrong").
     """

@@ -8,6 +8,7 @@ import httpx
 import orjson
 import pytest
 
+from tests.details import DEFAULTS
 from tests.services import Api, problem
 
 MIB = 1024 * 1024
@@ -362,7 +363,7 @@ def test_a_cycle_of_parents_is_refused(api: Api) -> None:
     assert api.get(f"/memories/{top}").json()["parent_id"] is None
 
 
-@pytest.mark.parametrize("field", ["category", "tags", "layer", "importance", "confidence", "metadata"])
+@pytest.mark.parametrize("field", [name for name, default in DEFAULTS.items() if default is not None])
 def test_a_change_to_null_is_refused(api: Api, field: str) -> None:
     written = api.write("x")
     response = api.client.patch(f"/memories/{written['id']}", json={field: None})
