@@ -212,7 +212,7 @@ class served:  # noqa: N801 (a context)
             found[:] = re.findall(r"http://127.0.0.1:\d+", self._log.read_text())
             return bool(found)
 
-        eventually(listens, within=90)
+        eventually(listens)
         return found[0]
 
     def __exit__(self, *_: object) -> None:
