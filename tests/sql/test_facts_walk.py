@@ -429,7 +429,8 @@ def test_past_its_deadline_a_walk_gives_what_it_has_most_important_first_and_say
 
 
 def rows_read(world: World, table: str) -> int:
-    """Rows of a table that index scans of this transaction have fetched."""
+    """Rows of a table that index scans of this transaction have fetched. What runs next is planned anew, as in a new session."""
+    world.connection.execute("discard plans")
     return world.value(
         "select sum(pg_stat_get_xact_tuples_fetched(i.indexrelid))::integer from pg_index i where i.indrelid = %(t)s::regclass",
         t=f"loci_data.{table}",
