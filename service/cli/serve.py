@@ -243,6 +243,15 @@ def worker(
 
 
 async def _work(settings: "Settings", url: str, metrics_port: int | None) -> None:
+    """Work until told to end, which may be before it has begun: what is open by then is closed in order."""
+    working = asyncio.ensure_future(_work_on(settings, url, metrics_port))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, working.cancel)
+    with suppress(asyncio.CancelledError):
+        await working
+
+
+async def _work_on(settings: "Settings", url: str, metrics_port: int | None) -> None:
     from db.health import check_role
     from service.embedding.active import make_active_provider
     from service.jobs.runner import Runner
@@ -269,19 +278,17 @@ async def _work(settings: "Settings", url: str, metrics_port: int | None) -> Non
         noting = asyncio.ensure_future(monitor.run())
         listening = await expose(monitor, metrics_port) if metrics_port is not None else None
         resources = Resources(settings, pool, provider, make_model(settings.llm), Prompts(settings.llm.prompts))
-        task = asyncio.ensure_future(Worker(pool, provider, Runner(url, resources, HANDLERS)).run())
-        for number in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(number, task.cancel)
-        with suppress(asyncio.CancelledError):
-            await task
-        noting.cancel()
-        await monitor.close()
-        if listening is not None:
-            listening.close()
-        if provider is not None:
-            await provider.close()
-        if resources.model is not None:
-            await resources.model.close()
+        try:
+            await Worker(pool, provider, Runner(url, resources, HANDLERS)).run()
+        finally:
+            noting.cancel()
+            await monitor.close()
+            if listening is not None:
+                listening.close()
+            if provider is not None:
+                await provider.close()
+            if resources.model is not None:
+                await resources.model.close()
 
 
 async def expose(monitor: "Monitor", port: int) -> asyncio.Server:

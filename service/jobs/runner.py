@@ -119,7 +119,8 @@ class Runner:
 
     async def _run_once(self) -> None:
         queue = make_queue(self._url, self._run_job, _AsSaid(), self._unsaid)
-        async with queue.open_async():
+        try:
+            await queue.open_async()
             hear_cancellation()
             worker = Worker(
                 app=queue,
@@ -138,6 +139,8 @@ class Runner:
             finally:
                 tending.cancel()
                 await asyncio.wait({tending})  # awaiting it would take a cancellation of this task for its own
+        finally:
+            await queue.close_async()  # also what was cancelled while it opened: its pool's tasks would not end by themselves
 
     async def _tend(self, queue: procrastinate.App, worker: Worker) -> None:
         """Say what could not be said before, and take over jobs of workers that show no sign of life."""

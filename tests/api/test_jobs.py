@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -258,3 +259,17 @@ async def test_a_runner_ends_when_told_also_where_something_below_does_not_pass_
     running.cancel()
     await asyncio.wait({running}, timeout=PATIENCE)
     assert running.cancelled()
+
+
+@pytest.mark.anyio
+async def test_a_runner_that_is_told_to_end_while_it_opens_its_queue_leaves_nothing_running() -> None:
+    others = asyncio.all_tasks()
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"postgresql://nobody@127.0.0.1:{silent.getsockname()[1]}/nothing"
+        running = asyncio.create_task(runner.Runner(url, Resources(Settings(_env_file=None), make_pool(url)), {}).run())
+        await asyncio.to_thread(silent.accept)
+        running.cancel()
+        await asyncio.wait({running})
+        if left := asyncio.all_tasks() - others:
+            _, left = await asyncio.wait(left, timeout=10)
+        assert left == set()

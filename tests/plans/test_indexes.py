@@ -14,6 +14,7 @@ from psycopg.types.json import Jsonb
 
 from tests.databases import Database
 from tests.factories import OPERATOR, World, act_as, day, new_world
+from tests.loading import vectors_loaded
 from tests.sql.test_models_vectors import DIMENSIONS, items, random_vectors
 
 LARGE, SMALL = 11_000, 200
@@ -89,6 +90,8 @@ def worlds(own_database: Database) -> Iterator[dict[str, tuple[World, UUID]]]:
         with connection.transaction():
             act_as(connection, OPERATOR)
             connection.execute("select loci_api.register_model('test', %s)", [DIMENSIONS])
+        with vectors_loaded(own_database), connection.transaction():
+            act_as(connection, OPERATOR)
             made = {}
             for name, count in (("large", LARGE), ("small", SMALL)):
                 world = new_world(connection)

@@ -14,6 +14,7 @@ from psycopg.types.json import Jsonb
 
 from tests.databases import Database
 from tests.factories import OPERATOR, World, act_as, new_world
+from tests.loading import vectors_loaded
 from tests.sql.test_graph_merge import entities, get, merge, undo
 from tests.sql.test_models_vectors import random_vectors
 
@@ -189,9 +190,10 @@ def test_type_and_least_score_apply_before_the_limit(model: World) -> None:
 def large(own_database: Database) -> Iterator[tuple[World, dict[UUID, int], NDArray[np.float32]]]:
     """11,000 entities, enough for the HNSW index; every 50th is rare."""
     with psycopg.connect(own_database.app_url, row_factory=dict_row, autocommit=True) as connection:
-        with connection.transaction():
+        connection.execute("select set_config('loci.agent', %s, false)", [str(OPERATOR)])
+        connection.execute("select loci_api.register_model('test', %s)", [DIMENSIONS])
+        with vectors_loaded(own_database), connection.transaction():
             world = new_world(connection)
-            world.rows("select loci_api.register_model('test', %(n)s)", n=DIMENSIONS)
             ids, vectors = filled(world, 11_000, 3)
         with own_database.admin() as owner:
             owner.execute("analyze")

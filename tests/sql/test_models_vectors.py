@@ -14,6 +14,7 @@ from psycopg.types.json import Jsonb
 
 from tests.databases import Database
 from tests.factories import OPERATOR, World, act_as, day, new_world, stated
+from tests.loading import vectors_loaded
 
 DIMENSIONS = 16
 LARGE = 11_000
@@ -218,9 +219,10 @@ def large(own_database: Database) -> Iterator[tuple[World, Vectors, list[UUID]]]
         for n, item in enumerate(items(vectors))
     ]
     with psycopg.connect(own_database.app_url, row_factory=dict_row, autocommit=True) as connection:
-        with connection.transaction():
+        connection.execute("select set_config('loci.agent', %s, false)", [str(OPERATOR)])
+        connection.execute("select loci_api.register_model('test', %s)", [DIMENSIONS])
+        with vectors_loaded(own_database), connection.transaction():
             world = new_world(connection)
-            world.rows("select loci_api.register_model('test', %(n)s)", n=DIMENSIONS)
             ids = [row["id"] for start in range(0, LARGE, 1000) for row in world.remember(*batch[start : start + 1000])]
         with own_database.admin() as owner:
             owner.execute("analyze")
