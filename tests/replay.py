@@ -18,12 +18,11 @@ def seed_of(config: pytest.Config) -> int | None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Say the seed, also where the header is not shown."""
+    """Say the seed, if the order is drawn, also where the header is not shown."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    if isinstance(reporter, TerminalReporter) and not hasattr(session.config, "workerinput"):
-        reporter.write_line(
-            f"seed {seed_of(session.config)}: the same order and lots with --randomly-seed={seed_of(session.config)}"
-        )
+    seed = seed_of(session.config)
+    if seed is not None and isinstance(reporter, TerminalReporter) and not hasattr(session.config, "workerinput"):
+        reporter.write_line(f"seed {seed}: the same order and lots with --randomly-seed={seed}")
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.Config) -> None:
