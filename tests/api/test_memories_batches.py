@@ -1,6 +1,5 @@
 """Bulk writes, NDJSON and idempotency keys."""
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import uuid4
@@ -8,7 +7,7 @@ from uuid import uuid4
 import orjson
 import pytest
 
-from tests.services import Api, Service, new_api, ok, problem
+from tests.services import Api, ok, problem
 
 ITEMS: list[Any] = [
     {"content": "a"},
@@ -52,11 +51,10 @@ def test_an_atomic_batch_writes_all(api: Api) -> None:
     assert api.size()["memories"] == 50
 
 
-def test_ten_thousand_items_are_taken(start_service: Callable[..., Service]) -> None:
-    with new_api(start_service(worker=False)) as api:
-        results = ok(api.post("/memories/batch", {"items": [{"content": f"m{n}"} for n in range(10_000)]}))["items"]
-        assert len(results) == 10_000
-        assert api.size()["memories"] == 10_000
+def test_ten_thousand_items_are_taken(api: Api) -> None:
+    results = ok(api.post("/memories/batch", {"items": [{"content": f"m{n}"} for n in range(10_000)]}))["items"]
+    assert len(results) == 10_000
+    assert api.size()["memories"] == 10_000
 
 
 @pytest.mark.parametrize("content_type", ["application/x-ndjson", "application/jsonl", "application/x-ndjson; charset=utf-8"])
