@@ -1,8 +1,8 @@
 """A model as the last judge of contradictions: pairs on which all signals are silent."""
 
 import json
-import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from datetime import datetime
 from typing import Any
@@ -15,6 +15,7 @@ from psycopg.types.json import Jsonb
 from service.dreams.contradictions import CONTRADICTIONS, judge_contradictions
 from service.jobs.job import Postponed
 from service.llm.model import InvalidAnswer
+from tests.blocking import started
 from tests.catalogue import ROOT
 from tests.databases import Database
 from tests.dreams.stage import LOOP, Stage, shown, staged
@@ -436,11 +437,10 @@ def test_writers_who_leave_the_same_job_do_not_wait_for_each_other_in_a_circle(s
             connection.execute("select set_config('loci.agent', %s, false)", [str(OPERATOR)])
         write(first, other, "Alice likes green tea")
         write(second, one, INTERN[0])
-        waiting = threading.Thread(target=write, args=(first, one, INTERN[1]))
-        waiting.start()
+        watcher = stack.enter_context(stage.database.admin())
+        waiting = started(stack.enter_context(ThreadPoolExecutor(1)), watcher, first, lambda: write(first, one, INTERN[1]))
         second.commit()  # would wait for the first, which waits for this one, if the job were left earlier
-        waiting.join(PATIENCE)
-        assert not waiting.is_alive()
+        waiting.result(PATIENCE)
         first.commit()
     assert [job["state"] for job in stage.jobs("contradictions")] == ["waiting"]
     assert stage.perform(CONTRADICTIONS, says(False)).seen == 1

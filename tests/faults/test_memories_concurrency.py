@@ -10,6 +10,7 @@ import pytest
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
+from tests.blocking import blocked
 from tests.databases import Database, Server
 from tests.factories import OPERATOR, act_as
 from tests.services import PATIENCE, Api, new_api, ok, serve
@@ -220,23 +221,17 @@ def test_two_writers_past_the_service_cannot_make_two_versions_valid_at_once(own
                                         recorded_at, believed_at, last_observed_at, updated_at)
         select namespace_id, gen_random_uuid(), lineage, lineage_id, %s, %s, loci_internal.content_hash(%s), %s, %s, now(), now(), now(), now()
         from loci_data.memories where lineage = 'raced' and version = 1"""
-    outcomes: list[str] = []
-
-    def second() -> None:
-        with own_database.admin() as other:
-            try:
-                other.execute(insert, [3, "b", "b", "2020-06-01", "2021-06-01"])
-                outcomes.append("written")
-            except psycopg.errors.ExclusionViolation:
-                outcomes.append("refused")
-
-    with own_database.admin() as admin, admin.transaction():
-        admin.execute(insert, [2, "a", "a", "2020-01-01", "2021-01-01"])
-        thread = threading.Thread(target=second)
-        thread.start()
-        thread.join(0.5)
-        assert thread.is_alive()
-    thread.join(PATIENCE)
-    assert outcomes == ["refused"]
+    overlapping = [3, "b", "b", "2020-06-01", "2021-06-01"]
+    with (
+        own_database.admin() as admin,
+        own_database.admin() as other,
+        own_database.admin() as watcher,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        with admin.transaction():
+            admin.execute(insert, [2, "a", "a", "2020-01-01", "2021-01-01"])
+            writing = blocked(pool, watcher, other, lambda: other.execute(insert, overlapping))
+        with pytest.raises(psycopg.errors.ExclusionViolation):
+            writing.result(PATIENCE)
     with own_database.admin() as admin, pytest.raises(psycopg.errors.UniqueViolation):
         admin.execute(insert, [4, "open too", "open too", "2040-01-01", None])

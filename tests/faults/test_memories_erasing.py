@@ -1,7 +1,5 @@
 """Erasing while others write, move, link, observe and embed: never half, and nothing comes back."""
 
-import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -11,6 +9,7 @@ import pytest
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
+from tests.blocking import blocked
 from tests.databases import Database, Server
 from tests.factories import OPERATOR, act_as
 from tests.faults.test_memories_concurrency import at_once
@@ -111,13 +110,16 @@ def test_nothing_stands_under_or_is_linked_to_what_is_erased_at_that_moment(crow
 
 def held_up(database: Database, first: Any, second: Any) -> Any:
     """Do `first` in a transaction; `second` begins meanwhile, must wait for its end, and then returns or raises its outcome."""
-    with psycopg.connect(database.app_url) as one, psycopg.connect(database.app_url) as two, ThreadPoolExecutor(1) as pool:
+    with (
+        psycopg.connect(database.app_url) as one,
+        psycopg.connect(database.app_url) as two,
+        database.admin() as watcher,
+        ThreadPoolExecutor(1) as pool,
+    ):
         act_as(one, OPERATOR)
         first(one)
         act_as(two, OPERATOR)
-        waiting = pool.submit(second, two)
-        time.sleep(0.3)
-        assert not waiting.done()
+        waiting = blocked(pool, watcher, two, lambda: second(two))
         one.commit()
         return waiting.result(PATIENCE)
 
@@ -207,22 +209,18 @@ def test_an_erasure_waits_for_the_worker_that_has_the_words_in_hand(own_database
         first, second = (
             row["id"] for row in writer.execute("select id from loci_api.remember('default', %s)", [Jsonb(items)]).fetchall()
         )
-    erased = threading.Event()
-
-    def run() -> None:
-        with psycopg.connect(own_database.app_url) as connection:
-            act_as(connection, OPERATOR)
-            connection.execute("select loci_api.erase_memories('default', %s)", [[first]])
-        erased.set()
-
-    with psycopg.connect(own_database.app_url, row_factory=dict_row) as worker, psycopg.connect(own_database.app_url) as other:
+    with (
+        psycopg.connect(own_database.app_url, row_factory=dict_row) as worker,
+        psycopg.connect(own_database.app_url) as eraser,
+        psycopg.connect(own_database.app_url) as other,
+        own_database.admin() as watcher,
+        ThreadPoolExecutor(1) as pool,
+    ):
         act_as(worker, OPERATOR)
         claimed = worker.execute("select * from loci_api.claim_memories_to_embed(10)").fetchall()
         assert "turn 0" in next(row["text"] for row in claimed if row["memory_id"] == second)
-        thread = threading.Thread(target=run)
-        thread.start()
-        time.sleep(0.3)
-        assert not erased.is_set()
+        act_as(eraser, OPERATOR)
+        erasing = blocked(pool, watcher, eraser, lambda: eraser.execute("select loci_api.erase_memories('default', %s)", [[first]]))
         act_as(other, OPERATOR)  # claims stop while an erasure waits
         assert other.execute("select memory_id from loci_api.claim_memories_to_name(10)").fetchall() == []
         other.rollback()
@@ -236,8 +234,8 @@ def test_an_erasure_waits_for_the_worker_that_has_the_words_in_hand(own_database
             ],
         )
         worker.commit()
-        thread.join(PATIENCE)
-        assert erased.is_set()
+        erasing.result(PATIENCE)
+        eraser.commit()
         act_as(other, OPERATOR)
         vectors = "select from loci_data.memory_vectors where memory_id = any (%s)"
         assert other.execute(vectors, [[first, second]]).fetchall() == []

@@ -10,7 +10,7 @@ from psycopg.types.json import Jsonb
 
 from tests.databases import Database, Server
 from tests.factories import OPERATOR, act_as
-from tests.services import Api, new_api, ok, serve
+from tests.services import Api, eventually, new_api, ok, serve
 
 
 @pytest.fixture(scope="module")
@@ -77,10 +77,10 @@ def test_a_decision_is_taken_again_if_someone_ends_what_it_rests_on(crowd_databa
         act_as(writer, OPERATOR)
         item = Jsonb([{"content": "Alice lives in Rome", "lineage": "home"}])
         writer.execute("select * from loci_api.remember(%s, %s)", [crowd.namespace, item])
-        with ThreadPoolExecutor(1) as pool:
+        with crowd_database.admin() as watcher, ThreadPoolExecutor(1) as pool:
             waiting = pool.submit(crowd.post, "/retain", {"content": "Alice lives in Porto"})
-            while not writer.execute("select exists (select from pg_locks where not granted)").fetchone()[0]:  # type: ignore[index]
-                pass
+            behind = "select from pg_stat_activity where %s = any (pg_blocking_pids(pid))"
+            eventually(lambda: watcher.execute(behind, [writer.info.backend_pid]).rowcount)
             writer.commit()
             (decision,) = ok(waiting.result())["decisions"]
     rome = next(row for row in memories(crowd) if row["content"] == "Alice lives in Rome")

@@ -1,10 +1,10 @@
 """Working memory and conversations under many writers at once, sweepers and killed connections."""
 
 import threading
-import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -12,6 +12,7 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
+from tests.blocking import blocked
 from tests.databases import Database
 from tests.factories import OPERATOR, grant
 from tests.services import PATIENCE, eventually
@@ -66,21 +67,6 @@ def at_once(connections: list[psycopg.Connection[Any]], work: Callable[[psycopg.
 
     with ThreadPoolExecutor(len(connections)) as pool:
         return list(pool.map(begin, enumerate(connections)))
-
-
-def waits(connection: psycopg.Connection[Any], watcher: psycopg.Connection[Any]) -> bool:
-    """Whether the connection's statement waits for a lock."""
-    row = watcher.execute("select exists (select from pg_locks where pid = %s and not granted)", [connection.info.backend_pid])
-    return bool(row.fetchone()[0])  # type: ignore[index]
-
-
-def blocked(
-    pool: ThreadPoolExecutor, watcher: psycopg.Connection[Any], connection: psycopg.Connection[Any], work: Any
-) -> Future[Any]:
-    """Start work that must wait, and return once it does."""
-    future = pool.submit(work)
-    eventually(lambda: waits(connection, watcher))
-    return future
 
 
 @pytest.mark.parametrize("turn", range(3))
@@ -162,6 +148,20 @@ def test_an_entry_that_is_renewed_while_the_sweeper_looks_at_it_lives(connect: C
     assert sweeper.execute(LIVE, ["session/renewed"]).fetchall() == [("session/renewed/a", 2, ["2"])]
 
 
+def renewed_in_time(connection: psycopg.Connection[Any], key: str) -> datetime:
+    """Write an entry that lives as shortly as this machine lets it be renewed before, and renew it; when the first would end."""
+    for ttl in (0.1 * 2**n for n in range(10)):
+        save(connection, key, "short", ttl)
+        connection.commit()
+        row = connection.execute("select expires_at from loci.working_memory where key = %s", [key]).fetchone()
+        assert row is not None
+        save(connection, key, "renewed", 60)
+        if connection.execute("select where clock_timestamp() < %s", row).rowcount:
+            return row[0]
+        connection.commit()
+    raise AssertionError("no entry lives long enough to be renewed")
+
+
 @pytest.mark.parametrize("key", ["new", "49"], ids=["another entry", "the same entry by another agent"])
 def test_an_entry_that_is_renewed_at_its_last_moment_keeps_its_slot_and_its_owner(
     connect: Connect, own_database: Database, key: str
@@ -173,11 +173,9 @@ def test_an_entry_that_is_renewed_at_its_last_moment_keeps_its_slot_and_its_owne
     renewing, writer = connect(owner, autocommit=False), connect(other)
     for number in range(49 if key == "new" else 0):
         save(renewing, f"{space}/{number}", number)
-    save(renewing, f"{space}/49", "short", 0.1)
-    renewing.commit()
-    save(renewing, f"{space}/49", "renewed", 60)
-    time.sleep(0.11)  # what it replaces expires
+    expires_at = renewed_in_time(renewing, f"{space}/49")
     with own_database.admin() as admin, ThreadPoolExecutor(1) as pool:
+        eventually(lambda: admin.execute("select where clock_timestamp() > %s", [expires_at]).rowcount)  # what it replaces expires
         waiting = blocked(pool, admin, writer, lambda: save(writer, f"{space}/{key}", "late"))
         renewing.commit()
         with suppress(psycopg.errors.SerializationFailure):

@@ -1,7 +1,7 @@
 """Keys in SQL: what a key may do of what its agent may, who may make and replace one, and how much it may ask for."""
 
 import hashlib
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
@@ -12,6 +12,7 @@ from psycopg import errors
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
+from tests.blocking import started
 from tests.databases import Database
 from tests.factories import OPERATOR, World, act_as, new_world
 from tests.services import PATIENCE
@@ -287,21 +288,12 @@ def test_of_two_rotations_at_once_one_wins(own_database: Database) -> None:
         act_as(first, OPERATOR)
         act_as(second, OPERATOR)
         rotate(world, key, grace=60)
-        outcomes: list[str] = []
-
-        def race() -> None:
-            try:
-                rotate(World(second, world.name, world.id), key, grace=60)  # type: ignore[arg-type]
-            except errors.UniqueViolation as error:
-                outcomes.append(str(error))
-
-        racer = threading.Thread(target=race)
-        racer.start()
-        first.commit()
-        racer.join(PATIENCE)
+        with own_database.admin() as watcher, ThreadPoolExecutor(1) as pool:
+            racing = started(pool, watcher, second, lambda: rotate(World(second, world.name, world.id), key, grace=60))  # type: ignore[arg-type]
+            first.commit()
+            with pytest.raises(errors.UniqueViolation, match="was rotated into"):
+                racing.result(PATIENCE)
         second.rollback()
-    assert len(outcomes) == 1
-    assert "was rotated into" in outcomes[0]
 
 
 # What is told of a key

@@ -1,7 +1,7 @@
 """Edge types that have one target at a time: each edge is valid until the next begins."""
 
-import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from itertools import permutations
 from typing import Any
@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
+from tests.blocking import started
 from tests.databases import Database
 from tests.factories import OPERATOR, Row, World, act_as, day
 from tests.services import PATIENCE
@@ -175,21 +176,21 @@ def committed_world(connection: psycopg.Connection[Any]) -> str:
     return name
 
 
-def race(two: list[psycopg.Connection[Any]], first: Any, second: Any) -> None:
-    """The first writes and waits; the second writes; the first commits, then the second."""
+def race(database: Database, two: list[psycopg.Connection[Any]], first: Any, second: Any) -> None:
+    """The first writes; the second writes, and waits if it must; the first commits, then the second."""
     for connection in two:
         act_as(connection, OPERATOR)
     first(two[0])
-    waiting = threading.Thread(target=lambda: (second(two[1]), two[1].commit()))
-    waiting.start()
-    waiting.join(0.2)
-    two[0].commit()
-    waiting.join(PATIENCE)
-    assert not waiting.is_alive()
+    with database.admin() as watcher, ThreadPoolExecutor(1) as pool:
+        writing = started(pool, watcher, two[1], lambda: (second(two[1]), two[1].commit()))
+        two[0].commit()
+        writing.result(PATIENCE)
 
 
 @pytest.mark.parametrize("by_id", [False, True])
-def test_two_agents_who_observe_two_targets_at_once_leave_one(two: list[psycopg.Connection[Any]], by_id: bool) -> None:
+def test_two_agents_who_observe_two_targets_at_once_leave_one(
+    own_database: Database, two: list[psycopg.Connection[Any]], by_id: bool
+) -> None:
     name = committed_world(two[0])
     act_as(two[0], OPERATOR)
     source = str(two[0].execute("select id from loci.get_entity(%s, 'Alice')", [name]).fetchone()["id"]) if by_id else "Alice"
@@ -199,13 +200,15 @@ def test_two_agents_who_observe_two_targets_at_once_leave_one(two: list[psycopg.
         edge = {"source": source, "type": "lives_in", "target": target}
         connection.execute("select * from loci_api.observe_edges(%s, %s)", [name, Jsonb([edge])]).fetchall()
 
-    race(two, lambda connection: see(connection, "Paris"), lambda connection: see(connection, "Berlin"))
+    race(own_database, two, lambda connection: see(connection, "Paris"), lambda connection: see(connection, "Berlin"))
     act_as(two[0], OPERATOR)
     rows = two[0].execute("select target from loci.list_edges(%s, 'Alice', 'lives_in')", [name]).fetchall()
     assert len(rows) == 1
 
 
-def test_two_agents_who_write_contradicting_facts_at_once_leave_one_active(two: list[psycopg.Connection[Any]]) -> None:
+def test_two_agents_who_write_contradicting_facts_at_once_leave_one_active(
+    own_database: Database, two: list[psycopg.Connection[Any]]
+) -> None:
     name = committed_world(two[0])
     act_as(two[0], OPERATOR)
     aspect = two[0].execute("select id from loci_api.upsert_aspect(%s, 'Alice', '{\"name\": \"home\"}')", [name]).fetchone()["id"]
@@ -215,7 +218,7 @@ def test_two_agents_who_write_contradicting_facts_at_once_leave_one_active(two: 
         fact = {"content": f"Alice lives in {city}"}
         connection.execute("select * from loci_api.add_attribute(%s, %s, %s)", [name, aspect, Jsonb(fact)]).fetchall()
 
-    race(two, lambda connection: add(connection, "Paris"), lambda connection: add(connection, "Berlin"))
+    race(own_database, two, lambda connection: add(connection, "Paris"), lambda connection: add(connection, "Berlin"))
     act_as(two[0], OPERATOR)
     (row,) = two[0].execute("select attributes from loci.list_aspects(%s, 'Alice')", [name]).fetchall()
     assert len(row["attributes"]) == 1

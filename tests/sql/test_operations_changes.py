@@ -4,7 +4,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from typing import Any
 from uuid import UUID, uuid4
@@ -13,6 +13,7 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
+from tests.blocking import blocked
 from tests.databases import Database
 from tests.factories import OPERATOR, World
 from tests.services import PATIENCE, eventually
@@ -165,20 +166,6 @@ def connect(own_database: Database) -> Iterator[Connect]:
 @pytest.fixture
 def feed(connect: Connect) -> Feed:
     return Feed(connect)
-
-
-def waits(connection: psycopg.Connection[Any], watcher: psycopg.Connection[Any]) -> bool:
-    row = watcher.execute("select exists (select from pg_locks where pid = %s and not granted)", [connection.info.backend_pid])
-    return bool(row.fetchone()[0])  # type: ignore[index]
-
-
-def blocked(
-    pool: ThreadPoolExecutor, watcher: psycopg.Connection[Any], connection: psycopg.Connection[Any], work: Any
-) -> Future[Any]:
-    """Start work that must wait, and return once it does."""
-    future = pool.submit(work)
-    eventually(lambda: waits(connection, watcher))
-    return future
 
 
 def test_a_transaction_that_stays_open_holds_up_nobody_and_is_not_passed_over(feed: Feed, connect: Connect) -> None:
