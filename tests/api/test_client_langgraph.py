@@ -12,7 +12,7 @@ base = pytest.importorskip("langgraph.store.base", reason="the extra langgraph i
 from loci import Invalid, LociClient  # noqa: E402 (only with the extra)
 from loci.langgraph import AsyncLociStore, LociStore  # noqa: E402
 from tests.clients import async_client_of, client_of  # noqa: E402
-from tests.services import Api, eventually  # noqa: E402
+from tests.services import Api, Service, eventually, new_api  # noqa: E402
 
 GetOp, PutOp, SearchOp = base.GetOp, base.PutOp, base.SearchOp
 ListNamespacesOp, MatchCondition = base.ListNamespacesOp, base.MatchCondition
@@ -284,13 +284,29 @@ def test_a_query_finds_by_meaning_once_there_are_vectors(store: LociStore, clien
     assert keys(store.search(("docs",), query="dogs", limit=1)) == ["dog"]
 
 
-def test_only_the_fields_that_are_asked_for_are_searched(client: LociClient) -> None:
+def of_fields(client: LociClient) -> LociStore:
+    """A store of two equal items, of which other fields are searched."""
     store = LociStore(client, fields=["title", "parts[*].text"])
     value = {"title": "Boats", "body": "secret", "parts": [{"text": "sails"}, {"text": "oars"}]}
     store.put(("docs",), "a", value)
     store.put(("docs",), "b", value, index=["body"])
-    assert {m.metadata["langgraph"]["key"]: m.content for m in client.list_memories()} == {"a": "Boats\nsails\noars", "b": "secret"}
-    assert {i.key: bool(i.score) for i in store.search(("docs",), query="sails")} == {"a": True, "b": False}
+    return store
+
+
+def test_only_the_fields_that_are_asked_for_are_searched(start_service: Callable[..., Service]) -> None:
+    with new_api(start_service()) as api, client_of(api.service, api.namespace) as client:  # by words alone: there is no model
+        store = of_fields(client)
+        texts = {m.metadata["langgraph"]["key"]: m.content for m in client.list_memories()}
+        assert texts == {"a": "Boats\nsails\noars", "b": "secret"}
+        assert {i.key: bool(i.score) for i in store.search(("docs",), query="sails")} == {"a": True, "b": False}
+
+
+def test_once_there_are_vectors_every_field_means_a_little_and_what_says_it_comes_first(client: LociClient, api: Api) -> None:
+    store = of_fields(client)
+    eventually(lambda: client.get_namespace(api.namespace).pending_embeddings == 0)
+    found = store.search(("docs",), query="sails")
+    assert keys(found) == ["a", "b"]
+    assert all(item.score for item in found)
 
 
 # Namespaces

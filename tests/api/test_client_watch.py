@@ -77,7 +77,7 @@ async def test_the_asynchronous_client_watches_too(api: Api) -> None:
 
 
 class Moving(httpx.BaseTransport):
-    """Leads to the service that runs now, and breaks the connection after some blocks of a stream, some times."""
+    """Leads to the service that runs now, and breaks the connection in the middle of a stream, some times."""
 
     def __init__(self) -> None:
         self.service: Service | None = None
@@ -94,14 +94,14 @@ class Moving(httpx.BaseTransport):
 
 
 class Breaking(httpx.SyncByteStream):
-    """A stream that ends in the middle of a line."""
+    """A stream that ends in the middle of its first events."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
 
     def __iter__(self) -> Iterator[bytes]:
-        for number, block in enumerate(self._stream):
-            if number == 3:
+        for block in self._stream:
+            if b"data:" in block:
                 yield block[: len(block) // 2]
                 raise httpx.ReadError("the connection was reset")
             yield block

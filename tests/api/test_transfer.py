@@ -1,7 +1,6 @@
 """Export and import of a namespace over REST: streams that are whole or broken off."""
 
 import json
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 from uuid import uuid4
@@ -118,10 +117,13 @@ def test_a_body_that_stands_still_is_given_up_and_nothing_is_written(api: Api, m
     for n in range(5):
         api.write(f"fact {n}")
     data = exported(api.client, api.namespace)
+    ended = "select sessions_fatal from pg_stat_database where datname = current_database()"
 
     def slowly() -> Iterator[bytes]:
-        yield data[: len(data) // 2]
-        time.sleep(1)
+        with api.service.database.admin() as admin:
+            before = admin.execute(ended).fetchone()
+            yield data[: len(data) // 2]
+            eventually(lambda: admin.execute(ended).fetchone() != before)  # the server gives it up
         yield data[len(data) // 2 :]
 
     problem(api.client.post("/namespaces/stalled/import", content=slowly()), 503, "unavailable")

@@ -1,11 +1,14 @@
 """Running `loci` over a database of its own: inside this process, or as a process where signals and start-up matter."""
 
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
+import httpx
 import psycopg
 import pytest
 from psycopg.rows import dict_row
@@ -14,7 +17,7 @@ from typer.testing import CliRunner, Result
 from service.cli.main import app
 from service.settings import get_settings
 from tests.databases import Database
-from tests.services import PATIENCE
+from tests.services import PATIENCE, eventually
 
 OPERATOR = "00000000-0000-0000-0000-000000000000"
 
@@ -76,6 +79,35 @@ def namespace(loci: Loci, request: pytest.FixtureRequest) -> str:
     name = f"t{abs(hash(request.node.nodeid)):x}"[:30]
     assert loci("namespace", "create", name).exit_code == 0
     return name
+
+
+@contextmanager
+def reserved_port() -> Iterator[int]:
+    """A port of this machine that nobody else is given: it is bound, and not listened on, which another socket may do then."""
+    with socket.socket() as holder:
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        holder.bind(("127.0.0.1", 0))
+        yield int(holder.getsockname()[1])
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """A port of the test's own."""
+    with reserved_port() as reserved:
+        yield reserved
+
+
+def wait_until_ready(process: subprocess.Popen[str], port: int) -> httpx.Response:
+    """Wait until a service answers; its first answer."""
+
+    def answer() -> httpx.Response | None:
+        with suppress(httpx.TransportError):
+            return httpx.get(f"http://127.0.0.1:{port}/readyz", timeout=PATIENCE)
+        assert process.poll() is None, process.communicate()
+        return None
+
+    found: httpx.Response = eventually(answer)
+    return found
 
 
 @pytest.fixture

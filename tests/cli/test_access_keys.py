@@ -1,8 +1,7 @@
-"""Keys with real processes: one limit for all of them, and no key in anything that they write."""
+"""Keys with real processes: one limit for all of them, and no key in anything that they write (row X1)."""
 
 import hashlib
 import json
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -15,38 +14,24 @@ import httpx
 import pytest
 
 from tests.api.test_memories_erase import dump
-from tests.cli.conftest import Loci
-from tests.services import PATIENCE, eventually
+from tests.cli.conftest import Loci, reserved_port, wait_until_ready
+from tests.services import PATIENCE
 
 Ended = Callable[[subprocess.Popen[str]], tuple[int, str, str]]
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
 
 
 @contextmanager
 def serving(loci: Loci, errors: Path, **environment: str) -> Iterator[str]:
     """A process that requires keys; what it writes to stderr goes to a file."""
-    port = free_port()
-    process = loci.start("serve", "--port", str(port), LOCI_REQUIRE_KEYS="true", **environment)
-    assert process.stderr is not None
-    try:
-        eventually(lambda: answers(f"http://127.0.0.1:{port}/readyz"))
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        _, err = process.communicate(timeout=PATIENCE)
-        errors.write_text(err)
-
-
-def answers(url: str) -> bool:
-    try:
-        return httpx.get(url).status_code == 200
-    except httpx.TransportError:
-        return False
+    with reserved_port() as port:
+        process = loci.start("serve", "--port", str(port), LOCI_REQUIRE_KEYS="true", **environment)
+        try:
+            wait_until_ready(process, port)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            _, err = process.communicate(timeout=PATIENCE)
+            errors.write_text(err)
 
 
 def make_key(loci: Loci, namespace: str, *options: str) -> dict[str, Any]:

@@ -3,21 +3,14 @@
 import signal
 import socket
 import subprocess
-import time
 from collections.abc import Callable
 
 import httpx
 import pytest
 
-from tests.cli.conftest import Loci
+from tests.cli.conftest import Loci, wait_until_ready
 
 Ended = Callable[[subprocess.Popen[str]], tuple[int, str, str]]
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
 
 
 def one_line(err: str) -> bool:
@@ -49,8 +42,7 @@ def test_serve_refuses_a_port_that_is_taken(loci: Loci, ended: Ended) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_serve_answers_says_what_to_try_and_ends_when_told(loci: Loci, ended: Ended, number: signal.Signals) -> None:
-    port = free_port()
+def test_serve_answers_says_what_to_try_and_ends_when_told(loci: Loci, ended: Ended, port: int, number: signal.Signals) -> None:
     process = loci.start("serve", "--demo", "--port", str(port))
     try:
         answer = wait_until_ready(process, port)
@@ -73,14 +65,3 @@ def test_worker_ends_when_told(loci: Loci, ended: Ended) -> None:
     assert "working with static/wordllama-256" in process.stderr.readline()
     process.send_signal(signal.SIGTERM)
     assert ended(process)[0] == 0
-
-
-def wait_until_ready(process: subprocess.Popen[str], port: int) -> httpx.Response:
-    until = time.monotonic() + 20
-    while True:
-        try:
-            return httpx.get(f"http://127.0.0.1:{port}/readyz")
-        except httpx.TransportError:
-            if process.poll() is not None or time.monotonic() > until:
-                raise
-            time.sleep(0.05)

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 from mcp.client.stdio import StdioServerParameters
 
-from tests.cli.conftest import Loci, environment_of
-from tests.cli.test_cli_serve import free_port, wait_until_ready
+from tests.cli.conftest import Loci, environment_of, wait_until_ready
 from tests.services import PATIENCE, eventually
 from tests.tools import ERAS, Tools, connected
 
@@ -100,9 +99,8 @@ def test_a_key_over_stdio_has_its_rights_and_no_others(loci: Loci, namespace: st
         assert "needs a valid API key" in tools.error("list_memory_categories")
 
 
-def test_tools_can_ask_a_service_that_runs_elsewhere(loci: Loci, namespace: str) -> None:
+def test_tools_can_ask_a_service_that_runs_elsewhere(loci: Loci, namespace: str, port: int) -> None:
     key = json.loads(loci("key", "create", "--namespace", namespace, "--role", "writer", "--json").stdout)["key"]
-    port = free_port()
     service = loci.start("serve", "--port", str(port), LOCI_REQUIRE_KEYS="true")
     try:
         wait_until_ready(service, port)

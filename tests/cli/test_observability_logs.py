@@ -234,7 +234,8 @@ async def use():
             accept = {"accept": "application/json, text/event-stream"}
             assert (await client.post("http://localhost/mcp", json=call, headers=accept)).status_code == 200
             assert (await client.get("http://localhost/metrics")).status_code == 200
-            await asyncio.sleep(1.5)  # the worker
+            while (left := (await client.get("/namespaces/default")).json())["pending_embeddings"] or left["pending_names"]:
+                await asyncio.sleep(0.05)
 
 asyncio.run(use())
 with socket.socket() as probe:

@@ -1,4 +1,4 @@
-"""`loci watch` prints changes as they come, from the database or from a service."""
+"""`loci watch` prints changes as they come, from the database or from a service (row X4)."""
 
 import json
 import signal
@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from service.operations.commands.watch import line
-from tests.cli.conftest import Loci
-from tests.cli.test_cli_serve import free_port, wait_until_ready
+from tests.cli.conftest import Loci, wait_until_ready
 from tests.services import PATIENCE
 
 Ended = Callable[[subprocess.Popen[str]], tuple[int, str, str]]
@@ -90,8 +89,7 @@ def test_what_cannot_be_watched_is_one_line_of_error(loci: Loci, arguments: list
     assert said in result.stderr
 
 
-def test_a_watch_of_a_service_goes_on_where_it_was_when_the_service_starts_anew(loci: Loci, namespace: str) -> None:
-    port = free_port()
+def test_a_watch_of_a_service_goes_on_where_it_was_when_the_service_starts_anew(loci: Loci, namespace: str, port: int) -> None:
     url = f"http://127.0.0.1:{port}"
 
     @contextmanager

@@ -187,7 +187,7 @@ def test_what_a_worker_claimed_is_free_again_when_it_dies(own_database: Database
         assert len(claimed) == 3
         assert claim(other) == []
         other.rollback()
-        admin.execute("select pg_terminate_backend(%s, 5000)", [worker.info.backend_pid])
+        admin.execute("select pg_terminate_backend(%s, 60000)", [worker.info.backend_pid])
         assert sorted(claim(other)) == sorted(claimed)
     worker.close()
 

@@ -4,7 +4,6 @@ import os
 import signal
 import tempfile
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -136,7 +135,5 @@ def test_a_statement_that_was_cancelled_is_a_timeout(start_service: Any) -> None
         eventually(lambda: api.get("/memories").status_code == 200)
         with service.database.admin() as locking, locking.transaction():
             locking.execute("lock table loci_data.memories in access exclusive mode")
-            started = time.monotonic()
-            response = api.post("/memories", {"content": "y"})
+            response = api.post("/memories", {"content": "y"})  # which would not end while the table is locked
         assert (response.status_code, response.json()["type"]) == (504, "urn:loci:problem:timeout")
-        assert time.monotonic() - started < 5

@@ -13,7 +13,6 @@ from tests.databases import Database, Server
 from tests.factories import OPERATOR, act_as
 from tests.services import PATIENCE, Api, Service, eventually, new_api, ok, serve
 
-WAITING = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
 TOPICS = ["apple", "berry", "cherry", "damson"]
 
 
@@ -108,8 +107,9 @@ def test_a_context_whose_transaction_is_lost_was_never_the_first(fresh: Database
         ).fetchall()
         with ThreadPoolExecutor(1) as pool:
             waiting = pool.submit(ask, api, None)
-            eventually(lambda: admin.execute(WAITING).fetchone() == (1,))
-            admin.execute("select pg_terminate_backend(%s, 5000)", [dying.info.backend_pid])
+            behind = "select from pg_stat_activity where %s = any (pg_blocking_pids(pid))"
+            eventually(lambda: admin.execute(behind, [dying.info.backend_pid]).rowcount)
+            admin.execute("select pg_terminate_backend(%s, 60000)", [dying.info.backend_pid])
             found = waiting.result(PATIENCE)
     dying.close()
     assert (begun, len(noted)) == ((1,), 3)
