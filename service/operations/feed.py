@@ -62,6 +62,10 @@ async def read_batch(tx: Transaction, question: FeedQuestion, after: int | None,
             tx, namespaces=question.namespaces, after=after, kinds=question.kinds, limit=question.limit
         )
     bounds = await asked.one()  # asked before the list, which has all up to there
+    if after is None:  # what cannot be asked is refused now, not when something comes
+        await operations.list_changes(
+            tx, namespaces=question.namespaces, after=bounds["last_position"], kinds=question.kinds, limit=question.limit
+        )
     more = bool(items) and items[0]["more"]
     last = items[-1]["position"] if items else 0
     read_to = last if more else max(last, after or 0, bounds["last_position"])

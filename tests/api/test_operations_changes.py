@@ -119,6 +119,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"after": "9" * 20}, "after"),
     ({"after": 2**62}, "after"),
     ({"kind": "nothing"}, "kind"),
+    ({"kind": "nothing", "after": "latest"}, "kind"),
     ({"limit": 0}, "limit"),
     ({"limit": 1001}, "limit"),
     ({"wait": 31}, "wait"),
