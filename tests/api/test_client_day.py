@@ -1,15 +1,10 @@
-"""A day of three agents in one namespace: a user's session, a patrol and a subagent, for 200 turns at once, each with a key of its own.
+"""A day of three agents in one namespace: a user's session, a patrol and a subagent, for 200 turns at once, each with a key of its own."""
 
-The conversation is one of LoCoMo's where that set lies beside the project, else one that is made up here.
-"""
-
-import json
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -22,7 +17,6 @@ from tests.services import PATIENCE, Service, eventually, ok, serve
 
 Row = dict[str, Any]
 TURNS = 200
-LOCOMO = Path(__file__).parents[3] / "shared" / "retrieval" / "data" / "locomo" / "documents.jsonl"
 SUBJECTS = ("Alice", "Bob", "Carla", "David", "Emine")
 DOINGS = ("moved to Lisbon", "adopted a cat called Pixel", "plays the cello", "works on the RockBot project", "is allergic to nuts",
           "runs the marathon in May", "paints with Carla", "lost a bicycle at the station")  # fmt: skip
@@ -93,16 +87,10 @@ class Day:
 
 def conversation() -> list[tuple[str, str]]:
     """200 turns: who, and what."""
-    if LOCOMO.is_file():
-        rows = [json.loads(line) for line in LOCOMO.open()]
-        turns = [(row["speaker"], row["text"]) for row in rows if row["namespace"] == rows[0]["namespace"]]
-    else:
-        turns = [
-            (SUBJECTS[n % 2], f"{SUBJECTS[n % 5]} {DOINGS[n % 8]}, and on day {n} {SUBJECTS[n % 3]} {DOINGS[(n * 3 + 1) % 8]}.")
-            for n in range(TURNS)
-        ]
-    assert len(turns) >= TURNS
-    return turns[:TURNS]
+    return [
+        (SUBJECTS[n % 2], f"{SUBJECTS[n % 5]} {DOINGS[n % 8]}, and on day {n} {SUBJECTS[n % 3]} {DOINGS[(n * 3 + 1) % 8]}.")
+        for n in range(TURNS)
+    ]
 
 
 def metrics(client: httpx.Client) -> dict[tuple[str, tuple[str, ...]], float]:
@@ -226,11 +214,11 @@ def test_every_turn_is_there_once_and_in_order(day: Day) -> None:
 
 def test_what_expired_is_gone_and_the_rest_is_there(day: Day) -> None:
     flash = "patrol/heartbeat/flash"
-    assert day.user.client.get(f"/working-memory/{flash}").status_code == 404
+    eventually(lambda: day.user.client.get(f"/working-memory/{flash}").status_code == 404)
     assert "flash" not in day.user.client.post("/working-memory/search", json={"query": "moment", "prefix": "patrol"}).text
     assert _keys(day, "session") == {f"session/abc/draft_{n}" for n in range(TURNS // 10)}
     assert _keys(day, "patrol") == {"patrol/heartbeat/latest_alert"}
-    assert _keys(day, "subagent") == {"subagent/t1/research-index"}
+    eventually(lambda: _keys(day, "subagent") == {"subagent/t1/research-index"})  # the last chunk may still have its moment
     assert ok(day.user.client.get("/working-memory/patrol/heartbeat/latest_alert"))["value"] == day.alerts[-1]
     built = ok(day.user.client.post("/context", json={"session_id": "another", "message": "Anything new?"}))
     assert [entry["key"] for entry in built["patrol"]] == ["patrol/heartbeat/latest_alert"]

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import time
 from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -370,17 +369,20 @@ def test_a_failed_export_leaves_the_target_as_it_was(loci: Loci, tmp_path: Path)
 
 
 def test_a_killed_import_leaves_nothing(loci: Loci, namespace: str, tmp_path: Path, empty: Database) -> None:
-    many = "\n".join(json.dumps({"content": f"fact {n} " + "word " * 20}) for n in range(12000))
+    many = "\n".join(json.dumps({"content": f"fact {n} " + "word " * 20}) for n in range(500))
     loci("import", "-", "-n", namespace, input=many)
     path = tmp_path / "many.jsonl"
     loci("export", "-n", namespace, "-o", str(path))
-    process = Loci(empty).start("import", str(path), "-n", "killed")
-    activity = "select count(*) as n from pg_stat_activity where datname = current_database() and query like '%%restore_rows%%' and pid <> pg_backend_pid()"
-    eventually(lambda: Loci(empty).rows(activity)[0]["n"])
-    time.sleep(0.3)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait(PATIENCE)
-    eventually(lambda: not Loci(empty).rows(activity)[0]["n"])
+    importing = "select from pg_stat_activity where datname = current_database() and query like '%%restore_rows%%' and pid <> pg_backend_pid()"
+    behind = "select from pg_stat_activity where %s = any (pg_blocking_pids(pid))"
+    with empty.admin() as holder, empty.admin() as watcher:
+        with holder.transaction():
+            holder.execute("lock table loci_data.name_queue in exclusive mode")  # which comes after the memories
+            process = Loci(empty).start("import", str(path), "-n", "killed")
+            eventually(lambda: watcher.execute(behind, [holder.info.backend_pid]).rowcount)
+            os.kill(process.pid, signal.SIGKILL)
+            process.wait(PATIENCE)
+        eventually(lambda: not watcher.execute(importing).rowcount)
     assert Loci(empty).rows("select name from loci_data.namespaces where name = 'killed'") == []
     assert Loci(empty).count("memories") == 0
 

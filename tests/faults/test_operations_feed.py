@@ -19,8 +19,8 @@ from tests.services import PATIENCE, Api, eventually, new_api, ok
 
 Row = dict[str, Any]
 WRITERS, READERS, LINEAGES = 20, 5, 8
-SECONDS = 5.0
-WITHIN = 60.0
+ENOUGH = 8  # memories that each writer commits
+BREAKS = 4  # times that each reader goes away and comes back, at least
 
 
 class Reader:
@@ -36,7 +36,7 @@ class Reader:
 
     def run(self) -> None:
         """Come back until all is read."""
-        while self.until is None or int(self.cursor) < self.until:
+        while self.until is None or int(self.cursor) < self.until or self.breaks < BREAKS:
             with self.api.service.client(**{"X-Namespace": self.api.namespace}) as client:
                 self.visit(client)
             self.breaks += 1
@@ -59,7 +59,7 @@ class Listener(Reader):
     def visit(self, client: httpx.Client) -> None:
         parser, left = Parser(), self.random.randint(1, 300)
         leaves = time.monotonic() + self.random.uniform(0.1, 1)
-        timeout = httpx.Timeout(5, read=0.5)
+        timeout = httpx.Timeout(PATIENCE, read=0.5)
         try:
             with client.stream("GET", "/events", headers={"Last-Event-ID": self.cursor}, timeout=timeout) as response:
                 assert response.status_code == 200
@@ -74,10 +74,10 @@ class Listener(Reader):
             self.cursor = parser.last_id or self.cursor
 
 
-def write(connection: psycopg.Connection[Any], namespace: str, chance: random.Random, until: float) -> set[str]:
+def write(connection: psycopg.Connection[Any], namespace: str, chance: random.Random) -> set[str]:
     """Write memories in transactions that take their time, and sometimes end in nothing; ids of what was committed."""
     committed: set[str] = set()
-    while time.monotonic() < until:
+    while len(committed) < ENOUGH:
         ids = []
         try:
             for number in sorted(chance.sample(range(4 * LINEAGES), chance.randint(1, 4))):  # in one order: no deadlocks
@@ -104,7 +104,6 @@ def busy(start_service: Callable[..., Any]) -> Iterator[Api]:
 
 
 def test_every_reader_sees_every_committed_change_once_and_all_in_one_order(busy: Api) -> None:
-    until = time.monotonic() + SECONDS
     readers: list[Reader] = [(Poller if n % 2 else Listener)(busy, n) for n in range(READERS)]
 
     def writer(seed: int) -> set[str]:
@@ -113,7 +112,7 @@ def test_every_reader_sees_every_committed_change_once_and_all_in_one_order(busy
                 "select set_config('loci.agent', %s, false), set_config('lock_timeout', '1s', false)", [str(OPERATOR)]
             )
             connection.commit()
-            return write(connection, busy.namespace, random.Random(1000 + seed), until)
+            return write(connection, busy.namespace, random.Random(1000 + seed))
 
     with ThreadPoolExecutor(WRITERS + READERS) as pool:
         reading = [pool.submit(reader.run) for reader in readers]
@@ -122,14 +121,14 @@ def test_every_reader_sees_every_committed_change_once_and_all_in_one_order(busy
         for reader in readers:
             reader.until = last
         for future in reading:
-            future.result(WITHIN)
+            future.result(PATIENCE)
 
     first, *others = [reader.seen for reader in readers]
     positions = [change["position"] for change in first]
     assert positions == sorted(set(positions))
     assert all(seen == first for seen in others)
     created = [change for change in first if (change["kind"], change["action"]) == ("memory", "created")]
-    assert len(committed) > 100
+    assert len(committed) >= WRITERS * ENOUGH
     assert {change["subject_id"] for change in created} == committed
     assert len(created) == len(committed)
     for lineage in {change["after"]["lineage"] for change in created}:
@@ -140,27 +139,29 @@ def test_every_reader_sees_every_committed_change_once_and_all_in_one_order(busy
         if change["kind"] == "memory":
             assert change["action"] == "created" or change["subject_id"] in known
             known.add(change["subject_id"])
-    assert all(reader.breaks > 3 for reader in readers)
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the driver's, of killed connections
 def test_readers_hear_of_everything_when_the_sequencers_are_killed_again_and_again(busy: Api) -> None:
-    stop = threading.Event()
+    stop, killed = threading.Event(), []
 
     def kill() -> None:
         with busy.service.database.admin() as admin:
             while not stop.wait(0.15):
-                admin.execute(
-                    """select pg_terminate_backend(pid) from pg_stat_activity
-                       where datname = current_database() and pid <> pg_backend_pid() and application_name like 'loci%%'"""
+                killed.extend(
+                    admin.execute(
+                        """select pg_terminate_backend(pid) from pg_stat_activity
+                           where datname = current_database() and pid <> pg_backend_pid() and application_name like 'loci%%'"""
+                    )
                 )
 
     listener = Listener(busy, 7)
     with psycopg.connect(busy.service.database.app_url, autocommit=True) as connection, ThreadPoolExecutor(2) as pool:
         connection.execute("select set_config('loci.agent', %s, false)", [str(OPERATOR)])
         killing = pool.submit(kill)
-        written = []
-        for number in range(100):
+        written: list[str] = []
+        while len(written) < 60 or len(killed) < 20:
+            number = len(written)
             item = {"content": f"fact {number}", "layer": 3}
             (row,) = connection.execute("select id from loci_api.remember(%s, %s)", [busy.namespace, Jsonb([item])]).fetchall()
             written.append(str(row[0]))
@@ -169,7 +170,7 @@ def test_readers_hear_of_everything_when_the_sequencers_are_killed_again_and_aga
         killing.result(PATIENCE)
         page = eventually(lambda: answered(busy))
         listener.until = int(page["next_cursor"])
-        pool.submit(listener.run).result(WITHIN)
+        pool.submit(listener.run).result(PATIENCE)
     assert [c["subject_id"] for c in listener.seen if (c["kind"], c["action"]) == ("memory", "created")] == written
 
 

@@ -2,7 +2,7 @@
 
 import json
 import threading
-import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
@@ -18,6 +18,7 @@ from tests.databases import Database
 from tests.factories import OPERATOR, World
 from tests.services import PATIENCE, eventually
 
+ROUNDS = 15  # of each who writes, erases, deletes or sequences at once
 Connect = Callable[..., psycopg.Connection[Any]]
 KINDS = """
 select distinct convert_from(split_part(encode(t.tgargs, 'escape'), '\\000', 1)::bytea, 'utf8') as kind from pg_trigger t
@@ -305,17 +306,17 @@ def test_writers_deletions_erasures_and_sequencers_at_once_end_in_no_deadlock(co
     feeds = [Feed(connect) for _ in range(3)]
     stop = threading.Event()
     failures: list[str] = []
+    rounds: Counter[Callable[[], None]] = Counter()
 
     def repeat(work: Callable[[psycopg.Connection[Any], int], None]) -> Callable[[], None]:
         def loop() -> None:
             connection = connect()
-            number = 0
             while not stop.is_set():
                 try:
-                    work(connection, number)
+                    work(connection, rounds[loop])
                 except psycopg.Error as error:
                     failures.append(f"{error.sqlstate} {error}")
-                number += 1
+                rounds[loop] += 1
 
         return loop
 
@@ -343,7 +344,17 @@ def test_writers_deletions_erasures_and_sequencers_at_once_end_in_no_deadlock(co
     threads = [threading.Thread(target=work) for work in works]
     for thread in threads:
         thread.start()
-    time.sleep(3)
+    erased = "select count(distinct namespace_id) from loci_data.changes where kind = 'memory' and action = 'erased' and namespace_id = any (%s)"
+    everywhere = [[feed.id for feed in feeds]]
+    eventually(
+        lambda: (
+            failures
+            or (
+                min(rounds[work] for work in works) >= ROUNDS
+                and feeds[0].main.execute(erased, everywhere).fetchone() == (len(feeds),)
+            )
+        )
+    )
     stop.set()
     for thread in threads:
         thread.join(PATIENCE)
