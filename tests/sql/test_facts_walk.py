@@ -441,6 +441,7 @@ def rows_read(world: World, table: str) -> int:
 def test_what_no_longer_holds_is_not_read_to_its_end_past_the_deadline(world: World, kind: str) -> None:
     entity(world, "Alice")
     fill(world, aspect(world, "Alice"), kind, MANY, status="deleted")
+    as_owner(world, "analyze loci_data.attributes")
     settings(world, walk_ms=0)
     before = rows_read(world, "attributes")
     found = walk(world, "Alice")
@@ -454,6 +455,7 @@ def test_a_hub_of_faded_edges_is_not_read_to_its_end_past_the_deadline(world: Wo
     edge(world, "Hub", "Alive", 0.4)
     rule(world, aspect(world, "Alive"), "of the living")
     assert rules(walk(world, "Hub")) == ["of the living"]
+    as_owner(world, "analyze loci_data.edges")
     settings(world, walk_ms=0)
     before = rows_read(world, "edges")
     found = walk(world, "Hub")
