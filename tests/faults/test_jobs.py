@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -143,17 +144,27 @@ def test_a_database_that_crashes_loses_no_job_and_the_worker_comes_back_by_itsel
         asked = Jobs(Database(DATABASE, server.url("postgres"), server.url("loci_app")))
         asked.admin.execute(EFFECTS)
         ids = [asked.ask() for _ in range(30)]
-        with running(asked.database, {"enrich": two_steps}):
+        with running(asked.database, {"enrich": two_steps}), psycopg.connect(server.url("postgres"), autocommit=True) as witness:
             eventually(lambda: asked.states().get("succeeded", 0) > 3)
-            os.kill(asked.admin.info.backend_pid, signal.SIGKILL)  # the server ends all sessions, and starts anew
+            os.kill(asked.admin.info.backend_pid, signal.SIGKILL)
             with pytest.raises(psycopg.OperationalError):
                 asked.states()
+            eventually(lambda: ended(witness))  # the server ends all sessions, and lets nobody in before it has recovered
             eventually(lambda: connected(asked))
             eventually(lambda: done(asked))
         assert asked.states() == {"succeeded": len(ids)}
         assert asked.effects() == {(job, step): 1 for job in ids for step in ("memories", "last")}
         asked.admin.close()
         server.stop()
+
+
+def ended(session: psycopg.Connection[Any]) -> bool:
+    """Whether the server has ended this session."""
+    try:
+        session.execute("select")
+    except psycopg.OperationalError:
+        return True
+    return False
 
 
 def connected(asked: Jobs) -> bool:
