@@ -127,7 +127,7 @@ async def effect(work: Resources, job: Job, step: str) -> None:
 async def allowed(work: Resources, job: Job) -> bool:
     """Whether the test lets a job go on that waits for it."""
     async with work.transaction("look", job.namespace, "admin") as tx:
-        return bool(await tx.rows("select from public.allowed where job = %(job)s", job=job.id))
+        return bool(await tx.rows(dict, "select from public.allowed where job = %(job)s", job=job.id))
 
 
 async def two_steps(work: Resources, job: Job) -> None:
