@@ -15,7 +15,7 @@ from psycopg import sql
 from psycopg.rows import DictRow, dict_row
 from sqlalchemy.engine import make_url
 
-from db.embedded import EmbeddedServer
+from db.embedded import CONFIGURATION, EmbeddedServer
 from db.migrate import upgrade
 
 VERSION = int(os.environ.get("LOCI_TEST_POSTGRES", "18"))
@@ -186,6 +186,7 @@ def running_server(folder: Path) -> Iterator[Server]:
     if ADMIN_URL:
         yield Server(ADMIN_URL, run)
         return
+    CONFIGURATION["max_connections"] = "400"  # whatever tests run at the same time
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         embedded = EmbeddedServer(folder, VERSION)

@@ -43,7 +43,7 @@ def test_serve_refuses_a_port_that_is_taken(loci: Loci, ended: Ended) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_serve_answers_says_what_to_try_and_ends_when_told(loci: Loci, ended: Ended, port: int, number: signal.Signals) -> None:
-    process = loci.start("serve", "--demo", "--port", str(port))
+    process = loci.start("serve", "--demo", "--port", str(port), LOCI_LOG_LEVEL="WARNING")  # at INFO, slow requests are told
     try:
         answer = wait_until_ready(process, port)
         assert answer.json()["status"] == "ready"

@@ -127,14 +127,22 @@ def write_all(group: Group, number: int, threads: int) -> None:
             eventually(sent)
 
 
-def test_work_of_many_processes_is_done_once_also_when_some_are_killed(own_database: Database, start: Callable[..., Any]) -> None:
-    with own_database.admin() as admin:
+@pytest.fixture
+def witnessed(server: Server) -> Iterator[Database]:
+    """A database in which nobody else has written."""
+    made = server.clone("processes")
+    yield made
+    server.drop(made)
+
+
+def test_work_of_many_processes_is_done_once_also_when_some_are_killed(witnessed: Database, start: Callable[..., Any]) -> None:
+    with witnessed.admin() as admin:
         admin.execute(WITNESS)
-    group: Group = start(Group, own_database, 4, LOCI_POOL_SIZE="4")
-    workers: list[Process] = [start(Process, own_database, "worker") for _ in range(2)]
+    group: Group = start(Group, witnessed, 4, LOCI_POOL_SIZE="4")
+    workers: list[Process] = [start(Process, witnessed, "worker") for _ in range(2)]
     with ThreadPoolExecutor(4) as pool:
         writing = [pool.submit(write_all, group, n, 4) for n in range(4)]
-        with own_database.admin() as admin:
+        with witnessed.admin() as admin:
             eventually(lambda: admin.execute("select count(*) from public.witnessed").fetchone() > (200,))
         victims = sorted(group.children())[:2]
         for victim in victims:
@@ -142,7 +150,7 @@ def test_work_of_many_processes_is_done_once_also_when_some_are_killed(own_datab
         workers[0].process.kill()
         for share in writing:
             share.result(PATIENCE)
-    with own_database.admin() as admin:
+    with witnessed.admin() as admin:
         waiting = "select (select count(*) from loci_data.embedding_queue) + (select count(*) from loci_data.name_queue) + (select count(*) from loci_data.outbox)"
         eventually(lambda: admin.execute(waiting).fetchone() == (0,))
         assert admin.execute("select count(*) from loci_data.memories").fetchone() == (MEMORIES,)
