@@ -9,8 +9,10 @@ import re
 WRAPPED = 50  # characters from which a line goes on in the next, if that begins in lower case
 _BULLET = re.compile(r"[ \t]*(?:[-*+•‣◦▪–—][ \t]+|\(?\d{1,3}[.)][ \t]+|\[[ xX]\][ \t]+|#{1,6}[ \t]+|>[ \t]+)*")
 _CLOSING = "\"'”’»)]}」』\uff09】"
-_END = re.compile(rf"[.!?…]+[{re.escape(_CLOSING)}]*(?=\s)|[。\uff01\uff1f｡]+[{re.escape(_CLOSING)}]*")
-_OPENING = re.compile(r"[\"'“\u2018«(\[]*[^\W_]")
+# A run of marks is looked at once, from its start: tried from each of its characters it would cost their square.
+_END = re.compile(rf"(?<![.!?…])[.!?…]++[{re.escape(_CLOSING)}]*+(?=\s)|[。\uff01\uff1f｡]++[{re.escape(_CLOSING)}]*+")
+_OPENING = re.compile(r"\s*+[\"'“\u2018«(\[]*+(?=[^\W_])")
+_LONGEST = 20  # characters at a mark that are looked at: more than any abbreviation has
 _WORD = re.compile(r"\w+")
 _INITIAL = re.compile(r"(?:^|\.)[A-HJ-Z]$")  # J. Smith; I is a word
 _SHORT = (
@@ -47,22 +49,24 @@ def _marks(line: str) -> int:
 def _sentences(line: str) -> list[str]:
     facts, start = [], 0
     for end in _END.finditer(line):
-        if end.start() >= start and _ends(line[start : end.start()], end.group(), line[end.end() :]):
+        if end.start() >= start and _ends(line, start, end):
             facts.append(line[start : end.end()].strip())
             start = end.end()
     return [*facts, line[start:].strip()]
 
 
-def _ends(before: str, mark: str, after: str) -> bool:
-    """Whether a sentence ends at a mark."""
-    following = after.lstrip()
+def _ends(line: str, start: int, end: re.Match[str]) -> bool:
+    """Whether a sentence that begins at `start` ends at a mark."""
+    mark = end.group()
     if mark[0] in "。\uff01\uff1f｡":
-        return bool(following)
-    if not _OPENING.match(following):
+        return end.end() < len(line)  # which has no white space at its end
+    opening = _OPENING.match(line, end.end())
+    if opening is None:
         return False
-    first = following.lstrip("\"'“\u2018«([")
+    first = line[opening.end() : opening.end() + _LONGEST]
     if first[0].islower() and (mark[-1] in _CLOSING or mark[0] in ".…"):
         return False  # an abbreviation, an ellipsis, a quotation within the sentence
+    before = line[max(start, end.start() - _LONGEST) : end.start()]
     return mark[0] != "." or mark.startswith("..") or not _goes_on(re.split(r"[\s(\"'“\u2018]", before)[-1], first)
 
 
