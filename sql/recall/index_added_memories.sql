@@ -41,7 +41,7 @@ begin
         from loci_data.memories m where m.namespace_id = p_namespace_id and m.id = any (p_ids)
     ), document as (
         insert into loci_data.memory_texts (namespace_id, memory_id, document)
-        select p_namespace_id, t.id, to_tsvector(v_language, left(t.body, 200000)) from text t
+        select p_namespace_id, t.id, to_tsvector(v_language, loci_internal.short_runs(left(t.body, 200000))) from text t
     ), term as materialized (
         select t.doc_id, d.term, d.frequency, sum(d.frequency) over (partition by t.doc_id) as length
         from text t cross join lateral loci_internal.document_terms(v_language, t.body) d

@@ -8,8 +8,9 @@ language sql immutable parallel safe
 as $$
     select hashtextextended(t.lexeme, 0), sum(t.frequency)
     from (select u.lexeme, cardinality(u.positions) as frequency
-          from generate_series(1, greatest(length(loci_internal.spaced_text(p_text)), 1), 200000) piece,
-               unnest(to_tsvector(p_language, substr(loci_internal.spaced_text(p_text), piece, 200000))) u
+          from (select loci_internal.short_runs(loci_internal.spaced_text(p_text)) as body) s
+          cross join generate_series(1, greatest(length(s.body), 1), 200000) piece
+          cross join unnest(to_tsvector(p_language, substr(s.body, piece, 200000))) u
           union all
           select g.term, 1 from unnest(loci_internal.ngrams(p_text)) g(term)) t
     group by t.lexeme
@@ -77,3 +78,14 @@ return case
     else p_text end;
 comment on function loci_internal.spaced_text(text) is
     'A text without the scripts that have no spaces between words.';
+
+-- A text whose runs of characters without white space are cut after each 200. PostgreSQL's parser of words looks ahead
+-- to the end of a run to see whether it is an address, a path or a host, from many places in it: `a1@a1@…` costs the
+-- square of its length (20,000 characters: 13 s; cut: 0.1 s). What people write has no such runs. Linear. Pure.
+create or replace function loci_internal.short_runs(p_text text) returns text
+language sql immutable parallel safe
+return case
+    when octet_length(p_text) > 200 and p_text ~ '\S{201}' then regexp_replace(p_text, '(\S{200})(?=\S)', '\1 ', 'g')
+    else p_text end;
+comment on function loci_internal.short_runs(text) is
+    'A text whose runs without white space are cut after each 200 characters.';

@@ -1,0 +1,51 @@
+"""Texts that were made to cost much: none costs the square of its length, in the database or in the process before it.
+
+No time is measured. Each text is so long that its square would outlast any patience, and what is linear takes a second.
+"""
+
+import time
+from collections.abc import Callable
+from datetime import date
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.types.json import Jsonb
+
+from service.text import dates, facts, names, sensitive
+from tests.factories import World
+from tests.services import PATIENCE
+
+LENGTH = 250_000
+# What looks like the beginning of something to one parser or another: an address, a path, a host, an entity, a sentence.
+LOOKS_LIKE = ("a_b_", "a1@", "./", "/~", "e.", "&'e", "<a ", "a-", "1.", "1:", "Alice and ")
+ENDS_LIKE = ("…", "Dr. ", '! "', ". ", "e.g. ", "。", "1 May ", "Alice and ", "$1,")
+
+
+def long(unit: str) -> str:
+    """A text of nothing else."""
+    return unit * (LENGTH // len(unit))
+
+
+@pytest.mark.parametrize("unit", LOOKS_LIKE)
+def test_the_database_reads_any_text_in_linear_time(world: World, unit: str) -> None:
+    world.rows("select set_config('statement_timeout', %(limit)s, true)", limit=f"{PATIENCE:.0f}s")
+    text = long(unit)
+    try:
+        world.write(text)
+        world.rows("select * from loci_api.add_turns(%(ns)s, 's', %(turns)s)", turns=Jsonb([{"role": "user", "content": text}]))
+        world.rows("select id from loci.search_text(%(ns)s, %(text)s, 1)", text=text)
+    except psycopg.errors.QueryCanceled:
+        pytest.fail(f"the database was still busy with {unit!r} after {PATIENCE:.0f} s")
+
+
+@pytest.mark.parametrize(
+    "read",
+    [facts.split, sensitive.is_sensitive, names.find_names, lambda text: dates.resolve(text, date(2026, 1, 1))],
+    ids=["facts", "sensitive", "names", "dates"],
+)
+def test_the_process_reads_any_text_in_linear_time(read: Callable[[str], Any]) -> None:
+    for unit in ENDS_LIKE:
+        began = time.monotonic()
+        read(long(unit))
+        assert time.monotonic() - began < PATIENCE, unit
