@@ -152,6 +152,7 @@ class TimedOut(LociError):
     status, slug, title = 504, "timeout", "Timed out"
 
 
+LARGE_OBJECT = "must be a JSON object of at most 1 MiB"
 # What a constraint demands, for constraints that say more than their field's name.
 EXPECTED = {
     "memories_valid_check": ("valid_to", "must not be before valid_from"),
@@ -160,6 +161,10 @@ EXPECTED = {
     "memory_placements_parent_check": ("parent_id", "must not be the memory itself"),
     "memory_placements_cycle": ("parent_id", "must not be the memory itself or stand under it"),
     "memories_content_check": ("content", "must be 1 byte to 1 MiB of text"),
+    "memories_metadata_check": ("metadata", LARGE_OBJECT),
+    "entities_metadata_check": ("metadata", LARGE_OBJECT),
+    "edges_metadata_check": ("metadata", LARGE_OBJECT),
+    "conversation_turns_metadata_check": ("metadata", LARGE_OBJECT),
     "memories_category_check": ("category", "must be a path such as work/projects, without empty segments"),
     "memory_links_self_check": ("target_id", "must be another memory"),
     "memory_mentions_memory_fkey": ("memory_id", "must be the id of a memory in this namespace"),

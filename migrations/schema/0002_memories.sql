@@ -65,7 +65,8 @@ create table loci_data.memories (
     constraint memories_status_check check (status in ('active', 'forgotten')),
     constraint memories_importance_check check (importance between 0 and 1),
     constraint memories_confidence_check check (confidence between 0 and 1),
-    constraint memories_metadata_check check (jsonb_typeof(metadata) = 'object')
+    constraint memories_metadata_check
+        check (jsonb_typeof(metadata) = 'object' and octet_length(metadata::text) <= 1048576)
 );
 -- One open version a lineage; closing it and opening the next happen in one statement each, in that order.
 create unique index memories_open_lineage on loci_data.memories (namespace_id, lineage)

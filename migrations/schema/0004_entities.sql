@@ -31,7 +31,8 @@ create table loci_data.entities (
     constraint entities_confidence_check check (confidence between 0 and 1 and initial_confidence between 0 and 1),
     constraint entities_mentions_check check (mentions >= 0),
     constraint entities_pinned_check check (pinned = (pinned_at is not null)),
-    constraint entities_metadata_check check (jsonb_typeof(metadata) = 'object'),
+    constraint entities_metadata_check
+        check (jsonb_typeof(metadata) = 'object' and octet_length(metadata::text) <= 1048576),
     constraint entities_first_seen_check check (first_seen_at <= created_at)
 ) with (fillfactor = 85);  -- counters change at every observation
 create unique index entities_canonical_name_key on loci_data.entities (namespace_id, canonical_name)

@@ -35,7 +35,8 @@ create table loci_data.edges (
     constraint edges_strength_check check (strength between 0 and 1),
     constraint edges_observed_check check (last_observed_at >= first_observed_at),
     constraint edges_valid_check check (valid_to >= valid_from),
-    constraint edges_metadata_check check (jsonb_typeof(metadata) = 'object')
+    constraint edges_metadata_check
+        check (jsonb_typeof(metadata) = 'object' and octet_length(metadata::text) <= 1048576)
 );
 create unique index edges_triple on loci_data.edges (namespace_id, source_id, type, target_id)
     where target_id is not null and superseded_at is null;

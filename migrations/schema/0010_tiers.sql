@@ -39,7 +39,8 @@ create table loci_data.conversation_turns (
     primary key (namespace_id, session_id, id),
     constraint conversation_turns_session_check check (length(session_id) between 1 and 255),
     constraint conversation_turns_role_check check (length(role) between 1 and 64),
-    constraint conversation_turns_metadata_check check (jsonb_typeof(metadata) = 'object')
+    constraint conversation_turns_metadata_check
+        check (jsonb_typeof(metadata) = 'object' and octet_length(metadata::text) <= 1048576)
 );
 create index conversation_turns_newest on loci_data.conversation_turns (namespace_id, id);
 create index conversation_turns_log on loci_data.conversation_turns (namespace_id, id) where logged;

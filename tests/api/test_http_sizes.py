@@ -42,3 +42,28 @@ def test_a_line_of_an_import_is_refused_when_it_is_too_long(api: Api, monkeypatc
     lines = (b"x" * 10_000 for _ in range(20))
     body = problem(api.client.post(f"/namespaces/{api.namespace}/import", content=lines), 422, "invalid-request")
     assert "longer than 100,000 bytes" in body["detail"]
+
+
+@pytest.mark.parametrize(
+    ("path", "item"),
+    [
+        ("/memories", {"content": "It is raining"}),
+        ("/entities", {"name": "Alice"}),
+        ("/edges", {"source": "Alice", "type": "knows", "target": "Bob"}),
+        ("/conversations/s1/turns", {"role": "user", "content": "Hello"}),
+    ],
+)
+def test_metadata_are_no_place_for_documents(api: Api, path: str, item: dict[str, Any]) -> None:
+    """As large as a content may be: whoever reads a list of rows gets all of it."""
+    kept = {"document": "ä" * 500_000}
+    assert api.post(path, {**item, "metadata": kept}).status_code in {200, 201}
+    answer = problem(api.post(path, {**item, "metadata": {**kept, "more": "x" * 60_000}}), 422, "invalid-request")
+    assert "metadata" in answer["errors"][0]["field"]
+    assert answer["errors"][0]["message"] == "must be at most 1 MiB (1,048,576 bytes) of JSON; it has 1,060,028"
+
+
+def test_metadata_that_grow_step_by_step_end_at_the_same_size(api: Api) -> None:
+    halves = [{"name": "Alice", "metadata": {name: "x" * 600_000}} for name in ("one", "two")]
+    ok(api.post("/entities", halves[0]), 201)
+    answer = problem(api.post("/entities", halves[1]), 422, "invalid-request")
+    assert answer["errors"] == [{"field": "metadata", "message": "must be a JSON object of at most 1 MiB"}]

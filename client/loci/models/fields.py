@@ -1,5 +1,6 @@
 """Types of fields that models share: texts that can be stored, figures within their bounds, moments with a zone; and meanings."""
 
+import json
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -87,6 +88,12 @@ def _storable_json(value: Any, depth: int = 0) -> Any:
     return value
 
 
+def _mebibyte_of_json(value: dict[str, Any]) -> dict[str, Any]:
+    if value and (size := len(json.dumps(value, ensure_ascii=False).encode())) > MIB:
+        raise ValueError(f"must be at most 1 MiB (1,048,576 bytes) of JSON; it has {size:,}")
+    return value
+
+
 # What the document says of them: JSON Schema has patterns, where the code has sentences.
 NO_NUL: JsonDict = {"pattern": r"^[^\u0000]*$"}
 SOMETHING: JsonDict = {"pattern": r"^[^\u0000]*[^\s\u0000\u001c-\u001f\u0085][^\u0000]*$", "minLength": 1}
@@ -116,7 +123,7 @@ Category = Annotated[
 Flag = Annotated[bool, Strict()]  # true or false, not 1 or "yes"
 Unit = Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False)]
 Rate = Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False)]
-Metadata = Annotated[dict[str, JsonValue], AfterValidator(_storable_json)]
+Metadata = Annotated[dict[str, JsonValue], AfterValidator(_storable_json), AfterValidator(_mebibyte_of_json)]
 Json = Annotated[JsonValue, AfterValidator(_storable_json)]
 Vector = Annotated[
     list[Annotated[float, Strict(), Field(ge=-LARGEST, le=LARGEST, allow_inf_nan=False)]],

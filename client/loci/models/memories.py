@@ -51,7 +51,7 @@ class MemoryInput(Model):
     valid_to: Moment | None = Field(default=None, description="Until when (exclusive); default: still")
     importance: Unit | None = Field(default=None, description="How much it matters, 0 to 1")
     confidence: Unit | None = Field(default=None, description="How sure it is, 0 to 1")
-    metadata: Metadata | None = Field(default=None, description="Your own JSON object; kept as it is")
+    metadata: Metadata | None = Field(default=None, description="Your own JSON object, at most 1 MiB; kept as it is")
     source: Label | None = Field(default=None, description="Who said it")
     session_id: Label | None = Field(default=None, description="The conversation it comes from")
     entities: Annotated[list[EntityInput], Field(max_length=1000)] | None = Field(
@@ -104,7 +104,7 @@ class MemoryChanges(Model):
     valid_to: Moment | None = Field(default=None, description="Until when (exclusive); null: still")
     importance: Unit | None = Field(default=None, description="How much it matters, 0 to 1")
     confidence: Unit | None = Field(default=None, description="How sure it is, 0 to 1")
-    metadata: Metadata | None = Field(default=None, description="Your own JSON object; kept as it is")
+    metadata: Metadata | None = Field(default=None, description="Your own JSON object, at most 1 MiB; kept as it is")
 
     @model_validator(mode="after")
     def _not_null(self) -> "MemoryChanges":
@@ -174,7 +174,7 @@ class MemoryOut(BaseModel):
     status: Literal["active", "forgotten"] = Field(description="active or forgotten")
     importance: Importance
     confidence: Confidence
-    metadata: dict[str, Any] = Field(description="Your own JSON object; kept as it is")
+    metadata: dict[str, Any] = Field(description="Your own JSON object, at most 1 MiB; kept as it is")
     source: str | None = Field(description="Who said it; null: nobody was named")
     session_id: str | None = Field(description="The conversation that it comes from; null: none")
     observations: int = Field(description="How often it was observed")

@@ -30,7 +30,7 @@ class Retain(Model):
     category: Category | None = Field(default=None, description="Slash-separated path")
     tags: Tags | None = Field(default=None, description="Labels; their order means nothing")
     valid_from: Moment | None = Field(default=None, description="From when the facts are true; default now")
-    metadata: Metadata | None = Field(default=None, description="Your own JSON object; kept as it is")
+    metadata: Metadata | None = Field(default=None, description="Your own JSON object, at most 1 MiB; kept as it is")
     source: Label | None = Field(default=None, description="Who said it; what `I` says is compared with what the same one said")
     session_id: Label | None = Field(default=None, description="The conversation it comes from")
     dry_run: Flag = Field(default=False, description="Decide, and write nothing")

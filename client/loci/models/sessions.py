@@ -80,7 +80,7 @@ class ContextTurn(BaseModel):
     session_id: str = Field(description="The conversation")
     role: str = Field(description="Who spoke")
     content: str = Field(description="What was said")
-    metadata: dict[str, Any] = Field(description="Your own JSON object; kept as it is")
+    metadata: dict[str, Any] = Field(description="Your own JSON object, at most 1 MiB; kept as it is")
     said_at: datetime = Field(description="When it was said")
 
 
@@ -179,7 +179,7 @@ class TurnInput(Model):
 
     role: TurnRole = Field(examples=["user", "assistant"], description="Who speaks")
     content: Content = Field(description="What is said")
-    metadata: Metadata | None = Field(default=None, description="Your own JSON object; kept as it is")
+    metadata: Metadata | None = Field(default=None, description="Your own JSON object, at most 1 MiB; kept as it is")
     said_at: Moment | None = Field(default=None, description="Default: now")
 
 
@@ -201,7 +201,7 @@ class TurnsInput(Model):
 
     role: TurnRole | None = Field(default=None, description="Who speaks")
     content: Content | None = Field(default=None, description="What is said")
-    metadata: Metadata | None = Field(default=None, description="Your own JSON object; kept as it is")
+    metadata: Metadata | None = Field(default=None, description="Your own JSON object, at most 1 MiB; kept as it is")
     said_at: Moment | None = Field(default=None, description="When it was said; default now")
     turns: Annotated[list[TurnInput], Field(min_length=1, max_length=1000)] | None = Field(
         default=None, description="Several turns, in order"
@@ -229,7 +229,7 @@ class Turn(BaseModel):
     session_id: str = Field(description="The conversation")
     role: str = Field(description="Who spoke")
     content: str = Field(description="What was said")
-    metadata: dict[str, Any] = Field(description="Your own JSON object; kept as it is")
+    metadata: dict[str, Any] = Field(description="Your own JSON object, at most 1 MiB; kept as it is")
     said_at: datetime = Field(description="When it was said")
 
 

@@ -67,7 +67,7 @@ class EdgeWrite(EdgeInput):
     observed_at: Moment | None = Field(default=None, description="When it was observed; default now")
     valid_from: Moment | None = Field(default=None, description="From when it is true")
     valid_to: Moment | None = Field(default=None, description="Until when it is true (exclusive); null: still")
-    metadata: Metadata | None = Field(default=None, description="Your own JSON object; kept as it is")
+    metadata: Metadata | None = Field(default=None, description="Your own JSON object, at most 1 MiB; kept as it is")
 
 
 class EdgeBatch(Model):
@@ -113,7 +113,7 @@ class EdgeOut(BaseModel):
     valid_to: ValidTo
     recorded_at: RecordedAt
     superseded_at: datetime | None = Field(description="When it stopped being believed; null: it is believed")
-    metadata: dict[str, Any] = Field(description="Your own JSON object; kept as it is")
+    metadata: dict[str, Any] = Field(description="Your own JSON object, at most 1 MiB; kept as it is")
     aspect: str | None = Field(description="Name of the source's aspect that motivates it; null: none")
 
 

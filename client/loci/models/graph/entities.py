@@ -42,7 +42,7 @@ class EntityWrite(EntityInput):
     confidence: Unit | None = Field(
         default=None, description="Of a new entity the initial one; for a known one, what a running average is given"
     )
-    metadata: Metadata | None = Field(default=None, description="Your own JSON object; kept as it is")
+    metadata: Metadata | None = Field(default=None, description="Your own JSON object, at most 1 MiB; kept as it is")
     session_id: Label | None = Field(
         default=None, description="The conversation; a new one restores confidence, the same one only counts"
     )
@@ -58,7 +58,7 @@ class EntityChanges(Model):
     aliases: Aliases | None = Field(default=None, description="Other names of the entity")
     description: Description | None = Field(default=None, description="What it is, in words")
     confidence: Unit | None = Field(default=None, description="How sure it is, 0 to 1")
-    metadata: Metadata | None = Field(default=None, description="Your own JSON object; kept as it is")
+    metadata: Metadata | None = Field(default=None, description="Your own JSON object, at most 1 MiB; kept as it is")
 
 
 class TextInput(Model):
@@ -140,7 +140,7 @@ class EntityOut(BaseModel):
     observations: int = Field(description="How often it was observed")
     pinned: bool = Field(description="Whether it is pinned")
     pinned_at: datetime | None = Field(description="When it was pinned; null: it is not")
-    metadata: dict[str, Any] = Field(description="Your own JSON object; kept as it is")
+    metadata: dict[str, Any] = Field(description="Your own JSON object, at most 1 MiB; kept as it is")
     first_seen_at: datetime = Field(description="When it was first mentioned")
     created_at: CreatedAt
     updated_at: UpdatedAt
