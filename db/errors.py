@@ -175,6 +175,7 @@ EXPECTED = {
     "namespaces_name_check": ("name", "must match [a-z0-9][a-z0-9._-]{0,63}"),
     "namespaces_name_key": ("name", "is taken"),
     "grants_role_check": ("role", "must be reader, writer or admin"),
+    "api_keys_space_check": ("space", "must be one or two segments such as session or session/abc, and not begin with agent"),
     "memories_overlap": ("valid_from", "another version of this lineage is valid then"),
     "memories_open_lineage": ("id", "another version of this lineage is current"),
     "entities_canonical_name_key": ("name", "another entity has this name"),

@@ -97,7 +97,7 @@ class Sent(Generic[R]):
 class Transaction:
     """A transaction of one caller in one namespace; wrappers of SQL functions take it as their first argument.
 
-    `namespace` None means the only namespace of the caller's key, or `default`.
+    `namespace` None means the default namespace of the caller's key; of the operator it is `default`.
     Statements are pipelined: several may be sent before the first result is asked for.
     """
 

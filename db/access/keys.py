@@ -31,9 +31,11 @@ class KeyRow(TypedDict):
     id: UUID
     name: str
     agent_id: UUID
-    role: str
+    role: str | None
     scope: str
     namespaces: list[str] | None
+    default_namespace: str | None
+    space: str | None
     rate_limit: int | None
     created_at: datetime
     expires_at: datetime | None
@@ -72,12 +74,14 @@ async def create_key(
     namespaces: list[str] | None = None,
     agent_id: UUID | None = None,
     rate_limit: int | None = None,
+    default_namespace: str | None = None,
+    space: str | None = None,
 ) -> NewKeyRow:
     """Register a key by its SHA-256: of a new agent with a role in the transaction's namespace, or a further one of `agent_id`."""
     return await tx.row(
         NewKeyRow,
         "select * from loci_api.create_key(%(namespace)s, %(role)s, %(name)s, %(id)s, %(hash)s, %(expires_at)s,"
-        " %(scope)s, %(namespaces)s, %(agent_id)s, %(rate_limit)s)",
+        " %(scope)s, %(namespaces)s, %(agent_id)s, %(rate_limit)s, %(default_namespace)s, %(space)s)",
         id=id,
         hash=hash,
         role=role,
@@ -87,18 +91,20 @@ async def create_key(
         namespaces=namespaces,
         agent_id=agent_id,
         rate_limit=rate_limit,
+        default_namespace=default_namespace,
+        space=space,
     )
 
 
 async def list_keys(tx: Transaction, *, limit: int, cursor: UUID | None = None) -> list[KeyRow]:
-    """Keys that reach the transaction's namespace, newest first."""
+    """Keys of agents at home in the transaction's namespace, newest first; to the operator also those that reach it."""
     return await tx.rows(
         KeyRow, "select * from loci_api.list_keys(%(namespace)s, %(limit)s, %(cursor)s)", limit=limit, cursor=cursor
     )
 
 
 async def get_key(tx: Transaction, *, id: UUID) -> KeyRow:
-    """One key that reaches the transaction's namespace."""
+    """One key of an agent at home in the transaction's namespace; to the operator any."""
     return await tx.row(KeyRow, "select * from loci_api.list_keys(%(namespace)s, p_key_id => %(id)s)", id=id)
 
 
@@ -128,7 +134,7 @@ async def update_key(tx: Transaction, *, id: UUID, changes: JsonObject) -> None:
 
 
 async def list_key_usage(tx: Transaction, *, id: UUID, limit: int, cursor: int | None = None) -> list[KeyUsageRow]:
-    """What a key was used for in the transaction's namespace, newest first."""
+    """What a key was used for, newest first."""
     return await tx.rows(
         KeyUsageRow,
         "select * from loci_api.list_key_usage(%(namespace)s, %(id)s, %(limit)s, %(cursor)s)",

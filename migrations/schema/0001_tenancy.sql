@@ -18,14 +18,17 @@ create table loci_data.agents (
     id            uuid primary key,
     name          text not null,
     kind          text not null,
+    home_id       integer,
     database_role name unique,
     statement_limit interval,
     created_at    timestamptz not null default now(),
     constraint agents_statement_limit_check check (statement_limit is null
                                                    or (kind = 'analyst' and statement_limit > interval '0')),
     constraint agents_kind_check check (kind in ('operator', 'key', 'analyst')),
-    constraint agents_database_role_check check ((kind = 'analyst') = (database_role is not null))
+    constraint agents_database_role_check check ((kind = 'analyst') = (database_role is not null)),
+    constraint agents_home_check check (home_id is null or kind = 'key')
 );
+create index agents_home_id on loci_data.agents (home_id) where home_id is not null;
 
 create table loci_data.api_keys (
     id           uuid primary key,
@@ -35,6 +38,8 @@ create table loci_data.api_keys (
     hash         bytea not null,
     scope        text not null default 'admin',
     namespaces   integer[],
+    default_namespace_id integer not null,
+    space        text,
     rate_limit   integer,
     bucket       uuid not null,
     created_by   uuid,
@@ -46,7 +51,11 @@ create table loci_data.api_keys (
     constraint api_keys_hash_check check (octet_length(hash) = 32),
     constraint api_keys_name_check check (length(name) between 1 and 255),
     constraint api_keys_scope_check check (scope in ('read', 'write', 'admin')),
-    constraint api_keys_rate_limit_check check (rate_limit between 1 and 1000000)
+    constraint api_keys_rate_limit_check check (rate_limit between 1 and 1000000),
+    constraint api_keys_default_namespace_check check (default_namespace_id = any (namespaces)),
+    constraint api_keys_space_check check (length(space) <= 255 and space ~ '^[^/]+(/[^/]+)?$'
+                                           and space !~ '[\u0001-\u001f\u007f-\u009f]'
+                                           and space !~ '(^|/)\.\.?(/|$)' and space !~ '^agent(/|$)')
 ) with (fillfactor = 80);
 create index api_keys_agent_id on loci_data.api_keys (agent_id);
 
@@ -60,6 +69,17 @@ create table loci_data.grants (
     constraint grants_role_check check (role in ('reader', 'writer', 'admin'))
 );
 create index grants_agent_id on loci_data.grants (agent_id, namespace_id);
+
+create table loci_data.invitations (
+    namespace_id integer not null references loci_data.namespaces on delete cascade,
+    agent_id     uuid not null,
+    role         text not null,
+    expires_at   timestamptz,
+    created_at   timestamptz not null default now(),
+    primary key (namespace_id, agent_id),
+    constraint invitations_role_check check (role in ('reader', 'writer', 'admin'))
+);
+create index invitations_agent_id on loci_data.invitations (agent_id, namespace_id);
 
 create table loci_data.idempotency_keys (
     namespace_id integer not null references loci_data.namespaces on delete cascade,
@@ -97,6 +117,9 @@ comment on table loci_data.agents is
 comment on column loci_data.agents.id is 'Identifier; the all-zero one is the operator.';
 comment on column loci_data.agents.name is 'Name given when the agent was made.';
 comment on column loci_data.agents.kind is 'operator (every namespace, admin), key (REST and MCP), analyst (SQL).';
+comment on column loci_data.agents.home_id is
+    'Number of its home: the namespace whose admins make, change and revoke its keys. Null: the operator does, as it '
+    'does where the home was deleted, which leaves its number.';
 comment on column loci_data.agents.database_role is 'The login role of an analyst; null for the others.';
 comment on column loci_data.agents.statement_limit is
     'How long a statement of this analyst may run before loci_api.stop_analysts cancels it; null for the others.';
@@ -113,6 +136,12 @@ comment on column loci_data.api_keys.scope is
 comment on column loci_data.api_keys.namespaces is
     'Numbers of the namespaces that the key works in, of those that its agent reaches; null: all of them. A namespace '
     'that was deleted leaves its number, which is never given again.';
+comment on column loci_data.api_keys.default_namespace_id is
+    'Number of the namespace of requests that name none; never another, also where it is no longer granted or was '
+    'deleted.';
+comment on column loci_data.api_keys.space is
+    'Path in working memory that the key writes under at its agent''s home, one or two segments; null: agent/ and the '
+    'agent''s id.';
 comment on column loci_data.api_keys.rate_limit is 'Requests a minute; null: the default of the service.';
 comment on column loci_data.api_keys.bucket is
     'What its requests draw from (rate_buckets): its own id, or that of the key whose place it took.';
@@ -128,7 +157,16 @@ comment on column loci_data.grants.namespace_id is 'The namespace.';
 comment on column loci_data.grants.agent_id is 'The agent.';
 comment on column loci_data.grants.role is 'reader, writer or admin; each includes the ones before it.';
 comment on column loci_data.grants.expires_at is 'The grant is void from this moment on; null: never.';
-comment on column loci_data.grants.created_at is 'When the grant was made.';
+comment on column loci_data.grants.created_at is 'When it came into force.';
+comment on table loci_data.invitations is
+    'Grants that an agent of another home has not accepted. They give nothing to anybody, so nothing that asks for '
+    'rights reads this table.';
+comment on column loci_data.invitations.namespace_id is 'The namespace that invites.';
+comment on column loci_data.invitations.agent_id is
+    'The agent as it was named. There may be none: who invites is not told.';
+comment on column loci_data.invitations.role is 'The role that it would have.';
+comment on column loci_data.invitations.expires_at is 'When the grant, and so the invitation, is void; null: never.';
+comment on column loci_data.invitations.created_at is 'When it was first made.';
 comment on table loci_data.idempotency_keys is
     'Replies to requests that carried an Idempotency-Key, written in the transaction of the request itself.';
 comment on column loci_data.idempotency_keys.namespace_id is 'The namespace of the request.';

@@ -55,12 +55,12 @@ async def revoke_key(tx: Transaction, *, id: UUID) -> None:
 
 
 async def list_keys(tx: Transaction, *, limit: int, cursor: UUID | None = None) -> Page[KeyRow]:
-    """Keys that reach the transaction's namespace, newest first."""
+    """Keys of agents at home in the transaction's namespace, newest first; to the operator also those that reach it."""
     return page(await keys.list_keys(tx, limit=limit + 1, cursor=cursor), limit, "id")
 
 
 async def list_key_usage(tx: Transaction, *, id: UUID, limit: int, cursor: int | None = None) -> Page[KeyUsageRow]:
-    """What a key was used for in the transaction's namespace, newest first."""
+    """What a key was used for, newest first."""
     return page(await keys.list_key_usage(tx, id=id, limit=limit + 1, cursor=cursor), limit)
 
 

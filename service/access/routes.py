@@ -11,6 +11,7 @@ from loci.models.access import (
     GrantInput,
     GrantPage,
     GrantSet,
+    InvitationPage,
     KeyChanges,
     KeyInput,
     KeyMade,
@@ -19,12 +20,13 @@ from loci.models.access import (
     KeyRotated,
     KeyUsePage,
     Me,
+    OwnGrant,
     RefusalPage,
     RotationInput,
 )
 from service.access import grants, keys
-from service.http.caller import CallerDependency
-from service.http.parameters import Cursor, Limit
+from service.http.caller import CallerDependency, with_retries
+from service.http.parameters import Cursor, Limit, NamespaceInPath
 from service.http.replies import reply
 from service.http.responses import problems
 from service.pages import position
@@ -40,8 +42,8 @@ AT_ONCE = RotationInput()
 async def create_key(body: KeyInput, caller: CallerDependency) -> Response:
     """Make a key for the namespace. The reply is the only place that ever shows it. Admin.
 
-    Without `agent_id` it is the key of a new agent. With it, and unless the operator asks, it works in this namespace alone, or in
-    `namespaces`, of all of which the caller must be an admin.
+    Without `agent_id` it is the key of a new agent, whose home is this namespace: its admins, and the operator, see, change and
+    revoke its keys. With it, it is a further key of an agent that is at home here.
     """
     async with caller.transaction("admin", None if caller.namespace else body.first_namespace) as tx:
         made = await keys.create_key(tx, body)
@@ -54,7 +56,7 @@ async def list_keys(
     limit: Limit = 50,
     cursor: Annotated[UUID | None, Query(description="`next_cursor` of the page before")] = None,
 ) -> Response:
-    """Keys that reach the namespace, newest first. Admin."""
+    """Keys of the agents that are at home in the namespace, newest first. Admin."""
     return reply(await caller.read(lambda tx: keys.list_keys(tx, limit=limit, cursor=cursor), role="admin"))
 
 
@@ -67,7 +69,7 @@ async def list_refused_requests(caller: CallerDependency, limit: Limit = 50, cur
 
 @key_routes.patch("/keys/{id}", response_model=KeyOut, responses=problems(404))
 async def change_key(id: KeyId, body: KeyChanges, caller: CallerDependency) -> Response:
-    """Change name, end or rate limit; other processes know a new limit within seconds. Admin wherever the key reaches."""
+    """Change name, end or rate limit; other processes know a new limit within seconds. Admin of the agent's home."""
     async with caller.transaction("admin") as tx:
         changed = await keys.change_key(tx, id=id, changes=body)
     return reply(changed, 200, **caller.headers)
@@ -75,7 +77,7 @@ async def change_key(id: KeyId, body: KeyChanges, caller: CallerDependency) -> R
 
 @key_routes.post("/keys/{id}/rotate", status_code=201, response_model=KeyRotated, responses=problems(404, 409))
 async def rotate_key(id: KeyId, caller: CallerDependency, body: RotationInput = AT_ONCE) -> Response:
-    """Put a new key in the place of one, with its rights and limits; the old one ends after a grace. Admin wherever it reaches."""
+    """Put a new key in the place of one, with its rights and limits; the old one ends after a grace. Admin of its home."""
     async with caller.transaction("admin") as tx:
         made = await keys.rotate_key(tx, id=id, wanted=body)
     return reply(made, 201, **caller.headers)
@@ -83,14 +85,14 @@ async def rotate_key(id: KeyId, caller: CallerDependency, body: RotationInput = 
 
 @key_routes.get("/keys/{id}/uses", response_model=KeyUsePage, responses=problems(404))
 async def list_key_usage(id: KeyId, caller: CallerDependency, limit: Limit = 50, cursor: Cursor = None) -> Response:
-    """What a key was used for in the namespace: requests by hour, address and outcome, newest first. Admin."""
+    """What a key was used for: requests by namespace, hour, address and outcome, newest first. Admin of the agent's home."""
     before = position(cursor)
     return reply(await caller.read(lambda tx: keys.list_key_usage(tx, id=id, limit=limit, cursor=before), role="admin"))
 
 
 @key_routes.delete("/keys/{id}", status_code=204, responses=problems(404))
 async def revoke_key(id: KeyId, caller: CallerDependency) -> Response:
-    """End a key at once. Admin."""
+    """End a key at once. Admin of the agent's home."""
     async with caller.transaction("admin") as tx:
         await keys.revoke_key(tx, id=id)
     return Response(status_code=204, headers=caller.headers)
@@ -98,7 +100,7 @@ async def revoke_key(id: KeyId, caller: CallerDependency) -> Response:
 
 @grant_routes.get("/agents/me", response_model=Me, responses=problems())
 async def whoami(caller: CallerDependency) -> Response:
-    """Who the caller is: the agent's id, which a grant names; the key; and its roles, by namespace."""
+    """Who the caller is: the agent's id, which a grant names; its home; the key; and its roles, by namespace."""
     return reply(await caller.read(grants.whoami, role=None))
 
 
@@ -108,13 +110,16 @@ async def list_grants(
     limit: Limit = 50,
     cursor: Annotated[UUID | None, Query(description="`next_cursor` of the page before")] = None,
 ) -> Response:
-    """Agents that have a role in the namespace, those whose grant has expired included. Admin."""
+    """Agents that have a role in the namespace, or are invited; those whose grant has expired included. Admin."""
     return reply(await caller.read(lambda tx: grants.list_grants(tx, limit=limit, cursor=cursor), role="admin"))
 
 
 @grant_routes.put("/grants/{agent_id}", response_model=GrantSet, responses=problems(404, 409))
 async def set_grant(agent_id: AgentId, body: GrantInput, caller: CallerDependency) -> Response:
-    """Give an agent a role in the namespace, until a moment or for good, in force at its next request. Admin."""
+    """Give an agent a role in the namespace, until a moment or for good, in force at its next request. Admin.
+
+    An agent of another home is invited: until it accepts, it has no role here, and nothing is said of it but its id.
+    """
     return await caller.write(
         lambda tx: grants.set_grant(tx, agent_id=agent_id, role=body.role, expires_at=body.expires_at), role="admin"
     )
@@ -122,5 +127,47 @@ async def set_grant(agent_id: AgentId, body: GrantInput, caller: CallerDependenc
 
 @grant_routes.delete("/grants/{agent_id}", response_model=GrantBase, responses=problems(404, 409))
 async def delete_grant(agent_id: AgentId, caller: CallerDependency) -> Response:
-    """Take an agent's role in the namespace away: its next request is refused. Replies with the grant as it was. Admin."""
+    """Take an agent's role in the namespace away, at its next request, or an invitation back. Replies with what it was. Admin."""
     return await caller.write(lambda tx: grants.delete_grant(tx, agent_id=agent_id), role="admin")
+
+
+@grant_routes.get("/agents/me/invitations", response_model=InvitationPage, responses=problems())
+async def list_invitations(caller: CallerDependency, limit: Limit = 50, cursor: Cursor = None) -> Response:
+    """Namespaces that invite the caller, by name, with the role that it would have."""
+    return reply(await caller.read(lambda tx: grants.list_invitations(tx, limit=limit, cursor=cursor), role=None))
+
+
+@grant_routes.post("/agents/me/invitations/{name}/accept", response_model=OwnGrant, responses=problems(404))
+async def accept_invitation(name: NamespaceInPath, caller: CallerDependency) -> Response:
+    """Accept an invitation: all keys of the agent reach the namespace from now on. Again, it says the same. Scope admin."""
+
+    async def once() -> Response:
+        async with caller.transaction(None) as tx:
+            accepted = await grants.accept_invitation(tx, name=name)
+        return reply(accepted, 200, **caller.headers)
+
+    return await with_retries(once)
+
+
+@grant_routes.delete("/agents/me/invitations/{name}", status_code=204, responses=problems(404))
+async def decline_invitation(name: NamespaceInPath, caller: CallerDependency) -> Response:
+    """Decline an invitation. Scope admin."""
+
+    async def once() -> Response:
+        async with caller.transaction(None) as tx:
+            await grants.decline_invitation(tx, name=name)
+        return Response(status_code=204, headers=caller.headers)
+
+    return await with_retries(once)
+
+
+@grant_routes.delete("/agents/me/grants/{name}", status_code=204, responses=problems(404, 409))
+async def leave_namespace(name: NamespaceInPath, caller: CallerDependency) -> Response:
+    """Leave a namespace: no key of the agent reaches it any more. The last admin stays, where it is at home. Scope admin."""
+
+    async def once() -> Response:
+        async with caller.transaction(None) as tx:
+            await grants.leave_namespace(tx, name=name)
+        return Response(status_code=204, headers=caller.headers)
+
+    return await with_retries(once)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from service.access.commands import analysts, grants, keys
+from service.access.commands import analysts, grants, invitations, keys
 from service.cli.database import doctor, migrate, psql
 from service.cli.demo import demo
 from service.cli.mcp import mcp
@@ -86,6 +86,7 @@ app.command()(watch)
 app.add_typer(analysts.app, name="analyst")
 app.add_typer(keys.app, name="key")
 app.add_typer(grants.app, name="grant")
+app.add_typer(invitations.app, name="invitation")
 app.add_typer(namespaces, name="namespace")
 app.add_typer(log.app, name="operations")
 app.add_typer(jobs, name="jobs")

@@ -30,7 +30,9 @@ API = "/api/v1"
 def mcp(
     namespace: Annotated[
         str | None,
-        typer.Option("--namespace", "-n", envvar="LOCI_NAMESPACE", help="Namespace; default: the key's only one, or default."),
+        typer.Option(
+            "--namespace", "-n", envvar="LOCI_NAMESPACE", help="Namespace; default: that of the key; without one default."
+        ),
     ] = None,
     space: Annotated[
         str | None, typer.Option(envvar="LOCI_SPACE", help="Own space in working memory, such as session/abc or patrol/heartbeat.")

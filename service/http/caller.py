@@ -150,7 +150,9 @@ def key_hash_of(authorization: str) -> bytes:
 async def get_caller(
     request: Request,
     authorization: Annotated[str | None, Header(description="Bearer <key>; not needed on loopback")] = None,
-    x_namespace: Annotated[str | None, Header(description="Namespace; default: the key's only one, or `default`")] = None,
+    x_namespace: Annotated[
+        str | None, Header(description="Namespace; default: the key's default one; without a key `default`")
+    ] = None,
     idempotency_key: Annotated[
         str | None,
         Header(max_length=255, min_length=1, description="Sent again with the same key and body, the first reply is the answer"),

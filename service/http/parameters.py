@@ -41,7 +41,7 @@ Space = Annotated[
     Header(
         alias="X-Space",
         description="Your own space of working memory, two segments such as session/abc: a plain key stands under it, and nothing "
-        "outside it is written. Default: plain keys stand under agent/<your id>",
+        "outside it is written. It lies under the `space` of the API key. Default: that, else agent/<your id>",
     ),
 ]
 

@@ -1,37 +1,34 @@
--- May the caller act in this namespace with this role? Without a name it is the caller's only namespace, or default. An
--- agent without a grant gets the same answer whether or not the namespace exists. A key may do less than its agent: by
--- its scope, and in the namespaces that it names alone. Uses two primary keys; about 20 µs.
+-- May the caller act in this namespace with this role? Without a name it is the caller's default_namespace, and never
+-- another. An agent without a grant gets the same answer whether or not the namespace exists. A key may do less than
+-- its agent: by its scope, and in the namespaces that it names alone. Uses two primary keys; about 20 µs.
 create or replace function loci_internal.authorize(p_namespace text, p_role text) returns integer
 language plpgsql stable parallel safe security definer set search_path = ''
 as $$
 declare
     v_caller       uuid := loci.current_agent();
+    v_name         text := coalesce(p_namespace, loci_internal.default_namespace());
     v_namespace_id integer;
     v_granted      text;
     v_role         text;
 begin
-    p_namespace := coalesce(p_namespace, loci_internal.only_granted_namespace(v_caller), 'default');
     select n.id, case when a.kind = 'operator' then 'admin' else g.role end into v_namespace_id, v_granted
     from loci_data.agents a
-    left join loci_data.namespaces n on n.name = p_namespace
+    left join loci_data.namespaces n on n.name = v_name
     left join loci_data.grants g on g.namespace_id = n.id and g.agent_id = a.id
          and (g.expires_at is null or g.expires_at > clock_timestamp()) and loci_internal.key_reaches(n.id)
     where a.id = v_caller;
     v_role := loci_internal.scoped_role(v_granted);
 
     if v_role is null then
-        raise insufficient_privilege using
-            message = format('no access to namespace %L', p_namespace),
-            hint = 'Ask an admin of the namespace for a grant.';
+        perform loci_internal.refuse_namespace(p_namespace);
     elsif v_namespace_id is null then
         raise no_data_found using
-            message = format('namespace %L does not exist', p_namespace), column = 'namespace',
+            message = format('namespace %L does not exist', v_name), column = 'namespace',
             hint = 'Create it with POST /api/v1/namespaces or `loci namespace create`.';
     elsif array_position(array['reader', 'writer', 'admin'], v_role)
           < array_position(array['reader', 'writer', 'admin'], p_role) then
         raise insufficient_privilege using
-            message = format('the role %s in namespace %L does not allow this: %s is needed', v_role, p_namespace,
-                             p_role),
+            message = format('the role %s in namespace %L does not allow this: %s is needed', v_role, v_name, p_role),
             hint = case when v_role <> v_granted then format('The agent is %s; the scope of this key is %s.',
                                                              v_granted, current_setting('loci.scope'))
                         else '' end;
@@ -41,6 +38,25 @@ end $$;
 comment on function loci_internal.authorize(text, text) is
     'Id of a namespace in which the caller has at least this role (reader, writer, admin). Errors: 42501 without it, '
     'P0002 for an unknown namespace.';
+
+-- Say why a namespace is refused: the one that was named (null: none was), to a caller without a grant there. Errors:
+-- 42501.
+create or replace function loci_internal.refuse_namespace(p_namespace text) returns void
+language plpgsql stable parallel safe set search_path = ''
+as $$
+begin
+    if p_namespace is not null then
+        raise insufficient_privilege using message = format('no access to namespace %L', p_namespace),
+            hint = 'Ask an admin of the namespace for a grant.';
+    elsif coalesce(current_setting('loci.key', true), '') <> '' then
+        raise insufficient_privilege using
+            message = 'no namespace was named, and the default namespace of this key is not granted to it any more',
+            hint = 'Name a namespace (X-Namespace); GET /api/v1/agents/me lists those that are granted.';
+    end if;
+    raise insufficient_privilege using message = 'no namespace was named, and this caller has no default one';
+end $$;
+comment on function loci_internal.refuse_namespace(text) is
+    'Refuse a namespace, or that none was named. Errors: 42501.';
 
 -- Is the caller an admin of a namespace, with this key? One primary key look-up.
 create or replace function loci_internal.is_admin(p_namespace_id integer) returns boolean

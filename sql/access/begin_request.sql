@@ -1,8 +1,10 @@
 -- Start of a request: who holds this key, and may they do this here? One statement, sent in the same round trip as the
 -- work itself. Sets loci.agent for the transaction; what the key may do of what its agent may (loci.scope,
--- loci.scope_namespaces: see authorize); and what ensure_operation says of it: loci.key, loci.origin ({action, via,
--- request_id, operation_id}), loci.operation. Without a key the caller is the operator: the service asks so only when
--- it is bound to loopback. Security definer: reads keys, which callers may not.
+-- loci.scope_namespaces: see authorize); what it means where the request says nothing (loci.namespace:
+-- default_namespace; loci.space, and its home loci.space_namespace: bound_space); and what ensure_operation says of it:
+-- loci.key, loci.origin ({action, via, request_id, operation_id}), loci.operation. Without a key the caller is the
+-- operator: the service asks so only when it is bound to loopback. Security definer: reads keys, which callers may
+-- not.
 create or replace function loci_api.begin_request(p_key_hash bytea, p_namespace text, p_role text,
                                                   p_origin jsonb default null)
 returns table (agent_id uuid, namespace_id integer, namespace text, settings jsonb)
@@ -24,6 +26,11 @@ begin
     perform set_config('loci.agent', v_agent::text, true), set_config('loci.key', coalesce(v_key.id::text, ''), true),
             set_config('loci.scope', coalesce(v_key.scope, ''), true),
             set_config('loci.scope_namespaces', coalesce(v_key.namespaces::text, ''), true),
+            set_config('loci.namespace', coalesce((select n.name from loci_data.namespaces n
+                                                   where n.id = v_key.default_namespace_id), ''), true),
+            set_config('loci.space', coalesce(v_key.space, ''), true),
+            set_config('loci.space_namespace', case when v_key.space is not null then coalesce((
+                select a.home_id::text from loci_data.agents a where a.id = v_agent), '') else '' end, true),
             set_config('loci.origin', coalesce(p_origin::text, ''), true),
             set_config('loci.operation', coalesce(p_origin ->> 'operation_id', ''), true);
     return query

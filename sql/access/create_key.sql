@@ -1,27 +1,36 @@
 -- Register a key by its hash; the key itself never comes here. Without p_agent_id it is the key of a new agent with
--- role p_role in the namespace, or in each of p_namespaces; without those it works wherever the agent is granted more.
--- With p_agent_id it is a further key of an agent that the namespace has granted something: it works in p_namespaces,
--- by default in this one alone, because an agent may reach others; only the operator makes one that works wherever its
--- agent does. The caller must be an admin of every namespace named. A key with a rate limit makes none with a higher
--- one. Admins of the namespace, and the operator. Security definer: writes agents, grants and keys. Errors: 42501,
--- P0002 (namespace, agent_id), 23514 (role, scope, rate_limit), 22023.
+-- role p_role in the namespace, which is its home, or in each of p_namespaces, of all of which the caller must be an
+-- admin; one that the operator makes for several belongs to the operator. With p_agent_id it is a further key of an
+-- agent that is at home here, or of any that the operator names; to others there is no such agent. It works in
+-- p_namespaces, else wherever its agent is granted something. Requests that name no namespace mean p_default_namespace,
+-- else the home, else this one. p_space: where it writes in working memory (bound_space). The key that asks gives no
+-- higher limit, no wider reach and no other space than its own. Admins of the namespace, and the operator. Security
+-- definer: writes agents, grants and keys. Errors: 42501, P0002 (namespace, agent_id), 23514 (role, scope, rate_limit,
+-- space), 22023.
 create or replace function loci_api.create_key(
     p_namespace text, p_role text, p_name text, p_id uuid, p_hash bytea, p_expires_at timestamptz default null,
     p_scope text default 'admin', p_namespaces text[] default null, p_agent_id uuid default null,
-    p_rate_limit integer default null)
+    p_rate_limit integer default null, p_default_namespace text default null, p_space text default null)
 returns table (id uuid, agent_id uuid, created_at timestamptz)
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
     v_ns    integer := loci_internal.authorize(coalesce(p_namespace, p_namespaces[1]), 'admin');
-    v_reach integer[] := array(select distinct loci_internal.authorize(n.name, 'admin')
-                               from unnest(p_namespaces) n(name) order by 1);
     v_limit integer := (select k.rate_limit from loci_data.api_keys k
                         where k.id = nullif(current_setting('loci.key', true), '')::uuid);
+    v_space text := coalesce(p_space, nullif(current_setting('loci.space', true), ''));
+    v_reach integer[];
     v_key   loci_data.api_keys;
 begin
+    if p_agent_id is null then
+        v_reach := array(select distinct loci_internal.authorize(n.name, 'admin') from unnest(p_namespaces) n(name)
+                         order by 1);
+    else
+        perform loci_internal.check_key_agent(v_ns, p_agent_id, p_role);
+        v_reach := loci_internal.granted_namespaces(p_agent_id, p_namespaces);
+    end if;
     if p_namespaces is null then
-        v_reach := case when p_agent_id is not null and not loci_internal.is_operator() then array[v_ns] end;
+        v_reach := nullif(current_setting('loci.scope_namespaces', true), '');
     elsif v_ns <> all (v_reach) then
         raise invalid_parameter_value using column = 'namespaces',
             message = format('namespaces must hold the namespace of the request, %s',
@@ -32,28 +41,45 @@ begin
             message = format('rate_limit must be at most %s, the limit of the key that asks, not %s', v_limit,
                              p_rate_limit);
     end if;
-    if p_agent_id is null then
-        insert into loci_data.agents (id, name, kind) values (loci_api.uuid7(), p_name, 'key')
-        returning agents.id into p_agent_id;
-        insert into loci_data.grants (namespace_id, agent_id, role)
-        select n.id, p_agent_id, p_role from unnest(coalesce(v_reach, array[v_ns])) n(id) order by n.id;
-    else
-        perform loci_internal.check_key_agent(v_ns, p_agent_id, p_role);
-    end if;
+    perform loci_internal.require_within_own_key(v_reach, v_space);
+    p_agent_id := coalesce(p_agent_id, loci_internal.create_key_agent(v_ns, p_name, p_role, case
+                           when p_namespaces is not null then v_reach else array[v_ns] end));
     insert into loci_data.api_keys (id, agent_id, name, hash, expires_at, scope, namespaces, rate_limit, bucket,
-                                    created_by)
+                                    created_by, default_namespace_id, space)
     values (p_id, p_agent_id, p_name, p_hash, p_expires_at, p_scope, v_reach, coalesce(p_rate_limit, v_limit), p_id,
-            loci.current_agent())
+            loci.current_agent(), loci_internal.check_default_namespace(v_ns, p_agent_id, v_reach, p_default_namespace),
+            v_space)
     returning * into v_key;
-    perform loci_internal.log_key_change(v_key, 'created', null);
+    perform loci_internal.log_key_change(v_ns, v_key, 'created', null);
     return query select v_key.id, v_key.agent_id, v_key.created_at;
 end $$;
-comment on function loci_api.create_key(text, text, text, uuid, bytea, timestamptz, text, text[], uuid, integer) is
+comment on function loci_api.create_key(text, text, text, uuid, bytea, timestamptz, text, text[], uuid, integer, text,
+                                        text) is
     'Register an API key by its SHA-256: of a new agent with a role, or a further one of an agent. Admin. Errors: '
     '42501, P0002, 23514, 22023.';
 
--- May an admin of this namespace make a further key of this agent? It must be one that holds keys, with a grant here;
--- its role is that grant's. Errors: P0002 (agent_id), 22023 (role).
+-- A new agent that holds keys, with a role in namespaces that whoever makes it may give away. Its home is the namespace
+-- that it is made in; the operator's agents for several have none. Returns its id. Errors: 23514 (role).
+create or replace function loci_internal.create_key_agent(p_namespace_id integer, p_name text, p_role text,
+                                                          p_namespaces integer[]) returns uuid
+language plpgsql volatile set search_path = ''
+as $$
+declare
+    v_id uuid := loci_api.uuid7();
+begin
+    insert into loci_data.agents (id, name, kind, home_id)
+    values (v_id, p_name, 'key', case when cardinality(p_namespaces) = 1 or not loci_internal.is_operator()
+                                      then p_namespace_id end);
+    insert into loci_data.grants (namespace_id, agent_id, role)
+    select n.id, v_id, p_role from unnest(p_namespaces) n(id) order by n.id;
+    return v_id;
+end $$;
+comment on function loci_internal.create_key_agent(integer, text, text, integer[]) is
+    'Make an agent that holds keys, with a role in namespaces; its id.';
+
+-- May the caller, an admin of this namespace, make a further key of this agent? It must be one that holds keys, and at
+-- home here; the operator may for each. Its roles are those of its grants. Errors: P0002 (agent_id: whether there is
+-- one elsewhere is not said), 22023 (role).
 create or replace function loci_internal.check_key_agent(p_namespace_id integer, p_agent_id uuid, p_role text)
 returns void
 language plpgsql stable set search_path = ''
@@ -64,12 +90,55 @@ begin
             message = 'role must be left out with agent_id: the agent''s grants hold; scope says what the key does of '
                       'them';
     end if;
-    perform from loci_data.grants g join loci_data.agents a on a.id = g.agent_id
-    where g.namespace_id = p_namespace_id and g.agent_id = p_agent_id and a.kind = 'key';
+    perform from loci_data.agents a
+    where a.id = p_agent_id and a.kind = 'key' and (a.home_id = p_namespace_id or loci_internal.is_operator());
     if not found then
         raise no_data_found using column = 'agent_id',
-            message = format('no agent %s with keys has a grant in this namespace', p_agent_id);
+            message = format('no agent %s with keys is at home in this namespace', p_agent_id);
     end if;
 end $$;
 comment on function loci_internal.check_key_agent(integer, uuid, text) is
     'Raise unless a further key of this agent may be made in a namespace.';
+
+-- Numbers of the namespaces named, in all of which an agent has a grant. Errors: P0002 (namespaces: the first where it
+-- has none, whether or not there is such a namespace).
+create or replace function loci_internal.granted_namespaces(p_agent_id uuid, p_namespaces text[]) returns integer[]
+language plpgsql stable set search_path = ''
+as $$
+declare
+    v_ids     integer[];
+    v_missing text;
+begin
+    select array_agg(distinct g.namespace_id), min(w.name) filter (where g.namespace_id is null) into v_ids, v_missing
+    from unnest(p_namespaces) w(name)
+    left join loci_data.namespaces n on n.name = w.name
+    left join loci_data.grants g on g.namespace_id = n.id and g.agent_id = p_agent_id;
+    if v_missing is not null then
+        raise no_data_found using column = 'namespaces',
+            message = format('the agent has no grant in namespace %L', v_missing);
+    end if;
+    return v_ids;
+end $$;
+comment on function loci_internal.granted_namespaces(uuid, text[]) is
+    'Numbers of namespaces in all of which an agent has a grant. Errors: P0002.';
+
+-- Number of the namespace of a key's requests that name none: the one that is stated, which its agent must have a grant
+-- in; else the agent's home; else the one that the key is made in. It must be one that the key works in. Errors: P0002,
+-- 22023 (default_namespace).
+create or replace function loci_internal.check_default_namespace(p_namespace_id integer, p_agent_id uuid,
+                                                                 p_reach integer[], p_stated text) returns integer
+language plpgsql stable set search_path = ''
+as $$
+declare
+    v_home   integer := (select n.id from loci_data.agents a join loci_data.namespaces n on n.id = a.home_id
+                         where a.id = p_agent_id);
+    v_stated integer := (loci_internal.granted_namespaces(p_agent_id, array[p_stated]))[1];
+begin
+    if p_stated is not null and v_stated <> all (p_reach) then
+        raise invalid_parameter_value using column = 'default_namespace',
+            message = format('default_namespace must be one of the namespaces of the key, not %L', p_stated);
+    end if;
+    return coalesce(v_stated, case when p_reach is null or v_home = any (p_reach) then v_home end, p_namespace_id);
+end $$;
+comment on function loci_internal.check_default_namespace(integer, uuid, integer[], text) is
+    'Number of the default namespace of a new key. Errors: P0002, 22023.';

@@ -1,14 +1,20 @@
--- Grants as the API shows them, with the names of their agents. Two primary keys. Inlines.
+-- Grants as the API shows them, with the names of their agents; of those that are only invited, the id alone, which is
+-- what whoever invites has named. Primary keys. Inlines.
 create or replace function loci_internal.grant_rows(p_namespace_id integer, p_agents uuid[])
-returns table (agent_id uuid, agent text, kind text, role text, expires_at timestamptz, created_at timestamptz)
+returns table (agent_id uuid, agent text, kind text, role text, expires_at timestamptz, created_at timestamptz,
+               accepted boolean)
 language sql stable
 as $$
-    select g.agent_id, a.name, a.kind, g.role, g.expires_at, g.created_at
+    select g.agent_id, a.name, a.kind, g.role, g.expires_at, g.created_at, true
     from loci_data.grants g join loci_data.agents a on a.id = g.agent_id
     where g.namespace_id = p_namespace_id and g.agent_id = any(p_agents)
+    union all
+    select i.agent_id, null, null, i.role, i.expires_at, i.created_at, false
+    from loci_data.invitations i
+    where i.namespace_id = p_namespace_id and i.agent_id = any(p_agents)
 $$;
 comment on function loci_internal.grant_rows(integer, uuid[]) is
-    'Grants with the names of their agents.';
+    'Grants with the names of their agents, and invitations without.';
 
 -- Changes of the grants of a namespace take turns, so that two admins who take each other away leave one. Held to the
 -- end of the transaction.

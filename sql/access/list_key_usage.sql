@@ -1,13 +1,11 @@
--- What a key was used for in a namespace, and where it named none: newest hour and row first. Admin of a namespace that
--- the key reaches. Security definer: reads keys. Errors: 42501, P0002.
+-- What a key was used for, wherever it works: newest hour and row first. Admin of its agent's home. Security definer:
+-- reads keys. Errors: 42501, P0002.
 create or replace function loci_api.list_key_usage(p_namespace text, p_key_id uuid, p_limit integer default 100,
                                                    p_cursor bigint default null)
 returns table (cursor bigint, namespace text, hour timestamptz, address text, outcome text, requests bigint,
                first_at timestamptz, last_at timestamptz)
 language plpgsql stable security definer set search_path = ''
 as $$
-declare
-    v_ns integer := loci_internal.authorize(p_namespace, 'admin');
 begin
     perform from loci_api.list_keys(p_namespace, 1, null, p_key_id);
     if not found then
@@ -16,10 +14,9 @@ begin
     return query
     select u.id, n.name, u.hour, host(u.address), u.outcome, u.requests, u.first_at, u.last_at
     from loci_data.key_uses u left join loci_data.namespaces n on n.id = u.namespace_id
-    where u.key_id = p_key_id and (u.namespace_id = v_ns or u.namespace_id is null)
-      and (p_cursor is null or u.id < p_cursor)
+    where u.key_id = p_key_id and (p_cursor is null or u.id < p_cursor)
     order by u.id desc limit p_limit;
 end $$;
 comment on function loci_api.list_key_usage(text, uuid, integer, bigint) is
-    'What an API key was used for in a namespace, by hour, address and outcome, newest first. Admin. Errors: 42501, '
+    'What an API key was used for, by hour, address and outcome, newest first. Admin. Errors: 42501, '
     'P0002.';

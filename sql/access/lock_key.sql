@@ -1,25 +1,23 @@
--- Lock a key so that what it may do can be changed. It must reach the namespace, and the caller must be an admin
--- wherever it reaches: who is admin in one of its namespaces gets no new key for the others, and lengthens no life
--- there. Errors: P0002 (id), 42501.
+-- Lock a key so that it can be changed or ended. Its agent must be at home in the namespace, whose admin the caller is;
+-- the operator may name any key. To others it is not there. Errors: P0002 (id).
 create or replace function loci_internal.lock_key(p_namespace_id integer, p_id uuid) returns loci_data.api_keys
 language plpgsql volatile set search_path = ''
 as $$
 declare
     v_key loci_data.api_keys;
 begin
-    select * into v_key from loci_data.api_keys k where k.id = p_id for no key update;
-    if v_key.id is null or not exists (select from loci_internal.key_namespaces(v_key) n(id)
-                                       where n.id = p_namespace_id) then
+    select k.* into v_key from loci_data.api_keys k
+    where k.id = p_id and (loci_internal.is_operator()
+                           or exists (select from loci_data.agents a
+                                      where a.id = k.agent_id and a.home_id = p_namespace_id))
+    for no key update;
+    if v_key.id is null then
         raise no_data_found using column = 'id', message = format('key %s does not exist in this namespace', p_id);
-    elsif exists (select from loci_internal.key_namespaces(v_key) n(id) where not loci_internal.is_admin(n.id)) then
-        raise insufficient_privilege using
-            message = format('key %s reaches namespaces that you are no admin of', p_id),
-            hint = 'Make a new key, and revoke this one.';
     end if;
     return v_key;
 end $$;
 comment on function loci_internal.lock_key(integer, uuid) is
-    'Lock an API key for a change that needs an admin wherever it reaches.';
+    'Lock an API key of an agent that is at home in a namespace. Errors: P0002.';
 
 -- The namespaces that a key reaches: its agent's grants, also those whose time is over, of those that the key names.
 -- One index scan.
@@ -38,7 +36,7 @@ create or replace function loci_internal.key_record(p_key loci_data.api_keys) re
 language sql stable set search_path = ''
 as $$
     select jsonb_build_object('name', p_key.name, 'agent_id', p_key.agent_id, 'scope', p_key.scope,
-                              'rate_limit', p_key.rate_limit,
+                              'space', p_key.space, 'rate_limit', p_key.rate_limit,
                               'expires_at', p_key.expires_at, 'revoked_at', p_key.revoked_at,
                               'replaced_by', p_key.replaced_by)
 $$;

@@ -1,5 +1,5 @@
 -- Add to what keys were used for, a batch of counts from one process of the service: by key (null: not a valid one),
--- namespace named (null: none, which is the key's only one, if it has one), address and outcome. A namespace that the
+-- namespace named (null: none, which is the key's default one), address and outcome. A namespace that the
 -- key does not reach is not named. Sets last_used_at. Rows are locked in one order. The operator's; called every second
 -- or so by service/access/key_usage.py. Security definer: writes key_uses and keys. Errors: 42501.
 create or replace function loci_api.record_key_usage(p_key_ids uuid[], p_namespaces text[], p_addresses inet[],
@@ -16,9 +16,8 @@ begin
         requests)
     left join loci_data.api_keys k on k.id = c.key_id
     left join lateral (
-        select min(n.id) as id from loci_internal.key_namespaces(k) r(id) join loci_data.namespaces n on n.id = r.id
-        where c.namespace is null or n.name = c.namespace
-        having count(*) = 1 or c.namespace is not null) r on k.id is not null
+        select n.id from loci_internal.key_namespaces(k) r(id) join loci_data.namespaces n on n.id = r.id
+        where case when c.namespace is null then n.id = k.default_namespace_id else n.name = c.namespace end) r on true
     where c.key_id is null or k.id is not null  -- a key that was deleted meanwhile
     group by r.id, k.id, c.address, c.outcome
     order by k.id, r.id, c.address, c.outcome

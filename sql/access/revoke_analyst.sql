@@ -5,8 +5,8 @@ as $$
 declare
     v_ns integer := loci_internal.authorize(p_namespace, 'admin');
 begin
-    delete from loci_data.grants g where g.namespace_id = v_ns
-        and g.agent_id = loci_api.analyst_agent_id(p_login::name);
+    delete from loci_data.grants g using loci_data.agents a
+    where g.namespace_id = v_ns and g.agent_id = a.id and a.database_role = p_login::name;
     if not found then
         raise no_data_found using message = format('the analyst %L has no grant in namespace %L', p_login,
                                                    p_namespace), column = 'name';

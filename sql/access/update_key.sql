@@ -1,5 +1,5 @@
 -- Change name, rate_limit or expires_at of a key; what p_changes does not name stays. A key with a rate limit gives
--- none that is higher. Admin wherever the key reaches. Security definer: writes keys. Errors: 42501, P0002 (id), 23514
+-- none that is higher. Admin of the agent's home. Security definer: writes keys. Errors: 42501, P0002 (id), 23514
 -- (name, rate_limit), 22023 (rate_limit).
 create or replace function loci_api.update_key(p_namespace text, p_id uuid, p_changes jsonb) returns void
 language plpgsql volatile security definer set search_path = ''
@@ -13,6 +13,9 @@ declare
         else v_old.rate_limit end;
     v_key   loci_data.api_keys;
 begin
+    if p_changes ? 'expires_at' then  -- may lengthen its life
+        perform loci_internal.require_within_own_key(v_old.namespaces, v_old.space);
+    end if;
     if p_changes ? 'rate_limit' and coalesce(v_limit > v_own, v_own is not null) then
         raise invalid_parameter_value using column = 'rate_limit',
             message = format('rate_limit must be at most %s, the limit of the key that asks, not %s', v_own,
@@ -24,7 +27,7 @@ begin
             else k.expires_at end
     where k.id = p_id returning * into v_key;
     if loci_internal.key_record(v_key) <> loci_internal.key_record(v_old) then
-        perform loci_internal.log_key_change(v_key, 'changed', loci_internal.key_record(v_old));
+        perform loci_internal.log_key_change(v_ns, v_key, 'changed', loci_internal.key_record(v_old));
     end if;
 end $$;
 comment on function loci_api.update_key(text, uuid, jsonb) is

@@ -3,7 +3,8 @@
 -- undone
 -- already; an undo or a redo that is out of date, because what it undid was undone or done again by another since; what
 -- deleted for good; an operation whose changes are not kept any more; keys. From here on this transaction is an
--- operation of its own, which undoes the other. Kinds are without what stays as it is (turns, working memory). Errors:
+-- operation of its own, which undoes the other. Kinds are without what stays as it is (turns, working memory, keys,
+-- invitations). Errors:
 -- P0002, 23505.
 create or replace function loci_internal.begin_undo(p_namespace_id integer, p_id uuid, out kinds text[],
                                                     out stays jsonb)
@@ -41,14 +42,15 @@ begin
             message = format('what operation %s changed is not kept any more (setting change_days)', p_id);
     end if;
     kinds := array(select k.kind from jsonb_object_keys(v_noted -> 'kinds') k(kind)
-                   where k.kind <> all ('{turn,working_memory,key}') order by 1);
+                   where k.kind <> all ('{turn,working_memory,key,invitation}') order by 1);
     stays := (select coalesce(jsonb_object_agg(k.key, k.value), '{}') from jsonb_each(v_noted -> 'kinds') k
-              where k.key in ('turn', 'working_memory', 'key'));
+              where k.key in ('turn', 'working_memory', 'key', 'invitation'));
     if kinds = '{}' and stays <> '{}' then
         raise unique_violation using column = 'id',
             message = format('nothing that operation %s changed can be undone: %s', p_id, (
             select string_agg(k, ', ' order by k) from jsonb_object_keys(stays) k)),
-            hint = 'Turns are a log, working memory expires, and keys are revoked or made anew.';
+            hint = 'Turns are a log, working memory expires, keys are revoked or made anew, and invitations are '
+                   'withdrawn or made anew.';
     end if;
     if exists (select from loci_data.operations o where o.namespace_id = p_namespace_id
                and o.id = loci_internal.current_operation_id()) then
@@ -80,7 +82,7 @@ as $$
         'kinds', (select coalesce(jsonb_object_agg(k.kind, k.count), '{}')
                   from (select n.kind, sum(n.count) as count from noted n group by n.kind) k),
         'erased', (select string_agg(n.kind, ', ' order by n.kind) from noted n
-                   where n.action = 'erased' and n.kind <> all ('{turn,working_memory,key,grant}')),
+                   where n.action = 'erased' and n.kind <> all ('{turn,working_memory,key,grant,invitation}')),
         'swept', (select true where (select coalesce(sum(t.count), 0) from loci_data.operation_counts t
                                      where t.namespace_id = p_namespace_id and t.operation_id = p_operation)
                                     > (select coalesce(sum(n.moved), 0) from noted n))))

@@ -1,5 +1,5 @@
--- Whose changes does a reader ask for? Ids of the namespaces named, each authorized; null means the caller's only one,
--- or default; {*} all that the caller may read. Cost: 20 µs a name. Internal: checks the caller, but names no one
+-- Whose changes does a reader ask for? Ids of the namespaces named, each authorized; null means the caller's default
+-- one; {*} all that the caller may read. Cost: 20 µs a name. Internal: checks the caller, but names no one
 -- else's. Errors: 42501, P0002 (the first that the caller may not read), 22023 (namespaces).
 create or replace function loci_internal.feed_namespaces(p_namespaces text[]) returns integer[]
 language plpgsql stable security definer set search_path = ''

@@ -1,5 +1,5 @@
--- What has changed since? Changes after a position, oldest first, of the namespaces named (null: the caller's only one,
--- or default; {*}: all that the caller may read), of some kinds or of all. A memory's content and a turn's are joined
+-- What has changed since? Changes after a position, oldest first, of the namespaces named (null: the caller's default
+-- one; {*}: all that the caller may read), of some kinds or of all. A memory's content and a turn's are joined
 -- now: null once they were erased. Later calls go on after the last position, or after that of feed_bounds where there
 -- are no more. A page ends early at 4 MiB; `more` says that one ended. Index only: primary key, or changes_kind; one
 -- range for each namespace and kind, merged by position, then the rows of the page. Security definer: past the
@@ -71,7 +71,7 @@ create or replace function loci_internal.change_kinds() returns text[]
 language sql immutable parallel safe
 return array['memory', 'placement', 'link', 'entity', 'edge', 'aspect', 'attribute', 'supersession', 'merge',
              'edge_type', 'turn',
-             'namespace', 'key', 'grant', 'working_memory'];
+             'namespace', 'key', 'grant', 'invitation', 'working_memory'];
 comment on function loci_internal.change_kinds() is
     'Kinds of things in the change feed.';
 

@@ -56,6 +56,16 @@ create or replace trigger zz_grants_changed after update on loci_data.grants
 create or replace trigger zz_grants_erased after delete on loci_data.grants
     referencing old table as gone
         for each statement execute function loci_internal.log_rows_change('grant', 'agent_id', '');
+create or replace trigger zz_invitations_created after insert on loci_data.invitations
+    referencing new table as added for each statement
+    execute function loci_internal.log_rows_change('invitation', 'agent_id', '', 'role', 'expires_at');
+create or replace trigger zz_invitations_changed after update on loci_data.invitations
+    for each row when ((old.role, old.expires_at)
+                       is distinct from (new.role, new.expires_at))
+    execute function loci_internal.log_row_change('invitation', 'agent_id', '', 'role', 'expires_at');
+create or replace trigger zz_invitations_erased after delete on loci_data.invitations
+    referencing old table as gone
+        for each statement execute function loci_internal.log_rows_change('invitation', 'agent_id', '');
 create or replace trigger zz_namespaces_created after insert on loci_data.namespaces
     for each row execute function loci_internal.log_row_change('namespace', '', 'name', 'description', 'settings');
 create or replace trigger zz_namespaces_changed after update on loci_data.namespaces

@@ -1,6 +1,7 @@
 -- Grants become what they were before an operation: those that it gave are taken away, those that it changed or took
--- away are as they were. What a grant that was taken away said stands in the change before. p_left: agents to leave
--- alone. Returns how many. Errors: 23505 (the last admin).
+-- away are as they were, as far as whoever undoes it could give them now (give_grant): the others become invitations,
+-- and so does what an agent gave back itself. What a grant that was taken away said stands in the change before.
+-- p_left: agents to leave alone. Returns how many. Errors: 23505 (the last admin).
 create or replace function loci_internal.undo_grants(p_namespace_id integer, p_operation uuid, p_left uuid[])
 returns integer
 language plpgsql volatile set search_path = ''
@@ -20,13 +21,14 @@ begin
             and g.agent_id = v_net.subject_id;
         if v_net.created then
             delete from loci_data.grants g where g.namespace_id = p_namespace_id and g.agent_id = v_net.subject_id;
-        else
+        elsif v_net.erased or v_old.agent_id is not null then
             select x.role, x.expires_at into v_was
             from loci_internal.grant_before_operation(p_namespace_id, p_operation, v_net.subject_id) x;
-            insert into loci_data.grants as g (namespace_id, agent_id, role, expires_at)
-            select p_namespace_id, a.id, v_was.role, v_was.expires_at from loci_data.agents a
-            where a.id = v_net.subject_id and v_was.role is not null
-            on conflict (namespace_id, agent_id) do update set role = excluded.role, expires_at = excluded.expires_at;
+            perform loci_internal.give_grant(p_namespace_id, a.id, v_was.role, v_was.expires_at,
+                                             loci_internal.manages_agent(a.id) and o.agent_id is distinct from a.id)
+            from loci_data.agents a
+            join loci_data.operations o on o.namespace_id = p_namespace_id and o.id = p_operation
+            where a.id = v_net.subject_id and v_was.role is not null;
         end if;
         perform loci_internal.require_remaining_admin(p_namespace_id, v_old);
         v_count := v_count + 1;

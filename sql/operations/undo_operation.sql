@@ -124,6 +124,7 @@ as $$
     from (
         select k.key as kind, k.value::bigint as count,
                case k.key when 'turn' then 'conversations are a log' when 'key' then 'keys are revoked or made anew'
+                   when 'invitation' then 'invitations are withdrawn or made anew'
                    else 'working memory expires' end as reason
         from jsonb_each(p_stays) k
         union all

@@ -18,7 +18,7 @@ comment on column loci.changes.position is
     'Place in the feed; grows over all namespaces, with gaps. Whoever has read up to one goes on after it.';
 comment on column loci.changes.kind is
     'memory, placement, link, entity, edge, aspect, attribute, supersession, merge, edge_type, turn, namespace, key, '
-    'grant or working_memory.';
+    'grant, invitation or working_memory.';
 comment on column loci.changes.action is 'created, changed or erased (deleted for good).';
 comment on column loci.changes.subject_id is
     'Id of the thing; of a placement the lineage''s node, of a link its source, of a grant the agent; null for kinds '

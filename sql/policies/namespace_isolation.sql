@@ -8,7 +8,8 @@ begin
         select c.oid::regclass as name,
                case when c.relname = 'namespaces' then 'id = any ((select loci.readable_namespaces())::integer[])'
                     when c.relname = 'embedding_models' then 'true'
-                    when c.relname in ('agents', 'api_keys', 'grants', 'idempotency_keys', 'key_uses', 'rate_buckets')
+                    when c.relname in ('agents', 'api_keys', 'grants', 'idempotency_keys', 'invitations', 'key_uses',
+                                      'rate_buckets')
                         then null
                     else 'namespace_id = any ((select loci.readable_namespaces())::integer[])' end as rule
         from pg_class c

@@ -1,6 +1,6 @@
 -- Which namespaces does a recall search, and with what settings? Those named, in the order named, or with
--- null every one that the caller may read, by name; beside them the request's own (p_own; null: the caller's only one,
--- or default), whose weights and k are those of the fusion; a nameless row with the defaults, if the caller may not
+-- null every one that the caller may read, by name; beside them the request's own (p_own; null: the caller's default
+-- one), whose weights and k are those of the fusion; a nameless row with the defaults, if the caller may not
 -- read that one. Whether the caller may read what is named is checked first, one by one. At most setting
 -- recall_namespaces of the own namespace. Cost: some 30 µs a namespace. Security definer: reads grants. Errors: 42501,
 -- P0002 (the first that the caller may not read), 22023 (namespaces: too many).
@@ -17,7 +17,7 @@ declare
     v_limit    integer;
 begin
     select n.id into v_own from loci_data.namespaces n
-    where n.name = coalesce(p_own, loci_internal.only_granted_namespace(loci.current_agent()), 'default')
+    where n.name = coalesce(p_own, loci_internal.default_namespace())
       and n.id = any (v_readable);
     v_limit := coalesce(loci_internal.settings(v_own), loci.default_settings()) ->> 'recall_namespaces';
     if p_namespaces is null then

@@ -9,7 +9,8 @@
 -- context_working_memory,
 --            and one more
 -- turns the last ones of the session (setting replayed_turns) Without a session every context is the first, nothing is
--- held back, and there are no turns. p_space null: session/ and the session, else the caller's own. p_sections: what is
+-- held back, and there are no turns. p_space null: the space of the key, else session/ and the
+-- session, else the caller's own. p_sections: what is
 -- wanted, null for all. Cost: that of graph_context, and a few ranges of indexes. Security definer: past the policies;
 -- checks the caller itself. Errors: 42501, P0002, 22023.
 create or replace function loci.context_parts(
@@ -28,7 +29,7 @@ declare
     v_keys         integer := v_settings ->> 'context_keys';
     v_sections     text[] := coalesce(p_sections, '{memories,graph,working_memory,patrol,subagents,turns}');
 begin
-    space := loci_internal.context_space(p_space, p_session_id);
+    space := loci_internal.context_space(v_namespace_id, p_space, p_session_id);
     first := not exists (select from loci_data.context_sessions c
                          where c.namespace_id = v_namespace_id and c.session_id = p_session_id and c.contexts > 1);
     fallback := first and coalesce(cardinality(p_documents), 0) = 0;
@@ -72,15 +73,20 @@ comment on function loci.context_parts(text, text, text, text, bigint[], text[],
     'What goes before an inference: memories new to the session, the graph around a message, inventories of working '
     'memory, last turns; one row. Errors: 42501, P0002, 22023.';
 
--- Whose context is built: a space of working memory, two segments. The one that is stated; else that of the session;
--- else, and where a session's name holds a slash and so is no segment, the caller's own. Errors: 22023 (space).
-create or replace function loci_internal.context_space(p_space text, p_session_id text) returns text
+-- Whose context is built: a space of working memory, two segments. The one that is stated, or that the key was made
+-- for; else that of the session; else, and where a session's name holds a slash and so is no segment, the caller's
+-- own. Errors: 22023 (space).
+create or replace function loci_internal.context_space(p_namespace_id integer, p_space text, p_session_id text)
+returns text
 language sql stable set search_path = ''
 as $$
-    select case when p_space is null and p_session_id <> '' and p_session_id !~ '/' then 'session/' || p_session_id
-                else loci_internal.working_memory_space(p_space) end
+    select case when p_space is null and p_session_id <> '' and p_session_id !~ '/'
+                     and loci_internal.key_space(p_namespace_id) is distinct from
+                         loci_internal.working_memory_space(p_namespace_id, null)
+                then 'session/' || p_session_id
+                else loci_internal.working_memory_space(p_namespace_id, p_space) end
 $$;
-comment on function loci_internal.context_space(text, text) is
+comment on function loci_internal.context_space(integer, text, text) is
     'The space of working memory that a context is for. Errors: 22023.';
 
 -- Which entries of working memory live under this path? All but their values, newest first, at most p_limit, and one

@@ -1,7 +1,7 @@
--- Delete an entry of working memory: one's own, in one's own space any, as an admin any; with a declared space only in
--- that. deleted false: it was not there, or had expired (it goes then, too). Safe beside writers: what a writer renews
--- meanwhile is judged as renewed. Security definer: writes past the policies; checks the caller itself. Errors: 42501,
--- P0002, 22023.
+-- Delete an entry of working memory, where the caller writes (working_memory_key): one's own, in a space of one's own
+-- any, as an admin any. deleted false: it was not there, or had expired (it goes then, too). Safe beside writers:
+-- what a writer renews meanwhile is judged as renewed. Security definer: writes past the policies; checks the caller
+-- itself. Errors: 42501, P0002, 22023.
 create or replace function loci_api.delete_working_memory(p_namespace text, p_key text, p_space text default null)
 returns table (key text, deleted boolean)
 language plpgsql volatile security definer set search_path = ''
@@ -9,9 +9,8 @@ as $$
 #variable_conflict use_column
 declare
     v_ns      integer := loci_internal.authorize(p_namespace, 'writer');
-    v_key     text := loci_internal.working_memory_key(p_key, p_space, true);
-    v_own     boolean := v_key = loci_internal.working_memory_space(null)
-        or starts_with(v_key, loci_internal.working_memory_space(null) || '/');
+    v_key     text := loci_internal.working_memory_key(v_ns, p_key, p_space, true);
+    v_own     boolean := loci_internal.owns_space(v_ns, split_part(v_key, '/', 1) || '/' || split_part(v_key, '/', 2));
     v_now     timestamptz;
     v_owner   uuid;
     v_expires timestamptz;

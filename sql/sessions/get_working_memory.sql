@@ -8,7 +8,7 @@ language plpgsql stable security definer set search_path = ''
 as $$
 declare
     v_ns  integer := loci_internal.authorize(p_namespace, 'reader');
-    v_key text := loci_internal.working_memory_key(p_key, p_space, false);
+    v_key text := loci_internal.working_memory_key(v_ns, p_key, p_space, false);
     v_now timestamptz := clock_timestamp();
 begin
     return query

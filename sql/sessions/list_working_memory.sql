@@ -1,7 +1,7 @@
 -- What is in working memory under a prefix of whole segments, without the values? In order of the key, page by page:
--- p_cursor is the last key of the page before. Without a prefix: the declared space, or everything where none is
--- declared. Ranges of the primary key. Security definer: past the policies; checks the caller itself. Errors: 42501,
--- P0002, 22023 (limit, space).
+-- p_cursor is the last key of the page before. Without a prefix: the declared space, or the one that the key was
+-- made for, or everything. Ranges of the primary key. Security definer: past the policies; checks the caller itself.
+-- Errors: 42501, P0002, 22023 (limit, space).
 create or replace function loci.list_working_memory(
     p_namespace text, p_prefix text default null, p_limit integer default 50, p_cursor text default null,
     p_space text default null)
@@ -12,7 +12,8 @@ as $$
 declare
     v_ns     integer := loci_internal.authorize(p_namespace, 'reader');
     v_prefix text :=
-        coalesce(p_prefix, case when p_space is not null then loci_internal.working_memory_space(p_space) end);
+        coalesce(p_prefix, case when p_space is not null then loci_internal.working_memory_space(v_ns, p_space)
+                                else loci_internal.key_space(v_ns) end);
     v_now    timestamptz := clock_timestamp();
 begin
     perform loci_internal.check_page(p_limit);

@@ -1,11 +1,10 @@
 -- Write an entry of working memory: value, category and tags anew, and its time to live from now (working_memory_ttl,
 -- unless stated). A key that is there is replaced, the last writer wins. A key without `/` stands under the caller's
--- own space; which spaces may be written, and how many entries one holds: reserve_working_memory_slot. Replacing an own
--- live entry
--- locks its row alone; otherwise writers of one space wait for each other (advisory lock, to the end of the
--- transaction), and then the clock is read. Durable like any write. Security definer: writes past the policies; checks
--- the caller itself. Errors: 42501, P0002 (namespace), 22023, 53400 (the space is full), 40001 (its owner renewed it
--- meanwhile).
+-- own space. Which spaces may be written: working_memory_key; how many entries one holds: reserve_working_memory_slot.
+-- Replacing an own live entry locks its row alone; otherwise writers of one space wait for each other (advisory
+-- lock, to the end of the transaction), and then the clock is read. Durable like any write. Security definer: writes
+-- past the policies; checks the caller itself. Errors: 42501, P0002 (namespace), 22023, 53400 (the space is full),
+-- 40001 (its owner renewed it meanwhile).
 create or replace function loci_api.save_working_memory(
     p_namespace text, p_key text, p_value jsonb, p_ttl_seconds double precision default null,
     p_category text default null,
@@ -17,7 +16,7 @@ as $$
 #variable_conflict use_column
 declare
     v_ns    integer := loci_internal.authorize(p_namespace, 'writer');
-    v_key   text := loci_internal.working_memory_key(p_key, p_space, true);
+    v_key   text := loci_internal.working_memory_key(v_ns, p_key, p_space, true);
     v_space text := split_part(v_key, '/', 1) || '/' || split_part(v_key, '/', 2);
     v_agent uuid := loci.current_agent();
     v_ttl   double precision :=
@@ -55,7 +54,7 @@ begin
         set agent_id = excluded.agent_id, value = excluded.value, category = excluded.category, tags = excluded.tags,
             stored_at = excluded.stored_at, expires_at = excluded.expires_at, document = excluded.document,
             terms = excluded.terms
-        where w.expires_at <= v_now or w.agent_id = v_agent or v_space = loci_internal.working_memory_space(null)
+        where w.expires_at <= v_now or w.agent_id = v_agent or loci_internal.owns_space(v_ns, v_space)
         returning w.key, w.space, w.category, w.tags, w.stored_at, w.expires_at;
         if not found then
             raise serialization_failure using message = 'the entry was renewed by its owner meanwhile',

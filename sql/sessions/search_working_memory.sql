@@ -1,9 +1,9 @@
 -- Which entries of working memory say this? BM25 over the words of key, value, category and tags, any of the question's
 -- words, with the figures of the live entries searched: those under the prefix (whole segments; without one the
--- declared space, else everything), of the category and below, with any of the tags. Without a question: all of these,
--- newest first, without a score. Cost: reads the documents under the prefix, a space's 50 in 0.2 ms; values only of
--- what is returned. Security definer: past the policies; checks the caller itself. Errors: 42501, P0002, 22023 (limit,
--- space).
+-- declared space, or that of the key, else everything), of the category and below, with any of the tags. Without a
+-- question: all of these, newest first, without a score. Cost: reads the documents under the prefix, a space's 50 in
+-- 0.2 ms; values only of what is returned. Security definer: past the policies; checks the caller itself. Errors:
+-- 42501, P0002, 22023 (limit, space).
 create or replace function loci.search_working_memory(
     p_namespace text, p_query text default null, p_category text default null, p_tags text[] default null,
     p_prefix text default null,
@@ -17,7 +17,8 @@ as $$
 declare
     v_ns       integer := loci_internal.authorize(p_namespace, 'reader');
     v_prefix   text :=
-        coalesce(p_prefix, case when p_space is not null then loci_internal.working_memory_space(p_space) end);
+        coalesce(p_prefix, case when p_space is not null then loci_internal.working_memory_space(v_ns, p_space)
+                                else loci_internal.key_space(v_ns) end);
     v_category text := rtrim(p_category, '/');
     v_now      timestamptz := clock_timestamp();
     -- null: no question

@@ -1,12 +1,15 @@
 -- The full key that a caller means: one with `/` is a full path, one without stands under the caller's own space. A
 -- path has non-empty segments, none of them. or.., which the way over a URL would fold; at most 512 characters, no
--- control characters. With p_writes a declared space is also a promise: nothing outside it is written. Pure but for who
--- calls. Errors: 22023 (key, space), 42501 (a write outside the declared space).
-create or replace function loci_internal.working_memory_key(p_key text, p_space text, p_writes boolean) returns text
+-- control characters. With p_writes nothing is meant outside the path that the caller is bound to (bound_space), nor
+-- outside a declared space, which lies under that: it narrows, and never leaves. Pure but for who calls. Errors: 22023
+-- (key, space), 42501 (space: a declared one outside the bound path; key: a write outside).
+create or replace function loci_internal.working_memory_key(p_namespace_id integer, p_key text, p_space text,
+                                                            p_writes boolean) returns text
 language plpgsql stable
 as $$
 declare
-    v_own  text := loci_internal.working_memory_space(p_space);
+    v_own  text := loci_internal.working_memory_space(p_namespace_id, p_space);
+    v_bound text := case when p_writes then loci_internal.bound_space(p_namespace_id) end;
     v_key  text := case when p_key like '%/%' then p_key else v_own || '/' || p_key end;
     v_wrong text := case when coalesce(p_key, '') = '' then 'must not be empty'
                         when p_key !~ '^[^/]+(/[^/]+)*$'
@@ -20,14 +23,18 @@ begin
     if v_wrong is not null then
         raise invalid_parameter_value using column = 'key',
             message = format('key %s; it is %L', v_wrong, left(p_key, 100));
-    elsif p_writes and p_space is not null and v_key <> p_space and not starts_with(v_key, p_space || '/') then
+    elsif not loci_internal.path_is_within(p_space, v_bound) then
+        raise insufficient_privilege using column = 'space',
+            message = format('the space %s lies outside %s, which this key writes to', p_space, v_bound),
+            hint = 'Declare a space under it, or none; a key for another space is made with POST /api/v1/keys. Reading '
+                   'needs no declaration.';
+    elsif p_writes and not loci_internal.path_is_within(v_key, coalesce(p_space, v_bound)) then
         raise insufficient_privilege using column = 'key',
-            message = format('%L is in the space %s/%s, and the space declared for writing is %s', left(p_key, 100),
-                             split_part(v_key, '/', 1),
-                             split_part(v_key, '/', 2), p_space),
-            hint = 'Write under the declared space, or declare the other one, or none. Reading needs no declaration.';
+            message = format('%L is in the space %s/%s, and writes go to %s', left(p_key, 100),
+                             split_part(v_key, '/', 1), split_part(v_key, '/', 2), coalesce(p_space, v_bound)),
+            hint = 'Each key writes under its own space. Reading needs no declaration.';
     end if;
     return v_key;
 end $$;
-comment on function loci_internal.working_memory_key(text, text, boolean) is
+comment on function loci_internal.working_memory_key(integer, text, text, boolean) is
     'Full key of an entry of working memory. Errors: 22023, 42501.';

@@ -95,7 +95,7 @@ def test_grants_are_listed_and_set_in_the_namespace_of_the_request_alone(api: Ap
 @pytest.mark.parametrize(
     ("agent", "body", "status", "slug"),
     [
-        ("00000000-0000-0000-0000-000000000005", {"role": "reader"}, 404, "not-found"),
+        ("00000000-0000-0000-0000-000000000005", {"role": "reader"}, 404, "not-found"),  # to the operator
         ("00000000-0000-0000-0000-000000000000", {"role": "reader"}, 422, "invalid-request"),
         (None, {"role": "owner"}, 422, "invalid-request"),
         (None, {}, 422, "invalid-request"),
@@ -113,6 +113,79 @@ def test_taking_a_grant_twice_is_not_found(api: Api, guest: tuple[httpx.Client, 
     give(api, guest[1], "reader")
     ok(api.client.delete(f"/grants/{guest[1]}"))
     problem(api.client.delete(f"/grants/{guest[1]}"), 404, "not-found")
+
+
+# Invitations
+
+
+@pytest.fixture
+def host(api: Api, guarded: Service) -> Iterator[httpx.Client]:
+    """A client of an admin of the namespace of `api`, at home there."""
+    made = ok(api.post("/keys", {"role": "admin", "name": "host"}), 201)
+    with guarded.client(Authorization=f"Bearer {made['key']}") as client:
+        yield client
+
+
+def test_an_invitation_shows_nothing_to_either_until_it_is_accepted(
+    api: Api, host: httpx.Client, guest: tuple[httpx.Client, str]
+) -> None:
+    client, agent = guest
+    api.write("the garden of the team")
+    told = ok(host.put(f"/grants/{agent}", json={"role": "reader"}))
+    assert (told["agent"], told["kind"], told["accepted"], told["created"]) == (None, None, False, True)
+    (listed,) = [row for row in ok(host.get("/grants"))["items"] if row["agent_id"] == agent]
+    assert (listed["agent"], listed["accepted"], listed["expired"]) == (None, False, False)
+    assert everywhere(client) == {"the garden at home"}
+    problem(client.get("/memories", headers={"X-Namespace": api.namespace}), 403, "forbidden")
+    (invited,) = ok(client.get("/agents/me/invitations"))["items"]
+    assert (invited["namespace"], invited["role"], invited["expires_at"]) == (api.namespace, "reader", None)
+    again = [ok(client.post(f"/agents/me/invitations/{api.namespace}/accept")) for _ in range(2)]
+    assert again == [{"namespace": api.namespace, "role": "reader", "expires_at": None}] * 2
+    assert everywhere(client) == {"the garden at home", "the garden of the team"}
+    assert ok(client.get("/agents/me/invitations")) == {"items": [], "next_cursor": None}
+    assert {row["agent"] for row in ok(host.get("/grants"))["items"]} == {"host", "guest"}
+
+
+def test_an_invitation_is_declined_and_a_namespace_left(api: Api, host: httpx.Client, guest: tuple[httpx.Client, str]) -> None:
+    client, agent = guest
+    ok(host.put(f"/grants/{agent}", json={"role": "reader"}))
+    mine = f"/agents/me/invitations/{api.namespace}"
+    assert client.delete(mine).status_code == 204
+    problem(client.delete(mine), 404, "not-found")
+    problem(client.post(f"{mine}/accept"), 404, "not-found")
+    ok(host.put(f"/grants/{agent}", json={"role": "reader"}))
+    ok(client.post(f"{mine}/accept"))
+    there = f"/agents/me/grants/{api.namespace}"
+    assert client.delete(there).status_code == 204
+    problem(client.delete(there), 404, "not-found")
+    assert everywhere(client) == {"the garden at home"}
+    problem(host.delete(f"/grants/{agent}"), 404, "not-found")
+
+
+def test_invitations_come_in_pages(service: Service, guest: tuple[httpx.Client, str], guarded: Service) -> None:
+    client, agent = guest
+    names = []
+    for _ in range(3):
+        with new_api(service) as other:
+            names.append(other.namespace)
+            admin = ok(other.post("/keys", {"role": "admin"}), 201)["key"]
+            with guarded.client(Authorization=f"Bearer {admin}") as inviting:
+                ok(inviting.put(f"/grants/{agent}", json={"role": "reader"}))
+    first = ok(client.get("/agents/me/invitations", params={"limit": 2}))
+    second = ok(client.get("/agents/me/invitations", params={"limit": 2, "cursor": first["next_cursor"]}))
+    assert [row["namespace"] for row in first["items"] + second["items"]] == sorted(names)
+    assert second["next_cursor"] is None
+
+
+def test_an_agent_that_has_left_its_home_still_answers(api: Api, host: httpx.Client, guest: tuple[httpx.Client, str]) -> None:
+    client, agent = guest
+    (own,) = ok(client.get("/agents/me"))["grants"]
+    assert client.delete(f"/agents/me/grants/{own['namespace']}").status_code == 204
+    ok(host.put(f"/grants/{agent}", json={"role": "reader"}))
+    accepting = f"/agents/me/invitations/{api.namespace}/accept"
+    ok(client.post(accepting, headers={"Idempotency-Key": "once"}))
+    problem(client.get("/memories"), 403, "forbidden")
+    ok(client.get("/memories", headers={"X-Namespace": api.namespace}))
 
 
 # The header that names a namespace

@@ -227,18 +227,79 @@ def test_the_first_namespace_of_a_key_is_where_it_is_made_if_none_is_named(api: 
     assert [row["id"] for row in ok(api.get("/keys"))["items"]] == [made["id"]]
 
 
-def test_an_admin_makes_a_further_key_of_an_agent_for_the_own_namespace_alone(api: Api, guarded: Service, service: Service) -> None:
+def test_an_admin_makes_a_further_key_of_an_agent_at_home(api: Api, guarded: Service) -> None:
+    agent = make_key(api, "writer")["agent_id"]
+    with as_holder(guarded, make_key(api, "admin")["key"]) as admin:
+        further = ok(admin.post("/keys", json={"agent_id": agent, "scope": "read"}), 201)
+        problem(admin.post("/keys", json={"agent_id": agent, "role": "admin"}), 422, "invalid-request")
+    with as_holder(guarded, further["key"]) as client:
+        ok(client.get("/memories"))
+        problem(client.post("/memories", json={"content": "x"}), 403, "forbidden")
+    assert (further["agent_id"], further["namespaces"], further["default_namespace"]) == (agent, None, api.namespace)
+
+
+def test_to_an_admin_elsewhere_there_is_neither_the_agent_nor_its_key(api: Api, guarded: Service, service: Service) -> None:
+    """Also where the agent has a grant there: a guest's keys are its home's."""
+    with new_api(service) as home:
+        key = make_key(home, "writer", name="gamma's scout")
+        with as_holder(guarded, make_key(api, "admin")["key"]) as admin, as_holder(guarded, key["key"]) as scout:
+            for accepted in (False, True):
+                assert ok(admin.put(f"/grants/{key['agent_id']}", json={"role": "writer"}))["accepted"] == accepted
+                assert ok(admin.get("/keys"))["items"][0]["agent_id"] != key["agent_id"]
+                for name, said in (("agent_id", "agent"), ("id", "key")):
+                    unknown = str(uuid4())
+                    asked = [
+                        ("POST", "/keys", {"agent_id": "{id}"}) if name == "agent_id" else ("DELETE", "/keys/{id}", None),
+                        *([] if name == "agent_id" else [("GET", "/keys/{id}/uses", None), ("POST", "/keys/{id}/rotate", {})]),
+                    ]
+                    for method, path, body in asked:
+                        answers = []
+                        for id_ in (key[name], unknown):
+                            sent = body and {field: value.format(id=id_) for field, value in body.items()}
+                            told = problem(admin.request(method, path.format(id=id_), json=sent), 404, "not-found")
+                            answers.append(
+                                {**told, "request_id": None} | {"detail": told["detail"].replace(id_, "ID"), "errors": None}
+                            )
+                        assert answers[0] == answers[1], said
+                ok(scout.post(f"/agents/me/invitations/{api.namespace}/accept"))
+            ok(scout.get("/memories"))
+        assert [
+            (row["outcome"], row["namespace"]) for row in eventually(lambda: ok(home.get(f"/keys/{key['id']}/uses"))["items"])
+        ] == [("answered", home.namespace)]
+
+
+# The namespace of a request that names none
+
+
+def test_a_grant_moves_no_request_that_names_no_namespace(api: Api, guarded: Service, service: Service) -> None:
+    with new_api(service) as home:
+        made = make_key(home, "writer")
+        ok(api.client.put(f"/grants/{made['agent_id']}", json={"role": "writer"}))
+        ok(service.client().put(f"/grants/{made['agent_id']}", json={"role": "writer"}))  # in `default`
+        with as_holder(guarded, made["key"]) as client:
+            ok(client.post("/memories", json={"content": "confidential"}), 201)
+            ok(home.client.delete(f"/grants/{made['agent_id']}"))
+            told = problem(client.post("/memories", json={"content": "confidential"}), 403, "forbidden")
+            me = ok(client.get("/agents/me"))
+        assert "default namespace of this key" in told["detail"]
+        assert (me["default_namespace"], [grant["namespace"] for grant in me["grants"]]) == (
+            None,
+            sorted([api.namespace, "default"]),
+        )
+        assert (home.size()["memories"], api.size()["memories"]) == (1, 0)
+
+
+def test_the_default_namespace_of_a_key_is_stated_once(api: Api, guarded: Service, service: Service) -> None:
     with new_api(service) as other:
-        agent = ok(api.post("/keys", {"namespaces": [api.namespace, other.namespace]}), 201)["agent_id"]
-        with as_holder(guarded, make_key(api, "admin")["key"]) as admin:
-            further = ok(admin.post("/keys", json={"agent_id": agent, "scope": "read"}), 201)
-            problem(admin.post("/keys", json={"agent_id": agent, "role": "admin"}), 422, "invalid-request")
-            both = {"agent_id": agent, "namespaces": [api.namespace, other.namespace]}
-            problem(admin.post("/keys", json=both), 403, "forbidden")
-        with as_holder(guarded, further["key"]) as client:
-            ok(client.get("/memories"))
-            problem(client.get("/memories", headers={"X-Namespace": other.namespace}), 403, "forbidden")
-    assert (further["agent_id"], further["namespaces"]) == (agent, [api.namespace])
+        names = [api.namespace, other.namespace]
+        made = ok(api.post("/keys", {"role": "writer", "namespaces": names, "default_namespace": other.namespace}), 201)
+        assert made["default_namespace"] == other.namespace
+        new = ok(api.post(f"/keys/{made['id']}/rotate"), 201)
+        with as_holder(guarded, new["key"]) as client:
+            ok(client.post("/memories", json={"content": "x"}), 201)
+        assert (api.size()["memories"], other.size()["memories"]) == (0, 1)
+        problem(api.client.patch(f"/keys/{new['id']}", json={"default_namespace": api.namespace}), 422, "invalid-request")
+        problem(api.post("/keys", {"namespaces": [api.namespace], "default_namespace": other.namespace}), 404, "not-found")
 
 
 # Rotation

@@ -148,7 +148,9 @@ def live_day(service: Service) -> Day:
 
     def agent(name: str, session: str, space: str) -> Agent:
         with service.client() as operator:
-            key = ok(operator.post("/keys", json={"name": name, "role": "writer"}, headers={"X-Namespace": "day"}), 201)["key"]
+            key = ok(
+                operator.post("/keys", json={"name": name, "role": "writer", "space": space}, headers={"X-Namespace": "day"}), 201
+            )["key"]
         clients.append(service.client(Authorization=f"Bearer {key}", **{"X-Namespace": "day", "X-Space": space}))
         return Agent(clients[-1], session, space)
 

@@ -484,11 +484,11 @@ def test_two_clients_with_keys_of_their_own_see_only_their_namespace(guarded: Se
             over_http(guarded, Authorization=f"Bearer {keys[1]}") as two,
         ):
             saved = one("save_memory", content="a secret of the first")
-            one("save_to_working_memory", key="session/s/x", data="a secret too")
+            one("save_to_working_memory", key="x", data="a secret too")
             assert one("search_memory", query="secret")["results"][0]["id"] == saved["id"]
             assert two("search_memory", query="secret")["results"] == []
             assert two("list_memory_categories") == {"categories": []}
-            assert two("list_working_memory", namespace="session")["entries"] == []
+            assert two("list_working_memory", namespace="agent")["entries"] == []
             assert "does not exist" in two.error("delete_memory", id=saved["id"])
             assert "does not exist" in two.error("memory_history", ref=saved["id"])
         named = {"Authorization": f"Bearer {keys[1]}", "X-Namespace": first.namespace}
@@ -496,6 +496,21 @@ def test_two_clients_with_keys_of_their_own_see_only_their_namespace(guarded: Se
             for name, arguments in [("search_memory", {"query": "secret"}), ("save_memory", {"content": "x"}), ("reflect", {})]:
                 assert wrong.error(name, **arguments).startswith(f"Not allowed: no access to namespace '{first.namespace}'")
         assert second.size()["memories"] == 0
+
+
+def test_a_session_of_working_memory_lies_under_the_space_of_its_key(guarded: Service, api: Api) -> None:
+    patrol = ok(api.post("/keys", {"role": "writer", "space": "patrol/heartbeat"}), 201)["key"]
+    sessions = ok(api.post("/keys", {"role": "writer", "space": "session"}), 201)["key"]
+    with over_http(guarded, Authorization=f"Bearer {patrol}") as tools:
+        tools("save_to_working_memory", key="findings", data="all is well")
+        assert [row["key"] for row in tools("list_working_memory")["entries"]] == ["patrol/heartbeat/findings"]
+    with over_http(guarded, **{"Authorization": f"Bearer {sessions}", "X-Space": "session/abc"}) as tools:
+        tools("save_to_working_memory", key="plan", data="x")
+        for tool, given in (("save_to_working_memory", {"data": "false"}), ("delete_from_working_memory", {})):
+            assert tools.error(tool, key="patrol/heartbeat/findings", **given).startswith("Not allowed")
+        assert tools("get_from_working_memory", key="patrol/heartbeat/findings")["value"] == "all is well"
+    with over_http(guarded, **{"Authorization": f"Bearer {sessions}", "X-Space": "patrol/heartbeat"}) as tools:
+        assert "lies outside session" in tools.error("save_to_working_memory", key="findings", data="false")
 
 
 def test_a_key_that_may_only_read_reads_and_is_told_so_when_it_writes(guarded: Service, api: Api) -> None:

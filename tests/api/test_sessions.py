@@ -47,12 +47,12 @@ def guarded(service: Service) -> Iterator[Service]:
 
 
 @pytest.fixture
-def writer(api: Api, guarded: Service) -> Iterator[Callable[[], Api]]:
+def writer(api: Api, guarded: Service) -> Iterator[Callable[..., Api]]:
     """Makes clients with writers' keys of their own, in the namespace of `api`."""
     with ExitStack() as opened:
 
-        def make() -> Api:
-            key = ok(api.post("/keys", {"role": "writer"}), 201)["key"]
+        def make(space: str | None = None) -> Api:
+            key = ok(api.post("/keys", {"role": "writer", "space": space}), 201)["key"]
             client = opened.enter_context(guarded.client(Authorization=f"Bearer {key}", **{"X-Namespace": api.namespace}))
             return Api(client, api.namespace, guarded)
 
@@ -126,8 +126,27 @@ def test_a_write_outside_the_declared_space_is_forbidden_and_reading_is_not(api:
     assert ok(get(api, "session/b/plan", space="session/a"))["value"] == "x"
 
 
-def test_another_agents_space_is_read_and_not_written(api: Api, writer: Callable[[], Api]) -> None:
-    first, second = writer(), writer()
+def test_a_writer_writes_under_the_space_of_its_key_and_a_header_narrows_that(api: Api, writer: Callable[..., Api]) -> None:
+    ok(put(api, "patrol/heartbeat/findings"))
+    plain, patrol, sessions = writer(), writer("patrol/heartbeat"), writer("session")
+    for response in (
+        put(plain, "patrol/heartbeat/findings"),
+        delete(plain, "patrol/heartbeat/findings"),
+        put(plain, "findings", space="patrol/heartbeat"),
+        put(patrol, "findings", space="patrol/other"),
+        put(sessions, "patrol/heartbeat/findings", space="session/abc"),
+    ):
+        problem(response, 403, "forbidden")
+    assert ok(put(plain, "plan"))["space"].startswith("agent/")
+    assert ok(put(patrol, "patrol/heartbeat/findings", "mine", space="patrol/heartbeat"))["space"] == "patrol/heartbeat"
+    assert ok(put(sessions, "plan", space="session/abc"))["key"] == "session/abc/plan"
+    assert ok(get(plain, "patrol/heartbeat/findings"))["value"] == "mine"
+    assert keys(patrol) == ["patrol/heartbeat/findings"]
+    assert problem(api.post("/keys", {"space": "agent/x"}), 422, "invalid-request")["errors"][0]["field"] == "space"
+
+
+def test_another_agents_space_is_read_and_not_written(api: Api, writer: Callable[..., Api]) -> None:
+    first, second = writer("session"), writer("session")
     ok(put(first, "session/abc/plan", "first"))
     for response in (
         put(second, "session/abc/plan"),

@@ -140,7 +140,6 @@ def test_nobody_learns_by_a_grant_whether_a_namespace_exists(shared: Shared) -> 
 @pytest.mark.parametrize(
     ("agent", "role", "expires_at", "field"),
     [
-        ("unknown", "reader", None, "agent_id"),
         (None, "reader", None, "agent_id"),
         ("operator", "reader", None, "agent_id"),
         ("guest", "owner", None, "role"),
@@ -151,7 +150,7 @@ def test_nobody_learns_by_a_grant_whether_a_namespace_exists(shared: Shared) -> 
     ],
 )
 def test_a_wrong_grant_is_refused_by_name(shared: Shared, agent: Any, role: Any, expires_at: Any, field: str) -> None:
-    named = {"unknown": UUID(int=5), "operator": OPERATOR, "guest": shared.agent}.get(agent)
+    named = {"operator": OPERATOR, "guest": shared.agent}.get(agent)
     with pytest.raises((errors.NoDataFound, errors.InvalidParameterValue)) as caught:
         shared.admin.rows("select loci_api.set_grant(%(ns)s, %(a)s, %(r)s, %(e)s)", a=named, r=role, e=expires_at)
     assert caught.value.diag.column_name == field

@@ -515,6 +515,10 @@ def test_an_expired_key_is_refused(world: World) -> None:
 
 def test_a_key_of_another_namespace_cannot_be_revoked(world: World, key: tuple[UUID, bytes]) -> None:
     other = new_world(world.connection)
+    act_as(
+        world.connection,
+        other.value("select agent_id from loci_api.create_key(%(ns)s, 'admin', 'k', %(id)s, sha256('x'))", id=uuid4()),
+    )
     with pytest.raises(errors.NoDataFound):
         other.rows("select loci_api.revoke_key(%(ns)s, %(id)s)", id=key[0])
 

@@ -24,10 +24,11 @@ Made = dict[str, Any]
 def make(world: World, role: str | None = "writer", **fields: Any) -> Made:
     """A key, made by whoever acts; its hash beside what the call says."""
     id_, secret = uuid4(), uuid4().bytes
-    given = {"scope": "admin", "namespaces": None, "agent_id": None, "rate_limit": None, "expires_at": None, **fields}
+    given = {"scope": "admin", "namespaces": None, "agent_id": None, "rate_limit": None, "expires_at": None, "default_namespace": None,
+             "space": None, **fields}  # fmt: skip
     row = world.row(
         "select * from loci_api.create_key(%(ns)s, %(role)s, 'k', %(id)s, %(hash)s, %(expires_at)s,"
-        " %(scope)s, %(namespaces)s, %(agent_id)s, %(rate_limit)s)",
+        " %(scope)s, %(namespaces)s, %(agent_id)s, %(rate_limit)s, %(default_namespace)s, %(space)s)",
         role=role,
         id=id_,
         hash=hashlib.sha256(secret).digest(),
@@ -46,11 +47,11 @@ def enter(world: World, key: Made | None, namespace: str | None = None, role: st
     )
 
 
-def refused(world: World, kind: type[Exception], work: Any) -> str:
+def refused(world: World, kind: type[psycopg.Error], work: Any) -> str:
     """The message of what is refused; the transaction goes on."""
     with pytest.raises(kind) as caught, world.connection.transaction(force_rollback=True):
         work()
-    return str(caught.value)
+    return caught.value.diag.message_primary or ""
 
 
 def lease(world: World, key: Made, wanted: int = 1, default: int | None = None, returned: int = 0) -> Made:
@@ -165,15 +166,136 @@ def test_the_scope_of_a_transaction_ends_with_it(world: World) -> None:
 # Who may make and replace keys
 
 
-def test_an_admin_of_one_namespace_gets_no_key_for_another_through_an_agent_of_both(world: World) -> None:
+def guest_of(world: World) -> tuple[World, Made]:
+    """A namespace, and the key of an agent that is at home there and a writer of this one, too."""
+    home = new_world(world.connection)
+    key = make(home)
+    world.rows("select * from loci_api.set_grant(%(ns)s, %(a)s, 'writer')", a=key["agent_id"])
+    return home, key
+
+
+def answers(world: World, key: Made) -> list[str]:
+    """What an admin of a namespace is told who names a key, and its agent."""
+    attempts: list[Any] = [
+        lambda: make(world, None, agent_id=key["agent_id"]),
+        lambda: rotate(world, key),
+        lambda: change(world, key, expires_at=None),
+        lambda: world.rows("select loci_api.revoke_key(%(ns)s, %(id)s)", id=key["id"]),
+        lambda: world.rows("select * from loci_api.list_key_usage(%(ns)s, %(id)s)", id=key["id"]),
+    ]
+    said = [refused(world, errors.NoDataFound, attempt) for attempt in attempts]
+    return [text.replace(str(key["id"]), "KEY").replace(str(key["agent_id"]), "AGENT") for text in said]
+
+
+@pytest.mark.parametrize("whose", ["a guest's", "the operator's"])
+def test_only_the_home_of_an_agent_touches_its_keys_and_to_others_there_are_none(world: World, whose: str) -> None:
     other = new_world(world.connection)
-    agent = make(world, namespaces=[world.name, other.name])["agent_id"]
+    key = guest_of(world)[1] if whose == "a guest's" else make(world, namespaces=[world.name, other.name])
     admin = make(world, "admin")
     enter(world, admin)
-    key = make(world, None, agent_id=agent)
-    refused(world, errors.InsufficientPrivilege, lambda: make(world, None, agent_id=agent, namespaces=[world.name, other.name]))
-    enter(world, key, world.name, "writer")
-    refused(world, errors.InsufficientPrivilege, lambda: enter(world, key, other.name, "reader"))
+    assert [row["id"] for row in world.rows("select * from loci_api.list_keys(%(ns)s)")] == [admin["id"]]
+    assert answers(world, key) == answers(world, {"id": uuid4(), "agent_id": uuid4()})
+    assert enter(world, key, world.name, "writer")["agent_id"] == key["agent_id"]
+
+
+def test_the_home_of_an_agent_touches_its_keys_wherever_they_reach(world: World) -> None:
+    home, key = guest_of(world)
+    enter(home, make(home, "admin"))
+    further, rotated = make(home, None, agent_id=key["agent_id"]), rotate(home, key)
+    change(home, further, expires_at=None, name="renamed")
+    listed = {row["id"]: row["name"] for row in home.rows("select * from loci_api.list_keys(%(ns)s)")}
+    assert {id_: listed[id_] for id_ in (key["id"], further["id"], rotated["id"])} == {
+        key["id"]: "k",
+        further["id"]: "renamed",
+        rotated["id"]: "k",
+    }
+    home.rows("select loci_api.revoke_key(%(ns)s, %(id)s)", id=rotated["id"])
+    enter(world, further, world.name, "writer")
+    refused(world, errors.InvalidAuthorizationSpecification, lambda: enter(world, rotated))
+
+
+def test_the_keys_of_a_home_that_was_deleted_are_the_operators(world: World) -> None:
+    home, key = guest_of(world)
+    home.rows("select loci_api.delete_namespace(%(ns)s)")
+    admin = make(world, "admin")
+    enter(world, admin)
+    refused(world, errors.NoDataFound, lambda: rotate(world, key))
+    enter(world, None)
+    assert enter(world, rotate(world, key), world.name, "writer")["namespace_id"] == world.id
+
+
+def test_a_key_that_is_kept_to_namespaces_makes_and_renews_none_that_reaches_more(world: World) -> None:
+    home, key = guest_of(world)
+    enter(home, make(home, "admin", namespaces=[home.name]))
+    for attempt in (lambda: rotate(home, key), lambda: change(home, key, expires_at=None)):
+        assert "reaches namespaces" in refused(home, errors.InsufficientPrivilege, attempt)
+    made = make(home, None, agent_id=key["agent_id"])
+    refused(world, errors.InsufficientPrivilege, lambda: enter(world, made, world.name, "reader"))
+    both = [home.name, world.name]
+    refused(home, errors.InsufficientPrivilege, lambda: make(home, None, agent_id=key["agent_id"], namespaces=both))
+
+
+def test_a_further_key_is_kept_to_namespaces_that_its_agent_was_granted(world: World) -> None:
+    home, key = guest_of(world)
+    enter(home, make(home, "admin"))
+    both = make(home, None, agent_id=key["agent_id"], namespaces=[home.name, world.name])
+    said = {
+        refused(home, errors.NoDataFound, lambda: make(home, None, agent_id=key["agent_id"], namespaces=[home.name, name])).replace(  # noqa: B023
+            name, "NAME"
+        )
+        for name in ("default", "no-such-place")
+    }
+    assert len(said) == 1
+    enter(world, both, world.name, "writer")
+
+
+# Where a key means, that names no namespace
+
+
+def test_the_default_namespace_of_a_key_is_the_home_of_its_agent_whatever_is_granted_since(world: World) -> None:
+    home, key = guest_of(world)
+    world.rows("select * from loci_api.set_grant('default', %(a)s, 'reader')", a=key["agent_id"])
+    assert enter(home, key, role="writer")["namespace_id"] == home.id
+
+
+def test_a_default_namespace_that_is_stated_stays_also_in_the_key_that_follows(world: World) -> None:
+    home, guest = guest_of(world)
+    key = make(home, None, agent_id=guest["agent_id"], default_namespace=world.name)
+    assert enter(world, rotate(world, key), role="writer")["namespace_id"] == world.id
+    enter(world, None)
+    kept_to = {"agent_id": guest["agent_id"], "namespaces": [home.name], "default_namespace": world.name}
+    assert "default_namespace" in refused(home, errors.InvalidParameterValue, lambda: make(home, None, **kept_to))
+    refused(home, errors.NoDataFound, lambda: make(home, default_namespace="default"))
+
+
+@pytest.mark.parametrize("end", ["revoked", "expired", "deleted"])
+def test_a_key_whose_default_namespace_is_no_longer_granted_never_means_another(world: World, end: str) -> None:
+    home, key = guest_of(world)
+    if end == "revoked":
+        home.rows("select * from loci_api.delete_grant(%(ns)s, %(a)s)", a=key["agent_id"])
+    elif end == "deleted":
+        home.rows("select loci_api.delete_namespace(%(ns)s)")
+    else:
+        until = home.now() + timedelta(milliseconds=200)
+        home.rows("select * from loci_api.set_grant(%(ns)s, %(a)s, 'writer', %(until)s)", a=key["agent_id"], until=until)
+        home.rows("select pg_sleep(0.25)")
+    said = refused(world, errors.InsufficientPrivilege, lambda: enter(world, key, role="reader"))
+    assert "the default namespace of this key is not granted to it any more" in said
+    enter(world, key)
+    refused(world, errors.InsufficientPrivilege, lambda: world.rows("select * from loci.list_memories(null)"))
+    assert world.row("select default_namespace, home from loci_api.whoami()") == {"default_namespace": None, "home": None}
+    own = world.rows("select namespace from loci_api.recall_namespaces(array[%(ns)s]) where own")
+    assert own == [{"namespace": None}]
+    assert enter(world, key, world.name, "writer")["namespace_id"] == world.id
+
+
+def test_a_caller_without_a_key_names_its_namespace_unless_it_is_the_operator(world: World) -> None:
+    agent = make(world)["agent_id"]
+    act_as(world.connection, agent)
+    said = refused(world, errors.InsufficientPrivilege, lambda: world.rows("select * from loci.list_memories(null)"))
+    assert "no namespace was named" in said
+    act_as(world.connection, OPERATOR)
+    assert world.rows("select * from loci.list_memories(null)") == world.rows("select * from loci.list_memories('default')")
 
 
 def test_a_further_key_takes_the_role_of_its_agent(world: World) -> None:
@@ -190,17 +312,6 @@ def test_no_key_is_made_for_the_operator_or_for_an_agent_without_a_grant(world: 
 def test_the_namespaces_of_a_key_hold_the_one_it_is_made_in(world: World) -> None:
     other = new_world(world.connection)
     assert "namespaces must hold" in refused(world, errors.InvalidParameterValue, lambda: make(world, namespaces=[other.name]))
-
-
-def test_an_admin_of_one_namespace_does_not_rotate_or_change_a_key_that_reaches_another(world: World) -> None:
-    other = new_world(world.connection)
-    key = make(world, namespaces=[world.name, other.name])
-    admin = make(world, "admin")
-    enter(world, admin)
-    refused(world, errors.InsufficientPrivilege, lambda: rotate(world, key))
-    refused(world, errors.InsufficientPrivilege, lambda: change(world, key, expires_at=None))
-    world.rows("select loci_api.revoke_key(%(ns)s, %(id)s)", id=key["id"])  # what is a danger to one may be ended by it
-    refused(world, errors.InvalidAuthorizationSpecification, lambda: enter(world, key))
 
 
 def test_a_key_with_a_limit_gives_none_that_is_higher(world: World) -> None:
@@ -232,11 +343,11 @@ def change(world: World, key: Made, **changes: Any) -> None:
 
 
 def test_a_rotated_key_gives_way_to_one_with_the_same_rights(owned: World) -> None:
-    old = make(owned, "admin", scope="write", rate_limit=30, namespaces=[owned.name])
+    old = make(owned, "admin", scope="write", rate_limit=30, namespaces=[owned.name], space="patrol/heartbeat")
     new = rotate(owned, old)
     refused(owned, errors.InvalidAuthorizationSpecification, lambda: enter(owned, old))
     before, after = kept(owned, old), kept(owned, new)
-    same = ["agent_id", "name", "scope", "namespaces", "rate_limit", "bucket", "expires_at"]
+    same = ["agent_id", "name", "scope", "namespaces", "default_namespace_id", "space", "rate_limit", "bucket", "expires_at"]
     assert [before[name] for name in same] == [after[name] for name in same]
     assert before["replaced_by"] == new["id"]
     assert enter(owned, new, owned.name, "writer")["agent_id"] == before["agent_id"]
@@ -330,20 +441,26 @@ def test_the_operations_log_has_every_change_of_a_key_and_never_its_hash(owned: 
     assert not any(secret in str(rows) for secret in (key["hash"].hex(), kept(owned, key)["fingerprint"].hex()))
 
 
-def test_a_change_is_noted_wherever_the_key_reaches(owned: World) -> None:
+def test_a_change_of_a_key_is_noted_at_home_and_not_where_it_is_a_guest(owned: World) -> None:
+    home, key = guest_of(owned)
+    home.rows("select loci_api.revoke_key(%(ns)s, %(id)s)", id=key["id"])
+    assert [row["action"] for row in noted(home)] == ["created", "changed"]
+    assert noted(owned) == []
+
+
+def test_a_key_of_the_operators_is_noted_where_it_was_asked_for(owned: World) -> None:
     other = new_world(owned.connection)
     key = make(owned, namespaces=[owned.name, other.name])
     owned.rows("select loci_api.revoke_key(%(ns)s, %(id)s)", id=key["id"])
-    assert [row["action"] for row in noted(other)] == ["created", "changed"]
+    assert ([row["action"] for row in noted(owned)], noted(other)) == (["created", "changed"], [])
 
 
 def test_a_key_in_a_list_names_only_namespaces_that_the_reader_knows(world: World) -> None:
-    other = new_world(world.connection)
-    key = make(world, namespaces=[world.name, other.name])
-    admin = make(world, "admin")
-    enter(world, admin)
-    listed = {row["id"]: row["namespaces"] for row in world.rows("select * from loci_api.list_keys(%(ns)s)")}
-    assert listed == {key["id"]: [world.name], admin["id"]: None}
+    home, guest = guest_of(world)
+    key = make(home, None, agent_id=guest["agent_id"], namespaces=[home.name, world.name], default_namespace=world.name)
+    enter(home, make(home, "admin"))
+    row = home.row("select * from loci_api.list_keys(%(ns)s, p_key_id => %(id)s)", id=key["id"])
+    assert (row["namespaces"], row["default_namespace"]) == ([home.name], None)
 
 
 # What a key was used for
@@ -359,6 +476,14 @@ def use(world: World, *uses: tuple[Any, ...]) -> None:
         o=list(outcomes),
         c=list(counts),
     )
+
+
+def test_the_home_of_a_key_sees_its_uses_wherever_they_were(world: World) -> None:
+    home, key = guest_of(world)
+    use(world, (key["id"], None, None, "answered", 1), (key["id"], world.name, None, "refused", 2))
+    enter(home, make(home, "admin"))
+    rows = home.rows("select * from loci_api.list_key_usage(%(ns)s, %(id)s)", id=key["id"])
+    assert {row["namespace"]: row["requests"] for row in rows} == {home.name: 1, world.name: 2}
 
 
 def test_uses_of_a_key_add_up_by_namespace_address_and_outcome(world: World) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from psycopg import errors
 from psycopg.types.json import Jsonb
 
-from tests.factories import OPERATOR, Row, World, act_as, grant
+from tests.factories import OPERATOR, Row, World, act_as, grant, new_world
 
 MIB = 1024 * 1024
 
@@ -63,6 +63,27 @@ def agents(world: World, count: int = 2, role: str = "writer") -> list[Any]:
     made = [grant(world.connection, world.name, role) for _ in range(count)]
     world.connection.execute("set session authorization loci_app")
     return made
+
+
+def act_with_key(world: World, agent: Any, space: str | None = None, home: World | None = None) -> None:
+    """Act for an agent whose key was made for a space, at its home or by the operator, as loci_api.begin_request says it."""
+    act_as(world.connection, agent)
+    world.rows(
+        "select set_config('loci.space', %(space)s, true), set_config('loci.space_namespace', %(home)s, true)",
+        space=space or "",
+        home=str(home.id) if home else "",
+    )
+
+
+def refuses(world: World, key: str, space: str | None = None) -> str:
+    """What is said to who may neither write an entry nor delete it; a write and a deletion are told the same."""
+    said = set()
+    for work in (save, delete):
+        with pytest.raises(errors.InsufficientPrivilege) as raised, world.connection.transaction():
+            work(world, key, space=space)
+        said.add(raised.value.diag.message_primary)
+    (message,) = said
+    return str(message)
 
 
 # Keys
@@ -156,45 +177,127 @@ def test_nothing_outside_a_declared_space_is_written_or_deleted(world: World) ->
         save(world, "session/ab", space="session/a")
 
 
-def test_a_space_with_live_entries_of_another_agent_is_not_written(owned: World) -> None:
+@pytest.mark.parametrize("key", ["patrol/heartbeat/findings", "session/abc/plan", "agent/operator/plan"])
+def test_a_writer_whose_key_was_made_for_no_space_writes_and_deletes_under_its_id_alone(owned: World, key: str) -> None:
+    (agent,) = agents(owned, 1)
+    save(owned, key)
+    act_as(owned.connection, agent)
+    assert f"writes go to agent/{agent}" in refuses(owned, key)
+    assert f"writes go to agent/{agent}" in refuses(owned, "patrol/free/findings")
+    assert "lies outside" in refuses(owned, "findings", space="patrol/free")
+    assert get(owned, key) == "x"
+    assert save(owned, "plan")["space"] == f"agent/{agent}"
+
+
+def test_a_key_that_was_made_for_a_space_writes_there_and_nowhere_else(owned: World) -> None:
+    patrol, other = agents(owned)
+    act_with_key(owned, other)
+    save(owned, "plan")
+    act_with_key(owned, patrol, "patrol/heartbeat")
+    assert save(owned, "findings")["key"] == "patrol/heartbeat/findings"
+    assert save(owned, "patrol/heartbeat/a/b", space="patrol/heartbeat")["space"] == "patrol/heartbeat"
+    for key, space in (("patrol/other/a", None), (f"agent/{patrol}/a", None), ("a", "patrol/other"), ("a", f"agent/{patrol}")):
+        refuses(owned, key, space)
+    refuses(owned, f"agent/{other}/plan")
+    assert (listed(owned), listed(owned, "agent")) == (
+        ["patrol/heartbeat/a/b", "patrol/heartbeat/findings"],
+        [f"agent/{other}/plan"],
+    )
+    assert delete(owned, "findings")["deleted"]
+
+
+def test_a_key_of_one_segment_writes_in_the_spaces_under_it_that_no_other_agent_holds(owned: World) -> None:
     first, second = agents(owned)
-    act_as(owned.connection, first)
-    save(owned, "session/abc/plan", ttl=60)
-    act_as(owned.connection, second)
+    act_with_key(owned, first, "session")
+    assert save(owned, "plan", space="session/abc", ttl=60)["key"] == "session/abc/plan"
+    assert save(owned, "plan")["key"] == f"session/{first}/plan"
+    act_with_key(owned, second, "session")
     for key, space in (("session/abc/plan", None), ("session/abc/other", None), ("other", "session/abc")):
         with pytest.raises(errors.InsufficientPrivilege, match="another agent"), owned.connection.transaction():
             save(owned, key, space=space)
     with pytest.raises(errors.InsufficientPrivilege, match="another agent"), owned.connection.transaction():
         delete(owned, "session/abc/plan")
+    refuses(owned, "patrol/heartbeat/findings")
     assert get(owned, "session/abc/plan") == "x"
     move_clock(owned, 61)
-    act_as(owned.connection, second)
+    act_with_key(owned, second, "session")
     assert save(owned, "session/abc/other")["space"] == "session/abc"
 
 
-def test_nobody_settles_in_the_space_that_bears_another_agents_id(owned: World) -> None:
-    first, second = agents(owned)
-    act_as(owned.connection, first)
-    with pytest.raises(errors.InsufficientPrivilege), owned.connection.transaction():
-        save(owned, f"agent/{second}/plan")
-    with pytest.raises(errors.InsufficientPrivilege), owned.connection.transaction():
-        save(owned, "agent/operator/plan")
-    act_as(owned.connection, second)
-    save(owned, "plan")
+def test_a_space_that_a_key_was_made_for_is_its_own_also_where_another_holds_it(owned: World) -> None:
+    settler, patrol = agents(owned)
+    act_with_key(owned, settler, "patrol")
+    save(owned, "patrol/heartbeat/findings")
+    act_with_key(owned, patrol, "patrol/heartbeat")
+    assert save(owned, "findings", "mine")
+    assert (get(owned, "findings"), delete(owned, "findings")["deleted"]) == ("mine", True)
+
+
+def test_a_space_counts_at_the_home_of_the_agent_and_elsewhere_it_is_somebody_elses(owned: World) -> None:
+    (guest,) = agents(owned, 1)
+    home = new_world(owned.connection)
+    act_with_key(owned, guest, "patrol/heartbeat", home)
+    refuses(owned, "patrol/heartbeat/findings")
+    assert save(owned, "plan")["space"] == f"agent/{guest}"
+    owned.connection.execute("reset session authorization")
+    owned.connection.execute("update loci_data.grants set role = 'admin' where agent_id = %s", [guest])
+    owned.connection.execute("set session authorization loci_app")
+    refuses(owned, "patrol/heartbeat/findings")
 
 
 def test_an_admin_writes_anywhere_and_the_space_keeps_its_owner(owned: World) -> None:
     (agent,) = agents(owned, 1)
-    act_as(owned.connection, agent)
+    (admin,) = agents(owned, 1, "admin")
+    act_with_key(owned, agent, "session")
     save(owned, "session/abc/plan")
-    act_as(owned.connection, OPERATOR)
-    save(owned, "session/abc/note", "by an admin")
-    save(owned, "session/abc/plan", "changed")
-    act_as(owned.connection, agent)
+    for unbound in (OPERATOR, admin):
+        act_with_key(owned, unbound)
+        save(owned, "session/abc/note", "by an admin")
+        save(owned, "session/abc/plan", "changed")
+    act_with_key(owned, agent, "session")
     assert get(owned, "session/abc/plan") == "changed"
     assert save(owned, "session/abc/note", "mine")
-    act_as(owned.connection, OPERATOR)
+    act_with_key(owned, admin, "patrol")
+    refuses(owned, "session/abc/note")
+    act_with_key(owned, admin)
     assert delete(owned, "session/abc/note")["deleted"]
+
+
+def test_a_key_carries_its_space_into_every_request_and_into_the_key_that_follows(owned: World) -> None:
+    made: Any = (
+        """select id from loci_api.create_key(%(ns)s, 'writer', 'k', gen_random_uuid(), sha256('one'), p_space => 'patrol/x')"""
+    )
+    key = owned.value(made)
+    owned.rows("select * from loci_api.rotate_key(%(ns)s, %(id)s, gen_random_uuid(), sha256('two'))", id=key)
+    owned.rows("select * from loci_api.begin_request(sha256('two'), %(ns)s, 'writer')")
+    assert save(owned, "findings")["key"] == "patrol/x/findings"
+    refuses(owned, "patrol/y/findings")
+    assert owned.value("select space from loci_api.whoami()") == "patrol/x"
+    assert owned.value("select space from loci.context_parts(%(ns)s, p_session_id => 's')") == "patrol/x"
+    owned.rows("select * from loci_api.begin_request(null, %(ns)s, 'writer')")
+    assert save(owned, "plan")["key"] == "agent/operator/plan"
+
+
+@pytest.mark.parametrize("space", ["", "/", "a/", "/a", "a/b/c", "a//b", "..", "a/.", "a/\n", "agent", "agent/x", "a" * 256])
+def test_a_key_is_made_for_no_path_that_is_no_space(world: World, space: str) -> None:
+    made: Any = "select * from loci_api.create_key(%(ns)s, 'writer', 'k', gen_random_uuid(), sha256('k'), p_space => %(space)s)"
+    with pytest.raises(errors.CheckViolation) as raised:
+        world.rows(made, space=space)
+    assert raised.value.diag.constraint_name == "api_keys_space_check"
+
+
+def test_a_key_that_is_bound_makes_none_that_is_not(world: World) -> None:
+    made: Any = "select id from loci_api.create_key(%(ns)s, 'admin', 'k', gen_random_uuid(), sha256(%(k)s), p_space => %(space)s)"
+    free = world.value(made, k=b"free", space=None)
+    world.rows(made, k=b"bound", space="patrol")
+    world.rows("select * from loci_api.begin_request(sha256('bound'), %(ns)s, 'admin')")
+    with pytest.raises(errors.InsufficientPrivilege, match="kept to"), world.connection.transaction():
+        world.rows(made, k=b"other", space="session/abc")
+    with pytest.raises(errors.InsufficientPrivilege, match="kept to"), world.connection.transaction():
+        world.rows("select * from loci_api.rotate_key(%(ns)s, %(id)s, gen_random_uuid(), sha256('other'))", id=free)
+    world.rows(made, k=b"within", space="patrol/heartbeat")
+    below = world.value(made, k=b"below", space=None)
+    assert world.value("select space from loci_api.list_keys(%(ns)s, p_key_id => %(id)s)", id=below) == "patrol"
 
 
 def test_an_agent_can_always_write_its_own_space(owned: World) -> None:

@@ -95,6 +95,7 @@ def test_the_first_column_of_every_key_and_index_is_the_namespace(connection: ps
         "agents",
         "api_keys",
         "grants",
+        "invitations",
         "key_uses",
         "rate_buckets",
         "namespaces",

@@ -30,6 +30,7 @@ NOT_EXPORTED = {
     "schedules": "when jobs are due next, which follows from the settings",
     "key_uses": "the record of who used which key on this server",
     "grants": "who may do what is a matter of the server, not of the data",
+    "invitations": "who is asked to be given what is a matter of the server, not of the data",
     "model_calls": "the record of what calls of models cost on this server",
     "operations": "the record of who did what on this server",
     "operation_counts": "part of that record",

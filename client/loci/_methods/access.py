@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Literal
 
 from loci.descriptors import listing, operation
-from loci.models.access import GrantBase, GrantOut, GrantSet, KeyMade, KeyOut, KeyRotated, KeyUse, Me, Refusal
+from loci.models.access import GrantBase, GrantOut, GrantSet, Invitation, KeyMade, KeyOut, KeyRotated, KeyUse, Me, OwnGrant, Refusal
 from loci.requests import API, OMITTED, Id, Moment, Omitted, Page, Request, change, delete, get, nothing, page, post
 
 
@@ -13,25 +13,48 @@ class Access:
 
     @operation
     def whoami(self) -> Request[Me]:
-        """Who the caller is: the agent's id, which a grant names; the key; and its roles, by namespace."""
+        """Who the caller is: the agent's id, which a grant names; its home; the key; and its roles, by namespace."""
         return get(Me, "/agents/me")
 
     @listing
     def list_grants(self, *, limit: int | None = None, cursor: str | None = None) -> Request[Page[GrantOut]]:
-        """Agents that have a role in the namespace, those whose grant has expired included. Admin."""
+        """Agents that have a role in the namespace, or are invited; those whose grant has expired included. Admin."""
         return page(GrantOut, "/grants", limit=limit, cursor=cursor)
 
     @operation
     def set_grant(
         self, agent_id: Id, role: Literal["reader", "writer", "admin"], *, expires_at: Moment | None = None
     ) -> Request[GrantSet]:
-        """Give an agent a role in the namespace, until a moment or for good, in force at its next request. Admin."""
+        """Give an agent a role in the namespace, until a moment or for good, in force at its next request. Admin.
+
+        An agent of another home is invited: until it accepts, it has no role here, and nothing is said of it but its id.
+        """
         return change("PUT", GrantSet, "/grants/{agent_id}", {"agent_id": agent_id}, role=role, expires_at=expires_at)
 
     @operation
     def delete_grant(self, agent_id: Id) -> Request[GrantBase]:
-        """Take an agent's role in the namespace away: its next request is refused. Returns the grant as it was. Admin."""
+        """Take an agent's role in the namespace away, at its next request, or an invitation back. Returns what it was. Admin."""
         return delete(GrantBase, "/grants/{agent_id}", {"agent_id": agent_id})
+
+    @listing
+    def list_invitations(self, *, limit: int | None = None, cursor: str | None = None) -> Request[Page[Invitation]]:
+        """Namespaces that invite the caller, by name, with the role that it would have."""
+        return page(Invitation, "/agents/me/invitations", limit=limit, cursor=cursor)
+
+    @operation
+    def accept_invitation(self, name: str) -> Request[OwnGrant]:
+        """Accept the invitation of a namespace: all keys of the agent reach it from now on. Again, it says the same."""
+        return post(OwnGrant, "/agents/me/invitations/{name}/accept", {"name": name})
+
+    @operation
+    def decline_invitation(self, name: str) -> Request[None]:
+        """Decline the invitation of a namespace."""
+        return Request(method="DELETE", route=API + "/agents/me/invitations/{name}", parts={"name": name}, read=nothing, gone=True)
+
+    @operation
+    def leave_namespace(self, name: str) -> Request[None]:
+        """Leave a namespace: no key of the agent reaches it any more."""
+        return Request(method="DELETE", route=API + "/agents/me/grants/{name}", parts={"name": name}, read=nothing, gone=True)
 
     @operation
     def create_key(
@@ -44,6 +67,8 @@ class Access:
         namespaces: list[str] | None = None,
         agent_id: Id | None = None,
         rate_limit: int | None = None,
+        default_namespace: str | None = None,
+        space: str | None = None,
     ) -> Request[KeyMade]:
         """Make a key for the namespace. The reply is the only place that ever shows it. Admin.
 
@@ -59,12 +84,14 @@ class Access:
             namespaces=namespaces,
             agent_id=agent_id,
             rate_limit=rate_limit,
+            default_namespace=default_namespace,
+            space=space,
         )
         return replace(request, repeatable=False)
 
     @listing
     def list_keys(self, *, limit: int | None = None, cursor: str | None = None) -> Request[Page[KeyOut]]:
-        """Keys that reach the namespace, newest first. Admin."""
+        """Keys of the agents that are at home in the namespace, newest first. Admin."""
         return page(KeyOut, "/keys", limit=limit, cursor=cursor)
 
     @operation
@@ -76,12 +103,12 @@ class Access:
         expires_at: Moment | Omitted | None = OMITTED,
         rate_limit: int | Omitted | None = OMITTED,
     ) -> Request[KeyOut]:
-        """Change a key; None takes its end or its rate limit away. Admin wherever the key reaches."""
+        """Change a key; None takes its end or its rate limit away. Admin of the agent's home."""
         return change("PATCH", KeyOut, "/keys/{id}", {"id": id}, name=name, expires_at=expires_at, rate_limit=rate_limit)
 
     @operation
     def rotate_key(self, id: Id, *, grace_seconds: int | None = None, expires_at: Moment | None = None) -> Request[KeyRotated]:
-        """Put a new key in the place of one, which ends after the grace (0: at once). Admin wherever the key reaches.
+        """Put a new key in the place of one, which ends after the grace (0: at once). Admin of the agent's home.
 
         It is sent once, as `create_key` is.
         """
@@ -90,12 +117,12 @@ class Access:
 
     @operation
     def revoke_key(self, id: Id) -> Request[None]:
-        """End a key at once. Admin."""
+        """End a key at once. Admin of the agent's home."""
         return Request(method="DELETE", route=API + "/keys/{id}", parts={"id": id}, read=nothing)
 
     @listing
     def list_key_usage(self, id: Id, *, limit: int | None = None, cursor: str | None = None) -> Request[Page[KeyUse]]:
-        """What a key was used for in the namespace: requests by hour, address and outcome, newest first. Admin."""
+        """What a key was used for: requests by namespace, hour, address and outcome, newest first. Admin of the agent's home."""
         return page(KeyUse, "/keys/{id}/uses", {"id": id}, limit=limit, cursor=cursor)
 
     @listing

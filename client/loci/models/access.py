@@ -6,11 +6,22 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field, model_validator
 
-from loci.models.fields import CreatedAt, Id, Items, Label, Model, Moment, NamespaceName, NextCursor
+from loci.models.fields import CreatedAt, Id, Items, Label, Model, Moment, NamespaceName, NextCursor, Text
 
 Scope = Literal["read", "write", "admin"]
 
 RateLimit = Annotated[int, Field(ge=1, le=1_000_000)]
+
+KeySpace = Annotated[
+    Text,
+    Field(
+        pattern=r"^[^/]+(/[^/]+)?$",
+        max_length=255,
+        examples=["session", "patrol/heartbeat"],
+        json_schema_extra={"pattern": r"^[^/\u0000-\u001f\u007f-\u009f]+(/[^/\u0000-\u001f\u007f-\u009f]+)?$"},
+    ),
+]
+SPACE = "Where it writes in working memory at its agent's home: a space (patrol/heartbeat), or all under a segment (session)"
 
 LONGEST_GRACE = 30 * 86_400
 
@@ -27,8 +38,12 @@ class KeyInput(Model):
     namespaces: Annotated[list[NamespaceName], Field(min_length=1, max_length=100)] | None = Field(
         default=None, description="Where the key works, the request's namespace among them; default: wherever its agent has a grant"
     )
-    agent_id: UUID | None = Field(default=None, description="An agent of the namespace that this is a further key of")
+    agent_id: UUID | None = Field(default=None, description="An agent at home in the namespace that this is a further key of")
     rate_limit: RateLimit | None = Field(default=None, description="Requests a minute; default: the service's")
+    default_namespace: NamespaceName | None = Field(
+        default=None, description="Namespace of requests that name none, fixed for good; default: the agent's home"
+    )
+    space: KeySpace | None = Field(default=None, description=f"{SPACE}; default: agent/ and the agent's id")
 
     @property
     def first_namespace(self) -> str | None:
@@ -70,9 +85,13 @@ class KeyOut(BaseModel):
     id: Id
     name: str = Field(description="What it was called")
     agent_id: UUID = Field(description="The agent that it is a key of")
-    role: Role = Field(description="What the grants of its agent say in this namespace")
+    role: Role | None = Field(description="What the grants of its agent say in this namespace; null: nothing")
     scope: Scope = Field(description="What the key does at most of that")
     namespaces: list[str] | None = Field(description="Where it is kept to, as far as the caller may know; null: nowhere")
+    default_namespace: str | None = Field(
+        description="Namespace of requests that name none; null: one that the caller may not read"
+    )
+    space: str | None = Field(description=f"{SPACE}; null: agent/ and the agent's id")
     rate_limit: int | None = Field(description="Requests a minute; null: the service's default")
     created_at: datetime = Field(description="When it was made")
     expires_at: datetime | None = Field(description="When it ends; null: never")
@@ -151,17 +170,20 @@ class GrantBase(BaseModel):
     """The role of an agent in the namespace; void from `expires_at` on (null: for good)."""
 
     agent_id: UUID = Field(description="Id of the agent")
-    agent: str = Field(description="Name of the agent")
-    kind: Literal["key", "analyst"] = Field(description="key (a program) or analyst (a login of the database)")
+    agent: str | None = Field(description="Name of the agent; null: it is only invited")
+    kind: Literal["key", "analyst"] | None = Field(
+        description="key (a program) or analyst (a login of the database); null: it is only invited"
+    )
     role: Role = Field(description="reader, writer or admin")
     expires_at: datetime | None = Field(description="When it ends; null: never")
     created_at: CreatedAt
+    accepted: bool = Field(description="False: an invitation, which gives nothing until the agent accepts it")
 
 
 class GrantSet(GrantBase):
     """A grant as it stands now, and whether the agent had none before."""
 
-    created: bool = Field(description="False: the agent had a grant, which is changed")
+    created: bool = Field(description="False: the agent had a grant or an invitation, which is changed")
 
 
 class GrantOut(GrantBase):
@@ -185,6 +207,19 @@ class OwnGrant(BaseModel):
     expires_at: datetime | None = Field(description="When it ends; null: never")
 
 
+class Invitation(OwnGrant):
+    """A grant that waits for the caller to accept it."""
+
+    created_at: CreatedAt
+
+
+class InvitationPage(BaseModel):
+    """A page of invitations, by namespace."""
+
+    items: Items[Invitation]
+    next_cursor: NextCursor
+
+
 class Me(BaseModel):
     """The caller. `grants` of the operator is null: it is admin everywhere."""
 
@@ -193,6 +228,13 @@ class Me(BaseModel):
     kind: Literal["operator", "key", "analyst"] = Field(
         description="operator, key (a program) or analyst (a login of the database)"
     )
+    home: str | None = Field(
+        description="Namespace whose admins manage its keys; null: the operator does, or the caller may not read it"
+    )
     key_id: UUID | None = Field(description="The key that was used; null: none")
+    default_namespace: str | None = Field(
+        description="Namespace of requests that name none; null: one that is not granted any more, or there is none"
+    )
+    space: str | None = Field(description="Where the key writes in working memory at home; null: agent/ and the agent's id")
     created_at: datetime = Field(description="When the agent was made")
     grants: list[OwnGrant] | None = Field(description="Roles by namespace; null for the operator, who is admin everywhere")

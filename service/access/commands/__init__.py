@@ -1,1 +1,1 @@
-"""`loci key`, `loci grant`, `loci analyst`."""
+"""`loci key`, `loci grant`, `loci invitation`, `loci analyst`."""

@@ -45,7 +45,7 @@ def list_(context: typer.Context, namespace: Namespace = "default", as_json: Jso
     if wants_json(context, as_json):
         print_json(rows)
         return
-    columns = ("agent_id", "agent", "kind", "role", "expires_at", "expired")
+    columns = ("agent_id", "agent", "kind", "role", "accepted", "expires_at", "expired")
     print_rows(columns, rows)
 
 
@@ -56,3 +56,12 @@ def revoke(agent: Agent, namespace: Namespace = "default") -> None:
 
     run_in(namespace, lambda tx: delete_grant(tx, agent_id=agent), "admin")
     typer.echo(f"revoked the grant of {agent} in namespace {namespace}", err=True)
+
+
+@app.command()
+def leave(agent: Agent, namespace: Namespace = "default") -> None:
+    """Give an agent's grant in a namespace back for it: undoing that gives it nothing that it does not accept again."""
+    from service.access.grants import leave_namespace
+
+    run_in(None, lambda tx: leave_namespace(tx, name=namespace, agent_id=agent), None)
+    typer.echo(f"{agent} has left namespace {namespace}", err=True)

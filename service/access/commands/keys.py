@@ -51,15 +51,28 @@ def create(
     only: Annotated[list[str] | None, typer.Option(help="Keep it to this namespace; may be repeated.")] = None,
     agent: Annotated[UUID | None, typer.Option(help="Make a further key of this agent.")] = None,
     rate_limit: RateLimit = None,
+    default: Annotated[
+        str | None, typer.Option(help="Namespace of requests that name none; default: the home of its agent.")
+    ] = None,
+    space: Annotated[
+        str | None, typer.Option(help="Where it writes in working memory, such as patrol/heartbeat, or session for all sessions.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Make a key and print it, this once: only its hash is stored."""
     from loci.models.access import KeyInput
     from service.access.keys import create_key
 
-    limits = {"expires_at": expires, "scope": scope.value, "rate_limit": rate_limit}
+    limits = {"expires_at": expires, "scope": scope.value, "rate_limit": rate_limit, "space": space}
     wanted = KeyInput.model_validate(
-        {"role": role and role.value, "name": name, "namespaces": only or None, "agent_id": agent, **limits}
+        {
+            "role": role and role.value,
+            "name": name,
+            "namespaces": only or None,
+            "agent_id": agent,
+            "default_namespace": default,
+            **limits,
+        }
     )
     row = run_in(namespace, lambda tx: create_key(tx, wanted), "admin")
     _show(row, namespace, json=wants_json(context, as_json))
@@ -71,19 +84,21 @@ def _show(row: dict[str, Any], namespace: str, *, json: bool) -> None:
         print_json({**row, "namespace": namespace})
         return
     typer.echo(row["key"])
-    typer.echo(f"{row['role']} in namespace {namespace}, id {row['id']}. Keep it now: it cannot be shown again.", err=True)
+    typer.echo(
+        f"{row['role'] or 'no role'} in namespace {namespace}, id {row['id']}. Keep it now: it cannot be shown again.", err=True
+    )
 
 
 @app.command("list")
 def list_(context: typer.Context, namespace: Namespace = "default", as_json: Json = False) -> None:
-    """List the keys that reach a namespace, newest first."""
+    """List the keys of agents at home in a namespace, and those of others that reach it, newest first."""
     from service.access.keys import list_keys
 
     rows = run_in(namespace, lambda tx: list_keys(tx, limit=MOST), "admin")["items"]
     if wants_json(context, as_json):
         print_json(rows)
         return
-    columns = ("id", "name", "role", "scope", "rate_limit", "created_at", "expires_at", "revoked_at", "last_used_at")
+    columns = ("id", "name", "role", "scope", "space", "rate_limit", "created_at", "expires_at", "revoked_at", "last_used_at")
     print_rows(columns, rows)
 
 
@@ -144,7 +159,7 @@ def uses(
     namespace: Namespace = "default",
     as_json: Json = False,
 ) -> None:
-    """Show what a key was used for in a namespace: requests by hour, address and outcome, newest first."""
+    """Show what a key was used for: requests by namespace, hour, address and outcome, newest first."""
     from service.access.keys import list_key_usage, list_refused_requests
 
     def listed(tx: "Transaction") -> "Awaitable[Page[Any]]":
@@ -154,5 +169,5 @@ def uses(
     if wants_json(context, as_json):
         print_json(rows)
         return
-    columns = ("hour", "address", "outcome", "requests", "first_at", "last_at")
+    columns = (*(() if id is None else ("namespace",)), "hour", "address", "outcome", "requests", "first_at", "last_at")
     print_rows(columns, rows)

@@ -32,7 +32,7 @@ async def list_entries(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:
-    """List entries in order of their keys, without values. Without a prefix: the space of X-Space, else all."""
+    """List entries in order of their keys, without values. Without a prefix: the space of X-Space, or of the key, else all."""
     return reply(
         await caller.read(lambda tx: working_memory.list_entries(tx, prefix=prefix, limit=limit, cursor=cursor, space=space))
     )
@@ -46,7 +46,7 @@ async def search_entries(body: EntrySearch, caller: CallerDependency, space: Spa
 
 @router.put("/{key:path}", response_model=Entry, responses=problems(404, 409))
 async def save_entry(key: Key, body: EntryInput, caller: CallerDependency, space: Space = None) -> Response:
-    """Write an entry, or replace it; its time to live begins anew. A full space is a 409, another agent's space a 403."""
+    """Write an entry of your own space, or replace it; its time to live begins anew. A full space is a 409, another one a 403."""
     return await caller.write(lambda tx: working_memory.save_entry(tx, body, key=key, space=space))
 
 
@@ -58,7 +58,7 @@ async def get_entry(key: Key, caller: CallerDependency, space: Space = None) -> 
 
 @router.delete("/{key:path}", status_code=204, responses=problems(404))
 async def delete_entry(key: Key, caller: CallerDependency, space: Space = None) -> Response:
-    """Delete an entry of your own."""
+    """Delete an entry of your own space."""
     async with caller.transaction("writer") as tx:
         await working_memory.delete_entry(tx, key=key, space=space)
     return Response(status_code=204, headers=caller.headers)
