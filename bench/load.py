@@ -93,7 +93,7 @@ def prepare(client: httpx.Client, namespaces: int, seeded: int) -> list[Place]:
     for _ in range(namespaces):
         name = f"load-{uuid4().hex[:10]}"
         client.post("/namespaces", json={"name": name}).raise_for_status()
-        made = client.post("/keys", json={"role": "writer", "name": "load"}, headers={"X-Namespace": name})
+        made = client.post("/keys", json={"role": "writer", "name": "load", "space": "session"}, headers={"X-Namespace": name})
         place = Place(name, made.raise_for_status().json()["key"])
         items = [
             {

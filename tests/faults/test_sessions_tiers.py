@@ -31,8 +31,8 @@ def connect(own_database: Database) -> Iterator[Connect]:
         def opened(agent: UUID = OPERATOR, *, autocommit: bool = True) -> psycopg.Connection[Any]:
             connection = psycopg.connect(own_database.app_url, autocommit=True)
             stack.callback(connection.close)
-            who = "select set_config('loci.agent', %s, false), set_config('loci.space', 'session', false)"  # as its key was made for
-            connection.execute(who, [str(agent)])
+            connection.execute("select set_config('loci.agent', %s, false)", [str(agent)])
+            connection.execute("select set_config('loci.space', 'session', false)")  # what its key was made for
             connection.set_autocommit(autocommit)
             return connection
 
