@@ -29,10 +29,12 @@ def states(loci: Loci) -> dict[str, str]:
     }
 
 
-def begin(loci: Loci, name: str) -> None:
+def begin(loci: Loci, dimensions: int) -> str:
+    name = f"static/wordllama-{dimensions}"  # 64 is active once a test has gone on to the end
     with psycopg.connect(loci.database.app_url) as connection:
         connection.execute("select set_config('loci.agent', %s, true)", ["00000000-0000-0000-0000-000000000000"])
-        connection.execute("select loci_api.begin_reembedding(%s, 64)", [name])
+        connection.execute("select loci_api.begin_reembedding(%s, %s)", [name, dimensions])
+    return name
 
 
 def active(loci: Loci) -> str:
@@ -41,29 +43,29 @@ def active(loci: Loci) -> str:
 
 def test_a_dry_run_says_how_much_there_is_to_do_and_does_nothing(embedded: Loci) -> None:
     before = states(embedded)
-    said = json.loads(embedded("reembed", "--model", "static/wordllama-64", "--dry-run", "--json").stdout)
-    assert (said["model"], said["active"], said["filling"]) == ("static/wordllama-64", active(embedded), None)
+    said = json.loads(embedded("reembed", "--model", "static/wordllama-128", "--dry-run", "--json").stdout)
+    assert (said["model"], said["active"], said["filling"]) == ("static/wordllama-128", active(embedded), None)
     assert said["memories"] == embedded.count("memories")
     assert states(embedded) == before
 
 
 def test_filling_can_be_cancelled_and_leaves_nothing(embedded: Loci) -> None:
     was = active(embedded)
-    begin(embedded, "static/wordllama-64")
-    assert json.loads(embedded("reembed", "--cancel", "--json").stdout) == {"cancelled": "static/wordllama-64"}
+    begin(embedded, 128)
+    assert json.loads(embedded("reembed", "--cancel", "--json").stdout) == {"cancelled": "static/wordllama-128"}
     assert states(embedded) == {was: "active"}
 
 
 def test_another_model_is_refused_while_one_is_being_filled(embedded: Loci) -> None:
-    begin(embedded, "static/wordllama-64")
-    refused = embedded("reembed", "--model", "static/wordllama-128")
+    begin(embedded, 128)
+    refused = embedded("reembed", "--model", "static/wordllama-256")
     assert refused.exit_code == 1
-    assert "static/wordllama-64 is being filled" in refused.stderr
+    assert "static/wordllama-128 is being filled" in refused.stderr
     embedded("reembed", "--cancel")
 
 
 def test_without_a_name_it_goes_on_with_the_one_under_way(embedded: Loci) -> None:
-    begin(embedded, "static/wordllama-64")
+    begin(embedded, 64)
     done = embedded("reembed", "--json")
     assert done.exit_code == 0, done.stderr
     assert json.loads(done.stdout)["model"] == "static/wordllama-64"
