@@ -2,7 +2,7 @@
 -- (key_space), else agent/ and its id. Null: nothing keeps them, for the operator, and for admins whose key was made
 -- for no space.
 create or replace function loci_internal.bound_space(p_namespace_id integer) returns text
-language sql stable set search_path = ''
+language sql stable
 as $$
     select coalesce(loci_internal.key_space(p_namespace_id),
                     case when nullif(current_setting('loci.space', true), '') is not null
@@ -14,12 +14,12 @@ comment on function loci_internal.bound_space(integer) is
 
 -- The path that the key of this transaction was made to write under. Whoever makes keys says so for the home of their
 -- agents alone: elsewhere the space may be somebody's. Where the operator has made the key it counts everywhere. Reads
--- loci.space and loci.space_namespace, which loci_api.begin_request sets.
+-- loci.space and loci.space_namespace, which loci_api.begin_request sets. Inlined.
 create or replace function loci_internal.key_space(p_namespace_id integer) returns text
-language sql stable set search_path = ''
+language sql stable
 as $$
-    select nullif(current_setting('loci.space', true), '')
-    where coalesce(current_setting('loci.space_namespace', true), '') in ('', p_namespace_id::text)
+    select case when coalesce(current_setting('loci.space_namespace', true), '') in ('', p_namespace_id::text)
+                then nullif(current_setting('loci.space', true), '') end
 $$;
 comment on function loci_internal.key_space(integer) is
     'Path in working memory that the key of this transaction was made for, where it counts; null: none.';
@@ -27,10 +27,9 @@ comment on function loci_internal.key_space(integer) is
 -- Is this space the caller's alone: agent/ and its id, or the very one that its key was made for? Under a key of one
 -- segment spaces are taken by who writes them first (reserve_working_memory_slot).
 create or replace function loci_internal.owns_space(p_namespace_id integer, p_space text) returns boolean
-language sql stable set search_path = ''
+language sql stable
 as $$
-    select p_space = 'agent/' || case when loci_internal.is_operator() then 'operator'
-                                      else loci.current_agent()::text end
+    select p_space = loci_internal.own_space(null)
            or p_space is not distinct from loci_internal.key_space(p_namespace_id)
 $$;
 comment on function loci_internal.owns_space(integer, text) is

@@ -8,9 +8,10 @@ create or replace function loci_internal.working_memory_key(p_namespace_id integ
 language plpgsql stable
 as $$
 declare
-    v_own  text := loci_internal.working_memory_space(p_namespace_id, p_space);
-    v_bound text := case when p_writes then loci_internal.bound_space(p_namespace_id) end;
-    v_key  text := case when p_key like '%/%' then p_key else v_own || '/' || p_key end;
+    v_space text := loci_internal.check_space(p_space);
+    v_bound text := case when p_writes or p_key not like '%/%' then loci_internal.bound_space(p_namespace_id) end;
+    v_key   text := case when p_key like '%/%' then p_key
+                         else coalesce(v_space, loci_internal.own_space(v_bound)) || '/' || p_key end;
     v_wrong text := case when coalesce(p_key, '') = '' then 'must not be empty'
                         when p_key !~ '^[^/]+(/[^/]+)*$'
                             then 'must be a path of non-empty segments such as session/abc/plan: no slash at either '
@@ -23,7 +24,7 @@ begin
     if v_wrong is not null then
         raise invalid_parameter_value using column = 'key',
             message = format('key %s; it is %L', v_wrong, left(p_key, 100));
-    elsif not loci_internal.path_is_within(p_space, v_bound) then
+    elsif p_writes and not loci_internal.path_is_within(p_space, v_bound) then
         raise insufficient_privilege using column = 'space',
             message = format('the space %s lies outside %s, which this key writes to', p_space, v_bound),
             hint = 'Declare a space under it, or none; a key for another space is made with POST /api/v1/keys. Reading '

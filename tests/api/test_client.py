@@ -26,7 +26,7 @@ from loci.models.sessions import TurnInput
 from loci.watch import watching
 from tests.clients import async_client_of, client_of
 from tests.details import DETAILS, OTHERS, STATED
-from tests.services import Api, Service, eventually
+from tests.services import Api, Service, eventually, new_api
 
 ELSEWHERE = {  # fields of a route that another operation has
     "forget_memory": {"erase", "versions", "subtree"},
@@ -413,6 +413,23 @@ def test_a_namespace_is_shared_and_taken_back(client: LociClient) -> None:
     with pytest.raises(NotFound):
         client.delete_grant(agent)
     assert client.whoami().grants is None
+
+
+def test_a_guest_answers_an_invitation_and_leaves(client: LociClient, api: Api) -> None:
+    with new_api(api.service) as home, client_of(api.service, home.namespace) as owner:
+        made, host = owner.create_key(), client.create_key(role="admin")
+        with client_of(api.service, api.namespace, key=host.key) as boss, client_of(api.service, "", key=made.key) as guest:
+            assert not boss.set_grant(made.agent_id, "reader").accepted
+            assert [invitation.namespace for invitation in guest.list_invitations()] == [api.namespace]
+            guest.decline_invitation(api.namespace)
+            boss.set_grant(made.agent_id, "reader")
+            assert guest.accept_invitation(api.namespace).role == "reader"
+            me = guest.whoami()
+            assert me.grants is not None
+            assert (me.home, me.default_namespace, len(me.grants)) == (home.namespace, home.namespace, 2)
+            guest.leave_namespace(api.namespace)
+            with pytest.raises(Forbidden):
+                list(guest.in_namespace(api.namespace).list_memories())
 
 
 def test_entities_are_merged_parted_and_split(client: LociClient) -> None:
