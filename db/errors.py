@@ -4,6 +4,7 @@ LociError
 ├── Unauthorized  401  28000
 ├── Forbidden     403  42501
 ├── NotFound      404  P0002
+├── TooSlow       408
 ├── Conflict      409  23505, 23P01
 │   ├── LimitReached   53400
 │   └── NeedsModel
@@ -11,9 +12,10 @@ LociError
 ├── Misdirected   421
 ├── Invalid       422  22xxx, 23502, 23503, 23514, 23000
 ├── RateLimited   429
+│   └── TooManyAtOnce
 ├── HeadersTooLarge  431
 ├── Unavailable   503  08xxx, 53xxx, 57P0x, 40001, 40P01, 25P03, a full pool
-└── TimedOut      504  57014
+└── DeadlineExceeded  504  57014, 25P04
 """
 
 import re
@@ -110,6 +112,12 @@ class RateLimited(LociError):
     status, slug, title = 429, "rate-limited", "Too many requests"
 
 
+class TooManyAtOnce(RateLimited):
+    """More at once than the share of the key, the namespace or the address; fewer are taken."""
+
+    slug, title = "too-many-at-once", "Too many at once"
+
+
 class MethodNotAllowed(LociError):
     """The path is there, the method is not; the header Allow names those that are."""
 
@@ -120,6 +128,12 @@ class HeadersTooLarge(LociError):
     """The headers are larger than the service takes."""
 
     status, slug, title = 431, "headers-too-large", "Request headers too large"
+
+
+class TooSlow(LociError):
+    """The request came more slowly than the service waits for."""
+
+    status, slug, title = 408, "too-slow", "Request too slow"
 
 
 class TooLarge(LociError):
@@ -146,10 +160,13 @@ class Unavailable(LociError):
     status, slug, title = 503, "unavailable", "Temporarily unavailable"
 
 
-class TimedOut(LociError):
-    """The statement ran into its time limit."""
+@dataclass
+class DeadlineExceeded(LociError):
+    """The request took longer than requests of its kind may take; what it had begun was taken back."""
 
-    status, slug, title = 504, "timeout", "Timed out"
+    detail: str = "the request took longer than it may; nothing was written"
+    hint: str | None = "Ask for less at a time, or have the operator raise the deadline (LOCI_DEADLINES__…)."
+    status, slug, title = 504, "deadline-exceeded", "Deadline exceeded"
 
 
 LARGE_OBJECT = "must be a JSON object of at most 1 MiB"
@@ -188,9 +205,9 @@ STATUS_BY_STATE = {
     "23P01": Conflict,
     "53400": LimitReached,
     "24000": Gone,
-    "57014": TimedOut,
 }
 INVALID = re.compile(r"22...|23502|23503|23514|23000|54000")
+LATE = {"57014", "25P04"}
 UNAVAILABLE = re.compile(r"08...|53(?!400)...|57P0.|40001|40P01|25006|25P03|55P03")
 RETRYABLE = (pg.SerializationFailure, pg.DeadlockDetected)
 CLIENT_ERRORS = range(400, 500)
@@ -213,9 +230,11 @@ def retryable(error: psycopg.Error) -> bool:
 def translate(error: psycopg.Error | PoolTimeout | PoolClosed) -> LociError | None:
     """Give the LociError that a database error means, or None for one that is a bug here."""
     if isinstance(error, (PoolTimeout, PoolClosed)):
-        return Unavailable("the database cannot be reached", hint="Try again in a moment.")
+        return Unavailable("no connection to the database was free in time", hint="Try again in a moment.")
     if error.sqlstate is None:
         return _from_client(error)
+    if error.sqlstate in LATE:
+        return DeadlineExceeded()
     if UNAVAILABLE.fullmatch(error.sqlstate):
         return Unavailable("the database is busy or restarting; nothing was written", hint="Try again in a moment.")
     kind = STATUS_BY_STATE.get(error.sqlstate) or (Invalid if INVALID.fullmatch(error.sqlstate) else None)

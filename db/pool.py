@@ -13,14 +13,15 @@ from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import Jsonb
 from psycopg_pool import AsyncConnectionPool
 
-from db import traces
+from db import limits, traces
+from db.limits import TimeLimits
+from db.shares import ShareLimits, Shares
 from db.traces import Statements, TracedCursor
 
 R = TypeVar("R")
 JsonObject = dict[str, Any]  # as it comes out of a column of JSON
 Connection = AsyncConnection[DictRow]
 Cursor = AsyncCursor[DictRow] | TracedCursor
-Pool = AsyncConnectionPool[Connection]
 OPERATOR = None  # the key hash of the operator: none
 OPERATOR_AGENT = "00000000-0000-0000-0000-000000000000"  # its id
 ENTER: LiteralString = "select agent_id, namespace_id, namespace, settings from loci_api.begin_request(%s, %s, %s, %s)"
@@ -28,14 +29,35 @@ _WAITS = (0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10)
 WAITED = Histogram("loci_pool_wait_seconds", "Time that a transaction waited for a connection of the pool.", buckets=_WAITS)
 
 
+class Pool(AsyncConnectionPool[Connection]):
+    """Connections that callers share; without `shares`, whoever comes first takes them."""
+
+    shares: Shares | None = None
+
+    @asynccontextmanager
+    async def lent(self, key_hash: bytes | None, namespace: str | None) -> AsyncIterator[Connection]:
+        """A connection of the caller's share. Raises TooManyAtOnce, PoolTimeout."""
+        if self.shares is None:
+            async with self.connection() as connection:
+                yield connection
+            return
+        names = self.shares.names(key_hash, namespace)
+        await self.shares.take(names)
+        try:
+            async with self.connection() as connection:
+                yield connection
+        finally:
+            self.shares.give_back(names)
+
+
 async def _configure(connection: Connection) -> None:
     await register_vector_async(connection)
     await connection.commit()
 
 
-def make_pool(url: str, *, size: int = 10, timeout: float = 10.0) -> Pool:
+def make_pool(url: str, *, size: int = 10, timeout: float = 10.0, shares: ShareLimits | None = None) -> Pool:
     """Make a closed pool of at most `size` connections; waiting longer than `timeout` seconds raises PoolTimeout."""
-    return AsyncConnectionPool(
+    pool = Pool(
         url,
         connection_class=AsyncConnection[DictRow],
         kwargs={"row_factory": dict_row, "application_name": "loci", "connect_timeout": 5},
@@ -46,6 +68,8 @@ def make_pool(url: str, *, size: int = 10, timeout: float = 10.0) -> Pool:
         reconnect_timeout=5.0,  # then the next request starts a new attempt; a back-off without end doubles without end
         open=False,
     )
+    pool.shares = None if shares is None else Shares(size, shares)
+    return pool
 
 
 @dataclass(frozen=True)
@@ -177,13 +201,13 @@ async def transaction(
     namespace: str | None,
     role: str | None,
     snapshot: bool = False,
-    stalls_after: float | None = None,
+    within: TimeLimits | None = None,
     origin: Origin | None = None,
 ) -> AsyncIterator[Transaction]:
     """Open a transaction as the holder of a key, with at least `role` in `namespace`; commit at the end of the block.
 
     `key_hash` None is the operator; `role` None asks for no namespace. With `snapshot` all its statements see the database of
-    one moment, and it writes nothing. `stalls_after` seconds without a statement end it, for work that waits for others.
+    one moment, and it writes nothing. `within` is how long it may take; None: any time.
     `origin` is what the operations log says of its changes.
     Authentication travels with the first statement of the block: one round trip for both.
     """
@@ -194,16 +218,24 @@ async def transaction(
             stack.enter_context(traces.span("transaction", said))
         stack.callback(statements.end)
         asked = time.perf_counter()
-        connection = await stack.enter_async_context(pool.connection())
+        connection = await stack.enter_async_context(pool.lent(key_hash, namespace))
         WAITED.observe(time.perf_counter() - asked)
-        if stalls_after is None:  # the server does not take a pipeline for idle
-            await stack.enter_async_context(connection.pipeline())
+        await stack.enter_async_context(connection.pipeline())
         await stack.enter_async_context(connection.transaction())
         if snapshot:
             await connection.execute("set transaction isolation level repeatable read, read only")
-        if stalls_after is not None:
-            limit = f"{round(stalls_after * 1000)}ms"
-            await connection.execute("select set_config('idle_in_transaction_session_timeout', %s, true)", [limit])
+        if within is not None:
+            await connection.execute(limits.statement(connection.info.server_version), within.parameters())
         who = (key_hash, namespace, role, Jsonb(asdict(origin)) if origin else None)
         entering = await sent(connection, statements, ENTER, who)
-        yield Transaction(connection, namespace, entering, statements)
+        tx = Transaction(connection, namespace, entering, statements)
+        yield tx
+        if namespace is None and role is not None and pool.shares is not None and not pool.shares.knows_home(key_hash):
+            await _learn_home(pool.shares, key_hash, tx)
+
+
+async def _learn_home(shares: Shares, key_hash: bytes | None, tx: Transaction) -> None:
+    """Remember which namespace the key led to, so that its next requests count there."""
+    entered = await tx.entered()
+    if key_hash is not None and entered.namespace is not None:
+        shares.learn_home(key_hash, entered.namespace)

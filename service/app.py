@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -16,6 +17,7 @@ from db.access.keys import Lease, lease_requests
 from db.embedded import EmbeddedServer
 from db.migrate import upgrade
 from db.pool import Pool, make_pool
+from db.shares import ShareLimits
 from loci.version import __version__
 from service.access.admission import Gate
 from service.access.key_usage import EVERY, KeyUsageCounts
@@ -25,11 +27,14 @@ from service.embedding.active import make_active_provider
 from service.http.hosts import Hosts
 from service.http.middleware import RequestMiddleware
 from service.http.openapi import openapi_document
+from service.http.places import Places
 from service.http.problems import install
+from service.http.spool import Spools
 from service.jobs.runner import Runner
 from service.llm.factory import make_model
 from service.llm.prompts import BadPrompt, Prompts, check_folder
 from service.mcp.http import Endpoint
+from service.observability.health import Probe
 from service.observability.logs import set_up_logging
 from service.observability.monitor import Monitor
 from service.observability.tracing import set_up_tracing
@@ -45,7 +50,10 @@ log = logging.getLogger(__name__)
 WATCH_EVERY = 0.5
 # The framework's own spans and logs carry query strings and what errors say; service/observability/tracing.py makes ours.
 SILENT: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
-EXTRA_CONNECTIONS = 5  # of a process, beside its pool: one that listens for changes, one for /metrics, three of the queue of jobs
+CONTROL = 2  # connections for what must not wait for requests: keys and their use, readiness
+EXTRA_CONNECTIONS = (
+    5 + CONTROL
+)  # of a process, beside its pools: one that listens for changes, one for /metrics, three of the queue of jobs
 
 
 class Refusal(Exception):
@@ -86,7 +94,7 @@ async def check(pool: Pool, settings: Settings) -> None:
             if not made.ok:
                 raise Refusal(made.detail)
         most, used = await health.connections(connection)
-        wanted = settings.workers * (settings.pool_size + EXTRA_CONNECTIONS)
+        wanted = settings.workers * (settings.pool_size + settings.worker_pool_size + EXTRA_CONNECTIONS)
         if wanted > most:
             raise Refusal(
                 f"up to {wanted} connections to the database may be opened, and it allows {most}: "
@@ -133,19 +141,25 @@ def from_environment() -> FastAPI:
 def create_app(settings: Settings, url: str, server: EmbeddedServer | None = None) -> FastAPI:
     """Make the application over a migrated database. `server` is watched while it runs, if given."""
     provider = make_active_provider(settings.embedding)
-    pool = make_pool(url, size=settings.pool_size)
-    uses = KeyUsageCounts(pool)
-    limiter = Limiter(partial(_lease, pool, settings.rate_limit))
+    limits = settings.limits
+    shares = ShareLimits(limits.key_share, limits.namespace_share, limits.wait, limits.waiting)
+    pool = make_pool(url, size=settings.pool_size, timeout=limits.wait, shares=shares)
+    background, control = make_pool(url, size=settings.worker_pool_size), make_pool(url, size=CONTROL)
+    uses = KeyUsageCounts(control)
+    limiter = Limiter(partial(_lease, control, settings.rate_limit))
     resources = Resources(settings, pool, provider, make_model(settings.llm), Prompts(settings.llm.prompts))
-    worker = Worker(pool, provider, Runner(url, resources, HANDLERS))
+    worker = Worker(background, provider, Runner(url, replace(resources, pool=background), HANDLERS))
     state = State(
-        settings, url, pool, provider, resources, worker, Monitor(url, pool, settings.jobs.lost_after), Feed(url), limiter, uses
-    )
+        settings, url, pool, provider, resources, worker, Monitor(url, pool, settings.jobs.lost_after), Feed(url), limiter, uses,
+        background, control, Probe(control), Spools(limits), Places(limits.streams),
+    )  # fmt: skip
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:  # noqa: ARG001 (the protocol's)
         tasks = [asyncio.create_task(watch(server))] if server else []
-        await pool.open(wait=True, timeout=30)
+        pools = (pool, background, control)
+        for opening in pools:
+            await opening.open(wait=opening is pool, timeout=30)
         try:
             await check(pool, settings)
             work = state.worker.run() if settings.worker else state.worker.run_feed()
@@ -160,7 +174,8 @@ def create_app(settings: Settings, url: str, server: EmbeddedServer | None = Non
                     await task
             await _settle(state)
             await state.monitor.close()
-            await pool.close()
+            for closing in pools:
+                await closing.close()
             if provider is not None:
                 await provider.close()
             if resources.model is not None:
@@ -182,6 +197,13 @@ def create_app(settings: Settings, url: str, server: EmbeddedServer | None = Non
     install(app)
     for router, prefix in ROUTERS:
         app.include_router(router, prefix=prefix)
-    app.add_middleware(Gate, hosts=Hosts(settings), limiter=limiter, guesses=WrongKeyLimiter(settings.wrong_keys), uses=uses)
-    app.add_middleware(RequestMiddleware, max_body_bytes=settings.max_body_bytes)
+    app.add_middleware(
+        Gate,
+        hosts=Hosts(settings),
+        limiter=limiter,
+        guesses=WrongKeyLimiter(settings.wrong_keys),
+        uses=uses,
+        keys_required=settings.keys_required,
+    )
+    app.add_middleware(RequestMiddleware, max_body_bytes=settings.max_body_bytes, max_bodies_bytes=limits.bodies)
     return app

@@ -76,6 +76,53 @@ class JobSettings(BaseModel):
     )
 
 
+class DeadlineSettings(BaseModel):
+    """Seconds that requests may take, from the moment at which the body is there: `LOCI_DEADLINES__READ` and so on.
+
+    Then the work is cancelled and taken back, and the answer is 504.
+    """
+
+    read: float = Field(default=30.0, gt=0, description="Seconds for a request that reads")
+    write: float = Field(default=60.0, gt=0, description="Seconds for one that writes")
+    batch: float = Field(default=300.0, gt=0, description="Seconds for one that writes much: batches, erasing, merging, undoing")
+    context: float = Field(default=30.0, gt=0, description="Seconds for a context")
+    model: float = Field(default=180.0, gt=0, description="Seconds for one that may ask a language model: retain, reflect")
+    poll: float = Field(default=60.0, gt=0, description="Seconds for a poll of changes, the wait for one (30 at most) included")
+    imports: float = Field(default=3600.0, gt=0, description="Seconds for the transaction of an import, once its lines are here")
+    exports: float = Field(default=3600.0, gt=0, description="Seconds for the transaction of an export; its reader may take longer")
+    lock: float = Field(default=10.0, gt=0, description="Seconds that a statement waits for a lock")
+    idle: float = Field(default=30.0, gt=0, description="Seconds that a transaction may stand still between two statements")
+
+
+class LimitSettings(BaseModel):
+    """What one caller may take of what all share, in each process: `LOCI_LIMITS__KEY_SHARE` and so on."""
+
+    key_share: float = Field(default=0.5, gt=0, le=1, description="Part of the pool that one key may hold; at least one connection")
+    namespace_share: float = Field(default=0.75, gt=0, le=1, description="Part of the pool that one namespace may hold")
+    wait: float = Field(default=10.0, gt=0, description="Seconds that a request waits for its turn, and then for a connection")
+    waiting: int = Field(default=100, ge=1, description="Requests beyond a share that may wait; further ones are refused at once")
+    words: int = Field(default=1_000_000, ge=1, description="Words in the texts of a request; imports have none but their size")
+    bodies: int = Field(
+        default=256 * 1024 * 1024,
+        ge=1024 * 1024,
+        description="Bytes of bodies in memory at once; small ones do not count",
+    )
+    import_bytes: int = Field(default=4 * 1024**3, ge=1024, description="Bytes of the largest import or export")
+    spool_bytes: int = Field(
+        default=8 * 1024**3, ge=1024, description="Bytes on disk of all imports and exports under way; one key may take half of it"
+    )
+    spool_dir: Path | None = Field(default=None, description="Folder for them; none: that of the system for temporary files")
+    streams: int = Field(default=100, ge=1, description="Streams and waiting polls of changes of a key, or of all without one")
+    connections: int | None = Field(
+        default=512, ge=1, description="HTTP connections from one address; behind a proxy that is the proxy's. None: any number"
+    )
+    all_connections: int = Field(default=4096, ge=1, description="HTTP connections from all addresses")
+    head: float = Field(default=10.0, gt=0, description="Seconds in which the headers of a request must be complete")
+    keep_alive: float = Field(default=30.0, gt=0, description="Seconds that a connection is kept between two requests")
+    stall: float = Field(default=20.0, gt=0, description="Seconds ahead that a slow sender or reader is given, see pace")
+    pace: int = Field(default=8192, ge=1, description="Bytes a second that bodies must come in, and long replies be read, at least")
+
+
 class Settings(BaseSettings):
     """Everything that can be configured."""
 
@@ -95,6 +142,7 @@ class Settings(BaseSettings):
     host: str = Field(default="127.0.0.1", description="Address that `loci serve` listens on")
     port: int = Field(default=8420, ge=0, le=65535, description="Its port; 0: any that is free")
     pool_size: int = Field(default=10, ge=1, le=200, description="Connections to the database that a process may have for requests")
+    worker_pool_size: int = Field(default=4, ge=1, le=100, description="Connections that its background work may have beside them")
     max_body_bytes: int = Field(default=64 * 1024 * 1024, ge=1024, description="Bytes of the largest body of a request")
     allowed_hosts: Annotated[list[str], NoDecode] = Field(
         default=[],
@@ -119,6 +167,8 @@ class Settings(BaseSettings):
     embedding: EmbeddingSettings = Field(default=EmbeddingSettings(), description="Embeddings")
     llm: LLMSettings = Field(default=LLMSettings(), description="Language model")
     jobs: JobSettings = Field(default=JobSettings(), description="Jobs")
+    deadlines: DeadlineSettings = Field(default=DeadlineSettings(), description="Deadlines")
+    limits: LimitSettings = Field(default=LimitSettings(), description="Limits")
 
     @field_validator("allowed_hosts", mode="before")
     @classmethod

@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING
 
 from db.pool import Pool
 from service.embedding.provider import Provider
+from service.http.places import Places
+from service.http.spool import Spools
+from service.observability.health import Probe
 from service.observability.monitor import Monitor
 from service.resources import Resources
 from service.settings import Settings
@@ -20,7 +23,8 @@ if TYPE_CHECKING:  # the rooms that all subjects share know subjects by their ty
 class State:
     """Pool, provider and all that a process runs beside its requests; `url` is how it reaches the database as loci_app.
 
-    `resources` is what jobs are given, and what requests ask a language model with.
+    `resources` is what requests ask a language model with. `pool` is shared by requests; `background` is for work behind them, and
+    `control` for what must not wait for them: who a key belongs to, and whether the service is ready.
     """
 
     settings: Settings
@@ -33,3 +37,8 @@ class State:
     feed: "Feed"
     limiter: "Limiter"
     uses: "KeyUsageCounts"
+    background: Pool
+    control: Pool
+    probe: Probe
+    spools: Spools
+    streams: Places

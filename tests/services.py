@@ -17,7 +17,7 @@ from fastapi import FastAPI
 
 from db.embedded import EmbeddedServer
 from service.app import create_app
-from service.http.protocol import LimitedProtocol
+from service.http.protocol import limited_protocol
 from service.http.server import GracefulServer
 from service.settings import Settings
 from tests.databases import Database
@@ -48,11 +48,12 @@ def serve(database: Database, server: EmbeddedServer | None = None, *, tcp: bool
     With `tcp` it listens on a free port of the loopback interface, for clients that know no Unix sockets.
     """
     options = {"embedding": {"provider": "none"}, "pool_size": 5, "allowed_hosts": ["loci"], **options}
-    app = create_app(Settings(_env_file=None, **options), database.app_url, server)
+    settings = Settings(_env_file=None, **options)
+    app = create_app(settings, database.app_url, server)
     with tempfile.TemporaryDirectory(prefix="loci-") as folder:
         socket = Path(folder) / "http"
         place: dict[str, Any] = {"host": "127.0.0.1", "port": 0} if tcp else {"uds": str(socket)}
-        config = uvicorn.Config(app, http=LimitedProtocol, **place, log_level="error", lifespan="on")
+        config = uvicorn.Config(app, http=limited_protocol(settings.limits), **place, log_level="error", lifespan="on")
         listener = GracefulServer(config, app.state.loci.feed.close)
         thread = threading.Thread(target=listener.run, daemon=True)
         thread.start()

@@ -15,7 +15,7 @@ from db.access.keys import KeyUse
 from db.errors import LociError, RateLimited, Unauthorized, translate
 from service.access.key_usage import OUTCOMES, KeyUsageCounts, address_of
 from service.access.limits import Admission, Limiter, WrongKeyLimiter
-from service.http.caller import NOT_VALID, SEND_KEY, key_hash_of
+from service.http.caller import KEY_NEEDED, MAKE_KEY, NO_BEARER, NOT_VALID, SEND_KEY, key_hash_of
 from service.http.hosts import Hosts
 from service.http.middleware import API, App, Receive, Scope, Send, send_problem
 
@@ -28,12 +28,15 @@ UNAUTHORIZED = Unauthorized.status
 class Gate:
     """Passes requests on, or answers them with the problem that keeps them out."""
 
-    def __init__(self, app: App, hosts: Hosts, limiter: Limiter, guesses: WrongKeyLimiter, uses: KeyUsageCounts) -> None:
+    def __init__(
+        self, app: App, hosts: Hosts, limiter: Limiter, guesses: WrongKeyLimiter, uses: KeyUsageCounts, keys_required: bool = False
+    ) -> None:
         self._app = app
         self._hosts = hosts
         self._limiter = limiter
         self._guesses = guesses
         self._uses = uses
+        self._keys_required = keys_required
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on."""
@@ -43,6 +46,8 @@ class Gate:
         sent = {name: value.decode("latin-1") for name, value in reversed(scope["headers"])}  # of several the first, as elsewhere
         refusal = self._hosts.refusal(sent.get(b"host"), sent.get(b"origin"))
         key_hash = None if refusal else _key_hash(scope, sent.get(b"authorization"))
+        if self._keys_required and refusal is None and key_hash is None and _is_guarded(scope):  # before the body is read
+            refusal = _no_key(sent.get(b"authorization"))
         if refusal is not None:
             await send_problem(send, refusal, scope)
         elif key_hash is None:
@@ -107,13 +112,22 @@ class Gate:
 
 def _key_hash(scope: Scope, authorization: str | None) -> bytes | None:
     """The hash of the key of a request that counts; None for one without, or with a header that is none."""
-    path = scope["path"]
-    if authorization is None or not (path == MCP or path.startswith(f"{API}/")):
+    if authorization is None or not _is_guarded(scope):
         return None
     try:
         return key_hash_of(authorization)
     except Unauthorized:
         return None  # the route says what is wrong
+
+
+def _is_guarded(scope: Scope) -> bool:
+    path: str = scope["path"]
+    return path == MCP or path.startswith(f"{API}/")
+
+
+def _no_key(authorization: str | None) -> LociError:
+    """What is wrong with a request that needs a key and carries none."""
+    return Unauthorized(KEY_NEEDED, hint=MAKE_KEY) if authorization is None else Unauthorized(NO_BEARER)
 
 
 def _namespace(scope: Scope, named: str | None) -> str | None:

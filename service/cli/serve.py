@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 import signal
 import socket
 import sys
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 BACKLOG = 2048
 DRAIN_SECONDS = 10
 REQUEST_SECONDS = 5
-KEEP_ALIVE_SECONDS = 30
 
 
 def serve(
@@ -166,18 +166,18 @@ def _run(
     import uvicorn
 
     from service.app import create_app
-    from service.http.protocol import LimitedProtocol
+    from service.http.protocol import limited_protocol
     from service.http.server import GracefulServer
 
     app = create_app(settings, url, server)
     config = uvicorn.Config(
         app,
-        http=LimitedProtocol,
+        http=limited_protocol(settings.limits),
         lifespan="off",  # entered below, so that a refusal is one line and not a traceback
         access_log=False,
         log_config=None,
         backlog=BACKLOG,
-        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_keep_alive=math.ceil(settings.limits.keep_alive),
         timeout_graceful_shutdown=DRAIN_SECONDS,
         server_header=False,
     )

@@ -11,15 +11,20 @@ from fastapi import Depends, Header, Request
 from fastapi.responses import Response
 
 from db.errors import FieldError, Invalid, Unauthorized, retryable
+from db.limits import TimeLimits
 from db.pool import OPERATOR, Origin, Transaction, transaction
+from service.http.deadlines import STREAMING, kind_of, limits_of
 from service.http.idempotency import IdempotencyKey
 from service.http.replies import reply
+from service.http.words import NO_FEWER, check_words
 from service.observability.logs import current_log_context
 from service.state import State
 from service.uuid7 import uuid7
 
 ATTEMPTS = 4
 NOT_VALID = "the API key is unknown, expired or revoked"  # as loci_api.begin_request says it
+NO_BEARER = "the Authorization header must be `Bearer <key>`"
+KEY_NEEDED, MAKE_KEY = "an API key is needed", "Send `Authorization: Bearer <key>`; `loci key create` makes one."
 SEND_KEY = "Send a valid key as `Authorization: Bearer …`."
 OPERATION = "X-Operation-Id"  # header of replies to writes: what the operations log knows the call by
 MCP_AGENT = "loci-mcp"  # what `loci mcp` calls itself where it asks a service that runs elsewhere
@@ -38,15 +43,24 @@ class Caller:
     namespace: str | None
     idempotency_key: IdempotencyKey
     origin: Origin
+    within: TimeLimits
 
     @property
     def headers(self) -> dict[str, str]:
         """Headers of a reply to a write: what the operations log knows the call by."""
         return {OPERATION: str(self.origin.operation_id)}
 
+    def arm(self) -> None:
+        """Give the request its time from now on."""
+        self.request.state.presence.arm(self.within.deadline)
+
+    def give_up(self) -> None:
+        """Break the reply off: its reader is too slow."""
+        self.request.state.presence.give_up()
+
     @asynccontextmanager
     async def transaction(
-        self, role: str | None, namespace: str | None = None, *, snapshot: bool = False, stalls_after: float | None = None
+        self, role: str | None, namespace: str | None = None, *, snapshot: bool = False
     ) -> AsyncIterator[Transaction]:
         """A transaction in the caller's namespace (or `namespace`), with at least `role`; for the rest see db.pool."""
         async with transaction(
@@ -55,7 +69,7 @@ class Caller:
             namespace=namespace or self.namespace,
             role=role,
             snapshot=snapshot,
-            stalls_after=stalls_after,
+            within=self.within,
             origin=self.origin,
         ) as tx:
             if (known := current_log_context()) is not None:
@@ -72,6 +86,7 @@ class Caller:
 
         What failed because others wrote at the same moment is tried again; the reply is sent after the commit.
         """
+        await self.idempotency_key.read_request()
         return await with_retries(lambda: self._write_once(work, role, status, namespace))
 
     async def write_in_steps(self, begin: Work, step: Step, *, role: str = "writer", namespace: str | None = None) -> Response:
@@ -80,6 +95,7 @@ class Caller:
         The reply is kept for the Idempotency-Key once all is done. A request that died on the way holds no key: sent again,
         it begins again and goes on with what is left, so `begin` must bear repetition.
         """
+        await self.idempotency_key.read_request()
 
         async def first() -> tuple[Response | None, Any]:
             async with self.transaction(role, namespace) as tx:
@@ -105,6 +121,7 @@ class Caller:
         """The kept reply to this request, if its Idempotency-Key has one: asked where work before the write can be spared."""
         if not self.idempotency_key:
             return None
+        await self.idempotency_key.read_request()
         async with self.transaction("writer") as tx:
             return await self._find_kept(tx)
 
@@ -143,7 +160,7 @@ def key_hash_of(authorization: str) -> bytes:
     """The hash of the key in an Authorization header. Raises Unauthorized for any other header."""
     scheme, _, key = authorization.partition(" ")
     if scheme.lower() != "bearer" or not key.strip():
-        raise Unauthorized("the Authorization header must be `Bearer <key>`")
+        raise Unauthorized(NO_BEARER)
     return hash_key(key.strip())
 
 
@@ -164,19 +181,24 @@ async def get_caller(
     if authorization is not None:
         key_hash = key_hash_of(authorization)
     elif state.settings.keys_required:
-        raise Unauthorized("an API key is needed", hint="Send `Authorization: Bearer <key>`; `loci key create` makes one.")
+        raise Unauthorized(KEY_NEEDED, hint=MAKE_KEY)
     if len(request.headers.getlist("x-namespace")) > 1:  # a proxy may have set one: which of them counts must not be a guess
         raise Invalid("X-Namespace must be sent once", [FieldError("X-Namespace", "must be sent once")])
     if x_namespace is not None and "\x00" in x_namespace:
         raise Invalid("X-Namespace must be a name", [FieldError("X-Namespace", "must be a name")])
-    route = request.scope.get("route")
+    action = getattr(request.scope.get("route"), "name", "unknown")
+    within = limits_of(kind_of(action, request.method), state.settings.deadlines)
+    if action not in STREAMING:
+        if request.state.body.size > NO_FEWER * state.settings.limits.words:
+            check_words(await request.body(), state.settings.limits.words)
+        request.state.presence.arm(within.deadline)
     origin = Origin(
-        action=getattr(route, "name", "unknown"),
+        action=action,
         via=request.scope.get("via") or ("mcp" if request.headers.get("user-agent") == MCP_AGENT else "rest"),
         request_id=request.state.request_id,
         operation_id=str(uuid7()),
     )
-    return Caller(state, request, key_hash, x_namespace, IdempotencyKey(idempotency_key, request), origin)
+    return Caller(state, request, key_hash, x_namespace, IdempotencyKey(idempotency_key, request), origin, within)
 
 
 CallerDependency = Annotated[Caller, Depends(get_caller)]

@@ -17,9 +17,19 @@ class IdempotencyKey:
     def __init__(self, key: str | None, request: Request) -> None:
         self._key = key
         self._request = request
+        self._digest: bytes | None = None
 
     def __bool__(self) -> bool:
         return self._key is not None
+
+    async def read_request(self) -> None:
+        """Read what makes two requests the same: method, path, query and body. Before the transaction: a body may come slowly."""
+        if self._key is None or self._digest is not None:
+            return
+        request = self._request
+        digest = hashlib.sha256(f"{request.method} {request.url.path}?{request.url.query}\n".encode())
+        digest.update(await request.body())
+        self._digest = digest.digest()
 
     async def find(self, tx: Transaction) -> Response | None:
         """The reply that is kept under the key, which is not taken."""
@@ -30,17 +40,11 @@ class IdempotencyKey:
         """The reply that is kept under the key; None: there is none, and this request holds the key now."""
         if self._key is None:
             return None
-        kept = await idempotency.claim_idempotency_key(tx, key=self._key, request_hash=await self._hash())
+        assert self._digest is not None  # noqa: S101 (read before)
+        kept = await idempotency.claim_idempotency_key(tx, key=self._key, request_hash=self._digest)
         return replay(kept["response"], kept["status"], self._request.state.request_id) if kept else None
 
     async def keep(self, tx: Transaction, body: Any, status: int) -> None:
         """Keep the reply of the request that holds the key."""
         if self._key is not None:
             await idempotency.store_idempotent_reply(tx, key=self._key, status=status, response=dumps(body))
-
-    async def _hash(self) -> bytes:
-        """What makes two requests the same: method, path, query and body."""
-        request = self._request
-        digest = hashlib.sha256(f"{request.method} {request.url.path}?{request.url.query}\n".encode())
-        digest.update(await request.body())
-        return digest.digest()

@@ -1,8 +1,9 @@
-"""Plain ASGI around the application: request ids, metrics, spans, a line in the log, a limit on bodies.
+"""Plain ASGI around the application: request ids, metrics, spans, a line in the log, limits, an end for what nobody wants.
 
 No BaseHTTPMiddleware: one of those costs as much as a small request.
 """
 
+import asyncio
 import logging
 import re
 import time
@@ -10,7 +11,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 from uuid import uuid4
 
-from db.errors import HeadersTooLarge, LociError, TooLarge
+from db.errors import DeadlineExceeded, HeadersTooLarge, LociError, TooLarge, TooManyAtOnce, Unavailable
+from service.http.presence import Presence
 from service.http.problems import headers_of, problem_of
 from service.http.protocol import LONGEST_HEAD
 from service.http.replies import dumps
@@ -26,6 +28,10 @@ SANE_ID = re.compile(rb"[A-Za-z0-9._:@/+=-]{1,128}")  # a request id that is tak
 TRACE = re.compile(rb"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
 SLOW = 1.0  # seconds from which a request is worth a line at INFO
 FAILED, BROKEN = 400, 500
+LEFT = 499  # in metrics and logs: the client did not wait for the reply
+ROOM = 256 * 1024 * 1024  # bytes of bodies in memory
+OWN = 0.5  # of the room for bodies, for one key (or address, without one)
+SMALL = 64 * 1024  # bytes of a body that are not counted among those in memory
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
@@ -39,9 +45,11 @@ class RequestMiddleware:
     WARNING if the service failed.
     """
 
-    def __init__(self, app: App, max_body_bytes: int) -> None:
+    def __init__(self, app: App, max_body_bytes: int, max_bodies_bytes: int = ROOM) -> None:
         self._app = app
         self._limit = max_body_bytes
+        self._room = max_bodies_bytes
+        self._held: dict[object, int] = {}  # bytes of the bodies of requests that are being answered, by whose they are
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on."""
@@ -68,46 +76,106 @@ class RequestMiddleware:
                 log_request(subject, scope["method"], route, status, seconds)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, headers: dict[bytes, bytes]) -> int:
-        """Pass a request on; the status of the reply, 500 where there is none."""
-        request_id = scope["state"]["request_id"]
-        status, sent = 500, False
-
-        async def sending(message: dict[str, Any]) -> None:
-            nonlocal status, sent
-            if message["type"] == "http.response.start":
-                status = message["status"]
-                message["headers"] = [*message["headers"], (b"x-request-id", request_id.encode())]
-                sent = True
-                if (b"content-type", STREAM) in message[
-                    "headers"
-                ]:  # a stream is counted when it opens; how long it lasts is nobody's waiting
-                    scope["state"]["endless"] = True
-                    REQUESTS.labels(scope["method"], route_of(scope), str(status)).inc()
-            await send(message)
-
-        received = 0
-        limit = float("inf") if STREAMED.fullmatch(scope["path"]) else self._limit
-
-        async def receiving() -> dict[str, Any]:
-            nonlocal received
-            message = await receive()
-            received += len(message.get("body", b""))
-            if received > limit:
-                raise TooLarge(f"the body is larger than {self._limit} bytes")
-            return message
-
+        """Pass a request on; the status of the reply, 500 where there is none, 499 where nobody waited for one."""
+        presence = scope["state"]["presence"] = Presence(receive, headers)
+        reply = Reply(scope, send, presence)
+        owner = headers.get(b"authorization") or (scope.get("client") or (None,))[0]
+        body = scope["state"]["body"] = Body(
+            self, owner, presence, self._limit, streamed=STREAMED.fullmatch(scope["path"]) is not None
+        )
         try:
-            if len(scope["path"]) + len(scope["query_string"]) + sum(len(n) + len(v) for n, v in scope["headers"]) > LONGEST_HEAD:
-                raise HeadersTooLarge(f"path and headers are larger than {LONGEST_HEAD} bytes")
-            declared = headers.get(b"content-length", b"0")
-            if declared.isdigit() and int(declared) > limit:
-                raise TooLarge(f"the body is {int(declared)} bytes; at most {self._limit} are taken")
-            await self._app(scope, receiving, sending)
-        except LociError as error:
-            if sent:
+            body.check(scope, headers)
+            await self._app(scope, body.receive, reply.send)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if presence.ended is None or task is None:
                 raise
-            await send_problem(sending, error, scope, (b"connection", b"close"))  # the rest of the body is not read
-        return status
+            task.uncancel()
+            if presence.ended == "late" and not reply.begun:
+                await send_problem(reply.send, DeadlineExceeded(), scope)
+        except LociError as error:
+            if reply.begun:
+                raise
+            await send_problem(reply.send, error, scope, (b"connection", b"close"))  # the rest of the body is not read
+        finally:
+            presence.close()
+            body.forget()
+        return LEFT if presence.ended == "left" and not reply.begun else reply.status
+
+    def hold(self, owner: object, size: int) -> None:
+        """Count bytes of a body that are in memory, half of the room for one owner. Raises TooManyAtOnce, Unavailable."""
+        own, held = self._held.get(owner, 0) + size, sum(self._held.values()) + size
+        if own > max(self._room * OWN, self._limit):
+            raise TooManyAtOnce("bodies of requests under way take this caller's share of the room", hint="Send them one by one.")
+        if held > self._room:
+            raise Unavailable("the bodies of other requests take all the room for them", hint="Send it again in a moment.")
+        self._held[owner] = own
+
+    def let_go(self, owner: object, size: int) -> None:
+        """Count them no more."""
+        left = self._held.pop(owner, 0) - size
+        if left > 0:
+            self._held[owner] = left
+
+
+class Reply:
+    """What is sent, and whether that has begun."""
+
+    def __init__(self, scope: Scope, send: Send, presence: Presence) -> None:
+        self._scope = scope
+        self._send = send
+        self._presence = presence
+        self.status, self.begun = BROKEN, False
+
+    async def send(self, message: dict[str, Any]) -> None:
+        """Pass a message on. A stream is counted when it opens; how long it lasts is nobody's waiting."""
+        if message["type"] == "http.response.start":
+            self._presence.disarm()
+            self.status, self.begun = message["status"], True
+            message["headers"] = [*message["headers"], (b"x-request-id", self._scope["state"]["request_id"].encode())]
+            if (b"content-type", STREAM) in message["headers"]:
+                self._scope["state"]["endless"] = True
+                REQUESTS.labels(self._scope["method"], route_of(self._scope), str(self.status)).inc()
+        elif not message.get("more_body", False):
+            self._presence.let_finish()
+        await self._send(message)
+
+
+class Body:
+    """What is received, within its limit and, unless it is `streamed`, within the room that all bodies have."""
+
+    def __init__(self, room: RequestMiddleware, owner: object, presence: Presence, limit: int, *, streamed: bool) -> None:
+        self._room = room
+        self._owner = owner
+        self._presence = presence
+        self._limit = limit
+        self._streamed = streamed
+        self.size = self._counted = 0
+
+    def check(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
+        """Refuse what says itself that it is too large. Raises HeadersTooLarge, TooLarge."""
+        if len(scope["path"]) + len(scope["query_string"]) + sum(len(n) + len(v) for n, v in scope["headers"]) > LONGEST_HEAD:
+            raise HeadersTooLarge(f"path and headers are larger than {LONGEST_HEAD} bytes")
+        declared = headers.get(b"content-length", b"0")
+        if declared.isdigit() and int(declared) > self._limit and not self._streamed:
+            raise TooLarge(f"the body is {int(declared)} bytes; at most {self._limit} are taken")
+
+    async def receive(self) -> dict[str, Any]:
+        """The next message. Raises TooLarge, TooManyAtOnce, Unavailable."""
+        message = await self._presence.receive()
+        size = len(message.get("body", b""))
+        if size and not self._streamed:
+            self.size += size
+            if self.size > self._limit:
+                raise TooLarge(f"the body is larger than {self._limit} bytes")
+            if self.size > SMALL:
+                self._room.hold(self._owner, self.size - SMALL - self._counted)
+                self._counted = self.size - SMALL
+        return message
+
+    def forget(self) -> None:
+        """The request is answered, and its body no longer needed."""
+        self._room.let_go(self._owner, self._counted)
 
 
 def log_context_of(headers: dict[bytes, bytes]) -> LogContext:

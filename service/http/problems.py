@@ -12,6 +12,7 @@ from fastapi.responses import Response
 from psycopg_pool import PoolClosed, PoolTimeout
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from db.errors import FieldError, Invalid, LociError, MethodNotAllowed, NotFound, RateLimited, Unauthorized, Unavailable, translate
 from service.http.paths import methods_of
@@ -113,6 +114,8 @@ def _invalid(request: Request, error: Exception) -> Response:
 
 def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101
+    if isinstance(error.__cause__, ClientDisconnect):
+        return _left(request, error)
     if isinstance(error.__cause__, LociError):  # raised while the framework read the body, and wrapped by it
         return respond(error.__cause__, request)
     if error.status_code == HTTPStatus.BAD_REQUEST:  # the framework's answer to a body that no JSON parser takes
@@ -145,9 +148,15 @@ def _loci_error(request: Request, error: Exception) -> Response:
     return respond(error, request)
 
 
+def _left(request: Request, error: Exception) -> Response:  # noqa: ARG001 (the framework's)
+    """Nobody is there to read it; service/http/middleware.py logs it as what it is."""
+    return Response(status_code=499)
+
+
 def install(app: FastAPI) -> None:
     """Make every error of an application a problem document."""
     app.add_exception_handler(LociError, _loci_error)
+    app.add_exception_handler(ClientDisconnect, _left)
     for kind in (psycopg.Error, PoolTimeout, PoolClosed):
         app.add_exception_handler(kind, _database_error)
     app.add_exception_handler(RequestValidationError, _invalid)

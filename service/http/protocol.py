@@ -1,25 +1,72 @@
-"""HTTP as uvicorn speaks it, with a limit on what comes before a body: its parser holds headers of any size."""
+"""HTTP as uvicorn speaks it, with limits on what one end can make the other wait for.
+
+uvicorn's parser holds headers of any size, waits for them and for bodies for any time, and takes any number of connections. Here
+headers have a size and a time, bodies and replies a pace, and an address a number of connections.
+"""
+
+import json
+from asyncio import TimerHandle, Transport
+from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from db.errors import HeadersTooLarge, LociError, TooManyAtOnce, TooSlow, Unavailable
+from service.http.places import Places
+from service.http.problems import headers_of, problem_of
+from service.settings import LimitSettings
+
 LONGEST_HEAD = 64 * 1024  # bytes of a request line and its headers, all together
-REFUSAL = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+LOOK_EVERY = 0.5  # seconds between looks at the pace of a body, or the stall if that is shorter
 
 
 class LimitedProtocol(HttpToolsProtocol):
-    """Ends a connection whose headers do not end. What comes at once may be longer, and is refused by the middleware."""
+    """Ends a connection that makes others wait. What comes at once may be longer than a head, and is refused by the middleware."""
+
+    limits = LimitSettings()
+    addresses = Places(LimitSettings().connections)
 
     _head: int | None = 0  # bytes of a head that is not complete; None: in a body, or after it
+    _counted = False
+    _timer: TimerHandle | None = None  # of a head, or of a body
+    _unread: TimerHandle | None = None  # of a reply
+    _began = _waited = 0.0
+    _received = 0
+
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
+        """Wait for a head, unless there are too many connections."""
+        super().connection_made(transport)
+        if len(self.connections) > self.limits.all_connections:
+            self._refuse(Unavailable("the service has too many connections", hint="Try again in a moment."))
+        elif self.client is not None and not self.addresses.take(self.client[0]):
+            self._refuse(
+                TooManyAtOnce(f"{self.addresses.limit} connections from this address are open", hint="Use one for many requests.")
+            )
+        else:
+            self._counted = self.client is not None
+            self._timer = self.loop.call_later(self.limits.head, self._head_is_late)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop all clocks."""
+        self._stop()
+        if self._unread is not None:
+            self._unread.cancel()
+        if self._counted and self.client is not None:
+            self._counted = False
+            self.addresses.leave(self.client[0])
+        super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Parse what came."""
-        super().data_received(data)
-        if self._head is None:
+        """Parse what came. What comes after a reply and ends nothing has the time of a head too."""
+        if self.transport.is_closing():
             return
-        self._head += len(data)
-        if self._head > LONGEST_HEAD and not self.transport.is_closing():
-            self.transport.write(REFUSAL)
-            self.transport.close()
+        self._received += len(data)
+        super().data_received(data)
+        if self._head is not None:
+            self._head += len(data)
+            if self._head > LONGEST_HEAD:
+                self._refuse(HeadersTooLarge(f"path and headers are larger than {LONGEST_HEAD} bytes"))
+        if self._timer is None and self._idle and not self.transport.is_closing():
+            self._timer = self.loop.call_later(self.limits.head, self._head_is_late)
 
     def on_message_begin(self) -> None:
         """Begin to count."""
@@ -27,6 +74,94 @@ class LimitedProtocol(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        """Stop counting."""
+        """Stop counting, and look at how the body comes."""
         self._head = None
+        self._stop()
         super().on_headers_complete()
+        self._began, self._waited, self._received = self.loop.time(), 0.0, 0
+        self._timer = self.loop.call_later(self._look, self._look_at_body)
+
+    def on_message_complete(self) -> None:
+        """A request is here."""
+        self._stop()
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request; what is left of a body that nobody wants has the time of a head."""
+        super().on_response_complete()
+        if self._timer is not None and self._idle:
+            self._stop()
+            self._timer = self.loop.call_later(self.limits.head, self._head_is_late)
+
+    def pause_writing(self) -> None:
+        """Give a reader that does not read some time."""
+        super().pause_writing()
+        self._unread = self.loop.call_later(self.limits.stall, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """It has read."""
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
+        super().resume_writing()
+
+    @property
+    def _idle(self) -> bool:
+        """Whether no request is being answered."""
+        return self.cycle is None or self.cycle.response_complete
+
+    @property
+    def _look(self) -> float:
+        return min(LOOK_EVERY, self.limits.stall / 2)
+
+    def _look_at_body(self) -> None:
+        """End a request whose body does not keep up; while nobody reads it, it cannot."""
+        if self.flow.read_paused:
+            self._waited += self._look
+        took = self.loop.time() - self._began - self._waited
+        if took > self.limits.stall + self._received / self.limits.pace:
+            self._timer = None
+            self._refuse(TooSlow(f"the body comes more slowly than {self.limits.pace} bytes a second"))
+        else:
+            self._timer = self.loop.call_later(self._look, self._look_at_body)
+
+    def _head_is_late(self) -> None:
+        self._timer = None
+        if self._head:
+            self._refuse(TooSlow(f"the headers were not complete after {self.limits.head:g} seconds"))
+        else:
+            self.transport.close()  # nothing was asked
+
+    def _refuse(self, error: LociError) -> None:
+        """Say why, unless a reply is under way, and close."""
+        self._stop()
+        if self.transport.is_closing():
+            return
+        if self._idle or not self.cycle.response_started:
+            self.transport.write(document(error))
+        self.transport.close()
+        self._unread = self._unread or self.loop.call_later(self.limits.stall, self.transport.abort)
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+def document(error: LociError) -> bytes:
+    """A whole reply that says what is wrong, before there is a request to answer."""
+    body = json.dumps(problem_of(error)).encode()
+    fields = {
+        "content-type": "application/problem+json",
+        "content-length": str(len(body)),
+        "connection": "close",
+        **headers_of(error),
+    }
+    lines = [f"HTTP/1.1 {error.status} {error.title}", *(f"{name.lower()}: {value}" for name, value in fields.items())]
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+
+def limited_protocol(limits: LimitSettings) -> type[LimitedProtocol]:
+    """The protocol of a service with these limits; its connections are counted together."""
+    made: dict[str, Any] = {"limits": limits, "addresses": Places(limits.connections)}
+    return type("LimitedProtocol", (LimitedProtocol,), made)

@@ -13,9 +13,9 @@ _TEXTS = {
     413: "The body is larger than the service takes",
     415: "The body is not of a media type that this path takes",
     422: "A field is wrong",
-    429: "More requests than the key may send; Retry-After says how long to wait",
+    429: "More requests than the key may send, or more at once than its share; Retry-After says how long to wait",
     503: "The database cannot be reached, or is busy",
-    504: "The statement ran into its time limit",
+    504: "It took longer than requests of its kind may take",
 }
 
 

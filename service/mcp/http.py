@@ -36,7 +36,7 @@ class Endpoint:
         self._started: asyncio.Future[StreamableHTTPSessionManager] | None = None
         self._ended = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-        self.route = Route(PATH, endpoint=self, include_in_schema=False)
+        self.route = Route(PATH, endpoint=self, name="mcp", include_in_schema=False)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a request, once it is known who sends it."""

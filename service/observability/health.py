@@ -1,5 +1,7 @@
 """Whether the service can serve."""
 
+import asyncio
+
 import psycopg
 from psycopg_pool import PoolTimeout
 
@@ -7,7 +9,21 @@ from db import health
 from db.health import Check
 from db.pool import Pool
 
-TIMEOUT = 2.0  # seconds that a connection of the pool is waited for
+TIMEOUT = 2.0  # seconds that a connection is waited for
+
+
+class Probe:
+    """Answers all who ask at one moment with one look, so that no number of them takes more than one connection."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._looking: asyncio.Task[list[Check]] | None = None
+
+    async def look(self) -> list[Check]:
+        """What holds now."""
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.create_task(check_readiness(self._pool))
+        return await asyncio.shield(self._looking)
 
 
 async def check_readiness(pool: Pool) -> list[Check]:

@@ -6,7 +6,6 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from loci.models.server import Health, Readiness
 from service.http.replies import reply
-from service.observability.health import check_readiness
 from service.state import State
 
 router = APIRouter(tags=["health"])
@@ -28,7 +27,7 @@ async def healthz() -> Response:
 async def readyz(request: Request) -> Response:
     """The service can serve: the database answers, migrations are at head, indexes are valid, the role is restricted."""
     state: State = request.app.state.loci
-    checks = await check_readiness(state.pool)
+    checks = await state.probe.look()
     ready = all(check.ok for check in checks)
     body = {"status": "ready" if ready else "not ready", "checks": checks}
     return reply(body, 200 if ready else 503)

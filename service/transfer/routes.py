@@ -1,32 +1,36 @@
-"""Export and import of a namespace: JSON lines, streamed in both directions."""
+"""Export and import of a namespace: JSON lines of any length, by way of a file, so that no connection waits for who is slow."""
 
+import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, aclosing
 from typing import Annotated, Any
 
+import psycopg
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response, StreamingResponse
 
-from db.errors import Conflict, FieldError, Invalid
-from db.pool import Transaction
+from db.errors import Conflict, DeadlineExceeded, FieldError, Invalid, LociError
+from db.pool import OPERATOR, Transaction
 from loci.models.transfer import Imported
 from service.http.caller import Caller, CallerDependency
 from service.http.parameters import NamespaceInPath
 from service.http.replies import reply
 from service.http.responses import problems
+from service.http.spool import Behind, Spool
 from service.transfer.export import export_lines
 from service.transfer.restore import Refused, restore, split_lines
 
+log = logging.getLogger(__name__)
 router = APIRouter(tags=["namespaces"])
 NDJSON = "application/x-ndjson"
-STALLS_AFTER = 60.0  # seconds in which a stream must move, so that nobody holds a connection for nothing
 BODY: dict[str, Any] = {"requestBody": {"required": True, "content": {NDJSON: {"schema": {"type": "string"}}}}}
 
 
 @router.get(
     "/namespaces/{name}/export",
     response_class=StreamingResponse,
-    responses={200: {"description": "The lines", "content": {NDJSON: {}}}, **problems(404)},
+    responses={200: {"description": "The lines", "content": {NDJSON: {}}}, **problems(404, 413)},
 )
 async def export_namespace(
     name: NamespaceInPath,
@@ -43,29 +47,64 @@ async def export_namespace(
     return StreamingResponse(_resumed(first, stream), media_type=NDJSON, headers=headers)
 
 
-@router.post("/namespaces/{name}/import", response_model=Imported, responses=problems(404, 409), openapi_extra=BODY)
+@router.post("/namespaces/{name}/import", response_model=Imported, responses=problems(404, 409, 413), openapi_extra=BODY)
 async def import_namespace(name: NamespaceInPath, request: Request, caller: CallerDependency) -> Response:
     """Restore an export into a namespace, in one transaction: all of it or nothing. The operator may name a new one. Admin.
 
     Rows that are there already and say the same stay as they are, so a repetition changes nothing and needs no Idempotency-Key.
-    Of any length; the reply says what was written. Wrong lines are a 422; lines that contradict what is stored, a 409.
+    The lines are read to their end before the first is written. Wrong lines are a 422; lines that contradict what is stored, a 409.
     """
 
     def open_(into: str) -> AbstractAsyncContextManager[Transaction]:
-        return caller.transaction(None, into, stalls_after=STALLS_AFTER)
+        return caller.transaction(None, into)
 
-    try:
-        done = await restore(open_, split_lines(request.stream()), namespace=name)
-    except Refused as error:
-        raise _problem(error) from None
+    await _may_import(caller, name)
+    with caller.state.spools.opened(caller.key_hash, "import") as spool:
+        async for data in request.stream():
+            await spool.write(data)
+        await spool.end()
+        caller.arm()
+        try:
+            done = await restore(open_, split_lines(spool.parts()), namespace=name)
+        except Refused as error:
+            raise _problem(error) from None
     caller.state.worker.wake()
     return reply(done.counts(), 200, **caller.headers)
 
 
+async def _may_import(caller: Caller, name: str) -> None:
+    """Raise what keeps the caller from importing into a namespace, before its lines are read. The operator may name a new one."""
+    try:
+        async with caller.transaction("admin", name) as tx:
+            await tx.entered()
+    except psycopg.errors.NoDataFound:
+        if caller.key_hash is not OPERATOR:
+            raise
+
+
 async def _exported(caller: Caller, name: str, *, vectors: bool) -> AsyncIterator[bytes]:
-    async with caller.transaction("admin", name, snapshot=True, stalls_after=STALLS_AFTER) as tx:
-        async for part in export_lines(tx, vectors=vectors):
-            yield part.data
+    """The lines, as their reader takes them; they are written to disk as fast as the database gives them."""
+
+    async def fill(spool: Spool) -> None:
+        try:
+            async with asyncio.timeout(caller.within.deadline), caller.transaction("admin", name, snapshot=True) as tx:
+                async for part in export_lines(tx, vectors=vectors):
+                    await spool.write(part.data)
+        except TimeoutError:
+            raise DeadlineExceeded from None
+
+    with caller.state.spools.opened(caller.key_hash, "export") as spool:
+        spool.fill(fill)
+        begun = False
+        try:
+            async for data in spool.parts_in_time():
+                yield data
+                begun = True
+        except (Behind, LociError) as error:
+            if not begun:
+                raise
+            log.warning("an export of %s was broken off: %s", name, error)
+            caller.give_up()
 
 
 async def _resumed(first: bytes, rest: Any) -> AsyncIterator[bytes]:

@@ -14,7 +14,7 @@ from db import transfer
 from db.pool import JsonObject
 from tests.databases import Server
 from tests.rich import fill, moments
-from tests.services import Api, Service, eventually, ok, problem, serve
+from tests.services import Api, Service, eventually, new_api, ok, problem, serve
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +88,7 @@ def test_a_failure_in_the_middle_breaks_the_connection_off(service: Service, ric
         return await page(tx, kind=kind, after=after)
 
     monkeypatch.setattr(transfer, "export_page", failing)
+    monkeypatch.setattr("service.http.spool.PART", 1)
     with service.client() as client:
         received = bytearray()
         with client.stream("GET", f"/namespaces/{rich}/export") as response:
@@ -95,6 +96,8 @@ def test_a_failure_in_the_middle_breaks_the_connection_off(service: Service, ric
             with pytest.raises(httpx.RemoteProtocolError):
                 take(response, received)
         assert b'"kind":"end"' not in received
+        monkeypatch.setattr("service.http.spool.PART", 2**20)
+        problem(client.get(f"/namespaces/{rich}/export"), 422, "invalid-request")  # nothing was sent yet
         monkeypatch.undo()
         refused = problem(client.post("/namespaces/cut-off/import", content=bytes(received)), 422, "invalid-request")
         assert "it was cut off" in refused["errors"][-1]["message"]
@@ -112,22 +115,44 @@ def test_a_reader_that_goes_away_gives_its_connection_back(service: Service, ric
         assert exported(client, rich).endswith(b"}\n")
 
 
-def test_a_body_that_stands_still_is_given_up_and_nothing_is_written(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("service.transfer.routes.STALLS_AFTER", 0.2)
-    for n in range(5):
-        api.write(f"fact {n}")
-    data = exported(api.client, api.namespace)
-    ended = "select sessions_fatal from pg_stat_database where datname = current_database()"
+def test_an_import_that_stands_still_holds_no_connection_and_writes_nothing(start_service: Callable[..., Service]) -> None:
+    service = start_service(pool_size=1)
+    with new_api(service) as api:
+        api.write("fact")
+        data = exported(api.client, api.namespace)
 
-    def slowly() -> Iterator[bytes]:
-        with api.service.database.admin() as admin:
-            before = admin.execute(ended).fetchone()
+        def slowly() -> Iterator[bytes]:
             yield data[: len(data) // 2]
-            eventually(lambda: admin.execute(ended).fetchone() != before)  # the server gives it up
-        yield data[len(data) // 2 :]
+            problem(api.get("/namespaces/stalled"), 404, "not-found")  # the only connection is free
+            yield data[len(data) // 2 :]
 
-    problem(api.client.post("/namespaces/stalled/import", content=slowly()), 503, "unavailable")
-    problem(api.get("/namespaces/stalled"), 404, "not-found")
+        assert ok(api.client.post("/namespaces/stalled/import", content=slowly()))["created"]
+
+
+def test_a_slow_reader_of_an_export_holds_no_connection_and_reads_one_moment(start_service: Callable[..., Service]) -> None:
+    service = start_service(pool_size=1, max_body_bytes=200_000_000)
+    with new_api(service) as api:
+        for part in range(4):
+            ok(api.post("/memories/batch", {"items": [{"content": f"{part} {n} " + "word " * 1200} for n in range(1000)]}))
+        with api.client.stream("GET", f"/namespaces/{api.namespace}/export") as response:
+            parts = response.iter_raw()
+            received = bytearray(next(parts))
+            api.write("came later")  # with the only connection, though most of the export is not read
+            for part in parts:
+                received += part
+    assert received.count(b'"kind":"memory"') == 4000
+    assert b"came later" not in received
+    assert b'"kind":"end"' in received[-1000:]
+
+
+@pytest.mark.parametrize("limits", [{"import_bytes": 2000}, {"spool_bytes": 2000}])
+def test_what_is_too_large_for_the_disk_is_refused(start_service: Callable[..., Service], limits: dict[str, int]) -> None:
+    with new_api(start_service(limits=limits)) as api:
+        expected = (413, "too-large") if "import_bytes" in limits else (503, "unavailable")
+        problem(api.client.post("/namespaces/large/import", content=b"x" * 3000), *expected)
+        api.write("x" * 3000)
+        problem(api.get(f"/namespaces/{api.namespace}/export"), *expected)
+        assert api.service.app.state.loci.spools._taken == {}
 
 
 def test_wrong_lines_are_named_in_a_problem(api: Api) -> None:

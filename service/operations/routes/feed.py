@@ -1,7 +1,7 @@
 """The change feed: by polling with a cursor, and as a stream of server-sent events."""
 
-from collections.abc import AsyncIterator
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, nullcontext
 from typing import Annotated, Any
 
 import psycopg
@@ -23,6 +23,7 @@ from service.operations.feed import Batch, FeedQuestion, Read, read_batch
 
 router = APIRouter(tags=["changes"])
 LATEST = "latest"
+STREAMS = "streams and waiting polls of this key"
 POSITION = "must be the next_cursor of a page, the position of a change, or latest"
 BATCH = 100  # changes that a stream holds in memory, of 4 MiB at most
 
@@ -52,7 +53,9 @@ async def list_changes(
     All that was committed before the request is there. A position after which changes were swept since is 410.
     """
     read = _reading(caller, FeedQuestion(namespace, kind, limit), sequence=True)
-    batch = await caller.state.feed.poll(read, position_of("after", after), wait)
+    start = position_of("after", after)
+    with caller.state.streams.taken(caller.key_hash, STREAMS) if wait else nullcontext():
+        batch = await caller.state.feed.poll(read, start, wait)
     return reply({"items": batch.items, "next_cursor": str(batch.read_to)})
 
 
@@ -107,6 +110,14 @@ def _reading(caller: Caller, question: FeedQuestion, *, sequence: bool) -> Read:
 
 
 async def _stream(caller: Caller, read: Read, start: int | None, *, all_namespaces: bool) -> AsyncIterator[bytes]:
+    told = _told(caller, read, start, all_namespaces=all_namespaces)
+    with caller.state.streams.taken(caller.key_hash, STREAMS):
+        async with aclosing(told):
+            async for data in told:
+                yield data
+
+
+async def _told(caller: Caller, read: Read, start: int | None, *, all_namespaces: bool) -> AsyncGenerator[bytes]:
     opened = False
     try:
         batches = caller.state.feed.follow(read, start, idle=HEARTBEAT, all_namespaces=all_namespaces)

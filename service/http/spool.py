@@ -1,0 +1,171 @@
+"""Files between a client and the database: an import waits in one until it is here, an export until its reader has it.
+
+So nobody holds a connection of the pool, or a lock, for as long as somebody else is slow. The files have no name: they end with
+the process that has them open.
+"""
+
+import asyncio
+import os
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from db.errors import TooLarge, TooManyAtOnce, Unavailable
+from service.settings import LimitSettings
+
+PART = 1024 * 1024  # bytes that are written and read at once
+KEY_SHARE = 0.5  # of all room
+Owner = bytes | None  # hash of a key
+
+
+class Behind(Exception):
+    """A reader does not keep up."""
+
+
+class Spools:
+    """Room on disk for what is under way in this process."""
+
+    def __init__(self, limits: LimitSettings) -> None:
+        self._folder: Path | None = limits.spool_dir
+        self.most = limits.import_bytes
+        self._all = limits.spool_bytes
+        self.stall, self.pace = limits.stall, limits.pace
+        self._taken: dict[Owner, int] = {}
+
+    @contextmanager
+    def opened(self, owner: Owner, what: str) -> Iterator["Spool"]:
+        """A file for `what`, which is gone when the block ends."""
+        try:
+            file = cast("BinaryIO", tempfile.TemporaryFile(dir=self._folder))  # noqa: SIM115 (closed below)
+        except OSError as error:
+            raise no_room(error) from None
+        spool = Spool(self, owner, what, file)
+        try:
+            yield spool
+        finally:
+            spool.close()
+
+    def take(self, owner: Owner, what: str, size: int, before: int) -> None:
+        """Count bytes that will be written. Raises TooLarge, TooManyAtOnce, Unavailable."""
+        if before + size > self.most:
+            raise TooLarge(
+                f"the {what} is larger than {self.most:,} bytes", hint=f"Use `loci {what}`, or raise LOCI_LIMITS__IMPORT_BYTES."
+            )
+        own = self._taken.get(owner, 0)
+        if owner is not None and own + size > max(self._all * KEY_SHARE, self.most):
+            raise TooManyAtOnce("imports and exports of this key take its share of the disk", hint="Wait for one of them to end.")
+        if sum(self._taken.values()) + size > self._all:
+            raise Unavailable(
+                "imports and exports under way take all the room for them", hint="Try again when one of them has ended."
+            )
+        self._taken[owner] = own + size
+
+    def give_back(self, owner: Owner, size: int) -> None:
+        """Count them no more."""
+        left = self._taken.get(owner, 0) - size
+        if left > 0:
+            self._taken[owner] = left
+        else:
+            self._taken.pop(owner, None)
+
+
+class Spool:
+    """A file that is written at its end, and read from its beginning, also while it grows."""
+
+    def __init__(self, room: Spools, owner: Owner, what: str, file: BinaryIO) -> None:
+        self._room = room
+        self._owner = owner
+        self._what = what
+        self._file = file
+        self._waiting = bytearray()
+        self.size = self._written = 0
+        self._ended = False
+        self._failure: BaseException | None = None
+        self._grown = asyncio.Event()
+        self._filling: asyncio.Task[None] | None = None
+
+    async def write(self, data: bytes) -> None:
+        """Add to its end. Raises as Spools.take, and Unavailable for a disk that is full."""
+        self._room.take(self._owner, self._what, len(data), self.size)
+        self.size += len(data)
+        self._waiting += data
+        if len(self._waiting) >= PART:
+            await self._flush()
+
+    async def end(self) -> None:
+        """Nothing more will be written."""
+        await self._flush()
+        self._ended = True
+        self._grown.set()
+
+    def fill(self, work: Callable[["Spool"], Awaitable[None]]) -> None:
+        """Have it written by a task of its own; what that raises is raised where it is read."""
+        self._filling = asyncio.create_task(self._fill(work))
+
+    async def parts(self) -> AsyncIterator[bytes]:
+        """What is in it, from the beginning to the end."""
+        place = 0
+        while True:
+            self._grown.clear()
+            if self._failure is not None and place in (0, self._written):  # at once, where nobody has read anything
+                raise self._failure
+            if place < self._written:
+                data = await asyncio.to_thread(os.pread, self._file.fileno(), PART, place)
+                place += len(data)
+                yield data
+            elif self._ended:
+                return
+            else:
+                await self._grown.wait()
+
+    async def parts_in_time(self) -> AsyncIterator[bytes]:
+        """The same for a reader that must keep up a pace. Raises Behind."""
+        behind = self._room.stall
+        async for data in self.parts():
+            behind += len(data) / self._room.pace
+            began = time.monotonic()
+            yield data
+            behind -= time.monotonic() - began
+            if behind < 0:
+                raise Behind
+
+    def close(self) -> None:
+        """Give its room back."""
+        if self._filling is not None:
+            self._filling.cancel()
+        self._file.close()
+        self._room.give_back(self._owner, self.size)
+
+    async def _fill(self, work: Callable[["Spool"], Awaitable[None]]) -> None:
+        try:
+            await work(self)
+            await self.end()
+        except Exception as error:
+            with suppress(Exception):
+                await self._flush()
+            self._failure = error
+            self._grown.set()
+
+    async def _flush(self) -> None:
+        data, self._waiting = bytes(self._waiting), bytearray()
+        if not data:
+            return
+        try:
+            await asyncio.to_thread(self._put, data)
+        except OSError as error:
+            raise no_room(error) from None
+        self._written += len(data)
+        self._grown.set()
+
+    def _put(self, data: bytes) -> None:
+        self._file.seek(self._written)
+        self._file.write(data)
+        self._file.flush()
+
+
+def no_room(error: OSError) -> Unavailable:
+    """What a disk that takes no more means for a caller."""
+    return Unavailable(f"nothing can be spooled to disk: {error.strerror}", hint="Try again later, or set LOCI_LIMITS__SPOOL_DIR.")

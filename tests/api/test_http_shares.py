@@ -1,0 +1,99 @@
+"""Shares of the pool: who takes all that is theirs waits, and is refused, while others are answered."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import pytest
+
+from db.errors import TooManyAtOnce
+from db.shares import ShareLimits, Shares
+from tests.services import Api, Service, eventually, new_api, ok, problem
+
+LOCKED = "select from pg_locks where relation = 'loci_data.memories'::regclass and not granted"
+
+
+@contextmanager
+def standing_still(api: Api) -> Iterator[Any]:
+    """Whatever reads memories waits until the block ends; what is yielded counts who does."""
+    with api.service.database.admin() as watcher, api.service.database.admin() as locker, locker.transaction(force_rollback=True):
+        locker.execute("lock table loci_data.memories in access exclusive mode")
+        yield lambda: watcher.execute(LOCKED).rowcount
+
+
+def key_of(api: Api, role: str = "writer") -> dict[str, str]:
+    return {"Authorization": f"Bearer {ok(api.post('/keys', {'role': role}), 201)['key']}"}
+
+
+def test_a_key_that_holds_its_share_is_refused_and_others_go_on(start_service: Callable[..., Service]) -> None:
+    service = start_service(pool_size=4, limits={"wait": 0.3}, deadlines={"lock": 60})
+    with new_api(service) as api, ThreadPoolExecutor(3) as pool:
+        greedy, other = key_of(api), key_of(api)
+        with standing_still(api) as waiting:
+            sent = [pool.submit(lambda: api.service.client(**greedy).get("/memories")) for _ in range(2)]
+            eventually(lambda: waiting() == 2)
+            refused = api.client.get("/memories", headers=greedy)
+            assert "this key has 2 requests at work" in problem(refused, 429, "too-many-at-once")["detail"]
+            assert int(refused.headers["retry-after"]) >= 1
+            ok(api.client.get("/agents/me", headers=other))
+            assert httpx.Client(transport=httpx.HTTPTransport(uds=str(service.socket))).get("http://loci/readyz").status_code == 200
+        assert [one.result().status_code for one in sent] == [200, 200]
+        ok(api.client.get("/memories", headers=greedy))
+
+
+def test_a_namespace_that_holds_its_share_leaves_the_rest_to_others(start_service: Callable[..., Service]) -> None:
+    service = start_service(pool_size=4, limits={"wait": 0.3}, deadlines={"lock": 60})
+    with new_api(service) as api, new_api(service) as others, ThreadPoolExecutor(3) as pool:
+        keys = [key_of(api) for _ in range(4)]
+        with standing_still(api) as waiting:
+            for key in keys[:3]:
+                ok(api.client.get("/edges", headers=key))
+            sent = [pool.submit(lambda key=key: api.client.get("/memories", headers=key)) for key in keys[:3]]
+            eventually(lambda: waiting() == 3)
+            refused = problem(api.client.get("/memories", headers=keys[3]), 429, "too-many-at-once")
+            assert "this namespace has 3 requests at work" in refused["detail"]
+            ok(others.get("/agents/me"))
+        assert [one.result().status_code for one in sent] == [200] * 3
+
+
+@pytest.mark.anyio
+async def test_who_waits_beyond_a_share_holds_up_nobody_behind() -> None:
+    shares = Shares(4, ShareLimits(wait=60))
+    greedy, other = shares.names(b"greedy", "a"), shares.names(b"other", "b")
+    await shares.take(greedy)
+    await shares.take(greedy)
+    waiting = asyncio.ensure_future(shares.take(greedy))
+    await asyncio.sleep(0)
+    await shares.take(other)
+    assert not waiting.done()
+    shares.give_back(other)
+    assert not waiting.done()
+    shares.give_back(greedy)
+    await waiting
+
+
+@pytest.mark.anyio
+async def test_who_leaves_the_line_takes_nothing_along() -> None:
+    shares = Shares(2, ShareLimits(wait=60, waiting=2))
+    names = shares.names(b"key", "a")
+    await shares.take(names)
+    line = [asyncio.ensure_future(shares.take(names)) for _ in range(2)]
+    await asyncio.sleep(0)
+    with pytest.raises(TooManyAtOnce):
+        await shares.take(names)
+    line[0].cancel()
+    shares.give_back(names)  # lets in the one that has just been cancelled, or the next
+    line[1].cancel()
+    await asyncio.gather(*line, return_exceptions=True)
+    await asyncio.wait_for(shares.take(names), 1)
+
+
+@pytest.mark.anyio
+async def test_a_key_that_names_no_namespace_counts_where_it_leads() -> None:
+    shares = Shares(4, ShareLimits())
+    assert shares.names(b"key", None) != shares.names(b"key", "home")
+    shares.learn_home(b"key", "home")
+    assert shares.names(b"key", None) == shares.names(b"key", "home")
