@@ -46,7 +46,7 @@ class Endpoint:
             raise HTTPException(405, "MCP is spoken by POST here; there is no stream and no session", {"Allow": "POST"})
         await self._admit(request)
         manager = await self._manager()
-        await manager.handle_request(marked(scope), receive, send)
+        await manager.handle_request(marked(scope), _once(await request.body(), receive), send)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -90,6 +90,16 @@ class Endpoint:
                 started.set_exception(error)
                 self._task = None  # the next request tries again
             raise
+
+
+def _once(body: bytes, receive: "Receive") -> "Receive":
+    """Receive a body that is here already, and then what comes after it."""
+    left = [body]
+
+    async def received() -> Any:
+        return {"type": "http.request", "body": left.pop(), "more_body": False} if left else await receive()
+
+    return received
 
 
 def marked(scope: "Scope") -> "Scope":
