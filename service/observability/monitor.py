@@ -13,6 +13,7 @@ from db.migrate import head
 from db.pool import Pool
 from loci.models.jobs import JobKind
 from service.observability import metrics
+from service.observability.memory import Allocator
 
 log = logging.getLogger(__name__)
 EVERY = 2.0  # seconds between looks at the pool and the process, for scrapes that another process answers
@@ -30,13 +31,16 @@ class Monitor:
         self._url = url
         self._alive = alive  # seconds that a worker of jobs counts as living after a sign of life
         self._pool = pool
+        self._allocator = Allocator()
         self._asking: asyncio.Task[None] | None = None
         self._asked = 0.0
 
     async def run(self) -> None:
-        """Note what this process uses, until cancelled."""
+        """Note what this process uses, and give back what it does not use any more, until cancelled."""
         while True:
             self.note()
+            if self._allocator.wants_trim():
+                await asyncio.to_thread(self._allocator.trim)
             await asyncio.sleep(EVERY)
 
     def note(self) -> None:

@@ -1,11 +1,13 @@
 """What is too large is refused before it is held: headers, bodies, lines."""
 
+import json
 import socket
 from typing import Any
 
 import pytest
 
-from tests.services import Api, ok, problem
+from service.http.words import count_words
+from tests.services import Api, eventually, new_api, ok, problem
 
 
 def test_headers_over_the_limit_are_refused(api: Api) -> None:
@@ -67,3 +69,56 @@ def test_metadata_that_grow_step_by_step_end_at_the_same_size(api: Api) -> None:
     ok(api.post("/entities", halves[0]), 201)
     answer = problem(api.post("/entities", halves[1]), 422, "invalid-request")
     assert answer["errors"] == [{"field": "metadata", "message": "must be a JSON object of at most 1 MiB"}]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Alice went to Paris, in 2024.", 6),
+        ("three.words,here", 3),
+        ("Größe über Ärger", 3),
+        ("你好世界", 5),
+        ("日本語 text", 5),
+        ('quoted \\" and \\n escaped', 4),
+        ("", 0),
+    ],
+)
+def test_words_are_counted_in_the_texts_of_json_alone(text: str, words: int) -> None:
+    assert count_words(f'{{"items": [{{"content": "{text}", "embedding": [0.25, 1e-5, 3]}}]}}'.encode()) == words
+
+
+@pytest.mark.parametrize("media", ["application/json", "application/x-ndjson"])
+def test_more_words_than_a_request_may_have_are_refused_and_nothing_is_written(start_service: Any, media: str) -> None:
+    with new_api(start_service(limits={"words": 1000}, worker=False)) as api:
+        items = [json.dumps({"content": f"{n} " + "word " * 99}) for n in range(10)]
+
+        def sent(items: list[str]) -> Any:
+            body = "\n".join(items) if media != "application/json" else f'{{"items": [{", ".join(items)}]}}'
+            return api.client.post("/memories/batch", content=body, headers={"content-type": media})
+
+        refused = problem(sent([*items, json.dumps({"content": "one too many"})]), 413, "too-large")
+        assert "1,003 words; at most 1,000" in refused["detail"]
+        assert api.size()["memories"] == 0
+        ok(sent(items))
+
+
+def test_bodies_have_room_in_memory_and_one_caller_has_half_of_it(start_service: Any) -> None:
+    service = start_service(limits={"bodies": 1024 * 1024}, max_body_bytes=700_000)
+    head = b"POST /api/v1/memories HTTP/1.1\r\nHost: localhost\r\ncontent-type: application/json\r\ncontent-length: 650000\r\n"
+    large = {"content": "x" * 600_000}
+
+    def room() -> int:
+        middleware = service.app.middleware_stack
+        while not hasattr(middleware, "_room"):
+            middleware = middleware.app
+        return sum(middleware._held.values())
+
+    with new_api(service) as api, socket.socket(socket.AF_UNIX) as held:
+        held.connect(str(service.socket))
+        held.sendall(head + b"\r\n" + b"x" * 649_999)
+        eventually(lambda: room() > 500_000)
+        problem(api.post("/memories", large), 429, "too-many-at-once")
+        ok(api.post("/memories", {"content": "small"}), 201)
+        held.close()
+        eventually(lambda: room() == 0)
+        ok(api.post("/memories", large), 201)

@@ -4,14 +4,16 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
 import pytest
 
 from loci.sse import Event, Parser
-from tests.services import Api, eventually, new_api, ok, problem
+from tests.services import Api, Service, eventually, new_api, ok, problem
 
 Row = dict[str, Any]
 
@@ -272,6 +274,51 @@ def test_a_stream_ends_when_its_key_is_revoked_and_says_why(api: Api) -> None:
         assert (event.name, json.loads(event.data)["status"]) == ("problem", 401)
         with pytest.raises(StopIteration):
             events.event()
+
+
+def test_a_stream_ends_when_its_key_expires(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.operations.routes.feed.HEARTBEAT", 0.1)
+    ends = datetime.now(UTC) + timedelta(seconds=1.5)
+    made = ok(api.post("/keys", {"role": "reader", "expires_at": ends.isoformat()}), 201)
+    with stream(api, headers={"Authorization": f"Bearer {made['key']}"}, after="latest", kind="edge") as events:
+        event = events.event()
+        assert (event.name, json.loads(event.data)["status"]) == ("problem", 401)
+        assert datetime.now(UTC) >= ends
+
+
+def test_a_stream_and_a_poll_end_when_the_grant_ends(api: Api, service: Service) -> None:
+    made = ok(api.post("/keys", {"role": "reader"}), 201)
+    agent, headers = made["agent_id"], {"Authorization": f"Bearer {made['key']}"}
+    cursor = changes(api)["next_cursor"]
+    with stream(api, headers=headers, after="latest") as events, ThreadPoolExecutor(1) as pool:
+        events.until_opened()
+
+        def poll() -> httpx.Response:
+            with service.client(**headers, **{"X-Namespace": api.namespace}) as client:
+                return client.get("/changes", params={"after": cursor, "wait": 30, "kind": "edge"})
+
+        polled = pool.submit(poll)
+        eventually(lambda: len(service.app.state.loci.feed._waiters) >= 2)
+        assert api.client.delete(f"/grants/{agent}").status_code == 204
+        event = events.event()
+        assert (event.name, json.loads(event.data)["status"]) == ("problem", 403)
+        problem(polled.result(), 403, "forbidden")
+
+
+def test_streams_of_a_key_have_a_number_and_those_of_others_theirs(start_service: Any) -> None:
+    with new_api(start_service(limits={"streams": 2})) as api, ExitStack() as stack:
+        headers = {"Authorization": f"Bearer {ok(api.post('/keys', {'role': 'reader'}), 201)['key']}"}
+        for _ in range(2):
+            stack.enter_context(stream(api, headers=headers, after="latest")).until_opened()
+        for path in ("/events?after=latest", "/changes?wait=1"):
+            refused = api.client.get(path, headers=headers)
+            problem(refused, 429, "too-many-at-once")
+            assert refused.headers["retry-after"]
+        ok(api.client.get("/changes", headers=headers))  # who does not wait holds nothing
+        with stream(api, after="latest") as events:
+            events.until_opened()
+        stack.close()
+        eventually(lambda: api.client.get("/changes?after=latest&wait=0.1", headers=headers).status_code == 200)
 
 
 def test_a_stream_ends_when_its_namespace_is_deleted(start_service: Any) -> None:
