@@ -14,6 +14,7 @@ from service.embedding.provider import Vectors, normalised
 
 DIMENSIONS = 256
 SHORTER = (64, 128)  # the model was trained so that the first dimensions of a vector are a vector too
+REMEMBERED = 500  # texts whose tokens the tokenizer keeps; by itself it keeps 10,000, which are 120 MiB
 TOKENS_AT_ONCE = 16_384  # texts of a batch are padded to the longest, so long ones go in smaller batches
 
 
@@ -34,6 +35,7 @@ class StaticProvider:
 
         # The wheel holds weights and tokenizer; its own look-up would miss the tokenizer and download it.
         self._model = wordllama.WordLlama.load(cache_dir=Path(spec.origin).parent, disable_download=True, trunc_dim=cut)
+        self._model.tokenizer.model._resize_cache(REMEMBERED)  # noqa: SLF001 (it takes whole texts for words)
 
     async def dimensions(self) -> int:
         """Length of its vectors."""
