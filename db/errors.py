@@ -137,7 +137,7 @@ class TooSlow(LociError):
 
 
 class TooLarge(LociError):
-    """The body is larger than the service takes."""
+    """The body is larger than the service takes, or its texts have too many words."""
 
     status, slug, title = 413, "too-large", "Request too large"
 

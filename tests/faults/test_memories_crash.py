@@ -136,4 +136,4 @@ def test_a_statement_that_was_cancelled_is_a_timeout(start_service: Any) -> None
         with service.database.admin() as locking, locking.transaction():
             locking.execute("lock table loci_data.memories in access exclusive mode")
             response = api.post("/memories", {"content": "y"})  # which would not end while the table is locked
-        assert (response.status_code, response.json()["type"]) == (504, "urn:loci:problem:timeout")
+        assert (response.status_code, response.json()["type"]) == (504, "urn:loci:problem:deadline-exceeded")
