@@ -38,11 +38,18 @@ select s.ids[1 + n %% 10] as namespace_id, c.ids[1 + n %% 10][1 + n %% 1000] as 
        gen_random_uuid() as subject_id,
        '{"tags": [], "layer": 2, "status": "active", "version": 1, "category": "general", "confidence": 1, "importance": 0.5}'::jsonb as after
 from generate_series(1, %(rows)s) n, spaces s, calls c order by n"""
-FILL = f"""insert into loci_data.changes (namespace_id, position, operation_id, kind, action, subject_id, after, changed_at)
-           select r.namespace_id, nextval('loci_data.change_positions'), r.operation_id, r.kind, r.action, r.subject_id, r.after, now() from ({ROWS}) r"""
+FILL = f"""with put as (
+               insert into loci_data.changes (namespace_id, position, place, operation_id, kind, action, subject_id, after, changed_at)
+               select r.namespace_id, row_number() over (partition by r.namespace_id order by r.place), r.place, r.operation_id, r.kind, r.action,
+                      r.subject_id, r.after, now()
+               from (select r.*, nextval('loci_data.change_places') as place from ({ROWS}) r) r
+               returning namespace_id, position, place)
+           update loci_data.feeds f set last_position = p.position, last_place = p.place
+           from (select namespace_id, max(position) as position, max(place) as place from put group by 1) p where f.namespace_id = p.namespace_id"""
 NOTE = f"""insert into loci_data.outbox (namespace_id, operation_id, kind, action, subject_id, after)
            select r.namespace_id, r.operation_id, r.kind, r.action, r.subject_id, r.after from ({ROWS}) r"""
-LIST = "select * from loci.list_changes(%s::text[], %s::bigint, %s::text[], %s)"
+TOKEN = "select token || '-' from loci_data.feeds where namespace_id = (select id from loci_data.namespaces where name = 'feed-0')"
+LIST = "select * from loci.list_changes(%s::text[], %s, %s::text[], %s)"
 BARE = """
 select c.*, o.agent_id, o.via from (select * from loci_data.changes where namespace_id = %s and position > %s order by position limit %s) c
 left join loci_data.operations o on o.namespace_id = c.namespace_id and o.id = c.operation_id order by c.position"""
@@ -68,6 +75,7 @@ def pages(owner: Connection[Any], app: Connection[Any]) -> list[Figure]:
         """select n.id, min(c.position), max(c.position) from loci_data.changes c join loci_data.namespaces n on n.id = c.namespace_id
            where n.name = 'feed-0' group by n.id"""
     ).fetchone() or (0, 0, 0)
+    (token,) = owner.execute(TOKEN).fetchone() or ("",)
     chance = random.Random(7)
     one, figures = ["feed-0"], []
     for name, start, end in (
@@ -77,7 +85,7 @@ def pages(owner: Connection[Any], app: Connection[Any]) -> list[Figure]:
     ):
         times = interleaved(
             {
-                "feed": lambda after: app.execute(LIST, [one, after, None, 100]).fetchall(),
+                "feed": lambda after: app.execute(LIST, [one, f"{token}{after}", None, 100]).fetchall(),
                 "bare": lambda after: owner.execute(BARE, [number, after, 100]).fetchall(),
             },
             [chance.randint(start, end) for _ in range(200)],
@@ -90,7 +98,9 @@ def pages(owner: Connection[Any], app: Connection[Any]) -> list[Figure]:
         "ten namespaces": ([f"feed-{n}" for n in range(SPACES)], None),
     }
     for name, (spaces, wanted) in kinds.items():
-        times = interleaved({"feed": lambda after, s=spaces, w=wanted: app.execute(LIST, [s, after, w, 100]).fetchall()}, spread)
+        times = interleaved(
+            {"feed": lambda after, s=spaces, w=wanted: app.execute(LIST, [s, f"{token}{after}", w, 100]).fetchall()}, spread
+        )
         figures.append(Figure(f"pages anywhere, {name}", milliseconds(times["feed"])))
     return figures
 
@@ -113,8 +123,8 @@ def sequencer(owner: Connection[Any], app: Connection[Any], other: Connection[An
     """Rows a second, and what an idle look costs: in peace, and while a transaction stays open."""
     owner.execute("create table bench_changes (like loci_data.changes including indexes)")
     owner.execute(NOTE, {"rows": rows})
-    copy = """insert into bench_changes (namespace_id, position, operation_id, kind, action, subject_id, after, changed_at)
-              select namespace_id, id, operation_id, kind, action, subject_id, after, changed_at from loci_data.outbox order by id"""
+    copy = """insert into bench_changes (namespace_id, position, place, operation_id, kind, action, subject_id, after, changed_at)
+              select namespace_id, id, id, operation_id, kind, action, subject_id, after, changed_at from loci_data.outbox order by id"""
     bare = timed(lambda: owner.execute(copy))
     took = timed(lambda: drain(app))
     owner.execute("vacuum loci_data.outbox")

@@ -33,8 +33,8 @@ select %s, loci_api.uuid7_floor(now() - n * interval '1 minute'), case when n %%
        md5(n::text), now() - n * interval '1 minute'
 from generate_series(1, %s) n"""
 CHANGED = """
-insert into loci_data.changes (namespace_id, position, operation_id, kind, action, subject_id, after, changed_at)
-select namespace_id, nextval('loci_data.change_positions'), id, 'memory', 'created', id, '{"lineage": "x", "version": 1}', started_at
+insert into loci_data.changes (namespace_id, position, place, operation_id, kind, action, subject_id, after, changed_at)
+select namespace_id, row_number() over (order by id), nextval('loci_data.change_places'), id, 'memory', 'created', id, '{"lineage": "x", "version": 1}', started_at
 from loci_data.operations where namespace_id = %s order by id"""
 
 

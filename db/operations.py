@@ -1,14 +1,14 @@
-"""Operations: the log, undoing, and the change feed with the notices that wake its readers."""
+"""Operations: the log, undoing, and the change feed with a look at which feeds have grown."""
 
-import json
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypedDict
 from uuid import UUID
 
 import psycopg
+from psycopg.rows import dict_row
 
 from db.pool import JsonObject, Sent, Transaction
 
@@ -56,17 +56,20 @@ class UndoneOperation(TypedDict):
 
 
 class FeedBounds(TypedDict):
-    """From where to where the feed reaches."""
+    """How far the feed reaches. Places are the order over all namespaces, and stay inside the service."""
 
-    kept_after: int
-    last_position: int
+    place: int
+    last_place: int
+    last_cursor: str
     namespace_ids: list[int]
 
 
 class ChangeRow(TypedDict):
-    """A change in the feed; `more`: the page ended early."""
+    """A change in the feed; `more`: the page ended early. `place` stays inside the service."""
 
+    place: int
     position: int
+    cursor: str
     namespace: str
     kind: str
     action: str
@@ -149,7 +152,7 @@ async def undo_operation(tx: Transaction, *, id: UUID, skip_changed: bool = Fals
 
 
 async def sequence_changes(tx: Transaction, *, limit: int = 10_000) -> int:
-    """Give committed changes their positions in the feed, and wake its readers; how many."""
+    """Give committed changes their positions in the feed; how many."""
     return await tx.value(int, "select moved from loci_api.sequence_changes(%(limit)s)", limit=limit)
 
 
@@ -158,34 +161,58 @@ async def send_sequence_changes(tx: Transaction) -> None:
     await tx.post("select moved from loci_api.sequence_changes()")
 
 
-async def send_feed_bounds(tx: Transaction, *, namespaces: list[str] | None) -> Sent[FeedBounds]:
-    """Ask from where to where the feed reaches."""
-    return await tx.send(FeedBounds, "select * from loci_api.feed_bounds(%(namespaces)s::text[])", namespaces=namespaces)
-
-
-async def list_changes(
-    tx: Transaction, *, namespaces: list[str] | None, after: int, kinds: list[str] | None, limit: int
-) -> list[ChangeRow]:
-    """Changes after a position, oldest first; `more` of each says whether the page ended early."""
-    return await tx.rows(
-        ChangeRow,
-        "select * from loci.list_changes(%(namespaces)s::text[], %(after)s::bigint, %(kinds)s::text[], %(limit)s)",
+async def send_feed_bounds(
+    tx: Transaction, *, namespaces: list[str] | None, after: str | None, place: int | None
+) -> Sent[FeedBounds]:
+    """Ask how far the feed reaches, and at which place a cursor stands."""
+    return await tx.send(
+        FeedBounds,
+        "select * from loci_api.feed_bounds(%(namespaces)s::text[], %(after)s, %(place)s::bigint)",
         namespaces=namespaces,
         after=after,
+        place=place,
+    )
+
+
+async def read_changes(
+    tx: Transaction, *, namespaces: list[str] | None, after: str | None, place: int | None, kinds: list[str] | None, limit: int
+) -> list[ChangeRow]:
+    """Changes after a cursor, or after a place where one is given, oldest first; `more` says whether the page ended early."""
+    return await tx.rows(
+        ChangeRow,
+        "select * from loci_api.read_changes(%(namespaces)s::text[], %(after)s, %(place)s::bigint, %(kinds)s::text[], %(limit)s)",
+        namespaces=namespaces,
+        after=after,
+        place=place,
         kinds=kinds,
         limit=limit,
     )
 
 
-async def listen_for_changes(url: str, *, every: float) -> AsyncGenerator[frozenset[int] | None]:
-    """Ids of namespaces whose feed has grown, as it happens, on a connection of its own; None: it may be any.
+class FeedGlance:
+    """Looks at which feeds have grown, on a connection of its own, so that those who wait for changes need none of the pool."""
 
-    None comes first, once nothing is missed any more; an empty set comes every so many seconds. Raises psycopg.Error when the
-    connection is lost.
-    """
-    connection = await psycopg.AsyncConnection.connect(
+    def __init__(self, connection: psycopg.AsyncConnection[JsonObject]) -> None:
+        self._connection = connection
+        self._place = 0
+
+    async def look(self) -> frozenset[int]:
+        """Ids of the namespaces whose feed has grown since the last look; at the first one, of all. Raises psycopg.Error."""
+        async with self._connection.transaction():
+            await self._connection.execute("select from loci_api.begin_request(null, null, null)")
+            row = await (await self._connection.execute("select * from loci_api.grown_feeds(%s)", [self._place])).fetchone()
+        assert row is not None  # noqa: S101 (one row always)
+        self._place = row["place"]
+        return frozenset(row["namespace_ids"])
+
+
+@asynccontextmanager
+async def glance_at_feeds(url: str) -> AsyncIterator[FeedGlance]:
+    """Open a connection on which feeds are looked at. Raises psycopg.Error, also in the block when it is lost."""
+    connection = await psycopg.AsyncConnection[JsonObject].connect(
         url,
         autocommit=True,
+        row_factory=dict_row,
         application_name="loci feed",
         connect_timeout=5,
         keepalives_idle=30,  # a dead peer is noticed within a minute
@@ -193,18 +220,4 @@ async def listen_for_changes(url: str, *, every: float) -> AsyncGenerator[frozen
         keepalives_count=3,
     )
     async with connection:
-        await connection.execute("listen loci_changes")
-        yield None
-        while True:
-            async with aclosing(connection.notifies(timeout=every)) as notices:
-                async for notice in notices:
-                    yield _named(notice.payload)
-            yield frozenset()
-
-
-def _named(payload: str) -> frozenset[int] | None:
-    """Ids in a notice; None for one that says something else, which any login can send."""
-    try:
-        return frozenset(map(int, json.loads(payload)["namespaces"]))
-    except (ValueError, TypeError, KeyError):
-        return None
+        yield FeedGlance(connection)

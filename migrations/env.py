@@ -1,14 +1,18 @@
-"""Alembic environment: a transaction per revision, an advisory lock, time limits, then the replay of sql/."""
+"""Alembic environment: a transaction per revision, one migration at a time, time limits, then the replay of sql/."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from alembic import context
-from sqlalchemy import create_engine, text
+from sqlalchemy import Engine, create_engine, text
 from sqlalchemy.engine import make_url
+from sqlalchemy.exc import IntegrityError, ProgrammingError
 
 from migrations.replay import replay
 
-LOCK = 0x10C1  # any constant: two migrations of one database take turns on it
+# As alembic makes it, so that there is something to lock before the first revision.
+VERSIONS = "create table public.loci_version (version_num varchar(32) not null constraint loci_version_pkc primary key)"
 
 
 def database_url() -> str:
@@ -20,11 +24,29 @@ def database_url() -> str:
     return make_url(url).set(drivername="postgresql+psycopg").render_as_string(hide_password=False)
 
 
-def run() -> None:
-    """Upgrade or downgrade under the lock; replay sql/ when the database is at head."""
-    engine = create_engine(database_url())
+@contextmanager
+def alone(engine: Engine) -> Iterator[None]:
+    """Wait until no other migration of the database runs, and let none begin.
+
+    The lock is on a table that is to be written, in a session of its own: an advisory lock could be held by any login.
+    """
     with engine.connect() as connection:
-        connection.execute(text("select pg_advisory_lock(:key)"), {"key": LOCK})
+        if connection.execute(text("select to_regclass('public.loci_version')")).scalar() is None:
+            try:
+                connection.execute(text(VERSIONS))
+                connection.commit()
+            except (IntegrityError, ProgrammingError):  # another has made it at this moment
+                connection.rollback()
+        connection.execute(text("set idle_in_transaction_session_timeout = 0"))
+        connection.execute(text("lock table public.loci_version in share update exclusive mode"))
+        yield
+        connection.rollback()
+
+
+def run() -> None:
+    """Upgrade or downgrade, one at a time; replay sql/ when the database is at head."""
+    engine = create_engine(database_url())
+    with alone(engine), engine.connect() as connection:
         connection.execute(text("set lock_timeout = '10s'"))
         connection.execute(text("set statement_timeout = '10min'"))
         connection.commit()

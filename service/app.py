@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -43,6 +43,7 @@ from service.resources import Resources
 from service.routers import ROUTERS
 from service.settings import Settings, get_settings
 from service.state import State
+from service.supervision import Supervisor
 from service.worker.handlers import HANDLERS
 from service.worker.worker import Worker
 
@@ -51,9 +52,8 @@ WATCH_EVERY = 0.5
 # The framework's own spans and logs carry query strings and what errors say; service/observability/tracing.py makes ours.
 SILENT: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 CONTROL = 2  # connections for what must not wait for requests: keys and their use, readiness
-EXTRA_CONNECTIONS = (
-    5 + CONTROL
-)  # of a process, beside its pools: one that listens for changes, one for /metrics, three of the queue of jobs
+# Of a process, beside its pools: one that looks for changes, one for /metrics, two of the queue of jobs.
+EXTRA_CONNECTIONS = 4 + CONTROL
 
 
 class Refusal(Exception):
@@ -144,42 +144,43 @@ def create_app(settings: Settings, url: str, server: EmbeddedServer | None = Non
     limits = settings.limits
     shares = ShareLimits(limits.key_share, limits.namespace_share, limits.wait, limits.waiting)
     pool = make_pool(url, size=settings.pool_size, timeout=limits.wait, shares=shares)
-    background, control = make_pool(url, size=settings.worker_pool_size), make_pool(url, size=CONTROL)
+    worker_pool, control = make_pool(url, size=settings.worker_pool_size), make_pool(url, size=CONTROL)
     uses = KeyUsageCounts(control)
     limiter = Limiter(partial(_lease, control, settings.rate_limit))
     resources = Resources(settings, pool, provider, make_model(settings.llm), Prompts(settings.llm.prompts))
-    worker = Worker(background, provider, Runner(url, replace(resources, pool=background), HANDLERS))
+    feed, background = Feed(url), Supervisor()
+    worker = Worker(worker_pool, provider, Runner(url, replace(resources, pool=worker_pool), HANDLERS), feed.grown)
+    monitor = Monitor(url, pool, settings.jobs.lost_after)
     state = State(
-        settings, url, pool, provider, resources, worker, Monitor(url, pool, settings.jobs.lost_after), Feed(url), limiter, uses,
-        background, control, Probe(control), Spools(limits), Places(limits.streams),
+        settings, url, pool, provider, resources, worker, monitor, feed, limiter, uses,
+        worker_pool, control, Probe(control), Spools(limits), Places(limits.streams), background,
     )  # fmt: skip
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:  # noqa: ARG001 (the protocol's)
-        tasks = [asyncio.create_task(watch(server))] if server else []
-        pools = (pool, background, control)
-        for opening in pools:
-            await opening.open(wait=opening is pool, timeout=30)
-        try:
+        async with AsyncExitStack() as closing:  # all of it happens, whatever one of them raises
+            if resources.model is not None:
+                closing.push_async_callback(resources.model.close)
+            if provider is not None:
+                closing.push_async_callback(provider.close)
+            for each in (pool, worker_pool, control):
+                closing.push_async_callback(each.close)
+            closing.push_async_callback(monitor.close)
+            closing.push_async_callback(_settle, state)
+            closing.push_async_callback(background.close)
+            closing.callback(feed.close)
+            if server is not None:
+                background.start("embedded server", partial(watch, server))
+            await pool.open(wait=True, timeout=30)
+            for each in (worker_pool, control):
+                await each.open()
             await check(pool, settings)
-            work = state.worker.run() if settings.worker else state.worker.run_feed()
-            tasks += map(asyncio.create_task, (state.monitor.run(), _account(state), work, state.feed.run()))
+            (worker.start if settings.worker else worker.start_feed)(background)
+            background.start("monitor", monitor.run)
+            background.start("accounts", partial(_account, state))
+            background.start("streams", feed.run)
             async with mcp.running():
                 yield
-        finally:
-            state.feed.close()
-            for task in tasks:
-                task.cancel()
-                with suppress(asyncio.CancelledError):
-                    await task
-            await _settle(state)
-            await state.monitor.close()
-            for closing in pools:
-                await closing.close()
-            if provider is not None:
-                await provider.close()
-            if resources.model is not None:
-                await resources.model.close()
 
     app = FastAPI(
         title="Loci",

@@ -11,6 +11,7 @@ from service.observability.health import Probe
 from service.observability.monitor import Monitor
 from service.resources import Resources
 from service.settings import Settings
+from service.supervision import Supervisor
 
 if TYPE_CHECKING:  # the rooms that all subjects share know subjects by their types alone
     from service.access.key_usage import KeyUsageCounts
@@ -37,8 +38,9 @@ class State:
     feed: "Feed"
     limiter: "Limiter"
     uses: "KeyUsageCounts"
-    background: Pool
+    worker_pool: Pool
     control: Pool
     probe: Probe
     spools: Spools
     streams: Places
+    background: Supervisor

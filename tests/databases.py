@@ -23,7 +23,7 @@ ADMIN_URL = os.environ.get("LOCI_TEST_URL")
 # What `discard all` does, but for plans, which are what a session is kept for, and for statements that the driver has prepared.
 FORGET: tuple[LiteralString, ...] = (
     *("close all", "reset session authorization", "reset all", "unlisten *"),
-    *("select pg_advisory_unlock_all()", "discard temp", "discard sequences"),
+    *("discard temp", "discard sequences"),
 )
 PASSWORD = os.environ.get("LOCI_TEST_APP_PASSWORD", "loci")  # given to loci_app where the server asks for one
 

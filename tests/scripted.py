@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from service.llm.model import Completion, Message
+from service.llm.model import Completion, Message, Usage
 
 Say = Callable[[dict[str, Any]], Any]
 
@@ -29,9 +29,10 @@ class ScriptedModel:
         title: str,
         deadline: float | None = None,
         max_tokens: int | None = None,
+        usage: Usage | None = None,
     ) -> Completion:
         """Say the next thing."""
-        del schema, title, deadline, max_tokens
+        del schema, title, deadline, max_tokens, usage
         self.heard.append(list(messages))
         said = self.script(json.loads(messages[-1]["content"])) if callable(self.script) else self.script
         if isinstance(said, Exception):

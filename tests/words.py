@@ -24,7 +24,7 @@ VIEW_OF = {function: view for view, functions in LIKE.items() for function in fu
 
 ARGUMENTS = {
     "action": "Only operations of this action.",
-    "after": "Go on after this position (history: after this version).",
+    "after": "Go on after this position (of the feed: after the cursor of a change; history: after this version).",
     "agent": "Only what this agent did.",
     "all_versions": "Old versions and forgotten memories too.",
     "as_of": "Moment in valid time; default: now.",
@@ -117,7 +117,7 @@ COLUMNS = {
     "changed_at": "When it was written, by the clock of the server.",
     "checked": "How many things were looked at.",
     "constraints": "Rules that hold.",
-    "cursor": "Pass it as `cursor` to go on after this row.",
+    "cursor": "Pass it as `cursor` (to list_changes: as `after`) to go on after this row.",
     "decided_by": "The agent that did it.",
     "depth": "Steps in the hierarchy; 1: directly.",
     "detail": "What happened, as JSON; keys depend on `event`.",

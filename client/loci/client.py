@@ -35,7 +35,7 @@ from loci.models.memories import ItemWritten, MemoryInput
 from loci.models.operations import Change
 from loci.requests import AsyncSender, Json, Request, Sender
 from loci.version import __version__
-from loci.watch import Names, Position, Watch, watching
+from loci.watch import Names, Watch, watching
 
 T = TypeVar("T")
 Http = TypeVar("Http", httpx.Client, httpx.AsyncClient)
@@ -188,8 +188,8 @@ class LociClient(_Base[httpx.Client], Sender):
         except httpx.TransportError as error:
             raise error_without_reply(error) from error
 
-    def watch(self, *, after: Position = "latest", kind: Names | None = None, namespace: Names | None = None) -> Iterator[Change]:
-        """Changes as they come, each once and in order, from now on or after a position; without end.
+    def watch(self, *, after: str = "latest", kind: Names | None = None, namespace: Names | None = None) -> Iterator[Change]:
+        """Changes as they come, each once and in order, from now on or after a cursor; without end.
 
         A connection that breaks, or a service that starts anew, is waited for, and nothing is missed. Raises LociError where the
         first connection fails, the rights end, or changes were swept while it was away.
@@ -288,7 +288,7 @@ class AsyncLociClient(_Base[httpx.AsyncClient], AsyncSender):
             raise error_without_reply(error) from error
 
     async def watch(
-        self, *, after: Position = "latest", kind: Names | None = None, namespace: Names | None = None
+        self, *, after: str = "latest", kind: Names | None = None, namespace: Names | None = None
     ) -> AsyncIterator[Change]:
         """Changes as they come, each once and in order; see LociClient.watch."""
         watch = Watch(self._options, watching(after=after, kind=kind, namespace=namespace))

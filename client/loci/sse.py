@@ -9,7 +9,7 @@ RETRY = 1.0  # seconds that a reader waits before it comes back
 
 @dataclass(frozen=True)
 class Event:
-    """An event: its name, its data, and the position to go on after."""
+    """An event: its name, its data, and the cursor to go on after."""
 
     name: str
     data: bytes

@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
-from typing import Any, Literal
+from typing import Any
 
 import httpx
 
@@ -14,12 +14,11 @@ from loci.models.operations import Change
 from loci.requests import API, Request, nothing
 from loci.sse import HEARTBEAT, Parser
 
-Position = int | str | Literal["latest"]
 Names = str | Iterable[str]
 SILENCE = 3 * HEARTBEAT  # seconds after which a stream is taken for dead
 
 
-def watching(*, after: Position | None = None, kind: Names | None = None, namespace: Names | None = None) -> Request[Any]:
+def watching(*, after: str | None = None, kind: Names | None = None, namespace: Names | None = None) -> Request[Any]:
     """The request of a stream of changes; its reply is read as it comes."""
     query = {"after": after, "kind": kind, "namespace": namespace}
     return Request(method="GET", route=API + "/events", query=query, read=nothing)

@@ -22,6 +22,7 @@ CONNECTIONS = 3  # sessions that an analyst may have open
 # Beside what loci_analyst has: a login inherits rights from its group, but no settings. The analyst can change these.
 SETTINGS: dict[LiteralString, str] = {
     "idle_in_transaction_session_timeout": "60s",
+    "idle_session_timeout": "20min",
     "lock_timeout": "5s",
     "work_mem": "32MB",
     "max_parallel_workers_per_gather": "0",
@@ -42,11 +43,12 @@ class AnalystRow(TypedDict):
 
 
 class StoppedSession(TypedDict):
-    """A session of an analyst whose statement ran too long, and whether it was ended."""
+    """A session of an analyst that ran, idled or stood in the way for too long (`reason`), and whether it was ended."""
 
     login: str
     pid: int
     ended: bool
+    reason: str
 
 
 @contextmanager

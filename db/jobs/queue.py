@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from typing import Any, LiteralString
 
 import procrastinate
@@ -45,10 +46,45 @@ def make_queue(
 
 
 class Worker(procrastinate.worker.Worker):
-    """The library's worker, which ends when one of its side tasks fails: also when that is the heartbeat."""
+    """The library's worker, which listens to nobody and ends when one of its side tasks fails: also when that is the heartbeat.
+
+    Any login may send any notice, so none is heard: what is to be done, and what is to stop, is what rows of the queue say. `look`
+    has it read them now.
+    """
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(listen_notify=False, **arguments)
+        self._asked = asyncio.Event()
+
+    def look(self) -> None:
+        """Look at the queue now, for jobs and for those that are to stop."""
+        self._new_job_event.set()
+        self._asked.set()
+
+    async def _update_heartbeat(self) -> None:
+        while not _ending():
+            await asyncio.sleep(self.update_heartbeat_interval)
+            assert self.worker_id is not None  # noqa: S101 (it runs between registering and leaving)
+            await self.app.job_manager.update_heartbeat(self.worker_id)
+
+    async def _poll_jobs_to_abort(self) -> None:
+        while not _ending():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self.abort_job_polling_interval):
+                    await self._asked.wait()
+            self._asked.clear()
+            if self._running_jobs:
+                with suppress(ConnectorException):  # a database that is away: the heartbeat says so
+                    self._handle_abort_jobs_requested(await self.app.job_manager.list_jobs_to_abort_async())
 
     async def _periodic_deferrer(self) -> None:
         await asyncio.Event().wait()  # the library watches its side tasks until the first one ends, and this one would at once
+
+
+def _ending() -> bool:
+    """Whether this task was cancelled, also where a pool of connections has swallowed that: it waits with `asyncio.wait_for`."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 class OutcomeWriter(JobManager):

@@ -19,6 +19,14 @@ class ReservedCall(TypedDict):
     completion_tokens: int
 
 
+class FinishedCall(TypedDict):
+    """What a call that has ended counts with."""
+
+    cost: float
+    prompt_tokens: int
+    completion_tokens: int
+
+
 class ModelCallRow(TypedDict):
     """A call of a language model."""
 
@@ -70,12 +78,14 @@ async def reserve_model_call(
     completion_tokens: int,
     least: int,
     prices: Prices,
+    seconds: float,
 ) -> ReservedCall:
-    """Write down that a model is called, with what that may use. Raises BudgetExceeded."""
+    """Write down that a model is called, for so many seconds at most, with what that may use. Raises BudgetExceeded."""
     return await tx.row(
         ReservedCall,
         """select id, completion_tokens from loci_api.reserve_model_call(%(namespace)s, %(job_id)s, %(purpose)s, %(model)s,
-               %(prompt_tokens)s, %(completion_tokens)s, %(least)s, %(prompt_price)s, %(completion_price)s)""",
+               %(prompt_tokens)s, %(completion_tokens)s, %(least)s, %(prompt_price)s, %(completion_price)s,
+               %(seconds)s)""",
         job_id=job_id,
         purpose=purpose,
         model=model,
@@ -84,6 +94,7 @@ async def reserve_model_call(
         least=least,
         prompt_price=prices.prompt,
         completion_price=prices.completion,
+        seconds=seconds,
     )
 
 
@@ -91,18 +102,19 @@ async def finish_model_call(
     tx: Transaction,
     *,
     id: UUID,
-    prompt_tokens: int,
-    completion_tokens: int,
+    prompt_tokens: int | None,
+    completion_tokens: int | None,
     estimated: bool,
     took_ms: int,
     error: str | None,
     prices: Prices,
-) -> float:
-    """Say what a call has used, and why it failed (None: it did not); what it cost."""
-    return await tx.value(
-        float,
-        """select loci_api.finish_model_call(%(namespace)s, %(id)s, %(prompt_tokens)s, %(completion_tokens)s, %(estimated)s,
-               %(took_ms)s, %(error)s, %(prompt_price)s, %(completion_price)s)::double precision as cost""",
+) -> FinishedCall:
+    """Say what a call has used (None: nobody knows), and why it failed (None: it did not); what counts."""
+    return await tx.row(
+        FinishedCall,
+        """select cost::double precision as cost, prompt_tokens, completion_tokens
+           from loci_api.finish_model_call(%(namespace)s, %(id)s, %(prompt_tokens)s, %(completion_tokens)s, %(estimated)s,
+               %(took_ms)s, %(error)s, %(prompt_price)s, %(completion_price)s)""",
         id=id,
         prompt_tokens=prompt_tokens,
         completion_tokens=completion_tokens,
@@ -112,6 +124,11 @@ async def finish_model_call(
         prompt_price=prices.prompt,
         completion_price=prices.completion,
     )
+
+
+async def settle_model_calls(tx: Transaction) -> int:
+    """End calls whose process was lost, at what such calls usually take; how many. The operator's."""
+    return await tx.value(int, "select loci_api.settle_model_calls() as settled")
 
 
 async def list_model_calls(

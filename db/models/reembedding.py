@@ -10,11 +10,11 @@ from typing import LiteralString, TypedDict, cast
 from uuid import UUID
 
 from psycopg import AsyncConnection, sql
+from psycopg.errors import LockNotAvailable
 from psycopg.rows import dict_row
 
 from db.pool import JsonObject, Transaction
 
-BUILDER = 0x10C2  # any constant: the advisory lock of the process that builds and drops indexes
 TABLES: tuple[LiteralString, ...] = ("memory_vectors", "entity_vectors")
 
 
@@ -156,19 +156,27 @@ class VectorIndex(TypedDict):
 
 
 class IndexBuilder:
-    """A connection of the owner, outside any transaction: it builds and drops indexes while others read and write."""
+    """A connection of the owner, outside any transaction: it builds and drops indexes while others read and write.
 
-    def __init__(self, connection: AsyncConnection[JsonObject]) -> None:
+    On the other one a transaction holds the lock: of a table, so that it has no snapshot that the building would wait for.
+    """
+
+    def __init__(self, connection: AsyncConnection[JsonObject], holder: AsyncConnection[JsonObject]) -> None:
         self._connection = connection
+        self._holder = holder
 
     async def try_lock(self) -> bool:
         """Become the one process that builds; asked again and again, because to wait for it would hold up the building itself."""
-        row = await (await self._connection.execute("select pg_try_advisory_lock(%s) as locked", [BUILDER])).fetchone()
-        return bool(row and row["locked"])
+        try:
+            await self._holder.execute("lock table loci_data.service_locks in share update exclusive mode nowait")
+        except LockNotAvailable:
+            await self._holder.rollback()
+            return False
+        return True
 
     async def unlock(self) -> None:
         """Let another build."""
-        await self._connection.execute("select pg_advisory_unlock(%s)", [BUILDER])
+        await self._holder.rollback()
 
     async def indexes(self, model: int) -> list[VectorIndex]:
         """The indexes that a model has or lacks."""
@@ -191,14 +199,21 @@ class IndexBuilder:
 @asynccontextmanager
 async def connect_index_builder(url: str) -> AsyncIterator[IndexBuilder]:
     """Connect as who migrates, and act as the owner."""
-    async with await AsyncConnection[JsonObject].connect(
-        url, autocommit=True, row_factory=dict_row, connect_timeout=10, application_name="loci reembed"
-    ) as connection:
-        await connection.execute("set role loci_owner")
+    async with await _connect(url) as connection, await _connect(url) as holder:
+        for one in (connection, holder):
+            await one.execute("set role loci_owner")
         await connection.execute("set statement_timeout = 0")
         await connection.execute(
             "select set_config('search_path', format('%I, pg_temp', n.nspname), false) "
             "from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector'"
         )
         await connection.execute("set maintenance_work_mem = '256MB'")
-        yield IndexBuilder(connection)
+        await holder.execute("set idle_in_transaction_session_timeout = 0")
+        await holder.set_autocommit(False)
+        yield IndexBuilder(connection, holder)
+
+
+async def _connect(url: str) -> AsyncConnection[JsonObject]:
+    return await AsyncConnection[JsonObject].connect(
+        url, autocommit=True, row_factory=dict_row, connect_timeout=10, application_name="loci reembed"
+    )

@@ -69,3 +69,23 @@ grant usage on schema loci, loci_data to loci_app, loci_analyst;
 grant usage on schema loci_api to loci_app;
 grant usage on schema loci_migration to loci_app;
 grant usage on schema loci_jobs to loci_worker;
+
+-- Locks and large objects that any login could make, and that stay while its session idles, or after it. Loci uses
+-- neither. Only a superuser can take them from everybody; elsewhere (on managed servers) they stay, and hold up nobody
+-- but those who use them.
+do $$
+declare
+    v_function regprocedure;
+begin
+    if (select r.rolsuper from pg_roles r where r.rolname = current_user) then
+        for v_function in
+            select p.oid from pg_proc p
+            where p.pronamespace = 'pg_catalog'::regnamespace
+              and (p.proname ~ '^pg_(try_)?advisory_'
+                   or p.proname in ('lo_create', 'lo_creat', 'lo_from_bytea', 'lo_put', 'lo_open', 'lo_unlink',
+                                    'lo_truncate', 'lo_truncate64', 'lowrite'))
+        loop
+            execute format('revoke execute on function %s from public', v_function);
+        end loop;
+    end if;
+end $$;

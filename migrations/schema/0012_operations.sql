@@ -50,10 +50,12 @@ create index outbox_id on loci_data.outbox (id);
 alter table loci_data.outbox
     set (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 
--- The feed: the same rows in the order that every reader sees.
+-- The feed: the same rows in the order that every reader sees. Each namespace counts its own positions, so that they
+-- tell nothing of others; place is the order over all namespaces, which nobody is shown.
 create table loci_data.changes (
     namespace_id integer not null,
     position     bigint not null,
+    place        bigint not null,
     operation_id uuid not null,
     kind         text not null,
     action       text not null,
@@ -65,8 +67,23 @@ create table loci_data.changes (
 );
 create index changes_operation on loci_data.changes (namespace_id, operation_id, position);
 create index changes_subject on loci_data.changes (namespace_id, subject_id, position) where subject_id is not null;
-create index changes_kind on loci_data.changes (namespace_id, kind, position);
-create sequence loci_data.change_positions;
+create unique index changes_place on loci_data.changes (namespace_id, place);
+create index changes_kind on loci_data.changes (namespace_id, kind, place);
+create sequence loci_data.change_places;
+
+-- How far the feed of each namespace reaches, and from where on it is kept. Its row is the lock of what waits for a
+-- position there (loci_internal.lock_background_work). Columns that the sequencer changes are in no index.
+create table loci_data.feeds (
+    namespace_id   integer primary key references loci_data.namespaces on delete cascade,
+    token          text not null default left(replace(gen_random_uuid()::text, '-', ''), 12),
+    last_position  bigint not null default 0,
+    last_place     bigint not null default 0,
+    swept_position bigint not null default 0,
+    swept_place    bigint not null default 0,
+    constraint feeds_token_check check (token ~ '^[0-9a-f]{12}$')
+) with (fillfactor = 50);
+create unique index feeds_token on loci_data.feeds (token);
+insert into loci_data.feeds (namespace_id) select n.id from loci_data.namespaces n;
 -- No statistics of namespaces: one that is newer than they are would be taken for empty, and any index on it for as
 -- good as the right one.
 -- Without them each is taken for a two-hundredth of the table.
@@ -114,7 +131,10 @@ comment on table loci_data.changes is
     'before one that it rests on.';
 comment on column loci_data.changes.namespace_id is 'The namespace.';
 comment on column loci_data.changes.position is
-    'Place in the feed; grows over all namespaces, with gaps. A reader that has seen a position has seen all below it.';
+    'Number of the change in the feed of its namespace, from 1 on. A reader that has seen a position has seen all '
+    'below it.';
+comment on column loci_data.changes.place is
+    'Order in the feed over all namespaces; grows, with gaps. No one is shown it, because it counts what others do.';
 comment on column loci_data.changes.operation_id is 'The operation that made the change.';
 comment on column loci_data.changes.kind is
     'memory, placement, link, entity, edge, aspect, attribute, supersession, merge, edge_type, turn, namespace, key, '
@@ -130,3 +150,12 @@ comment on column loci_data.changes.after is
     'Changed fields as they are since; of something new all fields but a memory''s content, and a turn''s content and '
     'metadata, which stand with it; null once it was erased.';
 comment on column loci_data.changes.changed_at is 'When it was written, by the clock of the server.';
+comment on table loci_data.feeds is
+    'How far the change feed of each namespace reaches, and from where on it is kept.';
+comment on column loci_data.feeds.namespace_id is 'The namespace.';
+comment on column loci_data.feeds.token is 'What cursors call the feed: drawn by lot, and another for each namespace.';
+comment on column loci_data.feeds.last_position is 'Position of the last change; 0: there was none yet.';
+comment on column loci_data.feeds.last_place is 'Its place over all namespaces.';
+comment on column loci_data.feeds.swept_position is
+    'Highest position that is no longer kept: readers who are not past it begin again.';
+comment on column loci_data.feeds.swept_place is 'Its place over all namespaces.';

@@ -1,6 +1,11 @@
 -- Work that is done later, what passes that use a model have done, and what each call of a model
 -- cost.
 
+-- The queue tells nobody: a notice reaches every login of the database, with the number of the job in it, and while
+-- the server's queue of notices is full, whoever sends one cannot commit. Workers look at the rows.
+drop trigger procrastinate_jobs_notify_queue_job_inserted_v1 on loci_jobs.procrastinate_jobs;
+drop trigger procrastinate_jobs_notify_queue_job_aborted_v1 on loci_jobs.procrastinate_jobs;
+
 -- A job as its namespace sees it. Its place in the queue is a row of loci_jobs.procrastinate_jobs, made in the same
 -- transaction, which knows
 -- only the number: a trigger there keeps state, tries and times here in step.
@@ -101,6 +106,9 @@ create table loci_data.model_calls (
     estimated         boolean not null default true,
     cost              numeric not null default 0,
     error             text,
+    usual_tokens      integer not null,
+    usual_cost        numeric not null,
+    ends_by           timestamptz not null,
     primary key (namespace_id, id),
     constraint model_calls_purpose_check check (purpose ~ '^[a-z][a-z_-]{0,63}$'),
     constraint model_calls_model_check check (length(model) between 1 and 255),
@@ -109,6 +117,7 @@ create table loci_data.model_calls (
     constraint model_calls_tokens_check check (prompt_tokens >= 0 and completion_tokens >= 0 and cost >= 0)
 );
 create index model_calls_started on loci_data.model_calls (namespace_id, started_at);
+create index model_calls_running on loci_data.model_calls (namespace_id, ends_by) where state = 'running';
 create index model_calls_job on loci_data.model_calls (namespace_id, job_id, id);
 
 -- What people and tools said about the agent's work; the passes learn from it.
@@ -205,7 +214,8 @@ comment on column loci_data.model_calls.job_id is 'The job that made it; null: a
 comment on column loci_data.model_calls.purpose is
     'What for: memories, entities, preferences, graph, contradictions, enrichment, retain or reflect.';
 comment on column loci_data.model_calls.model is 'Name of the model.';
-comment on column loci_data.model_calls.state is 'running (also of a worker that died meanwhile), succeeded or failed.';
+comment on column loci_data.model_calls.state is
+    'running, succeeded or failed (also: whoever made it was lost meanwhile, and nobody knows how it ended).';
 comment on column loci_data.model_calls.started_at is 'When.';
 comment on column loci_data.model_calls.took_ms is
     'Milliseconds until the whole answer was there, or it failed; null: it runs.';
@@ -213,9 +223,14 @@ comment on column loci_data.model_calls.prompt_tokens is 'Tokens that were sent,
 comment on column loci_data.model_calls.completion_tokens is
     'Tokens that came back, with those of tries that broke off; while it runs, as many as may.';
 comment on column loci_data.model_calls.estimated is
-    'Whether the tokens are reckoned from characters, because the endpoint did not count.';
+    'Whether the tokens are reckoned, from characters or from what such calls usually take, because nobody counted.';
 comment on column loci_data.model_calls.cost is 'By the prices in the service''s settings; 0 without prices.';
 comment on column loci_data.model_calls.error is 'Why it failed; no text of a prompt or an answer.';
+comment on column loci_data.model_calls.usual_tokens is
+    'Tokens that such an answer usually has: what counts where nobody knows how the call ended.';
+comment on column loci_data.model_calls.usual_cost is 'What the call costs with so many.';
+comment on column loci_data.model_calls.ends_by is
+    'When it has ended at the latest: if nobody has said how by then, whoever made it was lost.';
 comment on table loci_data.feedback_signals is
     'What people and tools said about the agent''s work: corrections, failures, praise. Consolidation reads the '
     'newest.';

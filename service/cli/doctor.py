@@ -4,12 +4,14 @@ import asyncio
 import time
 from datetime import UTC, datetime
 
+import httpx
 import psycopg
 
 from db import health
 from db.health import Check
 from db.metrics import job_metrics
 from db.pool import Connection
+from loci.models.server import Readiness
 from service.cli.session import connect
 from service.cli.shell import Failure, first_line
 from service.embedding.active import make_provider_for
@@ -29,6 +31,7 @@ LONG = 3600.0  # seconds that a job may have been waiting for its turn
 async def examine(settings: Settings, url: str) -> list[Check]:
     """Everything that can be wrong, checked; when the database cannot be reached, only what needs none."""
     models = [await check_embedding(settings.embedding), await check_model(settings.llm), *check_prompts(settings.llm)]
+    models.append(await check_service(settings))
     try:
         async with connect(url) as connection:
             checks = [Check("database", True, await health.server_version(connection))]
@@ -57,6 +60,21 @@ async def check_embedding(settings: EmbeddingSettings) -> Check:
         return Check("embedding", False, first_line(error))
     took = 1000 * (time.perf_counter() - started)
     return Check("embedding", True, f"{provider.name}, {vectors.shape[1]} dimensions, {took:.1f} ms")
+
+
+async def check_service(settings: Settings) -> Check:
+    """The service at the configured address is ready, and no background task of it has ended lately, if it runs."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)  # noqa: S104 (compared)
+    where = f"[{host}]:{settings.port}" if ":" in host else f"{host}:{settings.port}"
+    try:
+        async with httpx.AsyncClient(timeout=PATIENCE) as client:
+            found = Readiness.model_validate_json((await client.get(f"http://{where}/readyz")).content)
+    except httpx.TransportError:
+        return Check("service", True, f"none answers at {where}")
+    except ValueError:
+        return Check("service", True, f"what answers at {where} is none")
+    wrong = [f"{check.name}: {check.detail}" for check in found.checks if not check.ok]
+    return Check("service", not wrong, "; ".join([f"{found.status} at {where}", *wrong]))
 
 
 class Echo(Answer):

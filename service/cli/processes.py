@@ -16,9 +16,11 @@ import time
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from service.cli.shell import Failure
+from service.supervision import Supervisor
 
 log = logging.getLogger(__name__)
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
@@ -74,21 +76,20 @@ class Group:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._ending.set)
         loop.add_signal_handler(signal.SIGHUP, self._renewing.set)
-        keepers: list[asyncio.Task[None]] = []
+        background = Supervisor()
         try:
             for place in range(len(self._children)):
                 self._children[place] = await self._start()
             for child in self._living():
                 if not await self._or_end(child.ready()) and not self._ending.is_set():
                     raise Failure("a process ended before it served; its reason stands above")
-            keepers = [asyncio.create_task(self._keep(place)) for place in range(len(self._children))]
-            keepers.append(asyncio.create_task(self._renew()))
+            for place in range(len(self._children)):
+                background.start(f"process {place}", partial(self._keep, place))
+            background.start("renewal", self._renew)
             yield
         finally:
             self._ending.set()
-            for keeper in keepers:
-                keeper.cancel()
-            await asyncio.gather(*keepers, return_exceptions=True)
+            await background.close()
             await asyncio.gather(*(child.end() for child in self._living()))
 
     async def ended(self) -> None:

@@ -7,6 +7,7 @@ import signal
 import socket
 import sys
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -102,12 +103,15 @@ async def _serve_many(
     from service.app import check, watch
     from service.cli.demo import load_demo
     from service.cli.processes import FOLDER, Group, metrics_folder
+    from service.supervision import Supervisor
 
     async with open_pool(url) as pool:
         await check(pool, settings)
         if demo:
             await load_demo(Session(settings, pool, command_origin()))
-    watching = asyncio.create_task(watch(server)) if server is not None else None
+    background = Supervisor()
+    if server is not None:
+        background.start("embedded server", partial(watch, server))
     with metrics_folder() as folder:
         handed_down = {
             "LOCI_DATABASE_URL": url,
@@ -121,8 +125,7 @@ async def _serve_many(
         async with group.running():
             typer.echo(banner(settings, demo=demo))
             await group.ended()
-    if watching is not None:
-        watching.cancel()
+    await background.close()
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -259,6 +262,7 @@ async def _work_on(settings: "Settings", url: str, metrics_port: int | None) -> 
     from service.llm.prompts import BadPrompt, Prompts, check_folder
     from service.observability.monitor import Monitor
     from service.resources import Resources
+    from service.supervision import Supervisor
     from service.worker.handlers import HANDLERS
     from service.worker.worker import Worker
 
@@ -274,14 +278,15 @@ async def _work_on(settings: "Settings", url: str, metrics_port: int | None) -> 
         if not role.ok:
             raise Failure(role.detail)
         logging.getLogger(__name__).info("working with %s", provider.name if provider else "no embedding provider")
-        monitor = Monitor(url, pool, settings.jobs.lost_after)
-        noting = asyncio.ensure_future(monitor.run())
+        monitor, background = Monitor(url, pool, settings.jobs.lost_after), Supervisor()
         listening = await expose(monitor, metrics_port) if metrics_port is not None else None
         resources = Resources(settings, pool, provider, make_model(settings.llm), Prompts(settings.llm.prompts))
         try:
-            await Worker(pool, provider, Runner(url, resources, HANDLERS)).run()
+            background.start("monitor", monitor.run)
+            Worker(pool, provider, Runner(url, resources, HANDLERS)).start(background)
+            await asyncio.Event().wait()
         finally:
-            noting.cancel()
+            await background.close()
             await monitor.close()
             if listening is not None:
                 listening.close()

@@ -1,7 +1,6 @@
 """`loci dream` and `loci prompts`: passes that ask a language model what to change, their reports and their prompts."""
 
 import asyncio
-from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
@@ -69,9 +68,11 @@ async def _done(session: Session, resources: "Resources", namespace: str, id: UU
     """Work at the queue until a job is over: here, or in a worker that was quicker."""
     from service.jobs.jobs import get_job
     from service.jobs.runner import Runner
+    from service.supervision import Supervisor
     from service.worker.handlers import HANDLERS
 
-    running = asyncio.create_task(Runner(session.url, resources, HANDLERS).run())
+    background = Supervisor()
+    background.start("jobs", Runner(session.url, resources, HANDLERS).run)
     try:
         while True:
             async with session.transaction(namespace) as tx:
@@ -80,9 +81,7 @@ async def _done(session: Session, resources: "Resources", namespace: str, id: UU
                 return job
             await asyncio.sleep(LOOK_EVERY)
     finally:
-        running.cancel()
-        with suppress(asyncio.CancelledError):
-            await running
+        await background.close()
 
 
 def print_report(job: dict[str, Any]) -> None:

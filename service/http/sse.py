@@ -11,11 +11,11 @@ def frame(event: Event) -> bytes:
     return place + b"event: %s\ndata: %s\n\n" % (event.name.encode(), event.data)
 
 
-def opening(position: int) -> bytes:
+def opening(cursor: str) -> bytes:
     """The start of a stream: when to come back, and from where, also if nothing ever comes."""
-    return b"retry: %d\nid: %d\n\n" % (RETRY * 1000, position)
+    return b"retry: %d\nid: %s\n\n" % (RETRY * 1000, cursor.encode())
 
 
-def heartbeat(position: int) -> bytes:
-    """A sign of life, with the position up to which there was nothing to say."""
-    return b": so far\nid: %d\n\n" % position
+def heartbeat(cursor: str) -> bytes:
+    """A sign of life, with the cursor up to which there was nothing to say."""
+    return b": so far\nid: %s\n\n" % cursor.encode()

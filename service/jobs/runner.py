@@ -28,7 +28,7 @@ from service.cancellation import hear_cancellation
 from service.jobs.job import Job, Postponed
 from service.llm.model import ModelError
 from service.observability.logs import LogContext, described_error, log_context
-from service.observability.metrics import JOB_SECONDS, JOBS_ENDED
+from service.observability.metrics import FAILURES, JOB_SECONDS, JOBS_ENDED
 from service.resources import Resources
 
 log = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ Handler = Callable[[Resources, Job], Awaitable[None]]
 Away = (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, QueueError)
 FIRST = datetime(2020, 1, 1, tzinfo=UTC)  # places in the queue are seconds since then, negative: the earliest comes first
 GRACE = 5.0  # seconds that running jobs get when the process ends; what is not done by then is another worker's at once
-POLL = 1.0  # seconds between looks at the queue, for what no notice tells: a pause that is over, a notice that was missed
+POLL = 0.5  # seconds between looks at the queue, for what nobody here knows: a pause that is over, a job of another process
 LONGEST_PAUSE = 60.0
 SOUND = 4  # what ran for so many pauses was sound: the next pause is short again
 
@@ -93,6 +93,7 @@ class Runner:
         self._handlers = handlers
         self._settings = resources.settings.jobs
         self._unsaid: list[Outcome] = []
+        self._worker: Worker | None = None
         logging.getLogger("procrastinate.worker").setLevel(logging.CRITICAL)  # it says what is said here, and with stacks
 
     @property
@@ -100,8 +101,13 @@ class Runner:
         """What its jobs are given."""
         return self._resources
 
+    def wake(self) -> None:
+        """Look at the queue now."""
+        if self._worker is not None:
+            self._worker.look()
+
     async def run(self) -> None:
-        """Work until cancelled. A lost database is waited for, longer each time, a minute at most."""
+        """Work until cancelled. A lost database is waited for, longer each time, a minute at most; other errors are raised."""
         pause = 1.0
         while True:
             began = time.monotonic()
@@ -111,8 +117,7 @@ class Runner:
                     log.warning("jobs wait %.0f s: the connection to the queue was lost", pause)
             except Away as error:
                 log.warning("jobs wait %.0f s: %s", pause, described_error(error.__cause__ or error))
-            except Exception:
-                log.exception("jobs wait %.0f s", pause)
+            FAILURES.labels("jobs").inc()
             hear_cancellation()
             await asyncio.sleep(pause)
             pause = 1.0 if time.monotonic() - began > SOUND * pause else min(2 * pause, LONGEST_PAUSE)
@@ -133,13 +138,18 @@ class Runner:
                 update_heartbeat_interval=self._settings.heartbeat,
                 stalled_worker_timeout=self._settings.lost_after,
             )
+            self._worker = worker
             tending = asyncio.create_task(self._tend(queue, worker))
+            tending.add_done_callback(lambda _: worker.stop())  # type: ignore[no-untyped-call]
             try:
                 await worker.run()  # type: ignore[no-untyped-call]
             finally:
                 tending.cancel()
                 await asyncio.wait({tending})  # awaiting it would take a cancellation of this task for its own
+            if not tending.cancelled() and (error := tending.exception()) is not None:
+                raise error
         finally:
+            self._worker = None
             await queue.close_async()  # also what was cancelled while it opened: its pool's tasks would not end by themselves
 
     async def _tend(self, queue: procrastinate.App, worker: Worker) -> None:
@@ -164,8 +174,6 @@ class Runner:
                     log.warning("job %s: its worker was lost; it %s", row["id"], "is dead" if row["dead"] else "waits again")
             except Away as error:
                 log.warning("lost jobs are not looked for: %s", described_error(error.__cause__ or error))
-            except Exception:
-                log.exception("lost jobs are not looked for")
             await asyncio.sleep(settings.heartbeat)
 
     async def _run_job(self, context: procrastinate.JobContext, **_: Any) -> None:

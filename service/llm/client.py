@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 
 from service.endpoints import RetryPolicy, TemporaryFailure, bearer
-from service.llm.model import Completion, InvalidAnswer, Message, ModelError, tokens_of
+from service.llm.model import Completion, InvalidAnswer, Message, ModelError, Usage, tokens_of
 from service.llm.replies import Heard, NewerName, listen, refusal
 from service.settings import LLMSettings
 
@@ -27,12 +27,20 @@ class _Call:
     started: float
     heard: Heard
     lost: tuple[int, int] = (0, 0)
+    asking: bool = False  # a try is under way: it costs something, whatever has been heard
 
     def lose(self) -> None:
         """Count what the try has cost, which broke off."""
         prompt, completion = self.heard.spent(self.prompt_tokens)
         self.lost = (self.lost[0] + prompt, self.lost[1] + completion)
         self.heard = Heard(self.limit)
+
+    def note(self, usage: Usage) -> None:
+        """Say what it has used, which is broken off now. A model that has said nothing yet may have thought all the same."""
+        prompt, completion = self.heard.spent(self.prompt_tokens) if self.asking else (0, 0)
+        silent = self.asking and not (self.heard.length or self.heard.counted)
+        usage.prompt_tokens = self.lost[0] + prompt
+        usage.completion_tokens = None if silent else self.lost[1] + completion
 
     def completion(self) -> Completion:
         """The answer, with what broken tries have cost."""
@@ -66,6 +74,7 @@ class EndpointModel:
         title: str,
         deadline: float | None = None,
         max_tokens: int | None = None,
+        usage: Usage | None = None,
     ) -> Completion:
         """Answer with JSON that should follow `schema`. Raises ModelError."""
         seconds = self._settings.deadline if deadline is None else deadline
@@ -76,7 +85,7 @@ class EndpointModel:
         try:
             async with asyncio.timeout(seconds):
                 return await self._patience.ask(
-                    lambda: self._once(call),
+                    lambda: self._try(call),
                     attempts=self._settings.attempts,
                     hurried=deadline is not None,
                     until=call.started + seconds,
@@ -91,6 +100,10 @@ class EndpointModel:
             raise ModelError(f"{self._host} {failure}", retry_after=failure.wait, completion=spent) from None
         except InvalidAnswer as error:
             raise InvalidAnswer(str(error), call.completion()) from None
+        except asyncio.CancelledError:
+            if usage is not None:
+                call.note(usage)
+            raise
 
     def _body(self, messages: Sequence[Message], schema: dict[str, Any], title: str) -> dict[str, Any]:
         body: dict[str, Any] = {"model": self._settings.model, "messages": list(messages)}
@@ -108,6 +121,15 @@ class EndpointModel:
         if self._settings.stream:
             body |= {"stream": True, "stream_options": {"include_usage": True}}
         return body
+
+    async def _try(self, call: _Call) -> Completion:
+        """Ask once, and know as long as it lasts that it does."""
+        call.asking = True
+        try:
+            return await self._once(call)
+        except Exception:
+            call.asking = False
+            raise
 
     async def _once(self, call: _Call) -> Completion:
         """Ask once. Raises Passing, InvalidAnswer, ModelError."""

@@ -22,6 +22,14 @@ class Completion:
     took_ms: int
 
 
+@dataclass
+class Usage:
+    """What a call has used by the moment at which it is broken off, as far as that is known; None: nobody knows."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
 class ModelError(Exception):
     """The endpoint gave no answer. Messages hold nothing of what was sent or said.
 
@@ -58,10 +66,12 @@ class ChatModel(Protocol):
         title: str,
         deadline: float | None = None,
         max_tokens: int | None = None,
+        usage: Usage | None = None,
     ) -> Completion:
         """Answer with JSON that should follow `schema`. Raises ModelError.
 
         `deadline`: seconds, of somebody who waits; None: the configured time. `max_tokens` of the answer; None: as configured.
+        `usage` is told what the call has used where it is cancelled.
         """
         ...
 

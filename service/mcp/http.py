@@ -5,6 +5,7 @@ asks for a stream of the server's own (GET) is told that there is none. The SDK 
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from starlette.routing import Route
 
 from service.http.caller import get_caller
 from service.observability.logs import current_log_context
+from service.observability.metrics import TASKS_ENDED
 from service.observability.tracing import carried
 from service.settings import Settings
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
     from starlette.types import ASGIApp, Receive, Scope, Send
 
+log = logging.getLogger(__name__)
 PATH = "/mcp"
 BASE = "http://loci/api/v1/"
 
@@ -86,10 +89,11 @@ class Endpoint:
                     started.set_result(manager)
                     await self._ended.wait()
         except Exception as error:
+            self._task = None  # the next request starts it again
             if not started.done():
                 started.set_exception(error)
-                self._task = None  # the next request tries again
-            raise
+            TASKS_ENDED.labels("mcp").inc()
+            log.exception("the background task mcp ended; the next request starts it again")
 
 
 def _once(body: bytes, receive: "Receive") -> "Receive":

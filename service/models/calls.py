@@ -18,7 +18,7 @@ from db.errors import NeedsModel
 from db.models import calls
 from db.models.calls import BudgetExceeded, Prices
 from service.jobs.job import Postponed
-from service.llm.model import ChatModel, Completion, Message, ModelError, tokens_of
+from service.llm.model import ChatModel, Completion, Message, ModelError, Usage, tokens_of
 from service.llm.output import Answer, read_answer, schema_of
 from service.observability.metrics import MODEL_CALLS, MODEL_SECONDS, MODEL_TOKENS
 from service.resources import Resources
@@ -26,6 +26,7 @@ from service.resources import Resources
 A = TypeVar("A", bound=Answer)
 log = logging.getLogger(__name__)
 LEAST = 1000  # tokens of an answer without which a call is not worth its prompt; half of what is sent, where that is more
+GRACE = 30.0  # seconds beyond its deadline in which somebody says how a call has ended, unless its process was lost
 ENDING = 5.0  # seconds that a call which is cancelled may take to be written down
 
 
@@ -46,12 +47,12 @@ class _Call:
     completion_tokens: int
     started: float
 
-    async def end(self, completion: Completion | None, error: BaseException | None) -> None:
-        """Write down what it has used. Without a completion: nothing, if the endpoint refused; all it might, if nobody knows."""
+    async def end(self, completion: Completion | None, error: BaseException | None, usage: Usage | None = None) -> None:
+        """Write down what it has used. Without a completion: nothing, if the endpoint refused; else what is known, or usual."""
         took = round((time.monotonic() - self.started) * 1000)
-        prompt, said, estimated = self._used(completion, error)
+        prompt, said, estimated = self._used(completion, error, usage or Usage())
         async with self.resources.transaction("finish_model_call", self.namespace) as tx:
-            cost = await calls.finish_model_call(
+            counts = await calls.finish_model_call(
                 tx,
                 id=self.id,
                 prompt_tokens=prompt,
@@ -63,16 +64,18 @@ class _Call:
             )
         outcome = "succeeded" if error is None else "failed"
         MODEL_CALLS.labels(self.purpose, outcome).inc()
-        MODEL_TOKENS.labels("prompt").inc(prompt)
-        MODEL_TOKENS.labels("completion").inc(said)
+        MODEL_TOKENS.labels("prompt").inc(counts["prompt_tokens"])
+        MODEL_TOKENS.labels("completion").inc(counts["completion_tokens"])
         MODEL_SECONDS.labels(self.purpose).observe(took / 1000)
-        fields = {"namespace": self.namespace, "purpose": self.purpose, "model": self.model, "outcome": outcome, "cost": cost,
-                  "prompt_tokens": prompt, "completion_tokens": said, "ms": took, "call": str(self.id)}  # fmt: skip
+        fields = {"namespace": self.namespace, "purpose": self.purpose, "model": self.model, "outcome": outcome,
+                  **counts, "ms": took, "call": str(self.id)}  # fmt: skip
         log.info("model call %s: %s", outcome, _told(error) or "answered", extra={"fields": fields})
 
-    def _used(self, completion: Completion | None, error: BaseException | None) -> tuple[int, int, bool]:
+    def _used(
+        self, completion: Completion | None, error: BaseException | None, usage: Usage
+    ) -> tuple[int | None, int | None, bool]:
         if completion is None:
-            return (0, 0, False) if isinstance(error, ModelError) else (self.prompt_tokens, self.completion_tokens, True)
+            return (0, 0, False) if isinstance(error, ModelError) else (usage.prompt_tokens, usage.completion_tokens, True)
         prompt, said = completion.prompt_tokens, completion.completion_tokens
         if prompt is None or said is None:
             return self.prompt_tokens, tokens_of(completion.text), True
@@ -102,20 +105,24 @@ async def ask(
         {"role": "user", "content": json.dumps(data, ensure_ascii=False, default=str)},
     ]
     schema = schema_of(answer)
-    call = await _reserve(resources, resources.model, messages, schema, namespace=namespace, purpose=purpose, job_id=job_id)
+    seconds = (resources.settings.llm.deadline if deadline is None else deadline) + GRACE
+    call = await _reserve(
+        resources, resources.model, messages, schema, namespace=namespace, purpose=purpose, job_id=job_id, seconds=seconds
+    )
+    usage = Usage()
     try:
         with traces.span("model", {"gen_ai.request.model": call.model, "loci.purpose": purpose}):
             completion = await resources.model.complete(
-                messages, schema=schema, title=purpose, deadline=deadline, **_less(resources, call.completion_tokens)
+                messages, schema=schema, title=purpose, deadline=deadline, usage=usage, **_less(resources, call.completion_tokens)
             )
             made = read_answer(completion, answer)
     except ModelError as error:
         await call.end(error.completion, error)
         raise
-    except BaseException as error:  # cancelled: nobody knows what it has cost
+    except BaseException as error:  # cancelled
         with suppress(Exception):
             async with asyncio.timeout(ENDING):
-                await call.end(None, error)
+                await call.end(None, error, usage)
         raise
     await call.end(completion, None)
     return made
@@ -130,6 +137,7 @@ async def _reserve(
     namespace: str,
     purpose: str,
     job_id: UUID | None,
+    seconds: float,
 ) -> _Call:
     """Write the call down, in a transaction of its own. Raises BudgetSpent."""
     sent = sum(tokens_of(message["content"]) for message in messages) + tokens_of(json.dumps(schema))
@@ -145,6 +153,7 @@ async def _reserve(
                 completion_tokens=most,
                 least=min(most, max(LEAST, sent // 2)),
                 prices=_prices(resources),
+                seconds=seconds,
             )
     except BudgetExceeded as error:
         raise BudgetSpent(error.diag.message_primary or "the day's budget is spent", _moment(error)) from None

@@ -26,6 +26,12 @@ class Probe:
         return await asyncio.shield(self._looking)
 
 
+def check_background(failing: dict[str, str]) -> Check:
+    """No background task has ended lately. One that has is started again; the service can serve meanwhile."""
+    said = "; ".join(f"{name} ended: {why}" for name, why in failing.items())
+    return Check("background", not failing, said or "all tasks run")
+
+
 async def check_readiness(pool: Pool) -> list[Check]:
     """What must hold: the database answers, the role is restricted, migrations are at head, indexes are valid."""
     try:

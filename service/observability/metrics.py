@@ -31,6 +31,10 @@ MODEL_CALLS = Counter(
 MODEL_TOKENS = Counter("loci_model_tokens_total", "Tokens that calls of the language model used.", ("of",))
 MODEL_SECONDS = Histogram("loci_model_seconds", "Time of a call of the language model.", ("purpose",), buckets=_SLOW)
 FAILURES = Counter("loci_worker_failures_total", "Batches of background work that failed and are tried again.", ("work",))
+TASKS_ENDED = Counter("loci_task_ends_total", "Background tasks that ended, which none should, and were started again.", ("task",))
+TASKS_FAILING = Gauge(
+    "loci_tasks_failing", "Background tasks that ended less than a minute ago (1).", ("task",), multiprocess_mode="livesum"
+)
 EVENT_STREAMS = Gauge("loci_event_streams", "Open streams of changes.", multiprocess_mode="livesum")
 WORK_SECONDS = Histogram(
     "loci_worker_seconds", "Time of a run of background work, also of one that found nothing to do.", ("work",), buckets=_FAST

@@ -74,6 +74,9 @@ class Monitor:
         except (psycopg.Error, TimeoutError, OSError) as error:
             metrics.DATABASE_UP.set(0)
             log.debug("no figures from the database: %s", type(error).__name__)
+        except Exception:
+            metrics.DATABASE_UP.set(0)
+            log.exception("no figures from the database")
         else:
             metrics.DATABASE_UP.set(1)
             metrics.DATABASE_SECONDS.set(time.monotonic() - started)

@@ -6,6 +6,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from loci.models.server import Health, Readiness
 from service.http.replies import reply
+from service.observability.health import check_background
 from service.state import State
 
 router = APIRouter(tags=["health"])
@@ -25,11 +26,16 @@ async def healthz() -> Response:
 
 @router.get("/readyz", response_model=Readiness, responses={503: {"model": Readiness, "description": "Not ready, and why"}})
 async def readyz(request: Request) -> Response:
-    """The service can serve: the database answers, migrations are at head, indexes are valid, the role is restricted."""
+    """The service can serve: the database answers, migrations are at head, indexes are valid, the role is restricted.
+
+    `degraded`: it serves, but a background task has ended by an error in the last minute.
+    """
     state: State = request.app.state.loci
     checks = await state.probe.look()
     ready = all(check.ok for check in checks)
-    body = {"status": "ready" if ready else "not ready", "checks": checks}
+    background = check_background(state.background.failing())
+    status = "not ready" if not ready else "ready" if background.ok else "degraded"
+    body = {"status": status, "checks": [*checks, background]}
     return reply(body, 200 if ready else 503)
 
 

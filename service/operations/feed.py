@@ -1,14 +1,14 @@
 """The change feed for readers of this process: pages of it, and the waking of those who wait for more.
 
-Nobody holds a connection while waiting. One connection listens for all of them, while there are any; each reads for itself, under
-its own rights, in short transactions.
+Nobody holds a connection while waiting. One connection looks for all of them which feeds have grown, while there are any; each
+reads for itself, under its own rights, in short transactions. There are no notices: any login could send and hear them.
 """
 
 import asyncio
 import logging
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
-from contextlib import aclosing, contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 import psycopg
@@ -22,7 +22,9 @@ from service.cancellation import hear_cancellation
 
 log = logging.getLogger(__name__)
 GATHER = 0.05  # seconds from one read of a stream to its next: what comes meanwhile comes together
+INNER = {"more", "place"}  # of a row of the feed: not for readers
 LINGER = 30.0  # seconds after which a connection that nobody waits on any more is given back
+LOOK_EVERY = 0.1  # seconds between looks at the feeds, for what other processes have written
 AGAIN = 1.0  # seconds until the next attempt when the database is away
 
 
@@ -36,41 +38,59 @@ class FeedQuestion:
 
 
 @dataclass(frozen=True)
+class Place:
+    """Where a reader stands in the feed: after `cursor`, as it is shown; `number` is that in the order of all, which nobody is."""
+
+    cursor: str
+    number: int | None = None
+
+
+@dataclass(frozen=True)
 class Batch:
     """Changes, and how far the feed was read with them: go on after `read_to`. `more`: there are more at once."""
 
     items: list[JsonObject]
-    read_to: int
+    read_to: Place
     more: bool
     namespace_ids: frozenset[int]
 
 
-Read = Callable[[int | None], Awaitable[Batch]]
+BEGINNING = Place("0")
+Read = Callable[[Place | None], Awaitable[Batch]]
 
 
-async def read_batch(tx: Transaction, question: FeedQuestion, after: int | None, *, sequence: bool) -> Batch:
-    """Changes after a position; None: the end, so that the batch is empty and says where that is.
+async def read_batch(tx: Transaction, question: FeedQuestion, after: Place | None, *, sequence: bool) -> Batch:
+    """Changes after a place; None: the end, so that the batch is empty and says where that is.
 
     With `sequence`, all that was committed before is among them; the end is always behind all that was.
     """
     if sequence or after is None:
         await operations.send_sequence_changes(tx)
-    asked = await operations.send_feed_bounds(tx, namespaces=question.namespaces)
+    start = after or BEGINNING
+    asked = await operations.send_feed_bounds(tx, namespaces=question.namespaces, after=start.cursor, place=start.number)
     items: list[ChangeRow] = []
     if after is not None:
-        items = await operations.list_changes(
-            tx, namespaces=question.namespaces, after=after, kinds=question.kinds, limit=question.limit
-        )
+        items = await _list(tx, question, after)
     bounds = await asked.one()  # asked before the list, which has all up to there
+    last = Place(bounds["last_cursor"], bounds["last_place"])
     if after is None:  # what cannot be asked is refused now, not when something comes
-        await operations.list_changes(
-            tx, namespaces=question.namespaces, after=bounds["last_position"], kinds=question.kinds, limit=question.limit
-        )
+        await _list(tx, question, last)
     more = bool(items) and items[0]["more"]
-    last = items[-1]["position"] if items else 0
-    read_to = last if more else max(last, after or 0, bounds["last_position"])
-    told = [{name: value for name, value in item.items() if name != "more"} for item in items]
+    read = [Place(items[-1]["cursor"], items[-1]["place"])] if items else [Place(start.cursor, bounds["place"])]
+    read_to = last if after is None else max(read if more else [*read, last], key=lambda place: place.number or 0)
+    told = [{name: value for name, value in item.items() if name not in INNER} for item in items]
     return Batch(told, read_to, more, frozenset(bounds["namespace_ids"]))
+
+
+async def _list(tx: Transaction, question: FeedQuestion, after: Place) -> list[ChangeRow]:
+    return await operations.read_changes(
+        tx,
+        namespaces=question.namespaces,
+        after=after.cursor,
+        place=after.number,
+        kinds=question.kinds,
+        limit=question.limit,
+    )
 
 
 @dataclass(eq=False)
@@ -96,24 +116,42 @@ class Feed:
         self._url = url
         self._waiters: set[Waiter] = set()
         self._wanted = asyncio.Event()
+        self._grown = asyncio.Event()
         self.closed = False
 
     async def run(self) -> None:
-        """Listen while anybody waits, until cancelled. While the database is away, readers are woken to see for themselves."""
+        """Look at the feeds while anybody waits, until cancelled. While the database is away, readers see for themselves."""
         while True:
             hear_cancellation()
             await self._wanted.wait()
             try:
-                async with aclosing(operations.listen_for_changes(self._url, every=LINGER)) as notices:
-                    async for namespace_ids in notices:
-                        self.wake(namespace_ids)
-                        if not self._waiters:
-                            self._wanted.clear()
-                            break
+                async with operations.glance_at_feeds(self._url) as glance:
+                    await self._look(glance)
             except (psycopg.Error, OSError) as error:
-                log.warning("nobody listens for changes: %s", error)
+                log.warning("nobody looks for changes: %s", error)
                 self.wake(None)
                 await asyncio.sleep(AGAIN)
+
+    async def _look(self, glance: operations.FeedGlance) -> None:
+        """Look again and again, at once when this process has made a feed grow, until nobody has waited for a while."""
+        await glance.look()
+        self.wake(None)  # what came before the first look
+        last_waited = time.monotonic()
+        while self._waiters or time.monotonic() - last_waited < LINGER:
+            hear_cancellation()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_EVERY):
+                    await self._grown.wait()
+            self._grown.clear()
+            if self._waiters:
+                last_waited = time.monotonic()
+                self.wake(await glance.look())
+                await asyncio.sleep(4 * (time.monotonic() - last_waited))  # the more feeds, the longer a look takes
+        self._wanted.clear()
+
+    def grown(self) -> None:
+        """Look now: this process has made a feed grow."""
+        self._grown.set()
 
     def wake(self, namespace_ids: frozenset[int] | None) -> None:
         """Wake those who wait for changes in these namespaces; None: all."""
@@ -137,7 +175,7 @@ class Feed:
         finally:
             self._waiters.discard(waiter)
 
-    async def poll(self, read: Read, after: int | None, wait: float) -> Batch:
+    async def poll(self, read: Read, after: Place | None, wait: float) -> Batch:
         """What has changed since; if nothing has, wait so many seconds for it."""
         if wait <= 0:
             return await read(after)
@@ -152,7 +190,7 @@ class Feed:
                 after, waiter.namespace_ids = batch.read_to, batch.namespace_ids
                 await waiter.wait(left)
 
-    async def follow(self, read: Read, after: int | None, *, idle: float, all_namespaces: bool) -> AsyncGenerator[Batch]:
+    async def follow(self, read: Read, after: Place | None, *, idle: float, all_namespaces: bool) -> AsyncGenerator[Batch]:
         """Batch after batch as changes come, first one at once; an empty one after `idle` seconds in which nothing came.
 
         A database that is away is waited for. Ends when the feed is closed. Raises what `read` raises otherwise.
@@ -172,7 +210,7 @@ class Feed:
                     await waiter.wait(AGAIN if batch is None else max(told + idle - time.monotonic(), 0))
                     await asyncio.sleep(max(began + GATHER - time.monotonic(), 0))
 
-    async def _read(self, read: Read, after: int | None, *, first: bool) -> Batch | None:
+    async def _read(self, read: Read, after: Place | None, *, first: bool) -> Batch | None:
         """A batch; None: the database is away, which the first read of a stream raises."""
         try:
             return await read(after)

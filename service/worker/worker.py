@@ -21,7 +21,7 @@ from db import operations, statistics, traces
 from db.access import analysts
 from db.graph import decay as db_decay
 from db.graph import names
-from db.models import embeddings
+from db.models import calls, embeddings
 from db.pool import OPERATOR, Origin, Pool, Transaction, transaction
 from db.recall import index
 from db.sessions import working_memory
@@ -36,6 +36,7 @@ from service.models.reembedding import Reembedding, Stopped
 from service.models.vectors import BATCH, ENTITIES, MEMORIES, C, Queue, embed_and_store
 from service.observability.logs import LogContext, described_error, log_context
 from service.observability.metrics import EMBEDDED, FAILURES, WORK_ROWS, WORK_SECONDS, WORKED_AT
+from service.supervision import Supervisor
 from service.text.names import find_names
 
 log = logging.getLogger(__name__)
@@ -53,18 +54,22 @@ LONGEST_PAUSE = 60.0
 STOP_EVERY = 2.0
 SCHEDULE_EVERY = 20.0
 SEQUENCED = 10_000  # changes that one transaction moves into the feed
+Step = Callable[[], Awaitable[bool]]
 
 
 class Worker:
     """Loops over names, vectors and the index, side by side, so that a dead embedding endpoint holds nothing else up.
 
-    `wake` cuts idle waits short after a write of this process.
+    `wake` cuts idle waits short after a write of this process. `grown` is called when the change feed has grown.
     """
 
-    def __init__(self, pool: Pool, provider: Provider | None, runner: Runner | None = None) -> None:
+    def __init__(
+        self, pool: Pool, provider: Provider | None, runner: Runner | None = None, grown: Callable[[], None] = lambda: None
+    ) -> None:
         self._pool = pool
         self._provider = provider
         self._runner = runner
+        self._grown = grown
         self._registered = False
         self._settled = False
         self._swept = START
@@ -75,32 +80,36 @@ class Worker:
         self._woken["feed"].set()
         self._woken["names"].set()
         self._woken["vectors"].set()
+        if self._runner is not None:
+            self._runner.wake()
 
-    async def run(self) -> None:
-        """Work until cancelled. Failures are logged and waited out, longer each time, a minute at most."""
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._repeat("feed", self.sequence, IDLE, gather=GATHER_FEED))
-            group.create_task(self._repeat("names", self.name_batch, IDLE))
-            group.create_task(self._repeat("index", self.tidy, TIDY_EVERY))
-            group.create_task(self._repeat("decay", self.fade, TIDY_EVERY))
-            group.create_task(self._repeat("sweep", self.sweep, SWEEP_EVERY))
-            group.create_task(self._repeat("log", self.sweep_log, LOG_EVERY))
-            group.create_task(self._repeat("analysts", self.stop_analysts, STOP_EVERY))
-            if self._runner is not None:
-                group.create_task(self._runner.run())
-                group.create_task(self._repeat("schedule", Schedules(self._runner.resources).look, SCHEDULE_EVERY))
-            if self._provider is not None:
-                group.create_task(self._repeat("vectors", self.vector_batch, IDLE))
-                group.create_task(self._repeat("model", self.change_model, MODEL_EVERY))
+    def start(self, supervisor: Supervisor) -> None:
+        """Have all of it done, each step by itself. Failures are logged and waited out, longer each time, a minute at most."""
+        self._start(supervisor, "feed", self.sequence, IDLE, gather=GATHER_FEED)
+        self._start(supervisor, "names", self.name_batch, IDLE)
+        self._start(supervisor, "index", self.tidy, TIDY_EVERY)
+        self._start(supervisor, "decay", self.fade, TIDY_EVERY)
+        self._start(supervisor, "sweep", self.sweep, SWEEP_EVERY)
+        self._start(supervisor, "calls", self.settle_calls, SWEEP_EVERY)
+        self._start(supervisor, "log", self.sweep_log, LOG_EVERY)
+        self._start(supervisor, "analysts", self.stop_analysts, STOP_EVERY)
+        if self._runner is not None:
+            supervisor.start("jobs", self._runner.run)
+            self._start(supervisor, "schedule", Schedules(self._runner.resources).look, SCHEDULE_EVERY)
+        if self._provider is not None:
+            self._start(supervisor, "vectors", self.vector_batch, IDLE)
+            self._start(supervisor, "model", self.change_model, MODEL_EVERY)
 
-    async def run_feed(self) -> None:
-        """Only give changes their positions, and follow the embedding model, until cancelled: other work is done elsewhere."""
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._repeat("feed", self.sequence, TIDY_EVERY, gather=GATHER_FEED))
-            if self._provider is not None:
-                group.create_task(self._repeat("vectors", self.follow, FOLLOW_EVERY))
+    def start_feed(self, supervisor: Supervisor) -> None:
+        """Have only changes given their positions, and the embedding model followed: other work is done elsewhere."""
+        self._start(supervisor, "feed", self.sequence, TIDY_EVERY, gather=GATHER_FEED)
+        if self._provider is not None:
+            self._start(supervisor, "vectors", self.follow, FOLLOW_EVERY)
 
-    async def _repeat(self, name: str, step: Callable[[], Awaitable[bool]], idle: float, *, gather: float = GATHER) -> None:
+    def _start(self, supervisor: Supervisor, name: str, step: Step, idle: float, *, gather: float = GATHER) -> None:
+        supervisor.start(name, lambda: self._repeat(name, step, idle, gather=gather))
+
+    async def _repeat(self, name: str, step: Step, idle: float, *, gather: float = GATHER) -> None:
         failures = 0
         woken = self._woken.setdefault(name, asyncio.Event())
         while True:
@@ -125,7 +134,7 @@ class Worker:
                     await asyncio.sleep(max(gather, took))
                 woken.clear()
 
-    async def _timed(self, name: str, step: Callable[[], Awaitable[bool]]) -> bool:
+    async def _timed(self, name: str, step: Step) -> bool:
         """Run a step. What it logs says whose it is; looks at an empty queue leave no spans."""
         started = time.perf_counter()
         with log_context(LogContext(work=name)), traces.muted():
@@ -145,6 +154,8 @@ class Worker:
         async with self._transaction("sequence_changes") as tx:
             moved = await operations.sequence_changes(tx)
         WORK_ROWS.labels("feed").inc(moved)
+        if moved:
+            self._grown()
         return bool(moved == SEQUENCED)
 
     async def tidy(self) -> bool:
@@ -169,6 +180,12 @@ class Worker:
         self._swept = further or START
         return further is not None
 
+    async def settle_calls(self) -> bool:
+        """End calls of language models whose process was lost."""
+        async with self._transaction("settle_model_calls") as tx:
+            WORK_ROWS.labels("calls").inc(await calls.settle_model_calls(tx))
+        return False
+
     async def sweep_log(self) -> bool:
         """Delete a batch of what is past its days, of each log and of the change feed; True if there may be more."""
         swept = []
@@ -181,11 +198,11 @@ class Worker:
         return max(swept) == LOG_BATCH
 
     async def stop_analysts(self) -> bool:
-        """Stop what analysts let run past their limits."""
+        """Stop what analysts let run, or hold, past their limits."""
         async with self._transaction("stop_analysts") as tx:
             for row in await analysts.stop_analysts(tx):
                 done = "ended" if row["ended"] else "statement cancelled"
-                log.warning("analyst %s, session %s: %s", row["login"], row["pid"], done)
+                log.warning("analyst %s, session %s: %s (%s)", row["login"], row["pid"], done, row["reason"])
         return False
 
     async def vector_batch(self) -> bool:

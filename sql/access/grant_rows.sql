@@ -21,7 +21,7 @@ comment on function loci_internal.grant_rows(integer, uuid[]) is
 create or replace function loci_internal.lock_grants(p_namespace_id integer) returns void
 language sql volatile set search_path = ''
 as $$
-    select pg_advisory_xact_lock(hashtextextended('loci.grants', p_namespace_id))
+    select loci_internal.take_turn(p_namespace_id, 'grants')
 $$;
 comment on function loci_internal.lock_grants(integer) is
     'Wait for other changes of grants in a namespace, to the end of the transaction.';

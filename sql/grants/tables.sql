@@ -7,7 +7,6 @@ grant select on
     loci_data.attribute_beliefs,
     loci_data.attribute_terms,
     loci_data.attributes,
-    loci_data.changes,
     loci_data.context_sessions,
     loci_data.contradiction_queue,
     loci_data.conversation_turns,
@@ -31,7 +30,6 @@ grant select on
     loci_data.feedback_events,
     loci_data.feedback_signals,
     loci_data.injections,
-    loci_data.jobs,
     loci_data.lineages,
     loci_data.memories,
     loci_data.memory_beliefs,
@@ -58,6 +56,22 @@ grant select on
     loci_data.supersessions,
     loci_data.working_memory
 to loci_app, loci_analyst;
+
+-- All but the numbers that are counted over all namespaces, from which one could tell how much happens in others.
+do $$
+declare
+    v_table record;
+begin
+    for v_table in
+        select a.attrelid::regclass as name, string_agg(quote_ident(a.attname), ', ' order by a.attnum) as columns
+        from pg_attribute a join (values ('loci_data.changes', 'place'), ('loci_data.jobs', 'queue_id')) h(name, hidden)
+             on a.attrelid = h.name::regclass
+        where a.attnum > 0 and not a.attisdropped and a.attname <> h.hidden
+        group by a.attrelid
+    loop
+        execute format('grant select (%s) on %s to loci_app, loci_analyst', v_table.columns, v_table.name);
+    end loop;
+end $$;
 
 -- Views stand under the policies of their tables (security invoker).
 do $$

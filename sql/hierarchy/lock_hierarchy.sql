@@ -3,13 +3,11 @@
 create or replace function loci_internal.lock_hierarchy(p_namespace_id integer, p_alone boolean) returns void
 language plpgsql volatile set search_path = ''
 as $$
-declare
-    v_key bigint := hashtextextended('loci.hierarchy', p_namespace_id);
 begin
     if p_alone then
-        perform pg_advisory_xact_lock(v_key);
+        perform loci_internal.lock_alone(p_namespace_id, 'hierarchy');
     else
-        perform pg_advisory_xact_lock_shared(v_key);
+        perform loci_internal.lock_shared(p_namespace_id, 'hierarchy');
     end if;
 end $$;
 comment on function loci_internal.lock_hierarchy(integer, boolean) is

@@ -11,7 +11,7 @@ declare
     v_job loci_data.jobs;
 begin
     -- see lock_background_work, which does not wait
-    perform pg_advisory_xact_lock_shared(hashtextextended('loci.worker', v_ns));
+    perform loci_internal.lock_shared(v_ns, 'worker');
     select j.* into v_job from loci_data.jobs j where j.namespace_id = v_ns and j.id = p_id for update;
     if v_job.id is null or v_job.finished_at is not null then
         raise object_not_in_prerequisite_state

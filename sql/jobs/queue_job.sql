@@ -35,7 +35,7 @@ comment on function loci_internal.queue_job(integer, uuid) is
 
 -- Make a job and its place in the queue, in the caller's transaction: it is there if and when that commits. Where one
 -- of the same kind and key waits for its first try, that one is given back instead (created: false). The queue's row
--- says only which job it is; a notice wakes workers. Jobs with the same turn run one after the other in a namespace.
+-- says only which job it is; workers look for it. Jobs with the same turn run one after the other in a namespace.
 create or replace function loci_internal.insert_job(
     p_namespace_id integer, p_kind text, p_arguments jsonb default '{}', p_key text default null,
     p_turn text default null,

@@ -2,8 +2,8 @@
 -- failure, or are given up after p_attempts failures: one that kills each worker dies. Those that were lost together
 -- are tried again one after the other, a pause apart: whichever killed the worker does not take the others with it once
 -- more. Each is taken over once, whoever looks at the same moment. A job whose transaction is still open on the server
--- is left until that has ended; one that was over is only taken off the queue. Lost workers are forgotten. Security
--- definer; the operator's. Errors: 42501.
+-- is left until that has ended; one that was over is only taken off the queue. Calls of models that it was in the
+-- middle of end at what they usually take. Lost workers are forgotten. Security definer; the operator's. Errors: 42501.
 create or replace function loci_api.take_over_jobs(
     p_lost_after double precision, p_attempts integer, p_backoff double precision default 10,
     p_backoff_limit double precision default 3600)
@@ -36,6 +36,7 @@ begin
         end if;
         update loci_data.jobs j set failures = j.failures + 1, error = 'its worker was lost'
         where j.namespace_id = v_job.namespace_id and j.id = v_job.id returning j.* into v_job;
+        perform loci_internal.settle_lost_calls(array[v_job.namespace_id], v_job.id);
         dead := v_job.failures >= p_attempts;
         if dead then
             perform procrastinate_finish_job_v1(v_place.id, 'failed', false);

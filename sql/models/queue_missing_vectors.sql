@@ -8,7 +8,7 @@ declare
     v_memories bigint;
     v_entities bigint;
 begin
-    perform pg_advisory_xact_lock_shared(hashtextextended('loci.worker', p_namespace_id));
+    perform loci_internal.lock_shared(p_namespace_id, 'worker');
     insert into loci_data.embedding_queue (namespace_id, memory_id, model_id)
     select m.namespace_id, m.id, p_model_id from loci_data.memories m
     where m.namespace_id = p_namespace_id and not exists (select from loci_data.memory_vectors v

@@ -11,7 +11,7 @@ begin
     -- one after the other, in the order of erase_memories
     perform loci_internal.lock_background_work(v_ns, 'worker', true);
     perform loci_internal.lock_background_work(v_ns, 'changes', true);
-    perform pg_advisory_xact_lock(hashtextextended('loci_data.postings', v_ns));
+    perform loci_internal.lock_alone(v_ns, 'postings');
     -- Whoever takes a job locks its place in the queue before the job; so does this.
     perform from loci_jobs.procrastinate_jobs q
     where q.id = any (array(select j.queue_id from loci_data.jobs j where j.namespace_id = v_ns

@@ -1,7 +1,7 @@
 -- Delete changes past their namespace's change_days, oldest first, and operations past operation_days of which no
--- change is kept; at most p_limit of each, and how many. Namespaces remember up to which position their feed is gone
--- (changes_from), so that a reader who is further behind is told. Changes go in the order of their positions up to the
--- first that is kept: what a long transaction wrote early waits for it. Sweeps take turns. A namespace in which
+-- change is kept; at most p_limit of each, and how many. Feeds remember up to which position they are gone
+-- (swept_position), so that a reader who is further behind is told. Changes go in the order of their positions up to
+-- the first that is kept: what a long transaction wrote early waits for it. Sweeps take turns. A namespace in which
 -- something is being erased is left for later, and erasures wait for a sweep: some 50 ms for 10,000. One probe of a
 -- primary key a namespace where there is nothing to do. Security definer; the operator's. Errors: 42501.
 create or replace function loci_api.sweep_operations(p_limit integer default 1000)
@@ -13,10 +13,11 @@ declare
     v_now  timestamptz := clock_timestamp();
     v_gone bigint;
     v_last bigint;
+    v_place bigint;
     v_ns   record;
 begin
     perform loci_internal.require_operator('sweep the log');
-    perform pg_advisory_xact_lock(hashtextextended('loci_data.sweep_operations', 0));
+    perform from loci_data.service_locks l where l.name = 'sweep' for update;
     changes := 0;
     operations := 0;
     for v_ns in
@@ -42,11 +43,12 @@ begin
                     select o.position from oldest o
                     where o.position < coalesce((select min(k.position) from oldest k
                                                  where k.changed_at >= v_ns.changes_before), o.position + 1)))
-                returning c.position
+                returning c.position, c.place
             )
-            select count(*), max(g.position) into v_gone, v_last from gone g;
+            select count(*), max(g.position), max(g.place) into v_gone, v_last, v_place from gone g;
             if v_gone > 0 then
-                update loci_data.namespaces n set changes_from = v_last where n.id = v_ns.id;
+                update loci_data.feeds f set swept_position = v_last, swept_place = v_place
+                where f.namespace_id = v_ns.id;
                 changes := changes + v_gone;
             end if;
         end if;

@@ -12,10 +12,11 @@ select n.name as namespace, c.position, c.kind, c.action, c.subject_id, c.operat
 from loci_data.changes c
 join loci_data.namespaces n on n.id = c.namespace_id
 left join loci_data.operations o on o.namespace_id = c.namespace_id and o.id = c.operation_id;
-comment on view loci.changes is 'The change feed: every committed change once, in the order of its positions.';
+comment on view loci.changes is
+    'The change feed: every committed change once, in the order of the positions of its namespace.';
 comment on column loci.changes.namespace is 'Name of the namespace.';
 comment on column loci.changes.position is
-    'Place in the feed; grows over all namespaces, with gaps. Whoever has read up to one goes on after it.';
+    'Number in the feed of its namespace, from 1 on. Whoever has read up to one goes on after it.';
 comment on column loci.changes.kind is
     'memory, placement, link, entity, edge, aspect, attribute, supersession, merge, edge_type, turn, namespace, key, '
     'grant, invitation or working_memory.';

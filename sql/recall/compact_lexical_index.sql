@@ -1,6 +1,6 @@
 -- Housekeeping of the lexical index, for the namespace that needs it most: folds its count deltas into one row and
 -- joins small posting blocks into blocks of 1,024. Readers see the old rows or the new ones, never both (one
--- transaction); an advisory lock keeps removals of memories away meanwhile. Cheap when nothing is due.
+-- transaction); a lock keeps removals of memories away meanwhile. Cheap when nothing is due.
 create or replace function loci_api.compact_lexical_index(p_deltas integer default 64)
 returns table (folded bigint, joined bigint)
 language plpgsql volatile security definer set search_path = ''
@@ -14,7 +14,7 @@ begin
     group by c.namespace_id having count(*) > p_deltas order by count(*) desc, c.namespace_id limit 1;
     folded := 0;
     joined := 0;
-    if v_ns is not null and pg_try_advisory_xact_lock(hashtextextended('loci_data.postings', v_ns)) then
+    if v_ns is not null and loci_internal.lock_alone(v_ns, 'postings', false) then
         with gone as (
             delete from loci_data.corpus_counts c where c.namespace_id = v_ns returning c.documents, c.terms
         ), kept as (

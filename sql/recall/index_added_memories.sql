@@ -89,7 +89,7 @@ begin
                                                                    loci_internal.indexed_text(
                                                                        row(g.*)::loci_data.memories)) d on true
         where g.namespace_id = v_ns.id;
-        perform pg_advisory_xact_lock_shared(hashtextextended('loci_data.postings', v_ns.id));
+        perform loci_internal.lock_shared(v_ns.id, 'postings');
         perform loci_internal.remove_postings(v_ns.id, v_terms, v_documents);
         insert into loci_data.corpus_counts (namespace_id, documents, terms)
         values (v_ns.id, -v_ns.memories, -v_length);

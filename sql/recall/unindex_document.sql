@@ -21,7 +21,7 @@ begin
           cross join lateral loci_internal.document_terms(n.language, loci_internal.indexed_text(p_memory)) t
           where n.id = p_memory.namespace_id) d;
 
-    perform pg_advisory_xact_lock_shared(hashtextextended('loci_data.postings', p_memory.namespace_id));
+    perform loci_internal.lock_shared(p_memory.namespace_id, 'postings');
     update loci_data.postings p set entries = array_remove(p.entries, g.entry), size = p.size - 1
     from unnest(v_terms, v_entries) g(term, entry)
     where p.namespace_id = p_memory.namespace_id and p.term = g.term and p.size > 1

@@ -25,7 +25,7 @@ declare
     v_link     record;
 begin
     if not p_dry_run then
-        perform pg_advisory_xact_lock(hashtextextended('loci_api.reflect', v_ns));
+        perform loci_internal.take_turn(v_ns, 'reflect');
     end if;
     v_orphans := loci_internal.find_orphans(v_ns, p_limit, rtrim(p_category, '/'), p_cursor);
     v_places := array(select p from loci_internal.plan_placements(v_ns, v_orphans, v_settings) p);

@@ -26,7 +26,7 @@ begin
     end if;
     select min((i.value ->> 'valid_from')::timestamptz) into v_at from jsonb_array_elements(p_items) i;
     if not p_dry_run then
-        perform pg_advisory_xact_lock(hashtextextended('loci_api.retain', v_ns));
+        perform loci_internal.take_turn(v_ns, 'retain');
     end if;
     for v_try in 1 .. 5 loop
         v_decisions := case when p_decisions is null

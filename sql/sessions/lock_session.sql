@@ -3,7 +3,7 @@
 create or replace function loci_internal.lock_session(p_namespace_id integer, p_session_id text) returns void
 language sql volatile
 as $$
-    select pg_advisory_xact_lock(hashtextextended('loci.session ' || p_session_id, p_namespace_id))
+    select loci_internal.take_turn(p_namespace_id, 'session ' || p_session_id)
 $$;
 comment on function loci_internal.lock_session(integer, text) is
     'Lock a session against other writers of its turns.';

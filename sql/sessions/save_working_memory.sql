@@ -1,10 +1,10 @@
 -- Write an entry of working memory: value, category and tags anew, and its time to live from now (working_memory_ttl,
 -- unless stated). A key that is there is replaced, the last writer wins. A key without `/` stands under the caller's
 -- own space. Which spaces may be written: working_memory_key; how many entries one holds: reserve_working_memory_slot.
--- Replacing an own live entry locks its row alone; otherwise writers of one space wait for each other (advisory
--- lock, to the end of the transaction), and then the clock is read. Durable like any write. Security definer: writes
--- past the policies; checks the caller itself. Errors: 42501, P0002 (namespace), 22023, 53400 (the space is full),
--- 40001 (its owner renewed it meanwhile).
+-- Replacing an own live entry locks its row alone; otherwise writers of one space wait for each other (take_turn, to
+-- the end of the transaction), and then the clock is read. Durable like any write. Security definer: writes past the
+-- policies; checks the caller itself. Errors: 42501, P0002 (namespace), 22023, 53400 (the space is full), 40001 (its
+-- owner renewed it meanwhile).
 create or replace function loci_api.save_working_memory(
     p_namespace text, p_key text, p_value jsonb, p_ttl_seconds double precision default null,
     p_category text default null,
@@ -42,7 +42,7 @@ begin
     returning w.key, w.space, w.category, w.tags, w.stored_at, w.expires_at;
     v_there := found;
     if not v_there then
-        perform pg_advisory_xact_lock(hashtextextended('loci.space ' || v_space, v_ns));
+        perform loci_internal.take_turn(v_ns, 'space ' || v_space);
         v_now := clock_timestamp();
         v_agent := loci_internal.reserve_working_memory_slot(v_ns, v_key, v_space, v_now);
         return query

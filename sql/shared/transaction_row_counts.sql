@@ -1,7 +1,7 @@
 -- How many rows of each table has this transaction added, changed and deleted? As the server counts them
--- (pg_stat_xact), so triggers, cascades and tables to come are in; partitions count for their table; the record of the
--- change itself is no part of it. The difference to an earlier answer: pass it in. Errors: 55000 where the server does
--- not count.
+-- (pg_stat_xact), so triggers, cascades and tables to come are in; partitions count for their table; the record of
+-- the change itself and locks are no part of it. The difference to an earlier answer: pass it in. Errors: 55000 where
+-- the server does not count.
 create or replace function loci_internal.transaction_row_counts(p_before jsonb default '{}') returns jsonb
 language plpgsql volatile set search_path = ''
 as $$
@@ -21,7 +21,7 @@ begin
                                                ('changed', pg_stat_get_xact_tuples_updated(c.oid)),
                                                ('deleted', pg_stat_get_xact_tuples_deleted(c.oid))) k(kind, times)
                     where c.relnamespace = 'loci_data'::regnamespace and c.relkind = 'r'
-                      and c.relname not in ('operations', 'outbox', 'changes')
+                      and c.relname not in ('operations', 'outbox', 'changes', 'turn_locks')
                     group by k.kind, r.relname) n
               group by n.kind) d);
 end $$;

@@ -125,7 +125,7 @@ def test_a_watch_outlives_broken_connections_and_a_service_that_starts_anew(own:
     done = threading.Event()
 
     def watch() -> None:
-        for change in watcher.watch(after=0, kind="memory", namespace="default"):
+        for change in watcher.watch(after="0", kind="memory", namespace="default"):
             seen.append(change.content)
             if len(seen) == total:
                 break
@@ -168,7 +168,7 @@ def test_a_watch_that_never_begins_fails_like_any_call(api: Api) -> None:
 def test_a_watch_ends_with_the_rights_of_its_key(api: Api) -> None:
     made = ok(api.post("/keys", {"role": "reader"}), 201)
     with client_of(api.service, api.namespace, key=made["key"]) as client:
-        watch = client.watch(after=0, kind="memory")
+        watch = client.watch(after="0", kind="memory")
         api.write("one")
         assert next(watch).content == "one"
         api.client.delete(f"/keys/{made['id']}")
@@ -180,11 +180,14 @@ def test_a_watch_ends_with_the_rights_of_its_key(api: Api) -> None:
 def test_a_watch_that_was_away_for_too_long_says_so(api: Api, client: LociClient) -> None:
     for number in range(2):
         client.write_memory(f"fact {number}", layer=3)
-    first, second = [c.position for c in client.list_changes(kind="memory").items]
+    first, second = client.list_changes(kind="memory").items
     with api.service.database.admin() as admin:
-        admin.execute("update loci_data.namespaces set changes_from = %s where name = %s", [second, api.namespace])
+        admin.execute(
+            """update loci_data.feeds set swept_position = %s where namespace_id = (select id from loci_data.namespaces where name = %s)""",
+            [second.position, api.namespace],
+        )
     with pytest.raises(Gone, match="no longer kept"):
-        next(client.watch(after=first))
+        next(client.watch(after=first.cursor))
 
 
 def test_after_one_reply_a_watch_tries_without_end_and_before_it_as_often_as_any_call() -> None:
@@ -193,12 +196,12 @@ def test_after_one_reply_a_watch_tries_without_end_and_before_it_as_often_as_any
     watch.refused(httpx.Response(503))
     with pytest.raises(Unavailable):
         watch.lost(httpx.ConnectError("x"))
-    assert list(watch.changes(opening(7))) == []
+    assert list(watch.changes(opening("0123456789ab-7"))) == []
     for _ in range(2000):
         watch.lost(httpx.ConnectError("x"))
     assert 2.5 <= watch.pause() <= 5
     request, headers = watch.next_request()
-    assert (request.query["after"], dict(headers)[b"Last-Event-ID"]) == (None, b"7")
+    assert (request.query["after"], dict(headers)[b"Last-Event-ID"]) == (None, b"0123456789ab-7")
 
 
 # The form of the stream
@@ -210,7 +213,7 @@ def test_a_stream_is_read_in_whatever_pieces_it_comes(size: int) -> None:
         Event("memory.created", b'{"content": "line\xe2\x80\xa8separator \\n: data: x"}', "12"),
         Event("edge.changed", b"{}", "13"),
     ]
-    sent = opening(5) + frame(events[0]) + heartbeat(12) + frame(events[1]) + heartbeat(20)
+    sent = opening("5") + frame(events[0]) + heartbeat("12") + frame(events[1]) + heartbeat("20")
     parser, found = Parser(), []
     for start in range(0, len(sent), size):
         found += parser.feed(sent[start : start + size])

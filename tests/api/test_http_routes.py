@@ -543,6 +543,7 @@ def test_the_service_is_ready_when_role_schema_and_indexes_are(api: Api) -> None
         ("role", True),
         ("migrations", True),
         ("indexes", True),
+        ("background", True),
     }
 
 

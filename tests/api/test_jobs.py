@@ -141,6 +141,31 @@ def test_a_running_job_that_is_cancelled_stops_and_has_changed_nothing(asked: Jo
     assert (held.tries, asked.queued()) == (1, 0)
 
 
+def test_whatever_a_stranger_notifies_stops_no_job_and_no_worker(asked: Jobs) -> None:
+    held = Held()
+    job = asked.ask()
+    with running(asked.database, {"enrich": held}), asked.database.admin() as stranger:  # any login may notify
+        assert held.begun.wait(PATIENCE)
+        (place,) = stranger.execute("select id from loci_jobs.procrastinate_jobs").fetchone()  # type: ignore[misc]
+        rubbish = [
+            "",
+            "no json",
+            "{",
+            "[1e400]",
+            '{"type": "abort_job_requested"}',
+            f'{{"type":"abort_job_requested","job_id":{place}}}',
+        ]
+        for channel in ("procrastinate_queue_v1#loci", "procrastinate_any_queue_v1", "loci_jobs"):
+            for payload in [*rubbish, *(f"flood {number}" for number in range(1000))]:
+                stranger.execute("select pg_notify(%s, %s)", [channel, payload])
+        later = asked.ask()
+        eventually(lambda: held.tries == 2)  # it goes on taking jobs
+        assert not held.ended.is_set()
+        held.go.set()
+        eventually(lambda: asked.state(job) == asked.state(later) == "succeeded")
+    assert (asked.get(job)["tries"], asked.get(job)["failures"]) == (1, 0)
+
+
 def test_a_job_that_is_cancelled_in_its_transaction_has_changed_nothing(asked: Jobs) -> None:
     asked.admin.execute(EFFECTS)
     begun = threading.Event()

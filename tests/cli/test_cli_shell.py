@@ -238,6 +238,7 @@ def test_doctor_names_what_is_wrong(loci: Loci, monkeypatch: pytest.MonkeyPatch)
         "queue",
         "worker",
         "jobs",
+        "service",
     }
     assert made == set(checks)
     assert all(ok for name, ok in checks.items() if name != "worker")

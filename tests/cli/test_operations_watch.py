@@ -78,7 +78,7 @@ def test_a_watch_for_scripts_prints_one_object_a_line_and_ends_after_so_many(loc
     [
         (["--kind", "nothing"], "kind must be one of memory, "),
         (["-n", "no-such-namespace"], "does not exist"),
-        (["--after", "999999999999"], "after must be a position"),
+        (["--after", "999999999999"], "after must be a cursor"),
         (["--url", "http://127.0.0.1:9"], "cannot reach http://127.0.0.1:9"),
     ],
 )

@@ -26,6 +26,7 @@ from service.llm.factory import make_model
 from service.llm.model import Completion, InvalidAnswer, ModelError
 from service.llm.output import Answer
 from service.llm.prompts import NAMES, BadPrompt, Prompts
+from service.llm.replies import Heard
 from service.models.calls import BudgetSpent, ask
 from service.resources import Resources
 from service.settings import LLMSettings, Settings
@@ -276,7 +277,7 @@ async def test_askers_side_by_side_never_overspend(make: Any, endpoint: ModelSer
     assert asked.usage()["running"] == 0
 
 
-async def test_a_call_whose_process_is_killed_counts_with_what_it_reserved(
+async def test_a_call_whose_process_is_killed_counts_with_what_it_reserved_and_then_with_what_is_usual(
     make: Any, endpoint: ModelServer, own_database: Database, folder: Path
 ) -> None:
     endpoint.script = [hang()]
@@ -314,20 +315,53 @@ async def test_a_call_whose_process_is_killed_counts_with_what_it_reserved(
     assert (call["state"], call["completion_tokens"], call["took_ms"]) == ("running", 16_000, None)
     row = asked.usage()
     assert row["token_limit"] - row["tokens_left"] == call["prompt_tokens"] + 16_000
+    with own_database.admin() as admin:
+        admin.execute("update loci_data.model_calls set ends_by = clock_timestamp() where id = %s", [call["id"]])
+        admin.execute("select set_config('loci.agent', '00000000-0000-0000-0000-000000000000', false)")
+        assert admin.execute("select loci_api.settle_model_calls()").fetchone() == (1,)
+    (call,) = asked.calls()
+    assert (call["state"], call["error"], call["estimated"]) == ("failed", "whoever made the call was lost", True)
+    row = asked.usage()
+    assert (row["running"], row["token_limit"] - row["tokens_left"]) == (0, call["prompt_tokens"] + 4000)  # a quarter: none before
 
 
-async def test_a_call_that_is_cancelled_counts_with_what_it_reserved(make: Any, endpoint: ModelServer) -> None:
-    endpoint.script = [slow(SAID, 1, pieces=30)]
-    asked = make(endpoint=endpoint.url)
+async def test_a_call_that_is_cancelled_counts_with_what_was_heard(
+    make: Any, endpoint: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    endpoint.script = [slow({"names": ["x" * 300]}, 1, pieces=30)]
+    asked, heard, take = make(endpoint=endpoint.url), asyncio.Event(), Heard.take
+
+    def listened(self: Heard, piece: Any) -> None:
+        take(self, piece)
+        if self.length:
+            heard.set()
+
+    monkeypatch.setattr(Heard, "take", listened)
     asking = asyncio.create_task(asked.ask())
     async with asyncio.timeout(30):
-        while not endpoint.chats:  # noqa: ASYNC110 (it comes in another thread)
-            await asyncio.sleep(0.01)
+        await heard.wait()
     asking.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asking
     (call,) = asked.calls()
-    assert (call["state"], call["error"], call["completion_tokens"]) == ("failed", "CancelledError", 16_000)
+    assert (call["state"], call["error"], call["estimated"]) == ("failed", "CancelledError", True)
+    assert (call["prompt_tokens"] > 100, 0 < call["completion_tokens"] < 120) == (True, True)
+
+
+async def test_a_call_that_is_cancelled_before_a_word_was_heard_counts_with_what_is_usual(make: Any, endpoint: ModelServer) -> None:
+    endpoint.script = [say(SAID, usage=(100, 70)), say(SAID, usage=(100, 90)), hang()]
+    asked = make(endpoint=endpoint.url)
+    for _ in range(2):
+        await asked.ask()
+    asking = asyncio.create_task(asked.ask())
+    async with asyncio.timeout(30):
+        while len(endpoint.chats) < 3:  # noqa: ASYNC110 (it comes in another thread)
+            await asyncio.sleep(0.01)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    call = asked.calls()[0]
+    assert (call["state"], call["error"], call["completion_tokens"]) == ("failed", "CancelledError", 80)
 
 
 async def test_no_transaction_is_open_while_a_model_thinks(make: Any, own_database: Database) -> None:

@@ -62,8 +62,8 @@ insert into loci_data.operations (namespace_id, id, action, via, started_at)
 select s.ns, pg_temp.uid('operation', s.ns, n), 'write', 'rest', timestamptz '2025-01-01' + n * interval '5 minutes' from size s cross join lateral generate_series(0, s.rows - 1) n;
 insert into loci_data.operation_counts (namespace_id, operation_id, kind, action, count)
 select s.ns, pg_temp.uid('operation', s.ns, n), 'memory', 'created', 1 from size s cross join lateral generate_series(0, s.rows - 1) n;
-insert into loci_data.changes (namespace_id, position, operation_id, kind, action, subject_id, after, changed_at)
-select s.ns, 3 * n + s.ns % 3, pg_temp.uid('operation', s.ns, n), 'memory', 'created', pg_temp.uid('memory', s.ns, n), '{}', timestamptz '2025-01-01' + n * interval '5 minutes'
+insert into loci_data.changes (namespace_id, position, place, operation_id, kind, action, subject_id, after, changed_at)
+select s.ns, n + 1, 3 * n + s.ns % 3, pg_temp.uid('operation', s.ns, n), 'memory', 'created', pg_temp.uid('memory', s.ns, n), '{}', timestamptz '2025-01-01' + n * interval '5 minutes'
 from size s cross join lateral generate_series(0, s.rows - 1) n;
 
 -- Jobs that are over, each with the report of a pass and a call of a model; and what was said about the agent's work.
@@ -73,8 +73,10 @@ from size s cross join lateral generate_series(0, s.rows - 1) n cross join later
 insert into loci_data.pass_runs (namespace_id, id, job_id, pass, outcome, operation_id, started_at)
 select s.ns, pg_temp.uid('run', s.ns, n), pg_temp.uid('job', s.ns, n), case when n % 2 = 0 then 'memories' else 'enrichment' end, 'applied',
        pg_temp.uid('operation', s.ns, n), timestamptz '2025-01-01' + n * interval '5 minutes' from size s cross join lateral generate_series(0, s.rows - 1) n;
-insert into loci_data.model_calls (namespace_id, id, job_id, purpose, model, state, started_at, took_ms, prompt_tokens, completion_tokens)
-select s.ns, pg_temp.uid('call', s.ns, n), pg_temp.uid('job', s.ns, n), 'memories', 'demo', 'succeeded', timestamptz '2025-01-01' + n * interval '5 minutes', 900, 100, 10
+insert into loci_data.model_calls (namespace_id, id, job_id, purpose, model, state, started_at, took_ms, prompt_tokens, completion_tokens, usual_tokens, usual_cost,
+                                  ends_by)
+select s.ns, pg_temp.uid('call', s.ns, n), pg_temp.uid('job', s.ns, n), 'memories', 'demo', 'succeeded', timestamptz '2025-01-01' + n * interval '5 minutes', 900, 100, 10, 10,
+       0, timestamptz '2026-01-01'
 from size s cross join lateral generate_series(0, s.rows - 1) n;
 insert into loci_data.feedback_signals (namespace_id, id, kind, content, session_id, memory_id, at)
 select s.ns, pg_temp.uid('signal', s.ns, n), 'correction', 'not so ' || n, 's' || n % 1000, pg_temp.uid('memory', s.ns, n), timestamptz '2025-01-01' + n * interval '5 minutes'

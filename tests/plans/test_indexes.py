@@ -63,8 +63,8 @@ def fill_log(admin: psycopg.Connection[Any], namespace: int) -> None:
         [namespace],
     )
     admin.execute(
-        """insert into loci_data.changes (namespace_id, position, operation_id, kind, action, subject_id, changed_at)
-           select namespace_id, nextval('loci_data.change_positions'), id, 'memory', 'changed', id, started_at
+        """insert into loci_data.changes (namespace_id, position, place, operation_id, kind, action, subject_id, changed_at)
+           select namespace_id, row_number() over (order by id), nextval('loci_data.change_places'), id, 'memory', 'changed', id, started_at
            from loci_data.operations where namespace_id = %s order by id""",
         [namespace],
     )

@@ -287,7 +287,21 @@ def test_nobody_but_functions_writes_a_table(visits: dict[str, psycopg.Connectio
     assert [each for each in tried if not refused(connection, sql.SQL(each[0]).format(named(each[1])))] == []
 
 
-@pytest.mark.parametrize("table", ["agents", "api_keys", "grants", "idempotency_keys", "key_uses", "rate_buckets"])
+@pytest.mark.parametrize(
+    "table",
+    [
+        "agents",
+        "api_keys",
+        "grants",
+        "idempotency_keys",
+        "key_uses",
+        "rate_buckets",
+        "feeds",
+        "namespace_locks",
+        "service_locks",
+        "turn_locks",
+    ],
+)
 def test_keys_and_grants_are_read_by_functions_alone(secret: Secret, table: str) -> None:
     with pytest.raises(errors.InsufficientPrivilege), secret.world.connection.transaction(force_rollback=True):
         secret.world.connection.execute(sql.SQL("select from loci_data.{}").format(sql.Identifier(table)))

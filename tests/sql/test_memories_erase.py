@@ -13,7 +13,14 @@ from tests.catalogue import TABLES
 from tests.factories import OPERATOR, World, act_as, day, grant, new_world
 from tests.sql.test_graph import observe
 
-APART = {"agents", "api_keys", "embedding_models", "namespaces", "rate_buckets"}  # not of a namespace, or not by its number
+APART = {
+    "agents",
+    "api_keys",
+    "embedding_models",
+    "namespaces",
+    "rate_buckets",
+    "service_locks",
+}  # not of a namespace, or not by its number
 RECORD = {"operations", "operation_counts", "outbox", "changes"}  # what the erasure itself leaves; no part of its receipt
 EDGE = """select observations, confidence, initial_confidence, first_observed_at, last_observed_at, fades_at, superseded_at
           from loci_data.edges where namespace_id = %(ns_id)s and type = %(type)s"""

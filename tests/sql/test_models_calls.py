@@ -52,7 +52,7 @@ def reserve(
 
 def end(world: World, id: UUID, prompt: int, said: int, error: str | None = None, prices: tuple[float, float] = (0, 0)) -> Any:
     return world.value(
-        "select loci_api.finish_model_call(%(ns)s, %(id)s, %(p)s, %(c)s, false, 12, %(error)s, %(pp)s, %(cp)s)",
+        "select cost from loci_api.finish_model_call(%(ns)s, %(id)s, %(p)s, %(c)s, false, 12, %(error)s, %(pp)s, %(cp)s)",
         id=id,
         p=prompt,
         c=said,

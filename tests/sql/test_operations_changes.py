@@ -28,10 +28,10 @@ where t.tgname like 'zz\\_%'"""
 # What is listed
 
 
-def listed(world: World, after: int = 0, kinds: list[str] | None = None, limit: int = 1000) -> list[dict[str, Any]]:
+def listed(world: World, after: str = "0", kinds: list[str] | None = None, limit: int = 1000) -> list[dict[str, Any]]:
     world.rows("select * from loci_api.sequence_changes(100000)")
     return world.rows(
-        "select * from loci.list_changes(array[%(ns)s], %(after)s::bigint, %(kinds)s::text[], %(limit)s)",
+        "select * from loci.list_changes(array[%(ns)s], %(after)s, %(kinds)s::text[], %(limit)s)",
         after=after,
         kinds=kinds,
         limit=limit,
@@ -79,7 +79,7 @@ def test_a_page_ends_where_it_grows_too_large_and_says_that_there_is_more(world:
     world.remember(*({"content": str(n) * 1_000_000} for n in range(8)))
     seen: list[dict[str, Any]] = []
     pages = 0
-    while page := listed(world, after=seen[-1]["position"] if seen else 0, kinds=["memory"]):
+    while page := listed(world, after=seen[-1]["cursor"] if seen else "0", kinds=["memory"]):
         seen += page
         pages += 1
         assert sum(len(row["content"]) for row in page) <= 5_000_000
@@ -91,8 +91,7 @@ def test_what_was_asked_before_the_list_bounds_what_it_has_read(world: World) ->
     world.write("one")
     rows = listed(world)
     bounds = world.row("select * from loci_api.feed_bounds(array[%(ns)s])")
-    assert (bounds["kept_after"], bounds["last_position"]) == (0, rows[-1]["position"])
-    assert bounds["namespace_ids"] == [world.id]
+    assert (bounds["place"], bounds["last_cursor"], bounds["namespace_ids"]) == (0, rows[-1]["cursor"], [world.id])
 
 
 WRONG: list[tuple[str, str, Any]] = [
@@ -100,8 +99,9 @@ WRONG: list[tuple[str, str, Any]] = [
     ("22023", "limit", {"limit": 1001}),
     ("22023", "kind", {"kinds": ["memory", "nothing"]}),
     ("22023", "kind", {"kinds": []}),
-    ("22023", "after", {"after": -1}),
-    ("22023", "after", {"after": 2**62}),
+    ("22023", "after", {"after": "-1"}),
+    ("22023", "after", {"after": "7"}),
+    ("24000", "after", {"after": "0123456789ab-1"}),
 ]
 
 
@@ -137,8 +137,8 @@ class Feed:
         return int((connection or self.main).execute("select moved from loci_api.sequence_changes(%s)", [limit]).fetchone()[0])  # type: ignore[index]
 
     def position(self) -> int:
-        row = self.main.execute("select last_position from loci_api.feed_bounds(array[%s])", [self.name]).fetchone()
-        return int(row[0])  # type: ignore[index]
+        row = self.main.execute("select max(position) from loci.changes where namespace = %s", [self.name]).fetchone()
+        return int(row[0] or 0)  # type: ignore[index]
 
     def created(self) -> list[str]:
         """Contents of memories, in the order in which the feed says that they were created."""
@@ -365,10 +365,77 @@ def test_writers_deletions_erasures_and_sequencers_at_once_end_in_no_deadlock(co
     assert waiting_changes(own_database) == 0
 
 
-def test_readers_are_told_where_and_how_far(feed: Feed, own_database: Database) -> None:
-    with psycopg.connect(own_database.app_url, autocommit=True) as listener:
-        listener.execute("listen loci_changes")
-        feed.write(feed.main, "one")
+def test_looking_at_the_feeds_says_which_have_grown_since(feed: Feed) -> None:
+    look = "select place, namespace_ids from loci_api.grown_feeds(%s)"
+
+    def looked(place: int) -> tuple[int, list[int]]:
+        row = feed.main.execute(look, [place]).fetchone()
+        assert row is not None
+        return row
+
+    place, _ = looked(0)
+    assert looked(place) == (place, [])
+    feed.write(feed.main, "one")
+    feed.sequence()
+    grown, namespaces = looked(place)
+    assert (grown > place, namespaces) == (True, [feed.id])
+    assert looked(grown) == (grown, [])
+
+
+# What positions and cursors tell
+
+
+def test_positions_count_the_changes_of_their_namespace_and_of_no_other(feed: Feed, connect: Connect) -> None:
+    other = Feed(connect)
+    for number in range(3):
+        feed.write(feed.main, f"here {number}")
+        other.write(feed.main, f"there {number}")
+        other.write(feed.main, f"there too {number}")
         feed.sequence()
-        (notice,) = listener.notifies(timeout=5, stop_after=1)
-    assert json.loads(notice.payload) == {"last": feed.position(), "namespaces": [feed.id]}
+    position, cursors = "select position from loci.changes where namespace = %s order by position", set()
+    for one in (feed, other):
+        found = [row[0] for row in feed.main.execute(position, [one.name]).fetchall()]
+        assert found == list(range(1, len(found) + 1))
+        rows = feed.main.execute("select position, cursor from loci.list_changes(array[%s])", [one.name]).fetchall()
+        cursors |= {(cursor.partition("-")[0], one.name) for _, cursor in rows}
+        assert all(int(cursor.partition("-")[2]) == position for position, cursor in rows)
+    assert len(cursors) == 2  # what a feed is called in cursors is always the same, and drawn by lot
+
+
+def test_a_cursor_leads_on_over_several_namespaces_in_the_order_of_all(feed: Feed, connect: Connect) -> None:
+    other = Feed(connect)
+    for number in range(3):
+        for one in (feed, other):
+            one.write(feed.main, f"{number}")
+            one.sequence()
+    read = "select namespace, content, cursor from loci.list_changes(%s, %s, '{memory}', %s)"
+    names, seen, cursor = [feed.name, other.name], [], "0"
+    while page := feed.main.execute(read, [names, cursor, 2]).fetchall():
+        seen += [row[:2] for row in page]
+        cursor = page[-1][2]
+    assert seen == [(name, str(number)) for number in range(3) for name in names]
+
+
+def test_a_cursor_asks_nothing_of_a_namespace_that_its_holder_may_not_read(feed: Feed, connect: Connect) -> None:
+    stranger = Feed(connect)
+    stranger.write(feed.main, "theirs")
+    stranger.sequence()
+    (cursor,) = feed.main.execute("select cursor from loci.list_changes(array[%s])", [stranger.name]).fetchone()  # type: ignore[misc]
+    made = "select agent_id from loci_api.create_key(%s, 'reader', 'k', %s, %s)"
+    (agent,) = feed.main.execute(made, [feed.name, uuid4(), uuid4().bytes * 2]).fetchone()  # type: ignore[misc]
+    reader = connect(agent)
+    told = set()
+    for asked in (cursor, cursor[:13] + "999", "0123456789ab-1"):
+        with pytest.raises(psycopg.errors.InvalidCursorState) as raised:
+            reader.execute("select * from loci.list_changes(array[%s], %s)", [feed.name, asked])
+        told.add(str(raised.value))
+    assert len(told) == 1
+
+
+def test_nobody_but_the_owner_is_shown_the_order_over_all_namespaces(feed: Feed) -> None:
+    for column in ("place", "xmin", "*"):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            feed.main.execute(f"select {column} from loci_data.changes")  # type: ignore[arg-type]
+    for relation in ("feeds", "service_locks", "namespace_locks", "turn_locks", "change_places", "outbox"):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            feed.main.execute(f"select * from loci_data.{relation}")  # type: ignore[arg-type]

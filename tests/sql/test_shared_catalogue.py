@@ -100,13 +100,14 @@ def test_the_first_column_of_every_key_and_index_is_the_namespace(connection: ps
         "rate_buckets",
         "namespaces",
         "embedding_models",
-    ]  # who may call, and which models there are
+        "service_locks",
+    ]  # who may call, which models there are, and what is done once at a time
     found = connection.execute(
         """select i.indexrelid::regclass::text as name from pg_index i
            join pg_class c on c.oid = i.indrelid join pg_class x on x.oid = i.indexrelid join pg_am m on m.oid = x.relam
            left join pg_attribute a on a.attrelid = c.oid and a.attnum = i.indkey[0]
            where c.relnamespace in ('loci'::regnamespace, 'loci_data'::regnamespace) and m.amname = 'btree' and a.attname is distinct from 'namespace_id'
-           and c.relname <> all (%s) and x.relname <> 'outbox_id'  -- a queue over all namespaces
+           and c.relname <> all (%s) and x.relname not in ('outbox_id', 'feeds_token')  -- a queue over all namespaces, and names of feeds
         """,
         [apart],
     ).fetchall()

@@ -38,6 +38,9 @@ NOT_EXPORTED = {
     "pass_runs": "the record of what passes have done on this server",
     "outbox": "the change feed of this server",
     "changes": "the change feed of this server",
+    "feeds": "how far that feed reaches",
+    "namespace_locks": "what transactions of this server wait for each other at",
+    "turn_locks": "what transactions of this server wait for each other at",
     "idempotency_keys": "replies to requests that were sent to this server",
 }
 # Columns of exported tables that are computed anew, beside namespace_id.

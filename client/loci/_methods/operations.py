@@ -5,7 +5,7 @@ from typing import Literal
 from loci.descriptors import listing, operation
 from loci.models.operations import ChangePage, OperationChange, OperationOut, OperationUndone
 from loci.requests import Id, Moment, Page, Request, get, page, post
-from loci.watch import Names, Position
+from loci.watch import Names
 
 
 class Operations:
@@ -47,11 +47,11 @@ class Operations:
     def list_changes(
         self,
         *,
-        after: Position | None = None,
+        after: str | None = None,
         kind: Names | None = None,
         namespace: Names | None = None,
         limit: int | None = None,
         wait: float | None = None,
     ) -> Request[ChangePage]:
-        """List changes after a position, oldest first; go on after `next_cursor`, which is always said. `wait` seconds for one."""
+        """List changes after a cursor, oldest first; go on after `next_cursor`, which is always said. `wait` seconds for one."""
         return get(ChangePage, "/changes", after=after, kind=kind, namespace=namespace, limit=limit, wait=wait)

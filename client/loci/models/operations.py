@@ -12,7 +12,8 @@ from loci.models.fields import Id, Items, Model, NextCursor
 class Change(BaseModel):
     """A change: of what, by whom, and the fields before and after."""
 
-    position: int = Field(description="Place in the feed; grows over all namespaces, with gaps")
+    position: int = Field(description="Number in the feed of its namespace, from 1 on")
+    cursor: str = Field(description="What to send as `after` to go on behind this change")
     namespace: str = Field(description="Name of the namespace")
     kind: str = Field(description="memory, entity, edge, turn, …", examples=["memory"])
     action: str = Field(description="created, changed or erased (deleted for good)", examples=["created"])
@@ -63,7 +64,7 @@ class OperationPage(BaseModel):
 class OperationChange(BaseModel):
     """One thing that an operation changed."""
 
-    position: int = Field(description="Place in the change feed")
+    position: int = Field(description="Number in the change feed of the namespace")
     kind: str = Field(description="memory, placement, link, entity, edge, aspect, attribute, …")
     action: Literal["created", "changed", "erased"] = Field(description="created, changed, or erased (deleted for good)")
     subject_id: UUID | None = Field(description="Id of the thing; of a place the lineage's, of a link its source")

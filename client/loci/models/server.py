@@ -22,5 +22,7 @@ class Check(BaseModel):
 class Readiness(BaseModel):
     """Whether the service can serve, and why not."""
 
-    status: Literal["ready", "not ready"] = Field(description="ready, or not ready")
+    status: Literal["ready", "degraded", "not ready"] = Field(
+        description="ready; degraded: it serves, but background work has failed a moment ago; or not ready"
+    )
     checks: list[Check] = Field(description="What was looked at")

@@ -1,12 +1,11 @@
 """`loci watch`: changes as they come."""
 
-import asyncio
 import os
 import signal
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import AbstractAsyncContextManager, suppress
+from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from loci.sse import Parser
-    from service.operations.feed import Batch
+    from service.operations.feed import Batch, Place
 
 API = "/api/v1"
 LOOK_EVERY = 0.5  # seconds: over a database nobody else may give changes their places
@@ -37,7 +36,7 @@ def watch(
         typer.Option("--namespace", "-n", envvar="LOCI_NAMESPACE", help="Namespace; repeatable; '*': all. Default: default."),
     ] = None,
     kinds: Annotated[list[str] | None, typer.Option("--kind", "-k", help="Only changes of this kind; repeatable.")] = None,
-    after: Annotated[int | None, typer.Option(min=0, help="Begin after this position (0: the oldest); default: now.")] = None,
+    after: Annotated[str | None, typer.Option(help="Begin after the cursor of a change (0: the oldest); default: now.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="End after so many changes.")] = None,
     key: Annotated[str | None, typer.Option(envvar="LOCI_KEY", help="API key, for --url; better in the environment.")] = None,
     url: Annotated[
@@ -99,36 +98,37 @@ async def _from_database(
     session: Session,
     namespaces: list[str] | None,
     kinds: list[str] | None,
-    after: int | None,
+    after: str | None,
     tell: "Callable[[dict[str, Any]], None]",
 ) -> None:
     """Follow the feed of the database itself."""
     from db.pool import Transaction
-    from service.operations.feed import Feed, FeedQuestion, read_batch
+    from service.operations.feed import Feed, FeedQuestion, Place, read_batch
+    from service.supervision import Supervisor
 
     question = FeedQuestion(namespaces or ["default"], kinds)
 
     def entered() -> AbstractAsyncContextManager[Transaction]:
         return session.transaction(None, None)
 
-    async def read(place: int | None) -> "Batch":
+    async def read(place: "Place | None") -> "Batch":
         async with entered() as tx:
             return await read_batch(tx, question, place, sequence=True)
 
     feed = Feed(session.url)
-    listening = asyncio.create_task(feed.run())
+    background = Supervisor()
+    background.start("streams", feed.run)
+    start = None if after is None else Place(after)
     try:
-        async for batch in feed.follow(read, after, idle=LOOK_EVERY, all_namespaces=namespaces == ["*"]):
+        async for batch in feed.follow(read, start, idle=LOOK_EVERY, all_namespaces=namespaces == ["*"]):
             for change in batch.items:
                 tell(change)
     finally:
-        listening.cancel()
-        with suppress(asyncio.CancelledError):
-            await listening
+        await background.close()
 
 
 def _from_service(
-    url: str, key: str | None, query: dict[str, Any], after: int | None, tell: "Callable[[dict[str, Any]], None]"
+    url: str, key: str | None, query: dict[str, Any], after: str | None, tell: "Callable[[dict[str, Any]], None]"
 ) -> None:
     """Follow the stream of a running service; one that goes away is waited for, once it has answered."""
     import httpx

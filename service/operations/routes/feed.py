@@ -1,5 +1,6 @@
 """The change feed: by polling with a cursor, and as a stream of server-sent events."""
 
+import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, nullcontext
 from typing import Annotated, Any
@@ -19,17 +20,18 @@ from service.http.replies import dumps, reply
 from service.http.responses import problems
 from service.http.sse import MEDIA, frame, heartbeat, opening
 from service.observability.metrics import EVENT_STREAMS
-from service.operations.feed import Batch, FeedQuestion, Read, read_batch
+from service.operations.feed import BEGINNING, Batch, FeedQuestion, Place, Read, read_batch
 
 router = APIRouter(tags=["changes"])
 LATEST = "latest"
 STREAMS = "streams and waiting polls of this key"
-POSITION = "must be the next_cursor of a page, the position of a change, or latest"
+CURSOR = re.compile(r"0|[0-9a-f]{12}-[0-9]{1,18}", re.ASCII)
+PLACE = "must be the next_cursor of a page, the cursor of a change, or latest"
 BATCH = 100  # changes that a stream holds in memory, of 4 MiB at most
 
 After = Annotated[
     Text | None,
-    Query(max_length=20, description="Changes after this position; `latest`: from now on. Default: from the oldest that is kept"),
+    Query(max_length=40, description="Changes after this cursor; `latest`: from now on. Default: from the oldest that is kept"),
 ]
 Word = Annotated[Text, Field(max_length=64)]
 Kinds = Annotated[list[Word] | None, Query(max_length=20, description="Only changes of these kinds; repeatable")]
@@ -48,15 +50,15 @@ async def list_changes(
     limit: Annotated[int, Query(ge=1, le=1000, description="Changes of a page")] = 100,
     wait: Annotated[float, Query(ge=0, le=30, description="Seconds to wait for a change where there is none yet")] = 0,
 ) -> Response:
-    """List changes after a position, oldest first: each committed change once, in an order that never changes.
+    """List changes after a cursor, oldest first: each committed change once, in an order that never changes.
 
-    All that was committed before the request is there. A position after which changes were swept since is 410.
+    All that was committed before the request is there. A cursor after which changes were swept since is 410.
     """
     read = _reading(caller, FeedQuestion(namespace, kind, limit), sequence=True)
-    start = position_of("after", after)
+    start = place_of("after", after)
     with caller.state.streams.taken(caller.key_hash, STREAMS) if wait else nullcontext():
         batch = await caller.state.feed.poll(read, start, wait)
-    return reply({"items": batch.items, "next_cursor": str(batch.read_to)})
+    return reply({"items": batch.items, "next_cursor": batch.read_to.cursor})
 
 
 @router.get(
@@ -69,15 +71,15 @@ async def stream_changes(
     after: After = None,
     kind: Kinds = None,
     namespace: Namespaces = None,
-    last_event_id: Annotated[Text | None, Header(max_length=20, description="As `after`, which it goes before")] = None,
+    last_event_id: Annotated[Text | None, Header(max_length=40, description="As `after`, which it goes before")] = None,
 ) -> Response:
-    """Stream changes as server-sent events: `id` is the position, `event` is kind.action, `data` the change as JSON.
+    """Stream changes as server-sent events: `id` is the cursor, `event` is kind.action, `data` the change as JSON.
 
     A reader that comes back with the Last-Event-ID misses nothing and gets nothing twice. A stream whose rights end says so in
     an event `problem`, and ends.
     """
     read = _reading(caller, FeedQuestion(namespace, kind, BATCH), sequence=False)
-    start = position_of("after", after) if last_event_id is None else position_of("Last-Event-ID", last_event_id)
+    start = place_of("after", after) if last_event_id is None else place_of("Last-Event-ID", last_event_id)
     stream = _stream(caller, read, start, all_namespaces=namespace == ["*"])
     first = await anext(stream, None)  # what is wrong with the request is raised here, before the status is sent
     if first is None:
@@ -86,15 +88,15 @@ async def stream_changes(
     return StreamingResponse(_resumed(first, stream), media_type=MEDIA, headers=headers)
 
 
-def position_of(field: str, text: str | None) -> int | None:
-    """The position that a reader names: 0 for the beginning, None for the end."""
+def place_of(field: str, text: str | None) -> Place | None:
+    """Where a reader wants to begin; None: at the end."""
     if text == LATEST:
         return None
     if text is None:
-        return 0
-    if not (text.isascii() and text.isdigit() and int(text) < 2**63):
-        raise Invalid(f"{field} {POSITION}", [FieldError(field, POSITION)])
-    return int(text)
+        return BEGINNING
+    if not CURSOR.fullmatch(text):
+        raise Invalid(f"{field} {PLACE}", [FieldError(field, PLACE)])
+    return Place(text)
 
 
 def _reading(caller: Caller, question: FeedQuestion, *, sequence: bool) -> Read:
@@ -102,14 +104,14 @@ def _reading(caller: Caller, question: FeedQuestion, *, sequence: bool) -> Read:
     if question.namespaces is None and caller.namespace is not None:
         question = FeedQuestion([caller.namespace], question.kinds, question.limit)
 
-    async def read(after: int | None) -> Batch:
+    async def read(after: Place | None) -> Batch:
         async with caller.transaction(None) as tx:
             return await read_batch(tx, question, after, sequence=sequence)
 
     return read
 
 
-async def _stream(caller: Caller, read: Read, start: int | None, *, all_namespaces: bool) -> AsyncIterator[bytes]:
+async def _stream(caller: Caller, read: Read, start: Place | None, *, all_namespaces: bool) -> AsyncIterator[bytes]:
     told = _told(caller, read, start, all_namespaces=all_namespaces)
     with caller.state.streams.taken(caller.key_hash, STREAMS):
         async with aclosing(told):
@@ -117,7 +119,7 @@ async def _stream(caller: Caller, read: Read, start: int | None, *, all_namespac
                 yield data
 
 
-async def _told(caller: Caller, read: Read, start: int | None, *, all_namespaces: bool) -> AsyncGenerator[bytes]:
+async def _told(caller: Caller, read: Read, start: Place | None, *, all_namespaces: bool) -> AsyncGenerator[bytes]:
     opened = False
     try:
         batches = caller.state.feed.follow(read, start, idle=HEARTBEAT, all_namespaces=all_namespaces)
@@ -126,11 +128,11 @@ async def _told(caller: Caller, read: Read, start: int | None, *, all_namespaces
                 if not opened:
                     opened = True
                     EVENT_STREAMS.inc()
-                    yield opening(batch.read_to if start is None else start)
+                    yield opening((start or batch.read_to).cursor)
                 if batch.items:
                     yield b"".join(_framed(item) for item in batch.items)
                 else:
-                    yield heartbeat(batch.read_to)
+                    yield heartbeat(batch.read_to.cursor)
     except (LociError, psycopg.Error) as error:
         known = error if isinstance(error, LociError) else translate(error)
         if not opened or known is None:
@@ -142,7 +144,7 @@ async def _told(caller: Caller, read: Read, start: int | None, *, all_namespaces
 
 
 def _framed(item: dict[str, Any]) -> bytes:
-    return frame(Event(f"{item['kind']}.{item['action']}", dumps(item), str(item["position"])))
+    return frame(Event(f"{item['kind']}.{item['action']}", dumps(item), item["cursor"]))
 
 
 async def _resumed(first: bytes, rest: Any) -> AsyncIterator[bytes]:

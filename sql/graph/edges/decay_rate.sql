@@ -9,13 +9,6 @@ $$;
 comment on function loci_internal.decay_rate(integer, text) is
     'Decay rate per day of an edge type in a namespace.';
 
--- The number of the advisory lock of a version of a namespace's decay rates. Pure.
-create or replace function loci_internal.decay_rates_lock(p_namespace_id integer, p_version integer) returns bigint
-language sql immutable parallel safe
-return hashtextextended('loci.rates ' || p_version, p_namespace_id);
-comment on function loci_internal.decay_rates_lock(integer, integer) is
-    'Advisory lock of a version of decay rates.';
-
 -- The rates and settings that a writer of edges goes by, held: a change of them that commits from now on waits for this
 -- transaction before it moves edges.fades_at (recalculate_decay_batch), so that no moment reckoned from old rates is
 -- left behind.
@@ -35,7 +28,7 @@ begin
     loop
         v_version := (select n.rates_version from loci_data.namespaces n where n.id = p_namespace_id);
         exit when v_version is null or v_version = v_held;
-        perform pg_advisory_xact_lock_shared(loci_internal.decay_rates_lock(p_namespace_id, v_version));
+        perform loci_internal.lock_shared(p_namespace_id, format('rates %s', v_version));
         v_held := v_version;
     end loop;
     v_settings := loci_internal.settings(p_namespace_id);

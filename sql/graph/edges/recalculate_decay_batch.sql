@@ -70,7 +70,9 @@ begin
         where c.namespace_id = p_namespace_id and c.type = p_type and c.finished_at is null;
         exit when not found or v_since is null;
         for v_version in v_since .. v_current - 1 loop
-            perform pg_advisory_xact_lock(loci_internal.decay_rates_lock(p_namespace_id, v_version));
+            perform loci_internal.lock_alone(p_namespace_id, format('rates %s', v_version));
+            delete from loci_data.namespace_locks l
+            where l.namespace_id = p_namespace_id and l.name = format('rates %s', v_version);
         end loop;
         update loci_data.decay_changes c set since_version = null
         from loci_data.namespaces n

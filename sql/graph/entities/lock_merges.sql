@@ -3,7 +3,7 @@
 create or replace function loci_internal.lock_merges(p_namespace_id integer) returns void
 language sql volatile set search_path = ''
 as $$
-    select pg_advisory_xact_lock(hashtextextended('loci.merges', p_namespace_id))
+    select loci_internal.take_turn(p_namespace_id, 'merges')
 $$;
 comment on function loci_internal.lock_merges(integer) is
     'Wait for other merges of a namespace, to the end of the transaction.';

@@ -1,0 +1,75 @@
+"""Background tasks: each runs by itself; one that ends is seen, and started again."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+
+from service.cancellation import hear_cancellation
+from service.observability.logs import LogContext, log_context
+from service.observability.metrics import TASKS_ENDED, TASKS_FAILING
+
+log = logging.getLogger(__name__)
+Work = Callable[[], Awaitable[None]]
+PAUSE = 1.0  # seconds before a task is started again; twice as long each time that it ends soon after
+LONGEST_PAUSE = 30.0
+SOUND = 60.0  # seconds for which a task must run until it counts as well again
+
+
+class Supervisor:
+    """Keeps background tasks running until it is closed. None of them is meant to end; the end of one does not take others."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._ended: dict[str, tuple[float, str]] = {}  # when each last ended, and why
+
+    def start(self, name: str, work: Work) -> None:
+        """Run `work` until closed, again whenever it ends."""
+        TASKS_FAILING.labels(name).set(0)
+        self._tasks[name] = asyncio.create_task(self._keep(name, work), name=name)
+
+    def failing(self) -> dict[str, str]:
+        """Tasks that ended a moment ago, by name, and why: they are waiting for their next start, or have just been started."""
+        now = time.monotonic()
+        for name, (at, _) in list(self._ended.items()):
+            if now - at > SOUND:
+                del self._ended[name]
+                TASKS_FAILING.labels(name).set(0)
+        return {name: why for name, (_, why) in sorted(self._ended.items())}
+
+    async def close(self) -> None:
+        """End all tasks, whatever they raise at their end."""
+        for task in self._tasks.values():
+            task.cancel()
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+        self._tasks.clear()
+
+    async def _keep(self, name: str, work: Work) -> None:
+        pause = PAUSE
+        while True:
+            hear_cancellation()
+            began = time.monotonic()
+            why = await self._run(name, work)
+            now = time.monotonic()
+            self._ended[name] = (now, why)
+            TASKS_ENDED.labels(name).inc()
+            TASKS_FAILING.labels(name).set(1)
+            pause = PAUSE if now - began > SOUND else min(2 * pause, LONGEST_PAUSE)
+            await asyncio.sleep(pause)
+
+    async def _run(self, name: str, work: Work) -> str:
+        """Run it to its end, which nobody expects; why it ended. Being cancelled from outside is no such end."""
+        with log_context(LogContext(work=name)):
+            try:
+                await work()
+            except asyncio.CancelledError:
+                hear_cancellation()
+                why = "cancelled itself"
+                log.error("the background task %s %s; it is started again", name, why)
+            except Exception as error:
+                why = type(error).__name__  # anybody may ask /readyz, and its words may be those of a memory
+                log.exception("the background task %s ended; it is started again", name)
+            else:
+                why = "returned"
+                log.error("the background task %s %s; it is started again", name, why)
+            return why

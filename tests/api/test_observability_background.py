@@ -1,0 +1,119 @@
+"""Background tasks: one that ends is seen and started again, takes no other with it, and keeps nobody from ending in order."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from service import supervision
+from service.operations.feed import Feed
+from service.supervision import Supervisor
+from tests.services import eventually, new_api, ok
+
+
+@pytest.fixture(autouse=True)
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supervision, "PAUSE", 0.01)
+    monkeypatch.setattr(supervision, "LONGEST_PAUSE", 0.01)
+
+
+class Failing:
+    """A task that ends three times, each time in another way, and then runs on."""
+
+    def __init__(self) -> None:
+        self.starts = 0
+        self.steady = asyncio.Event()
+
+    async def run(self) -> None:
+        self.starts += 1
+        if self.starts == 1:
+            raise OverflowError("cannot convert float infinity to integer")
+        if self.starts == 2:
+            raise asyncio.CancelledError
+        if self.starts > 3:
+            self.steady.set()
+            await asyncio.Event().wait()
+
+
+@pytest.mark.anyio
+async def test_a_task_that_ends_is_started_again_and_takes_no_other_with_it(caplog: pytest.LogCaptureFixture) -> None:
+    background, failing, others = Supervisor(), Failing(), []
+
+    async def other() -> None:
+        others.append("started")
+        await asyncio.Event().wait()
+
+    background.start("failing", failing.run)
+    background.start("other", other)
+    async with asyncio.timeout(60):
+        await failing.steady.wait()
+    assert (failing.starts, others) == (4, ["started"])
+    assert background.failing() == {"failing": "returned"}
+    assert [record.levelname for record in caplog.records] == ["ERROR"] * 3
+    await background.close()
+
+
+@pytest.mark.anyio
+async def test_what_a_task_raises_at_its_end_keeps_none_from_ending() -> None:
+    background, ended = Supervisor(), []
+
+    async def stubborn() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("stubborn")
+            raise OverflowError
+
+    async def quiet() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("quiet")
+
+    for name, work in (("stubborn", stubborn), ("quiet", quiet)):
+        background.start(name, work)
+    await asyncio.sleep(0)
+    async with asyncio.timeout(60):
+        await background.close()
+    assert sorted(ended) == ["quiet", "stubborn"]
+
+
+@pytest.mark.anyio
+async def test_a_task_that_has_run_for_a_while_counts_as_well_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    background, failing = Supervisor(), Failing()
+    background.start("failing", failing.run)
+    async with asyncio.timeout(60):
+        await failing.steady.wait()
+    monkeypatch.setattr(supervision, "SOUND", 0.0)
+    assert background.failing() == {}
+    await background.close()
+
+
+def test_a_background_task_that_ends_is_seen_and_streams_go_on(start_service: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    look, failures = Feed._look, [OverflowError("cannot convert float infinity to integer")]
+
+    async def fails_once(self: Feed, glance: Any) -> None:
+        if failures:
+            raise failures.pop()
+        await look(self, glance)
+
+    monkeypatch.setattr(Feed, "_look", fails_once)
+    service = start_service()
+    with new_api(service) as api:
+        assert ok(api.client.get("http://loci/readyz"))["status"] == "ready"
+        with api.client.stream("GET", "/events", params={"after": "latest", "kind": "memory"}) as events:
+            blocks = events.iter_text()
+            assert "id: " in next(blocks)
+            eventually(lambda: not failures)
+            body = eventually(lambda: degraded(api))
+            assert [check["detail"] for check in body["checks"] if not check["ok"]] == ["streams ended: OverflowError"]
+            assert 'loci_task_ends_total{task="streams"}' in api.client.get("http://loci/metrics").text
+            api.write("heard")
+            heard = next(text for text in blocks if "data: " in text)
+            assert json.loads(heard.partition("data: ")[2])["content"] == "heard"
+
+
+def degraded(api: Any) -> Any:
+    body = ok(api.client.get("http://loci/readyz"))
+    return body if body["status"] == "degraded" else None
