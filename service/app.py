@@ -188,6 +188,9 @@ def create_app(settings: Settings, url: str, server: EmbeddedServer | None = Non
         summary="Memory and knowledge graph for AI agents, inside Postgres",
         lifespan=lifespan,
         telemetry=SILENT,
+        docs_url=None,  # service/http/documentation: the framework's page loads script from elsewhere
+        redoc_url=None,
+        swagger_ui_oauth2_redirect_url=None,
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
         generate_unique_id_function=lambda route: route.name,  # the operations log calls them so too
     )

@@ -7,6 +7,7 @@ from service.dreams import routes as dreams
 from service.facts.routes import aspect_routes, supersession_routes, walk_routes
 from service.graph.routes import edges, entities, merges, traversal
 from service.hierarchy import routes as hierarchy
+from service.http import documentation
 from service.http.middleware import API
 from service.jobs import routes as jobs
 from service.memories import routes as memories
@@ -21,6 +22,7 @@ from service.transfer import routes as transfer
 
 ROUTERS: list[tuple[APIRouter, str]] = [
     (observability.router, ""),
+    (documentation.router, ""),
     (namespaces.router, API),
     (transfer.router, API),
     (key_routes, API),

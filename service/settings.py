@@ -160,6 +160,9 @@ class Settings(BaseSettings):
     metrics_port: int | None = Field(
         default=None, ge=0, le=65535, description="Port of 127.0.0.1 where `loci worker` shows its metrics; none: nowhere"
     )
+    metrics_key: str | None = Field(
+        default=None, min_length=16, repr=False, description="Key that /metrics asks for, as a bearer; none: anybody may read it"
+    )
     log_level: str = Field(default="INFO", description="Least level that is logged: DEBUG, INFO, WARNING, ERROR")
     log_format: Literal["auto", "json", "text"] = Field(
         default="auto", description="Format of the log; auto: text on a terminal, else JSON"

@@ -44,7 +44,7 @@ class Gate:
             await self._app(scope, receive, send)
             return
         sent = {name: value.decode("latin-1") for name, value in reversed(scope["headers"])}  # of several the first, as elsewhere
-        refusal = self._hosts.refusal(sent.get(b"host"), sent.get(b"origin"))
+        refusal = self._hosts.refusal(scope)
         key_hash = None if refusal else _key_hash(scope, sent.get(b"authorization"))
         if self._keys_required and refusal is None and key_hash is None and _is_guarded(scope):  # before the body is read
             refusal = _no_key(sent.get(b"authorization"))

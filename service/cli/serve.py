@@ -279,7 +279,7 @@ async def _work_on(settings: "Settings", url: str, metrics_port: int | None) -> 
             raise Failure(role.detail)
         logging.getLogger(__name__).info("working with %s", provider.name if provider else "no embedding provider")
         monitor, background = Monitor(url, pool, settings.jobs.lost_after), Supervisor()
-        listening = await expose(monitor, metrics_port) if metrics_port is not None else None
+        listening = await expose(monitor, metrics_port, settings.metrics_key) if metrics_port is not None else None
         resources = Resources(settings, pool, provider, make_model(settings.llm), Prompts(settings.llm.prompts))
         try:
             background.start("monitor", monitor.run)
@@ -296,17 +296,21 @@ async def _work_on(settings: "Settings", url: str, metrics_port: int | None) -> 
                 await resources.model.close()
 
 
-async def expose(monitor: "Monitor", port: int) -> asyncio.Server:
+async def expose(monitor: "Monitor", port: int, key: str | None) -> asyncio.Server:
     """Answer every request on a port of this machine with the metrics; a worker serves nothing else."""
     from prometheus_client import CONTENT_TYPE_LATEST
+
+    from service.observability.metrics_key import authorization_in, may_scrape
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError):
             async with asyncio.timeout(REQUEST_SECONDS):
-                await reader.readuntil(b"\r\n\r\n")
-            body = await monitor.scrape()
+                asked = await reader.readuntil(b"\r\n\r\n")
+            admitted = may_scrape(key, authorization_in(asked))
+            body = await monitor.scrape() if admitted else b""
+            status = "200 OK" if admitted else "401 Unauthorized\r\nwww-authenticate: Bearer"
             head = f"content-type: {CONTENT_TYPE_LATEST}\r\ncontent-length: {len(body)}\r\nconnection: close\r\n\r\n"
-            writer.write(b"HTTP/1.1 200 OK\r\n" + head.encode() + body)
+            writer.write(f"HTTP/1.1 {status}\r\n{head}".encode() + body)
             await writer.drain()
         writer.close()
 

@@ -1,51 +1,64 @@
-"""Which names a service without keys answers to.
+"""Which names a service without keys answers to, and to whose pages.
 
 Where no key is asked for, whoever reaches the port may do everything. A page in a browser reaches it under a name that its owner
-points here (DNS rebinding), or across origins: so only this machine's own names, and those of LOCI_ALLOWED_HOSTS, are answered.
+points here (DNS rebinding), or across sites: so only this machine's own names, and those of LOCI_ALLOWED_HOSTS, are answered.
 With keys there is nothing to reach without one.
 """
 
-from urllib.parse import urlsplit
+from typing import Any
 
 from db.errors import Forbidden, LociError, Misdirected
+from service.http.authority import Address, host_of, origin_host
+from service.http.documentation import PAGES
 from service.settings import Settings
 
-LOOPBACK = {"localhost", "::1"}
+LOOPBACK = "localhost"
+HINT = "Name the host in LOCI_ALLOWED_HOSTS, or require keys: LOCI_REQUIRE_KEYS=true."
+VISIT = {b"sec-fetch-mode": ["navigate"], b"sec-fetch-dest": ["document"]}  # somebody followed a link
+Headers = dict[bytes, list[str]]
 
 
 class Hosts:
     """The names, and what is wrong with a request under another."""
 
     def __init__(self, settings: Settings) -> None:
-        self._guarded = not settings.keys_required
+        self._guarded = not settings.keys_required and "*" not in settings.allowed_hosts
         self._loopback = settings.loopback
-        self._names = {name.lower().strip("[]") for name in settings.allowed_hosts}
+        self._names: set[str | Address | None] = {host_of(_bracketed(name)) for name in settings.allowed_hosts}
         if settings.loopback:
-            self._names |= {*LOOPBACK, settings.host.lower()}
+            self._names |= {LOOPBACK, host_of(_bracketed(settings.host))}
+        self._names.discard(None)
 
-    def refusal(self, host: str | None, origin: str | None) -> LociError | None:
-        """The error of a request with this Host and Origin; None if it may pass."""
-        if not self._guarded or "*" in self._names:
+    def refusal(self, scope: dict[str, Any]) -> LociError | None:
+        """The error of a request; None if it may pass."""
+        if not self._guarded:
             return None
-        if self._loopback and not self._known(f"//{host}"):
+        sent: Headers = {}
+        for name, value in scope["headers"]:
+            sent.setdefault(name, []).append(value.decode("latin-1"))
+        if self._loopback and not self._known(list(map(host_of, sent.get(b"host", [])))):
             return Misdirected(
-                "this service has no keys, so it answers to this machine's own names alone",
-                hint="Send Host: localhost, name the host in LOCI_ALLOWED_HOSTS, or require keys: LOCI_REQUIRE_KEYS=true.",
+                "this service has no keys, so it answers to this machine's own names alone", hint=f"Send Host: localhost. {HINT}"
             )
-        if origin is not None and not self._known(origin):
-            return Forbidden(
-                "without keys, pages of other origins are not served",
-                hint="Name the host in LOCI_ALLOWED_HOSTS, or require keys: LOCI_REQUIRE_KEYS=true.",
-            )
-        return None
+        origins = sent.get(b"origin")
+        if origins is not None:
+            foreign = not self._known(list(map(origin_host, origins)))
+        else:  # a picture, a frame or a script of a page; a link
+            foreign = "cross-site" in sent.get(b"sec-fetch-site", []) and not _is_visit(scope, sent)
+        return Forbidden("without keys, pages of other origins are not served", hint=HINT) if foreign else None
 
-    def _known(self, url: str) -> bool:
-        try:
-            name = urlsplit(url).hostname
-        except ValueError:
-            return False
-        return name is not None and (name in self._names or (self._loopback and name.startswith("127.") and _is_address(name)))
+    def _known(self, hosts: list[str | Address | None]) -> bool:
+        """Whether there is one host, and it may be."""
+        host = hosts[0] if len(hosts) == 1 else None
+        if host is None or isinstance(host, str):
+            return host in self._names
+        return host in self._names or (self._loopback and host.is_loopback)
 
 
-def _is_address(name: str) -> bool:
-    return name.count(".") == 3 and name.replace(".", "").isdigit()  # noqa: PLR2004 (of IPv4)
+def _bracketed(name: str) -> str:
+    return f"[{name.strip('[]')}]" if ":" in name else name
+
+
+def _is_visit(scope: dict[str, Any], sent: Headers) -> bool:
+    """Whether somebody came by a link to a page that says nothing of what is stored."""
+    return scope["method"] == "GET" and scope["path"] in PAGES and all(sent.get(name) == value for name, value in VISIT.items())

@@ -14,6 +14,7 @@ from uuid import uuid4
 from db.errors import DeadlineExceeded, HeadersTooLarge, LociError, TooLarge, TooManyAtOnce, Unavailable
 from service.http.presence import Presence
 from service.http.problems import headers_of, problem_of
+from service.http.protection import protected
 from service.http.protocol import LONGEST_HEAD
 from service.http.replies import dumps
 from service.observability.logs import LogContext, log_context
@@ -132,7 +133,7 @@ class Reply:
         if message["type"] == "http.response.start":
             self._presence.disarm()
             self.status, self.begun = message["status"], True
-            message["headers"] = [*message["headers"], (b"x-request-id", self._scope["state"]["request_id"].encode())]
+            message["headers"] = [*protected(message["headers"]), (b"x-request-id", self._scope["state"]["request_id"].encode())]
             if (b"content-type", STREAM) in message["headers"]:
                 self._scope["state"]["endless"] = True
                 REQUESTS.labels(self._scope["method"], route_of(self._scope), str(self.status)).inc()

@@ -16,6 +16,7 @@ from starlette.requests import ClientDisconnect
 
 from db.errors import FieldError, Invalid, LociError, MethodNotAllowed, NotFound, RateLimited, Unauthorized, Unavailable, translate
 from service.http.paths import methods_of
+from service.http.protection import protected
 from service.http.replies import dumps
 
 log = logging.getLogger(__name__)
@@ -137,9 +138,10 @@ def _bug(request: Request, error: Exception) -> Response:
 
 
 def _crash(request: Request, error: Exception) -> Response:
-    """A bug, answered outside everything that would give the reply its request id."""
+    """A bug, answered outside everything that would give the reply its request id and its headers."""
     response = _bug(request, error)
     response.headers["X-Request-Id"] = getattr(request.state, "request_id", "?")
+    response.raw_headers = protected(response.raw_headers)
     return response
 
 

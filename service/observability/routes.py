@@ -1,12 +1,17 @@
 """Whether the process lives, whether it can serve, and its figures."""
 
-from fastapi import APIRouter, Request
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Request
 from fastapi.responses import PlainTextResponse, RedirectResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
+from db.errors import Unauthorized
 from loci.models.server import Health, Readiness
 from service.http.replies import reply
+from service.http.responses import problem_response
 from service.observability.health import check_background
+from service.observability.metrics_key import may_scrape
 from service.state import State
 
 router = APIRouter(tags=["health"])
@@ -39,8 +44,12 @@ async def readyz(request: Request) -> Response:
     return reply(body, 200 if ready else 503)
 
 
-@router.get("/metrics", response_class=PlainTextResponse)
-async def metrics(request: Request) -> Response:
+@router.get("/metrics", response_class=PlainTextResponse, responses={401: problem_response(401)})
+async def metrics(
+    request: Request, authorization: Annotated[str | None, Header(description="Bearer <LOCI_METRICS_KEY>, if one is set")] = None
+) -> Response:
     """Prometheus metrics: of this process, or of all that share its port. Answers at once, also while the database is away."""
     state: State = request.app.state.loci
+    if not may_scrape(state.settings.metrics_key, authorization):
+        raise Unauthorized("the key of /metrics is needed", hint="Send LOCI_METRICS_KEY as `Authorization: Bearer …`.")
     return Response(await state.monitor.scrape(), media_type=CONTENT_TYPE_LATEST)

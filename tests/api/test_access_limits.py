@@ -187,12 +187,20 @@ class Gates:
         gate = Gate(greet, Hosts(settings), Limiter(ask), WrongKeyLimiter(settings.wrong_keys), self.uses)
         self._app: Any = RequestMiddleware(gate, settings.max_body_bytes)
 
-    async def ask(self, key: str | None = None, address: str = "192.0.2.1", **headers: str) -> httpx.Response:
+    async def ask(
+        self,
+        key: str | None = None,
+        address: str = "192.0.2.1",
+        method: str = "GET",
+        path: str = "/api/v1/memories",
+        more: list[tuple[str, str]] | None = None,
+        **headers: str,
+    ) -> httpx.Response:
         """Send a request."""
-        keyed = {"Authorization": f"Bearer {key}"} if key else {}
+        keyed = [("Authorization", f"Bearer {key}")] if key else []
         transport = httpx.ASGITransport(app=self._app, client=(address, 1))
         async with httpx.AsyncClient(transport=transport, base_url="http://loci") as client:
-            return await client.get("/api/v1/memories", headers={**keyed, **headers})
+            return await client.request(method, path, headers=[*keyed, *headers.items(), *(more or [])])
 
 
 @pytest.mark.anyio
@@ -228,11 +236,54 @@ async def test_addresses_of_one_network_are_one_guesser() -> None:
         ({"Host": "127.0.0.1.rebound.example"}, 421),
         ({"Host": "127.rebound.example.com"}, 421),
         ({"Host": "localhost@rebound.example"}, 421),
+        ({"Host": "rebound.example@127.0.0.1"}, 421),
+        ({"Host": "rebound.example:80@localhost"}, 421),
         ({"Host": "[rebound"}, 421),
+        ({"Host": "localhost."}, 200),
+        ({"Host": "Friend.Example.:8420"}, 200),
+        ({"Host": "localhost.."}, 421),
+        ({"Host": ".localhost"}, 421),
+        ({"Host": "localhost:"}, 421),
+        ({"Host": "localhost:65536"}, 421),
+        ({"Host": "localhost:80:80"}, 421),
+        ({"Host": "localhost:+80"}, 421),
+        ({"Host": "localhost/"}, 421),
+        ({"Host": "localhost/@rebound.example"}, 421),
+        ({"Host": "localhost#.rebound.example"}, 421),
+        ({"Host": "localhost\\@rebound.example"}, 421),
+        ({"Host": "localhost%00.rebound.example"}, 421),
+        ({"Host": "localhost, rebound.example"}, 421),
+        ({"Host": "local host"}, 421),
+        ({"Host": ""}, 421),
+        ({"Host": "127.1"}, 421),
+        ({"Host": "2130706433"}, 421),
+        ({"Host": "0x7f.0.0.1"}, 421),
+        ({"Host": "127.0.0.01"}, 421),
+        ({"Host": "127.0.0.1.1"}, 421),
+        ({"Host": "128.0.0.1"}, 421),
+        ({"Host": "0.0.0.0"}, 421),
+        ({"Host": "[0:0:0:0:0:0:0:1]"}, 200),
+        ({"Host": "::1"}, 421),
+        ({"Host": "[::1%25lo]"}, 421),
+        ({"Host": "[::1]rebound.example"}, 421),
+        ({"Host": "[::2]"}, 421),
         ({"Host": "localhost", "Origin": "http://localhost:3000"}, 200),
         ({"Host": "localhost", "Origin": "https://friend.example"}, 200),
         ({"Host": "localhost", "Origin": "https://page.example"}, 403),
         ({"Host": "localhost", "Origin": "null"}, 403),
+        ({"Host": "localhost", "Origin": ""}, 403),
+        ({"Host": "localhost", "Origin": "localhost"}, 403),
+        ({"Host": "localhost", "Origin": "file://localhost"}, 403),
+        ({"Host": "localhost", "Origin": "https://page.example@localhost"}, 403),
+        ({"Host": "localhost", "Origin": "https://localhost@page.example"}, 403),
+        ({"Host": "localhost", "Origin": "https://localhost/"}, 403),
+        ({"Host": "localhost", "Origin": "https://localhost.page.example"}, 403),
+        ({"Host": "localhost", "Origin": "HTTPS://LOCALHOST:3000"}, 200),
+        ({"Host": "localhost", "Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Host": "localhost", "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}, 403),
+        ({"Host": "localhost", "Sec-Fetch-Site": "cross-site", "Origin": "https://friend.example"}, 200),
+        ({"Host": "localhost", "Sec-Fetch-Site": "same-origin"}, 200),
+        ({"Host": "localhost", "Sec-Fetch-Site": "none"}, 200),
     ],
     ids=str,
 )
@@ -245,10 +296,33 @@ async def test_a_service_without_keys_answers_to_names_of_this_machine_alone(hea
         problem(response, status, "misdirected-request" if status == 421 else "forbidden")
 
 
+@pytest.mark.parametrize("name", ["Host", "Origin"])
+@pytest.mark.parametrize("second", ["localhost", "rebound.example"])
+@pytest.mark.anyio
+async def test_a_name_that_is_sent_twice_is_none(name: str, second: str) -> None:
+    gates = Gates(Settings(_env_file=None))
+    own = "localhost" if name == "Host" else "http://localhost"
+    sent = [("Host", "localhost"), (name, own), (name, second)][name == "Host" :]
+    assert (await gates.ask(more=sent)).status_code == (421 if name == "Host" else 403)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "dest", "status"),
+    [("GET", "/docs", "document", 200), ("GET", "/", "document", 200), ("GET", "/docs", "iframe", 403),
+     ("POST", "/docs", "document", 403), ("GET", "/openapi.json", "document", 403), ("GET", "/metrics", "document", 403)],
+)  # fmt: skip
+@pytest.mark.anyio
+async def test_a_link_from_elsewhere_leads_to_the_documentation_alone(method: str, path: str, dest: str, status: int) -> None:
+    gates = Gates(Settings(_env_file=None))
+    headers = {"Host": "localhost", "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": dest}
+    assert (await gates.ask(method=method, path=path, **headers)).status_code == status
+
+
 @pytest.mark.anyio
 async def test_a_service_with_keys_answers_to_every_name() -> None:
     gates = Gates(Settings(_env_file=None, require_keys=True))
-    assert (await gates.ask("good", Host="loci.example", Origin="https://page.example")).status_code == 200
+    headers = {"Host": "loci.example", "Origin": "https://page.example", "Sec-Fetch-Site": "cross-site"}
+    assert (await gates.ask("good", **headers)).status_code == 200
 
 
 @pytest.mark.parametrize(("origin", "status"), [(None, 200), ("https://page.example", 403), ("https://friend.example", 200)])

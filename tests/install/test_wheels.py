@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from loci.version import __version__
+from tests.catalogue import ROOT
 from tests.databases import ADMIN_URL, PASSWORD, Database, Server
 from tests.install.environments import Environment, build, install
 from tests.services import Service, eventually, serve
@@ -131,6 +132,8 @@ def test_client_and_server_have_one_version_and_the_server_asks_for_just_that_cl
             "service",
             "sql",
         }
+        page = {name.removeprefix("service/http/documentation/") for name in wheel.namelist() if "/documentation/" in name}
+        assert page == {path.name for path in (ROOT / "service/http/documentation").iterdir() if path.is_file()}
 
 
 def test_the_client_asks_for_httpx_and_pydantic_and_brings_its_types(wheels: Wheels) -> None:

@@ -1,0 +1,60 @@
+"""`/docs`: the OpenAPI document as a page.
+
+All that it loads comes from here, so it works without internet, and nobody else's script runs with this origin. Swagger UI is a
+pinned copy of swagger-ui-dist (Apache-2.0, see LICENSE-swagger-ui).
+"""
+
+import gzip
+from functools import cache
+from importlib.resources import files
+from typing import Annotated
+
+from fastapi import APIRouter, Header
+from fastapi.responses import Response
+
+from db.errors import NotFound
+from service.http.protection import FOREVER, PAGE_POLICY
+
+PAGES = frozenset({"/", "/docs"})  # what a link from elsewhere may lead to: they say nothing of what is stored
+VERSION = "5.35.0"  # of swagger-ui-dist
+DIGESTS = {  # SHA-256 of its files
+    "swagger-ui-bundle.js": "e6a898692f2d768e807c3ba4626068a69a2c5dd960dd6c76f3e4d3a3de180af2",
+    "swagger-ui.css": "5ed08757e53da3e026d6cbecc61fe5d43585c9560b302d534ad56692519a273d",
+}
+ASSETS = {  # path, file, media type
+    f"swagger-ui-bundle-{VERSION}.js": ("swagger-ui-bundle.js", "text/javascript; charset=utf-8"),
+    f"swagger-ui-{VERSION}.css": ("swagger-ui.css", "text/css; charset=utf-8"),
+}
+
+router = APIRouter(include_in_schema=False)
+
+
+@cache
+def _file(name: str) -> bytes:
+    return files(__name__).joinpath(name).read_bytes()
+
+
+@router.get("/docs")
+async def documentation() -> Response:
+    """The page."""
+    return Response(_file("page.html"), 200, {"Content-Security-Policy": PAGE_POLICY}, media_type="text/html; charset=utf-8")
+
+
+@router.get("/docs/start.js")
+async def documentation_start() -> Response:
+    """What begins to show it."""
+    return Response(_file("start.js"), media_type="text/javascript; charset=utf-8")
+
+
+@router.get("/docs/{name}")
+async def documentation_asset(name: str, accept_encoding: Annotated[str, Header()] = "") -> Response:
+    """A file of Swagger UI, compressed for who takes that."""
+    if name not in ASSETS:
+        raise NotFound(f"no such path: /docs/{name}")
+    file, media_type = ASSETS[name]
+    body, headers = _file(f"{file}.gz"), {"Cache-Control": FOREVER.decode(), "Vary": "Accept-Encoding"}
+    if "gzip" in accept_encoding.lower():
+        headers["Content-Encoding"] = "gzip"
+    else:
+        body = gzip.decompress(body)
+    return Response(body, 200, headers, media_type=media_type)

@@ -1,0 +1,20 @@
+"""Who may read the metrics, where LOCI_METRICS_KEY is set. It is no API key: figures are read also while the database is away."""
+
+import re
+from hmac import compare_digest
+
+AUTHORIZATION = re.compile(rb"\r\nauthorization:[ \t]*([^\r\n]*?)[ \t]*\r\n", re.IGNORECASE)
+
+
+def may_scrape(key: str | None, authorization: str | None) -> bool:
+    """Whether this Authorization header opens the metrics; without a key, they are open."""
+    if key is None:
+        return True
+    scheme, _, given = (authorization or "").partition(" ")
+    return scheme.lower() == "bearer" and compare_digest(given.strip().encode("latin-1"), key.encode())
+
+
+def authorization_in(head: bytes) -> str | None:
+    """The Authorization header in the head of a request, as it came over the wire."""
+    found = AUTHORIZATION.search(head)
+    return found[1].decode("latin-1") if found else None
