@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from service.cli.output import print_json, print_table
+from service.cli.output import echo, print_json, print_table
 from service.cli.session import Session, open_resources, run
 from service.cli.shell import Json, Namespace, wants_json
 
@@ -41,7 +41,7 @@ def retain(
         print_json(answer)
         return
     for part, reason in answer["skipped"].items():
-        typer.echo(f"without {part}s: {reason}", err=True)
+        echo(f"without {part}s: {reason}", err=True)
     rows = [[row["action"], row["fact"], row["confidence"], row["reason"]] for row in answer["decisions"]]
     print_table(("action", "fact", "confidence", "reason"), rows, fold="fact")
 
@@ -79,7 +79,7 @@ def reflect(
     rows = [[row["memory_id"], row["parent"], row["similarity"], row["reason"]] for page in pages for row in page["placed"]]
     print_table(("memory", "parent", "similarity", "reason"), rows, fold="reason")
     left, linked = (sum(page["orphans_left"] for page in pages), sum(len(page["linked"]) for page in pages))
-    typer.echo(f"{len(rows):,} placed, {linked:,} links, {left:,} without a place{' (dry run)' if dry_run else ''}", err=True)
+    echo(f"{len(rows):,} placed, {linked:,} links, {left:,} without a place{' (dry run)' if dry_run else ''}", err=True)
 
 
 async def _reflect(session: Session, category: str | None, namespace: str, dry_run: bool, decide: Decide) -> list[dict[str, Any]]:

@@ -1,10 +1,13 @@
 """Retaining a text: cut into facts, embedded, decided and written in the database."""
 
+import logging
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
 
 from db import retain as facts
+from db.dreams import removable_memories
 from db.errors import FieldError, Invalid, Unavailable
 from db.pool import JsonObject, Transaction
 from db.retain import FactBasis
@@ -13,12 +16,13 @@ from service.embedding.provider import EmbeddingError, Provider
 from service.jobs.job import Postponed
 from service.llm.model import ModelError
 from service.resources import Resources
-from service.retain.judgements import Judgements, facts_shown, weigh_judgements
+from service.retain.judgements import Judgements, ended_by_model, facts_shown, weigh_judgements
 from service.retain.rules_or_model import Choice, Read, T, Write, ask_within, reason_not_to_ask, refusal_of, texts_read_by
 from service.settings import EmbeddingSettings
 from service.text.facts import split
 from service.text.reading import with_readings
 
+log = logging.getLogger(__name__)
 ACTIONS = {"create": "created", "update": "updated", "link": "linked", "nothing": "unchanged"}
 AT_ONCE = 50  # facts that a model is asked about in one call
 TRIES = 2  # to decide by a model
@@ -85,10 +89,26 @@ async def decide_facts(resources: Resources, read: Read, prepared: Prepared, cho
             skipped = {"model": refusal_of(error, choice)}
             break
         judged += answer.decisions
-    weighed = await with_readings(
-        texts_read_by(read), lambda known: weigh_judgements(basis, prepared.items, judged, settings, known)
-    )
+    weigh = partial(weigh_judgements, basis, prepared.items, judged, settings)
+    weighed = await with_readings(texts_read_by(read), weigh)
+    if (stopped := await _breaker(read, ended_by_model(weighed), settings)) is not None:
+        weighed = await with_readings(texts_read_by(read), partial(weigh, breaker=stopped))
+    if refused := Counter(one["refused"] for one in weighed if "refused" in one):
+        said = ", ".join(f"{guard} {count}" for guard, count in sorted(refused.items()))
+        log.warning("retain in %s: of %d decisions of the model, guards refused: %s", namespace, len(judged), said)
     return Decided(weighed, skipped)
+
+
+async def _breaker(read: Read, ended: int, settings: JsonObject) -> str | None:
+    """Why a call that would end so many facts by a model's word alone ends none of them; None: it may.
+
+    As in the passes (dream_removed_share), and as there one more or less is no landslide.
+    """
+    share = settings["dream_removed_share"]
+    least = 1 if share > 0 else 0
+    if ended <= least or ended <= (allowed := max(least, await read(removable_memories))):
+        return None
+    return f"{ended} facts would end by it in one call; the setting dream_removed_share ({share:g}) allows {allowed}"
 
 
 async def _basis(tx: Transaction, prepared: Prepared) -> tuple[list[FactBasis], str, JsonObject]:

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from db.pool import JsonObject
 from service.llm.output import Answer
-from service.text.guards import kept_share, missing
+from service.text.guards import kept_share, missing, same_subject
 from service.text.reading import Read
 
 SAID = 0.5  # share of a fact's words that a memory must have to make the fact known
@@ -46,6 +46,21 @@ class Judgements(Answer):
     decisions: list[Judgement]
 
 
+Fault = tuple[str, str]  # the name of a guard, and why it stands against a decision
+NO_TARGET: Fault = "target", "its target is not among what is known beside the fact"
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A fact that the model was asked about, what it said, and what that is weighed by."""
+
+    fact: str
+    judgement: Judgement
+    settings: JsonObject
+    read: Read
+    breaker: str | None
+
+
 @dataclass
 class _Text:
     """What earlier facts of the text have ended: lineages that have a new version, and facts that are no memory of their own."""
@@ -71,10 +86,23 @@ def _shown(one: JsonObject) -> JsonObject:
     return said if one["fact"] is None else {**said, "earlier_fact": one["fact"] + 1}
 
 
+def ended_by_model(decisions: list[JsonObject]) -> int:
+    """How many stored facts end by a model's word alone, without a contradiction that the rules see."""
+    return sum(one["action"] == "update" and one.get("signal") == "model" and "target_id" in one for one in decisions)
+
+
 def weigh_judgements(
-    basis: list[JsonObject], items: list[JsonObject], judged: list[Judgement], settings: JsonObject, read: Read
+    basis: list[JsonObject],
+    items: list[JsonObject],
+    judged: list[Judgement],
+    settings: JsonObject,
+    read: Read,
+    breaker: str | None = None,
 ) -> list[JsonObject]:
-    """One decision a fact, in the form that loci_api.retain takes, with `decided_by`: the model's where it stands, else another."""
+    """One decision a fact, in the form that loci_api.retain takes, with `decided_by`: the model's where it stands, else another.
+
+    What a guard refused has its name in `refused`. `breaker`: why nothing stored ends by the model's word alone; None: it may.
+    """
     by_fact: dict[int, Judgement] = {}
     for one in judged:
         by_fact.setdefault(one.fact - 1, one)
@@ -84,14 +112,16 @@ def weigh_judgements(
         if row["is_settled"] or judgement is None:
             decision = _by_rules(row, text)
         else:
-            decision = _weighed(row, items[row["ordinal"]]["content"], judgement, settings, text, read)
+            asked = _Asked(items[row["ordinal"]]["content"], judgement, settings, read, breaker)
+            decision = _weighed(row, asked, text)
         _note(decision, row, text)
         decisions.append(decision)
     return decisions
 
 
-def _weighed(row: JsonObject, fact: str, judgement: Judgement, settings: JsonObject, text: _Text, read: Read) -> JsonObject:
+def _weighed(row: JsonObject, asked: _Asked, text: _Text) -> JsonObject:
     """The model's decision about a fact, if no guard refuses it."""
+    judgement = asked.judgement
     known = {one["number"]: one for one in row["known"] if not _ended(one, text)}
     links = _links(judgement, known)
     target = None if judgement.target is None else known.get(judgement.target)
@@ -105,43 +135,48 @@ def _weighed(row: JsonObject, fact: str, judgement: Judgement, settings: JsonObj
         if judgement.action == "link" and not links and target is not None:
             links = [{**_ref(target), "type": "related_to", "strength": 0.5}]
         return {**stated, **_own(links)}
-    why = _fault(fact, judgement, target, settings, read)
-    if target is None or why is not None:
-        return _refused(row, judgement, target, links, f"the model's {judgement.action} was refused: {why}", text)
+    fault = _fault(asked, target)
+    if target is None or fault is not None:
+        guard, why = fault or NO_TARGET
+        reason = f"the model's {judgement.action} was refused: {why}"
+        return {**_refused(row, judgement, target, links, reason, text), "refused": guard}
     if judgement.action == "nothing":
         return {**stated, "action": "nothing", **_ref(target)}
     return {**stated, "action": "update", **_ref(target), "signal": target["signal"] or "model", "links": links}
 
 
-def _fault(fact: str, judgement: Judgement, target: JsonObject | None, settings: JsonObject, read: Read) -> str | None:
+def _fault(asked: _Asked, target: JsonObject | None) -> Fault | None:
     """Why a decision about something known does not stand; None: it does."""
     if target is None:
-        return "its target is not among what is known beside the fact"
-    return _not_known(read, fact, target) if judgement.action == "nothing" else _not_sure(judgement, target, settings)
+        return NO_TARGET
+    return _not_known(asked, target) if asked.judgement.action == "nothing" else _not_sure(asked, target)
 
 
-def _not_known(read: Read, fact: str, target: JsonObject) -> str | None:
+def _not_known(asked: _Asked, target: JsonObject) -> Fault | None:
     """Why a memory does not make a fact known; None: it does."""
     if target["signal"] is not None:
-        return "the two contradict each other"
-    if lost := missing(read, [fact], target["content"]):
-        return f"what is known does not say {', '.join(lost[:5])}"
-    if kept_share(read, fact, target["content"]) < SAID:
-        return "what is known has few of its words"
+        return "contradiction", "the two contradict each other"
+    if lost := missing(asked.read, [asked.fact], target["content"]):
+        return "lost", f"what is known does not say {', '.join(lost[:5])}"
+    if kept_share(asked.read, asked.fact, target["content"]) < SAID:
+        return "lost", "what is known has few of its words"
     return None
 
 
-def _not_sure(judgement: Judgement, target: JsonObject, settings: JsonObject) -> str | None:
+def _not_sure(asked: _Asked, target: JsonObject) -> Fault | None:
     """Why a fact makes no version of a memory; None: it does."""
+    settings, sure = asked.settings, _unit(asked.judgement.confidence)
     if settings["supersession"] != "apply":
-        return f"the setting supersession is {settings['supersession']}"
-    if _unit(judgement.confidence) < settings["supersession_threshold"]:
-        return f"it is not sure enough ({_unit(judgement.confidence):.2f})"
-    if target["overlap"] == 0 and target["signal"] is None:
-        return "the two have no word in common"
-    if target["is_protected"] and target["signal"] is None:
-        return "the memory is protected, and the rules see no contradiction"
-    return None
+        return "supersession", f"the setting supersession is {settings['supersession']}"
+    if sure < settings["supersession_threshold"]:
+        return "unsure", f"it is not sure enough ({sure:.2f})"
+    if target["signal"] is not None:
+        return None
+    if not same_subject(asked.read, asked.fact, target["content"]):
+        return "subject", "the two do not speak of the same thing"
+    if target["is_protected"]:
+        return "protected", "the memory is protected, and the rules see no contradiction"
+    return None if asked.breaker is None or target["fact"] is not None else ("breaker", asked.breaker)
 
 
 def _refused(

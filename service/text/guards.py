@@ -4,9 +4,12 @@ Pure functions of texts, which `read` gives as they were read. They are strict w
 was.
 """
 
+import re
 from collections.abc import Iterable
 
 from service.text.reading import Mark, Read, Reading
+
+_WORD = re.compile(r"\w+(?:['-]\w+)*")
 
 
 def names_in(read: Read, text: str) -> set[str]:
@@ -52,6 +55,26 @@ def kept_share(read: Read, source: str, text: str) -> float:
     """Share of the words with content in a source that a text still has, in any form; of pairs of characters without spaces."""
     words, there = read(source).content, read(text)
     return sum(map(there.tells, words.values())) / len(words) if words else 1.0
+
+
+def same_subject(read: Read, one: str, other: str) -> bool:
+    """Whether two texts begin with the same thing: with the same name, or one that is part of the other's; or with the same word.
+
+    Names and words further on say nothing: people join companies, live in towns and know each other.
+    """
+    (name, word), (other_name, other_word) = _beginning(read(one)), _beginning(read(other))
+    if name or other_name:
+        return bool(name and other_name) and (name <= other_name or other_name <= name)
+    return not set(word).isdisjoint(other_word)
+
+
+def _beginning(text: Reading) -> tuple[frozenset[str], tuple[str, ...]]:
+    """The name that a text begins with, or else the stems of its first word with content."""
+    words = (word.partition("'")[0] for word in _WORD.findall(" ".join(text.texts)))
+    first = next((word for word in words if word in text.content), "")
+    named = next((run for run in _runs(text.marks) if run[0].kind != "number"), [])
+    keys = frozenset(mark.key for mark in named)
+    return (keys, ()) if first in keys or not first else (frozenset(), text.content[first])
 
 
 def _runs(marks: list[Mark]) -> list[list[Mark]]:
