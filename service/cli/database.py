@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from service.cli.output import print_json, print_table
+from service.cli.output import echo, print_json, print_table
 from service.cli.session import reach, start_embedded
 from service.cli.shell import Failure, Json, first_line, wants_json
 
@@ -43,7 +43,7 @@ def migrate(
             upgrade(server.url("postgres"), app_password=password)
         finally:
             server.stop()
-    typer.echo(f"the schema is at revision {head()}")
+    echo(f"the schema is at revision {head()}")
 
 
 def _upgrade(url: str, password: str | None) -> None:
@@ -95,9 +95,9 @@ def psql(
     try:
         program = None if print_ else find_psql(settings.postgres_version)
         if program is None:
-            typer.echo(url)
+            echo(url)
             if not print_:
-                typer.echo("psql is not installed; this is the URI", err=True)
+                echo("psql is not installed; this is the URI", err=True)
             return
         if not login:
             os.environ["PGOPTIONS"] = f"{os.environ.get('PGOPTIONS', '')} -c loci.agent={OPERATOR_AGENT}".strip()

@@ -5,8 +5,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import orjson
-import typer
 
+from service.cli.output import echo
 from service.cli.session import Session, run
 
 if TYPE_CHECKING:
@@ -20,11 +20,11 @@ def demo() -> None:
     """Load the demo into the namespace `default`; loading it again changes nothing."""
     loaded = run(load_demo)
     if loaded is None:
-        typer.echo("the demo is loaded already")
+        echo("the demo is loaded already")
         return
-    typer.echo(f"loaded {loaded['memories']} memories, {loaded['entities']} entities and {loaded['edges']} edges; try:")
+    echo(f"loaded {loaded['memories']} memories, {loaded['entities']} entities and {loaded['edges']} edges; try:")
     for command in ('recall "technical skills" --k 3 --explain', "traverse Alice", "history alice-location"):
-        typer.echo(f"  loci {command}")
+        echo(f"  loci {command}")
 
 
 def read_demo() -> tuple[bytes, dict[str, list[dict[str, Any]]]]:

@@ -7,10 +7,17 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from service.text.visible import visible, visible_json
+
 if TYPE_CHECKING:
     from rich.console import Console
 
 PIPED_WIDTH = 160
+
+
+def echo(text: str = "", *, err: bool = False) -> None:
+    """Print a line on stdout or stderr. What commands print passes here or through a table, so nothing stored moves the cursor."""
+    typer.echo(visible(text), err=err)
 
 
 def print_json(value: object) -> None:
@@ -20,7 +27,7 @@ def print_json(value: object) -> None:
     options = orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS
     if sys.stdout.isatty():
         options |= orjson.OPT_INDENT_2
-    typer.echo(orjson.dumps(value, option=options).decode())
+    typer.echo(visible_json(orjson.dumps(value, option=options).decode()))
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, fold: str | None = None) -> None:
@@ -60,4 +67,4 @@ def show(value: object) -> str:
         return f"{value:.3f}"
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
-    return str(value)
+    return visible(str(value))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from service.cli.output import echo
 from service.cli.session import Session, check_revision, command_origin, open_pool, reach, start_embedded
 from service.cli.shell import Failure
 
@@ -123,7 +124,7 @@ async def _serve_many(
         }
         group = Group(settings.workers, listener, handed_down)
         async with group.running():
-            typer.echo(banner(settings, demo=demo))
+            echo(banner(settings, demo=demo))
             await group.ended()
     await background.close()
 
@@ -199,7 +200,7 @@ async def _serve(app: "FastAPI", server: Any, listener: socket.socket, *, demo: 
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: None)  # uvicorn takes them over, and sends them again when it has stopped
         if not quiet:
-            typer.echo(banner(state.settings, demo=demo))
+            echo(banner(state.settings, demo=demo))
         await server.serve(sockets=[listener])
 
 

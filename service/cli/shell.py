@@ -10,6 +10,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from service.cli.output import echo
+
 SHOWN = 100
 RUNNING: ContextVar[str] = ContextVar("running", default="unknown")  # the words of the command, such as `namespace set`
 
@@ -77,17 +79,17 @@ def suggest(error: Exception) -> None:
 
 def complain(message: str, hint: str | None = None) -> None:
     """Print an error on stderr."""
-    typer.echo(f"error: {message}", err=True)
+    echo(f"error: {message}", err=True)
     if hint:
-        typer.echo(f"hint: {hint}", err=True)
+        echo(f"hint: {hint}", err=True)
 
 
 def complain_of_lines(wrong: Sequence[tuple[int, str]]) -> None:
     """Print what is wrong with the lines of a file on stderr, the first hundred."""
     for line, reason in wrong[:SHOWN]:
-        typer.echo(f"line {line}: {reason}", err=True)
+        echo(f"line {line}: {reason}", err=True)
     if len(wrong) > SHOWN:
-        typer.echo(f"… and {len(wrong) - SHOWN:,} more", err=True)
+        echo(f"… and {len(wrong) - SHOWN:,} more", err=True)
 
 
 def explain(error: Exception) -> tuple[str, str | None] | None:

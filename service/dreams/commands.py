@@ -6,7 +6,7 @@ from uuid import UUID
 
 import typer
 
-from service.cli.output import print_json, print_table
+from service.cli.output import echo, print_json, print_table
 from service.cli.session import Session, open_resources, run
 from service.cli.shell import Commands, Failure, Json, Namespace, wants_json
 
@@ -49,7 +49,7 @@ def dream(
     elif wait:
         print_report(job)
     else:
-        typer.echo(f"job {job['job_id']} {'waits' if job['created'] else 'waited already'}: a worker takes it", err=True)
+        echo(f"job {job['job_id']} {'waits' if job['created'] else 'waited already'}: a worker takes it", err=True)
     if wait and job["state"] != "succeeded":
         raise Failure(f"the dream is {job['state']}: {job['error'] or 'it says nothing more'}")
 
@@ -88,16 +88,16 @@ def print_report(job: dict[str, Any]) -> None:
     """What each pass did, which guards refused what, and how to take it back."""
     for report in job["passes"]:
         counts = {**{key: report[key] for key in ("seen", "proposed", "applied")}, "refused": len(report["refused"])}
-        typer.echo(f"{report['pass']}: {report['outcome']} ({', '.join(f'{count:,} {what}' for what, count in counts.items())})")
+        echo(f"{report['pass']}: {report['outcome']} ({', '.join(f'{count:,} {what}' for what, count in counts.items())})")
         lines = [_change(change) for change in report["changes"]]
         lines += [f"refused by {refusal['guard']}: {refusal['action']}: {refusal['reason']}" for refusal in report["refused"]]
         lines += [report["error"]] if report["error"] else []
         for line in lines[:SHOWN]:
-            typer.echo(f"  {line}")
+            echo(f"  {line}")
         if len(lines) > SHOWN:
-            typer.echo(f"  … and {len(lines) - SHOWN:,} more (--json shows all)")
+            echo(f"  … and {len(lines) - SHOWN:,} more (--json shows all)")
         if report["operation_id"]:
-            typer.echo(f"  undo with: loci undo {report['operation_id']}")
+            echo(f"  undo with: loci undo {report['operation_id']}")
 
 
 def _change(change: dict[str, Any]) -> str:
@@ -128,7 +128,7 @@ def show(name: Annotated[str, typer.Argument(help="Such as dream.md.")]) -> None
     if name not in NAMES:
         raise Failure(f"there is no prompt {name}", f"Prompts are {', '.join(NAMES)}.")
     try:
-        typer.echo(_prompts().read(name))
+        echo(_prompts().read(name))
     except BadPrompt as error:
         raise Failure(str(error)) from None
 

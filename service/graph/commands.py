@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from service.cli.output import console, print_json, print_rows
+from service.cli.output import console, echo, print_json, print_rows
 from service.cli.session import Session, run, run_in
 from service.cli.shell import AsOf, Json, KnownAt, Namespace, wants_json
 
@@ -105,11 +105,11 @@ def traverse(
         print_json({name: found[name] for name in ("edges", "truncated", "reason")})
         return
     for row in found["edges"]:
-        typer.echo(edge_line(row) + (f"  score={row['score']:.2f}: {' · '.join(row['path'])}" if paths else ""))
+        echo(edge_line(row) + (f"  score={row['score']:.2f}: {' · '.join(row['path'])}" if paths else ""))
     if not found["edges"]:
-        typer.echo("no edges", err=True)
+        echo("no edges", err=True)
     if found["truncated"]:
-        typer.echo(f"there is more: ended by {found['reason']}", err=True)
+        echo(f"there is more: ended by {found['reason']}", err=True)
 
 
 def edge_line(row: dict[str, Any]) -> str:

@@ -10,6 +10,7 @@ from db.graph import entities, traversal
 from db.graph.traversal import ConstellationRow
 from db.pool import JsonObject, Transaction
 from loci.models.graph import GraphContextInput, TraverseInput
+from service.text.visible import visible
 
 
 async def traverse(tx: Transaction, wanted: TraverseInput) -> JsonObject:
@@ -38,7 +39,8 @@ async def graph_context(tx: Transaction, wanted: GraphContextInput) -> JsonObjec
         with suppress(InsufficientPrivilege):
             async with tx.connection.transaction():
                 await entities.touch_entities(tx, ids=ids)
-    return {**found, "truncated": found["truncated"] is not None, "reason": found["truncated"]}
+    rendered = found["rendered"] and visible(found["rendered"])  # a model reads it
+    return {**found, "rendered": rendered, "truncated": found["truncated"] is not None, "reason": found["truncated"]}
 
 
 async def constellation(

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import typer
 
-from service.cli.output import print_json, print_rows, print_table
+from service.cli.output import echo, print_json, print_rows, print_table
 from service.cli.session import run_in
 from service.cli.shell import Commands, Json, Namespace, wants_json
 
@@ -87,6 +87,6 @@ def _print(context: typer.Context, row: "JobDetail", as_json: bool) -> None:
         fields["calls of a model"] = used
     print_table(("field", "value"), fields.items(), fold="value")
     if passes:
-        typer.echo()
+        echo()
         columns = ("pass", "outcome", "seen", "proposed", "applied", "refused", "operation_id", "error")
         print_table(columns, ([len(p[c]) if c == "refused" else p[c] for c in columns] for p in passes), fold="error")

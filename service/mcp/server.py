@@ -27,6 +27,7 @@ from service.mcp.text import JsonObject
 from service.mcp.tool import Kind, Tool, schema_of
 from service.mcp.tools import INSTRUCTIONS, TOOLS
 from service.observability.tracing import carried, context_of
+from service.text.visible import visible_values
 
 FORWARDED = ("authorization", "x-namespace", "x-space", "x-request-id")
 AN_HOUR = 3_600_000
@@ -118,7 +119,7 @@ async def _answer(
             f"Unavailable: no answer ({type(error).__name__}); what was asked for may have been done all the same. "
             "Look before you repeat it."
         )
-    body = _read(response)
+    body = visible_values(_read(response))
     if not response.is_success:
         return failure(explain(body, tool.renamed, tool.missing), body)
     text, data = tool.show(body)

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import typer
 
-from service.cli.output import print_json, print_table, show
+from service.cli.output import echo, print_json, print_table, show
 from service.cli.session import run_in
 from service.cli.shell import AsOf, Failure, Json, KnownAt, Namespace, wants_json
 
@@ -44,7 +44,7 @@ def erase(
     counts = {"deleted": receipt["deleted"], "added": receipt["added"], "changed": receipt["changed"]}
     tables = sorted({table for count in counts.values() for table in count})
     print_table(("table", *counts), ([table, *(count.get(table) for count in counts.values())] for table in tables))
-    typer.echo(f"erased {receipt['erased']:,} memories", err=True)
+    echo(f"erased {receipt['erased']:,} memories", err=True)
 
 
 def _wording(count: int, versions: Versions, *, subtree: bool) -> str:

@@ -22,6 +22,7 @@ from service.llm.model import ChatModel, Completion, Message, ModelError, Usage,
 from service.llm.output import Answer, read_answer, schema_of
 from service.observability.metrics import MODEL_CALLS, MODEL_SECONDS, MODEL_TOKENS
 from service.resources import Resources
+from service.text.visible import visible_json
 
 A = TypeVar("A", bound=Answer)
 log = logging.getLogger(__name__)
@@ -102,7 +103,7 @@ async def ask(
         raise NeedsModel
     messages: list[Message] = [
         {"role": "system", "content": resources.prompts.read("data.md") + "\n\n" + resources.prompts.read(prompt)},
-        {"role": "user", "content": json.dumps(data, ensure_ascii=False, default=str)},
+        {"role": "user", "content": visible_json(json.dumps(data, ensure_ascii=False, default=str))},
     ]
     schema = schema_of(answer)
     seconds = (resources.settings.llm.deadline if deadline is None else deadline) + GRACE

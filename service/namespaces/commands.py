@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from service.cli.output import print_json, print_rows, print_table
+from service.cli.output import echo, print_json, print_rows, print_table
 from service.cli.session import Session, run, run_in
 from service.cli.shell import Commands, Json, complain, wants_json
 
@@ -37,7 +37,7 @@ def create(
     if wants_json(context, as_json):
         print_json(row)
     else:
-        typer.echo(f"created {name}", err=True)
+        echo(f"created {name}", err=True)
 
 
 @app.command("list")
@@ -61,7 +61,7 @@ def show(context: typer.Context, name: Name, as_json: Json = False) -> None:
         print_json(row)
         return
     print_table(("field", "value"), [(field, value) for field, value in row.items() if field != "settings"])
-    typer.echo()
+    echo()
     print_table(("setting", "value"), sorted((key, str(value)) for key, value in row["settings"].items()))
 
 
@@ -89,7 +89,7 @@ def delete(name: Name, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do
             err=True,
         )
     run_in(name, delete_namespace, "admin")
-    typer.echo(f"deleted {name}", err=True)
+    echo(f"deleted {name}", err=True)
 
 
 def _namespace(name: str) -> "NamespaceRow":

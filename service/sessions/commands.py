@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from service.cli.output import print_json
+from service.cli.output import echo, print_json
 from service.cli.session import Session, open_provider, run
 from service.cli.shell import AsOf, Json, KnownAt, Namespace, wants_json
 
@@ -41,9 +41,9 @@ def show_context(
         print_json(built)
         return
     for arm, reason in built["skipped"].items():
-        typer.echo(f"without the {arm} arm: {reason}", err=True)
+        echo(f"without the {arm} arm: {reason}", err=True)
     if built["text"]:
-        typer.echo(built["text"])
+        echo(built["text"])
 
 
 async def _build(session: Session, request: "ContextRequest", namespace: str) -> dict[str, Any]:

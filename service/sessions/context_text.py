@@ -2,7 +2,7 @@
 
 A line of the text that is not indented is a header, an item, which begins with `- `, or a turn, which begins with `role: `,
 whatever an item holds: further lines of a text are indented, names are put on one line, roles hold no blanks. So nothing stored
-forges a header.
+forges a header. Hidden characters are shown (service/text/visible.py).
 """
 
 import re
@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from db.pool import JsonObject
+from service.text.visible import visible
 
 Kept = dict[str, list[int]]
 MINUTE, HOUR, DAY = 60, 3600, 86_400
@@ -103,12 +104,12 @@ LINES: dict[str, Callable[[JsonObject], str]] = {
 
 def one_line(text: str) -> str:
     """A text on one line."""
-    return " ".join(line.strip() for line in text.splitlines())
+    return " ".join(line.strip() for line in visible(text).splitlines())
 
 
 def indented(text: str) -> str:
     """A text whose further lines are indented; blank ones are left out."""
-    return "\n  ".join(line.rstrip() for line in text.splitlines() if line.strip())
+    return "\n  ".join(line.rstrip() for line in visible(text).splitlines() if line.strip())
 
 
 def remaining(seconds: float) -> str:

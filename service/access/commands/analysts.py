@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from service.cli.output import print_json, print_table
+from service.cli.output import echo, print_json, print_table
 from service.cli.session import command_origin, reach, run_in
 from service.cli.shell import Commands, Failure, Json, Namespace, first_line, parse_time, wants_json
 
@@ -66,7 +66,7 @@ def create(
         print_json({"name": name, "namespaces": sorted(set(namespace)), "expires_at": expires, "uri": uri, "password": shown})
         return
     if not limited:
-        typer.echo("temporary files of its queries are not limited: only a superuser may set temp_file_limit", err=True)
+        echo("temporary files of its queries are not limited: only a superuser may set temp_file_limit", err=True)
     _show(name, uri, None if password_stdin else password)
 
 
@@ -92,7 +92,7 @@ def drop(name: Login) -> None:
 
     with _server() as server:
         analysts.drop_analyst(server.owner, login=name, origin=command_origin())
-    typer.echo(f"dropped {name}", err=True)
+    echo(f"dropped {name}", err=True)
 
 
 @app.command("list")
@@ -120,7 +120,7 @@ def grant(name: Login, namespace: Namespace = "default", expires: Expires = None
     from service.access import analysts
 
     run_in(namespace, lambda tx: analysts.grant_analyst(tx, login=name, expires_at=expires), "admin")
-    typer.echo(f"{name} reads {namespace}", err=True)
+    echo(f"{name} reads {namespace}", err=True)
 
 
 @app.command()
@@ -129,7 +129,7 @@ def revoke(name: Login, namespace: Namespace = "default") -> None:
     from service.access import analysts
 
     run_in(namespace, lambda tx: analysts.revoke_analyst(tx, login=name), "admin")
-    typer.echo(f"{name} does not read {namespace}", err=True)
+    echo(f"{name} does not read {namespace}", err=True)
 
 
 @contextmanager
@@ -183,9 +183,9 @@ def _password(from_stdin: bool) -> str:
 
 def _show(name: str, uri: str, password: str | None) -> None:
     if password is not None:
-        typer.echo(password)
-        typer.echo(f"password of {name}. Keep it now: it cannot be shown again.", err=True)
-    typer.echo(f"connect with: psql '{uri}'", err=True)
+        echo(password)
+        echo(f"password of {name}. Keep it now: it cannot be shown again.", err=True)
+    echo(f"connect with: psql '{uri}'", err=True)
 
 
 def _reads(grant: dict[str, Any]) -> str:

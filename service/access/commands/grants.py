@@ -7,7 +7,7 @@ from uuid import UUID
 import typer
 
 from service.access.commands.keys import MOST, Role
-from service.cli.output import print_json, print_rows
+from service.cli.output import echo, print_json, print_rows
 from service.cli.session import run_in
 from service.cli.shell import Commands, Json, Namespace, parse_time, wants_json
 
@@ -33,7 +33,7 @@ def set_(
     if wants_json(context, as_json):
         print_json(row)
     else:
-        typer.echo(f"{row['agent']} ({agent}) is {role.value} in namespace {namespace}", err=True)
+        echo(f"{row['agent']} ({agent}) is {role.value} in namespace {namespace}", err=True)
 
 
 @app.command("list")
@@ -55,7 +55,7 @@ def revoke(agent: Agent, namespace: Namespace = "default") -> None:
     from service.access.grants import delete_grant
 
     run_in(namespace, lambda tx: delete_grant(tx, agent_id=agent), "admin")
-    typer.echo(f"revoked the grant of {agent} in namespace {namespace}", err=True)
+    echo(f"revoked the grant of {agent} in namespace {namespace}", err=True)
 
 
 @app.command()
@@ -64,4 +64,4 @@ def leave(agent: Agent, namespace: Namespace = "default") -> None:
     from service.access.grants import leave_namespace
 
     run_in(None, lambda tx: leave_namespace(tx, name=namespace, agent_id=agent), None)
-    typer.echo(f"{agent} has left namespace {namespace}", err=True)
+    echo(f"{agent} has left namespace {namespace}", err=True)

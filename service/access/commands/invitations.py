@@ -6,7 +6,7 @@ import typer
 
 from service.access.commands.grants import Agent
 from service.access.commands.keys import MOST
-from service.cli.output import print_json, print_rows
+from service.cli.output import echo, print_json, print_rows
 from service.cli.session import run_in
 from service.cli.shell import Commands, Json, wants_json
 
@@ -36,7 +36,7 @@ def accept(context: typer.Context, agent: Agent, namespace: Inviting, as_json: J
     if wants_json(context, as_json):
         print_json(row)
     else:
-        typer.echo(f"{agent} is {row['role']} in namespace {namespace}", err=True)
+        echo(f"{agent} is {row['role']} in namespace {namespace}", err=True)
 
 
 @app.command()
@@ -45,4 +45,4 @@ def decline(agent: Agent, namespace: Inviting) -> None:
     from service.access.grants import decline_invitation
 
     run_in(None, lambda tx: decline_invitation(tx, name=namespace, agent_id=agent), None)
-    typer.echo(f"declined for {agent} the invitation to namespace {namespace}", err=True)
+    echo(f"declined for {agent} the invitation to namespace {namespace}", err=True)

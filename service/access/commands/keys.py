@@ -7,7 +7,7 @@ from uuid import UUID
 
 import typer
 
-from service.cli.output import print_json, print_rows
+from service.cli.output import echo, print_json, print_rows
 from service.cli.session import run_in
 from service.cli.shell import Commands, Json, Namespace, parse_time, wants_json
 
@@ -83,10 +83,8 @@ def _show(row: dict[str, Any], namespace: str, *, json: bool) -> None:
     if json:
         print_json({**row, "namespace": namespace})
         return
-    typer.echo(row["key"])
-    typer.echo(
-        f"{row['role'] or 'no role'} in namespace {namespace}, id {row['id']}. Keep it now: it cannot be shown again.", err=True
-    )
+    echo(row["key"])
+    echo(f"{row['role'] or 'no role'} in namespace {namespace}, id {row['id']}. Keep it now: it cannot be shown again.", err=True)
 
 
 @app.command("list")
@@ -119,7 +117,7 @@ def change(
     changes = {field: value for field, value in stated.items() if value is not None}
     wanted = KeyChanges.model_validate({**changes, **({"rate_limit": None} if no_rate_limit else {})})
     run_in(namespace, lambda tx: change_key(tx, id=id, changes=wanted), "admin")
-    typer.echo(f"changed {id}", err=True)
+    echo(f"changed {id}", err=True)
 
 
 @app.command()
@@ -149,7 +147,7 @@ def revoke(id: Key, namespace: Namespace = "default") -> None:
     from service.access.keys import revoke_key
 
     run_in(namespace, lambda tx: revoke_key(tx, id=id), "admin")
-    typer.echo(f"revoked {id}", err=True)
+    echo(f"revoked {id}", err=True)
 
 
 @app.command()

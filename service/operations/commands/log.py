@@ -6,7 +6,7 @@ from uuid import UUID
 
 import typer
 
-from service.cli.output import print_json, print_rows, print_table
+from service.cli.output import echo, print_json, print_rows, print_table
 from service.cli.session import run_in
 from service.cli.shell import Commands, Json, Namespace, parse_time, wants_json
 
@@ -62,7 +62,7 @@ def show(
         print_json({"operation": row, "changes": changes})
         return
     print_table(("field", "value"), {**row, "changes": _counted(row["changes"])}.items())
-    typer.echo()
+    echo()
     rows = ([c["kind"], c["action"], c["subject_id"], _difference(c)] for c in changes)
     print_table(("kind", "action", "id", "before and after"), rows, fold="before and after")
 

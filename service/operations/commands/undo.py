@@ -5,7 +5,7 @@ from uuid import UUID
 
 import typer
 
-from service.cli.output import print_json, print_table
+from service.cli.output import echo, print_json, print_table
 from service.cli.session import Session, run
 from service.cli.shell import Json, Namespace, wants_json
 
@@ -34,8 +34,8 @@ def undo(
         return
     print_table(("kind", "as before"), sorted(row["undone"].items()))
     for left in row["skipped"]:
-        typer.echo(f"left as it is: {left['count']:,} {left['kind']}: {left['reason']}", err=True)
-    typer.echo(f"undone by operation {row['operation_id']}; `loci undo {row['operation_id']}` brings it back", err=True)
+        echo(f"left as it is: {left['count']:,} {left['kind']}: {left['reason']}", err=True)
+    echo(f"undone by operation {row['operation_id']}; `loci undo {row['operation_id']}` brings it back", err=True)
 
 
 async def _undo(session: Session, namespace: str, id: UUID, skip_changed: bool) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from service.cli.output import print_json, show
+from service.cli.output import echo, print_json, show
 from service.cli.session import Session, run
 from service.cli.shell import Failure, Json, wants_json
 
@@ -70,7 +70,7 @@ def _printer(limit: int | None, *, as_json: bool) -> "Callable[[dict[str, Any]],
         if as_json:
             print_json(change)
         else:
-            typer.echo(line(change))
+            echo(line(change))
         sys.stdout.flush()
         printed += 1
         if printed == limit:

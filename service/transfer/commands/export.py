@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import orjson
 import typer
 
-from service.cli.output import console, print_json
+from service.cli.output import console, echo, print_json
 from service.cli.session import Session, run
 from service.cli.shell import Failure, Json, Namespace, wants_json
+from service.text.visible import visible_json
 
 if TYPE_CHECKING:
     from service.transfer.export import Part
@@ -49,11 +50,11 @@ def export_(
     if wants_json(context, as_json):
         result = {"namespace": namespace, "lines": written.lines, "bytes": written.bytes, "seconds": round(took, 3)}
         if output == "-":
-            typer.echo(orjson.dumps(result).decode(), err=True)
+            echo(orjson.dumps(result).decode(), err=True)
         else:
             print_json(result)
     else:
-        typer.echo(f"{written.lines:,} lines, {written.bytes:,} bytes of {namespace} in {took:.1f} s", err=True)
+        echo(f"{written.lines:,} lines, {written.bytes:,} bytes of {namespace} in {took:.1f} s", err=True)
 
 
 async def _write(session: Session, file: BinaryIO, namespace: str, *, vectors: bool, advance: "Callable[[Part], None]") -> Written:
@@ -62,7 +63,7 @@ async def _write(session: Session, file: BinaryIO, namespace: str, *, vectors: b
     written = Written(namespace)
     async with session.transaction(namespace, "admin", snapshot=True) as tx:
         async for part in export_lines(tx, vectors=vectors):
-            file.write(part.data)
+            file.write(visible_json(part.data.decode()).encode() if file.isatty() else part.data)  # for eyes: the same JSON
             written.lines += part.data.count(b"\n")
             written.bytes += len(part.data)
             advance(part)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from service.cli.output import console, print_json
+from service.cli.output import console, echo, print_json
 from service.cli.session import run
 from service.cli.shell import Json, Namespace, complain, complain_of_lines, wants_json
 
@@ -99,7 +99,7 @@ def _report(loaded: "Load", *, atomic: bool, in_json: bool) -> None:
     else:
         complain_of_lines([(error.line, error.reason) for error in loaded.errors])
         rate = sum(counts[kind] for kind in ("memories", "entities", "edges")) / max(loaded.seconds, 1e-9)
-        typer.echo(
+        echo(
             f"{counts['memories']:,} memories ({counts['duplicates']:,} known already, {counts['superseded']:,} replaced an older "
             f"version), {counts['entities']:,} entities, {counts['edges']:,} edges in {loaded.seconds:.1f} s ({rate:,.0f}/s)"
         )

@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 import typer
 
-from service.cli.output import print_json
+from service.cli.output import echo, print_json
 from service.cli.session import Session
 from service.cli.shell import complain, complain_of_lines
 from service.transfer.restore import MOST_PROBLEMS, Refused, Restored, restore
@@ -42,12 +42,12 @@ def report_restored(done: Restored | Refused, *, in_json: bool) -> None:
         print_json(done.counts())
         return
     for name in done.kept:
-        typer.echo(f"note: {done.namespace} keeps its own {name}: the file says otherwise", err=True)
+        echo(f"note: {done.namespace} keeps its own {name}: the file says otherwise", err=True)
     if done.vectors is not None:
-        typer.echo(f"note: {done.vectors}; the worker makes its own", err=True)
+        echo(f"note: {done.vectors}; the worker makes its own", err=True)
     written = sum(done.written.values())
     parts = ", ".join(f"{count:,} {kind.replace('_', ' ')}" for kind, count in done.written.items() if count)
-    typer.echo(
+    echo(
         f"{_number(written, 'row')} written to {done.namespace}{f' ({parts})' if parts else ''}, "
         f"{sum(done.unchanged.values()):,} there already, in {done.seconds:.1f} s ({written / max(done.seconds, 1e-9):,.0f}/s)"
     )
