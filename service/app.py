@@ -11,6 +11,7 @@ from typing import Any
 import psycopg
 from fastapi import FastAPI
 from psycopg_pool import PoolClosed, PoolTimeout
+from starlette.types import Lifespan
 
 from db import health
 from db.access.keys import Lease, lease_requests
@@ -135,7 +136,24 @@ def from_environment() -> FastAPI:
     set_up_logging(settings.log_level, settings.log_format)
     set_up_tracing()
     url, server = open_database(settings)
-    return create_app(settings, url, server)
+    app = create_app(settings, url, server)
+    if server is not None:
+        app.router.lifespan_context = _leaving(server, app.router.lifespan_context)
+    return app
+
+
+def _leaving(server: EmbeddedServer, lifespan: Lifespan[Any]) -> Lifespan[Any]:
+    """A lifespan that leaves the embedded server at its end: a signal ends uvicorn's process before anything else could."""
+
+    @asynccontextmanager
+    async def around(app: Any) -> AsyncIterator[Any]:
+        try:
+            async with lifespan(app) as state:
+                yield state
+        finally:
+            await asyncio.to_thread(server.stop)
+
+    return around
 
 
 def create_app(settings: Settings, url: str, server: EmbeddedServer | None = None) -> FastAPI:

@@ -173,6 +173,11 @@ class Settings(BaseSettings):
     deadlines: DeadlineSettings = Field(default=DeadlineSettings(), description="Deadlines")
     limits: LimitSettings = Field(default=LimitSettings(), description="Limits")
 
+    @field_validator("postgres_version", mode="before")
+    @classmethod
+    def _number(cls, value: object) -> object:
+        return int(value) if isinstance(value, str) and value.isdecimal() else value  # as the environment has it
+
     @field_validator("allowed_hosts", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:

@@ -1,6 +1,5 @@
 """Databases of a test run: one server, one migrated template, clones of it."""
 
-import fcntl
 import os
 import secrets
 from collections.abc import Callable, Iterator
@@ -15,7 +14,9 @@ from psycopg import sql
 from psycopg.rows import DictRow, dict_row
 from sqlalchemy.engine import make_url
 
-from db.embedded import CONFIGURATION, EmbeddedServer
+from db.embedded import EmbeddedServer
+from db.embedded.cluster import CONFIGURATION
+from db.embedded.logins import OWN_ROLES
 from db.migrate import upgrade
 
 VERSION = int(os.environ.get("LOCI_TEST_POSTGRES", "18"))
@@ -25,14 +26,14 @@ FORGET: tuple[LiteralString, ...] = (
     *("close all", "reset session authorization", "reset all", "unlisten *"),
     *("discard temp", "discard sequences"),
 )
-PASSWORD = os.environ.get("LOCI_TEST_APP_PASSWORD", "loci")  # given to loci_app where the server asks for one
+PASSWORD = os.environ.get("LOCI_TEST_APP_PASSWORD", "loci")  # of loci_app where the server asks for it, and of what tests make
 
 
 def url_for(url: str, database: str, user: str | None = None) -> str:
     """The same server, another database, and another user if given."""
     parts = make_url(url).set(database=database)
     if user is not None:
-        parts = parts.set(username=user, password=PASSWORD if ADMIN_URL else None)
+        parts = parts.set(username=user, password=PASSWORD if ADMIN_URL or user not in OWN_ROLES else None)
     return parts.render_as_string(hide_password=False)
 
 
@@ -187,9 +188,7 @@ def running_server(folder: Path) -> Iterator[Server]:
         yield Server(ADMIN_URL, run)
         return
     CONFIGURATION["max_connections"] = "400"  # whatever tests run at the same time
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        embedded = EmbeddedServer(folder, VERSION)
+    embedded = EmbeddedServer(folder, VERSION)
     admin_url = embedded.url("postgres", "postgres")
     with psycopg.connect(admin_url, autocommit=True) as connection:
         for name in ("fsync", "synchronous_commit", "full_page_writes"):  # survives a killed backend, not a cut of power

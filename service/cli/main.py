@@ -1,5 +1,7 @@
 """The command line `loci`. Commands import what they need when they run, so that `loci --help` stays quick."""
 
+import signal
+import sys
 from typing import Annotated
 
 import typer
@@ -8,6 +10,7 @@ from service.access.commands import analysts, grants, invitations, keys
 from service.cli.database import doctor, migrate, psql
 from service.cli.demo import demo
 from service.cli.mcp import mcp
+from service.cli.output import echo
 from service.cli.serve import serve, worker
 from service.cli.shell import Commands, Defaults, quiet_libraries
 from service.dreams.commands import dream, prompts
@@ -41,7 +44,7 @@ def _version(wanted: bool) -> None:
     if wanted:
         from loci.version import __version__
 
-        typer.echo(f"loci {__version__}")
+        echo(f"loci {__version__}")
         raise typer.Exit
 
 
@@ -95,5 +98,8 @@ app.add_typer(prompts, name="prompts")
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line. Told to end, or without its terminal, a command leaves what it opened in order."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, lambda number, _: sys.exit(128 + number))
     app(prog_name="loci")

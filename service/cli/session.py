@@ -118,10 +118,9 @@ def reach(settings: "Settings") -> tuple[str, "EmbeddedServer | None"]:
     if settings.database_url:
         asyncio.run(check_revision(settings.database_url))
         return settings.database_url, None
-    joined = (settings.data_dir / "pg" / "postmaster.pid").exists()
     server = start_embedded(settings)
     try:
-        if not joined or not asyncio.run(_is_current(server.url("loci_app"))):
+        if not server.joined or not asyncio.run(_is_current(server.url("loci_app"))):
             upgrade(server.url("postgres"))
     except BaseException:
         server.stop()
@@ -137,7 +136,7 @@ def start_embedded(settings: "Settings") -> "EmbeddedServer":
         return EmbeddedServer(settings.data_dir, settings.postgres_version)
     except ImportError as error:
         raise Failure("no database is configured, and the embedded PostgreSQL is not installed", "Set DATABASE_URL.") from error
-    except (subprocess.SubprocessError, RuntimeError, TimeoutError) as error:
+    except (subprocess.SubprocessError, RuntimeError, OSError) as error:
         raise Failure(
             f"the embedded PostgreSQL does not start: {first_line(error)}",
             f"Its log is {settings.data_dir / 'pg' / 'log'}.",

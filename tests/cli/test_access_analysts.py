@@ -155,8 +155,8 @@ def test_an_analyst_writes_nothing_whatever_it_sets(loci: Loci, login: str, name
 def test_a_statement_past_its_limit_is_stopped_by_the_service_though_its_session_set_no_limit(
     loci: Loci, login: str, namespace: str, connect: Connect
 ) -> None:
-    session = connect(created(loci, login, namespace, "--timeout", "500ms")["password"])
-    holder = connect()
+    password = created(loci, login, namespace, "--timeout", "500ms")["password"]
+    session, holder = connect(password), connect(password)
     for opened in (session, holder):
         opened.execute("set statement_timeout = 0")
     with holder.cursor() as cursor, psycopg.connect(loci.database.app_url, autocommit=True) as service:

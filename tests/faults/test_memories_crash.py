@@ -42,7 +42,10 @@ def mortal() -> Iterator[tuple[Api, EmbeddedServer]]:
 
 
 def kill(server: EmbeddedServer) -> None:
-    os.kill(server._server.get_pid(), signal.SIGKILL)
+    with psycopg.connect(server.url("postgres")) as connection:
+        found = connection.execute("select split_part(pg_read_file('postmaster.pid'), e'\n', 1)::int").fetchone()
+    assert found is not None
+    os.kill(found[0], signal.SIGKILL)
 
 
 def ready(api: Api) -> bool:

@@ -1,0 +1,112 @@
+"""The embedded PostgreSQL: started in a folder of the project, reached over a Unix socket, nothing installed by hand.
+
+Three locks on files in the folder say who is there (docs/decisions/0043-the-embedded-server.md):
+
+- `start.lock`: held for the moment in which somebody makes, starts or stops the server;
+- `users.lock`: held, shared, by each process that uses it, so the last one to leave sees that it is the last;
+- `server.lock`: held by the server's own processes, which inherit it, and by those that make its files.
+
+The kernel lets go of them when processes end, also killed ones, so nothing that is left behind has to be believed or swept.
+"""
+
+import atexit
+import os
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import quote
+
+from psycopg import Connection, sql
+from psycopg.pq import Ping
+
+from db.embedded.cluster import CONFIGURATION, PORT, Cluster, DoesNotStart
+from db.embedded.locks import EXCLUSIVE, LOOK_EVERY, SHARED, Lock, held, is_held
+
+__all__ = ["CONFIGURATION", "DATABASE", "DoesNotStart", "EmbeddedServer"]
+
+DATABASE = "loci"
+READY_SECONDS = 60
+
+
+class EmbeddedServer:
+    """One server a folder; processes that use the same folder share it, and the last one to end stops it.
+
+    `joined` says whether it ran already. After a process that was killed it runs on until the next one that uses it has left.
+    """
+
+    def __init__(self, folder: Path, version: int) -> None:
+        folder = folder.expanduser().resolve()
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
+        self._cluster = Cluster(folder / "pg", version)
+        self._process = os.getpid()
+        self._turn = threading.Lock()
+        self._use: Lock | None = Lock(folder / "users.lock")
+        atexit.register(self.stop)
+        try:
+            with held(folder / "start.lock"):
+                self._use.wait(SHARED)
+                self.joined = not self._start()
+                self._ensure_database()
+        except BaseException:
+            self.stop()
+            raise
+
+    def url(self, user: str, database: str = DATABASE) -> str:
+        """Connection string for a role: a process of the data's owner needs no password for postgres and loci_app."""
+        return f"postgresql://{user}@/{database}?host={quote(str(self.socket_folder))}&port={PORT}"
+
+    @property
+    def socket_folder(self) -> Path:
+        """Where its socket is."""
+        return self._cluster.socket_folder
+
+    def ensure_running(self) -> None:
+        """Start the server again if it died."""
+        with self._turn:
+            if self._use is not None and not self._lives():
+                with held(self._folder / "start.lock"):
+                    self._start()
+
+    def stop(self) -> None:
+        """Leave the server; it stops when nobody else uses it. Once is enough, and more does no harm."""
+        with self._turn:
+            if self._use is None or os.getpid() != self._process:  # a fork of the process that uses it
+                return
+            # A folder that is gone has nothing to stop: a server without its files ends by itself.
+            with suppress(FileNotFoundError), held(self._folder / "start.lock"):
+                if self._use.take(EXCLUSIVE) and self._lives():
+                    self._cluster.stop()
+            self._use.close()
+            self._use = None
+        atexit.unregister(self.stop)
+
+    def _start(self) -> bool:
+        """Bring up what is not up, and wait until it serves; whether it had to be started."""
+        lock = Lock(self._folder / "server.lock")
+        began = time.monotonic()
+        try:
+            while True:
+                answer = self._cluster.ping()
+                if answer == Ping.OK:
+                    self._cluster.admit()
+                    return False
+                if answer == Ping.NO_RESPONSE and lock.take(EXCLUSIVE):  # else it comes up, or a process of it is about to end
+                    self._cluster.start(lock.descriptor)
+                    return True
+                if time.monotonic() - began > READY_SECONDS:
+                    raise DoesNotStart("a server is there that neither serves nor ends")
+                time.sleep(LOOK_EVERY)
+        finally:
+            lock.close()
+
+    def _lives(self) -> bool:
+        """Whether one of the server's processes does. One that was started by hand holds no lock, and answers."""
+        return is_held(self._folder / "server.lock") or self._cluster.ping() != Ping.NO_RESPONSE
+
+    def _ensure_database(self) -> None:
+        with Connection.connect(self.url("postgres", "postgres"), autocommit=True) as connection:
+            found = connection.execute("select from pg_database where datname = %s", (DATABASE,)).fetchone()
+            if found is None:
+                connection.execute(sql.SQL("create database {}").format(sql.Identifier(DATABASE)))

