@@ -9,10 +9,14 @@ BIN    := $(VENV)/bin
 # The first interpreter that is 3.11 or later and can make environments.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && command -v $$python && break; done)
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
-COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header --upgrade --no-emit-package loci-pg-client
+TOOLS  := $(VENV)/tools
+PIP    := python -m pip install --quiet --disable-pip-version-check --no-deps
+# What is downloaded has the hash that stands in a lock file; the checkout itself is built with what is there by then.
+PINNED := $(BIN)/$(PIP) --require-hashes -r requirements-build.lock
+LINKED := $(BIN)/$(PIP) --no-build-isolation --no-index -e client -e .
+COMPILE := $(TOOLS)/bin/uv pip compile --quiet --universal --python-version 3.11 --no-header --upgrade --generate-hashes --no-emit-package loci-pg-client
 
-.PHONY: help run test check bench reference lock clean
+.PHONY: help run test check bench reference lock sbom clean
 
 help: ## Say what can be made
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/'
@@ -36,10 +40,15 @@ bench: $(VENV)/.dev ## Run the benchmarks
 reference: $(VENV)/.dev ## Write what is generated in docs/: answers and reference of SQL, tables of settings
 	LOCI_WRITE_DOCS=1 $(BIN)/python -m pytest -q -n 0 tests/sql/test_shared_docs.py tests/docs/test_settings.py
 
-lock: $(VENV)/.runtime ## Pin the newest allowed versions of all dependencies
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+lock: $(TOOLS)/.installed ## Pin the newest allowed versions of all dependencies, with their hashes
 	$(COMPILE) pyproject.toml -o requirements.lock
 	$(COMPILE) --group dev -c requirements.lock pyproject.toml -o requirements-dev.lock
+	$(COMPILE) --group build -c requirements-dev.lock -o requirements-build.lock
+	$(COMPILE) --group tools -o requirements-tools.lock
+
+sbom: $(TOOLS)/.installed ## Write what the service is made of to dist/sbom.cdx.json (CycloneDX)
+	@mkdir -p dist
+	$(TOOLS)/bin/cyclonedx-py requirements --output-reproducible --pyproject pyproject.toml --of JSON -o dist/sbom.cdx.json requirements.lock
 
 clean: ## Remove the environment and caches; data in .loci stays
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
@@ -51,12 +60,20 @@ $(BIN)/python:
 	@echo "making $(VENV) with $(PYTHON)"
 	@"$(PYTHON)" -m venv $(VENV)
 
-$(VENV)/.runtime: requirements.lock pyproject.toml client/pyproject.toml | $(BIN)/python
+$(VENV)/.runtime: requirements.lock requirements-build.lock pyproject.toml client/pyproject.toml | $(BIN)/python
 	@echo "installing dependencies into $(VENV)"
-	@$(INSTALL) -r requirements.lock -e client -e .
+	@$(PINNED) -r requirements.lock
+	@$(LINKED)
 	@touch $@
 
-$(VENV)/.dev: requirements-dev.lock pyproject.toml client/pyproject.toml | $(BIN)/python
+$(VENV)/.dev: requirements-dev.lock requirements-build.lock pyproject.toml client/pyproject.toml | $(BIN)/python
 	@echo "installing development dependencies into $(VENV)"
-	@$(INSTALL) -r requirements-dev.lock -e client -e .
+	@$(PINNED) -r requirements-dev.lock
+	@$(LINKED)
 	@touch $@ $(VENV)/.runtime
+
+$(TOOLS)/.installed: requirements-tools.lock | $(BIN)/python
+	@echo "installing tools into $(TOOLS)"
+	@$(BIN)/python -m venv $(TOOLS)
+	@$(TOOLS)/bin/$(PIP) --require-hashes -r requirements-tools.lock
+	@touch $@

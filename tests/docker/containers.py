@@ -13,7 +13,7 @@ from sqlalchemy.engine import URL
 from testcontainers.core.config import testcontainers_config
 from testcontainers.core.container import DockerContainer
 
-REPOSITORY, TAG = "pgvector/pgvector", "pg17"
+REPOSITORY, TAG = "pgvector/pgvector", "0.8.6-pg17-bookworm"
 IMAGE = f"{REPOSITORY}:{TAG}"
 PASSWORD = 'it\'s-a/@:?#%41"pässword"$1'
 ANSWERS_WITHIN = 10  # seconds that the daemon may be silent
