@@ -1,5 +1,6 @@
 """Connections: an asynchronous pool for the service, and the transaction that every request runs in."""
 
+import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -33,6 +34,14 @@ class Pool(AsyncConnectionPool[Connection]):
     """Connections that callers share; without `shares`, whoever comes first takes them."""
 
     shares: Shares | None = None
+    _checking: asyncio.Task[None] | None = None
+
+    async def putconn(self, conn: Connection) -> None:
+        """Take a connection back. After one that was lost the others are looked at, so that they fail no further request."""
+        lost = conn.broken
+        await super().putconn(conn)
+        if lost and not self.closed and (self._checking is None or self._checking.done()):
+            self._checking = asyncio.create_task(self.check())
 
     @asynccontextmanager
     async def lent(self, key_hash: bytes | None, namespace: str | None) -> AsyncIterator[Connection]:

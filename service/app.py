@@ -28,9 +28,7 @@ from service.embedding.active import make_active_provider
 from service.http.hosts import Hosts
 from service.http.middleware import RequestMiddleware
 from service.http.openapi import openapi_document
-from service.http.places import Places
 from service.http.problems import install
-from service.http.spool import Spools
 from service.jobs.runner import Runner
 from service.llm.factory import make_model
 from service.llm.prompts import BadPrompt, Prompts, check_folder
@@ -40,9 +38,11 @@ from service.observability.logs import set_up_logging
 from service.observability.monitor import Monitor
 from service.observability.tracing import set_up_tracing
 from service.operations.feed import Feed
+from service.places import Places
 from service.resources import Resources
 from service.routers import ROUTERS
 from service.settings import Settings, get_settings
+from service.spool import Spools
 from service.state import State
 from service.supervision import Supervisor
 from service.worker.handlers import HANDLERS

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 from db.pool import Pool
 from service.embedding.provider import Provider
-from service.http.places import Places
-from service.http.spool import Spools
 from service.observability.health import Probe
 from service.observability.monitor import Monitor
+from service.places import Places
 from service.resources import Resources
 from service.settings import Settings
+from service.spool import Spools
 from service.supervision import Supervisor
 
 if TYPE_CHECKING:  # the rooms that all subjects share know subjects by their types alone

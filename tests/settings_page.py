@@ -84,6 +84,8 @@ def values(field: FieldInfo) -> str:
 
 def bounds(lowest: Any, highest: Any, above: Any = None) -> str:
     """A range in words."""
+    if highest is not None and above is not None:
+        return f", more than {plain(above)}, {plain(highest)} at most"
     if highest is not None:
         return f", {plain(lowest)} to {plain(highest)}"
     if above is not None:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import math
+import resource
 import signal
 import socket
 import sys
@@ -173,6 +174,8 @@ def _run(
     from service.http.protocol import limited_protocol
     from service.http.server import GracefulServer
 
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # many systems begin with fewer than there may be connections
     app = create_app(settings, url, server)
     config = uvicorn.Config(
         app,

@@ -11,8 +11,8 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from db.errors import HeadersTooLarge, LociError, TooManyAtOnce, TooSlow, Unavailable
-from service.http.places import Places
 from service.http.problems import headers_of, problem_of
+from service.places import Places
 from service.settings import LimitSettings
 
 LONGEST_HEAD = 64 * 1024  # bytes of a request line and its headers, all together

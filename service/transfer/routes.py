@@ -17,7 +17,7 @@ from service.http.caller import Caller, CallerDependency
 from service.http.parameters import NamespaceInPath
 from service.http.replies import reply
 from service.http.responses import problems
-from service.http.spool import Behind, Spool
+from service.spool import Behind, Spool
 from service.transfer.export import export_lines
 from service.transfer.restore import Refused, restore, split_lines
 

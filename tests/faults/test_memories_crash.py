@@ -5,6 +5,7 @@ import signal
 import tempfile
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -16,7 +17,7 @@ import pytest
 from db.embedded import DATABASE, EmbeddedServer
 from db.migrate import upgrade
 from tests.databases import ADMIN_URL, VERSION, Database
-from tests.services import PATIENCE, Api, eventually, new_api, ok, serve
+from tests.services import PATIENCE, Api, eventually, new_api, ok, problem, serve
 
 pytestmark = pytest.mark.skipif(ADMIN_URL is not None, reason="kills the server, so it needs one of its own: the embedded one")
 SIZE = 25
@@ -129,14 +130,19 @@ def test_connections_that_the_server_closed_are_replaced(start_service: Any) -> 
 
 
 def test_a_statement_that_was_cancelled_is_a_timeout(start_service: Any) -> None:
-    service = start_service()
-    with new_api(service) as api, service.database.admin() as admin:
-        admin.execute(f"alter role loci_app in database {service.database.name} set statement_timeout = '200ms'")
-        admin.execute(
-            "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
-        )
-        eventually(lambda: api.get("/memories").status_code == 200)
-        with service.database.admin() as locking, locking.transaction():
-            locking.execute("lock table loci_data.memories in access exclusive mode")
-            response = api.post("/memories", {"content": "y"})  # which would not end while the table is locked
-        assert (response.status_code, response.json()["type"]) == (504, "urn:loci:problem:deadline-exceeded")
+    waiting = (
+        "select pid from pg_stat_activity where datname = current_database() and usename = 'loci_app' and wait_event_type = 'Lock'"
+    )
+    service = start_service(worker=False)
+    with (
+        new_api(service) as api,
+        service.database.admin() as admin,
+        service.database.admin() as locking,
+        ThreadPoolExecutor(1) as pool,
+        locking.transaction(),
+    ):
+        locking.execute("lock table loci_data.memories in access exclusive mode")
+        sent = pool.submit(lambda: api.post("/memories", {"content": "y"}))
+        (pid,) = eventually(lambda: admin.execute(waiting).fetchone())
+        admin.execute("select pg_cancel_backend(%s)", [pid])
+        problem(sent.result(), 504, "deadline-exceeded")

@@ -11,7 +11,20 @@ from tests.catalogue import ROOT, SUBJECTS
 ROOMS = {
     "sql": {"grants", "policies", "shared", "text"},
     "service": {"cli", "embedding", "http", "llm", "mcp", "observability", "text", "worker"},
-    "db": {"embedded", "errors", "health", "idempotency", "metrics", "migrate", "pool", "statistics", "text", "traces"},
+    "db": {
+        "embedded",
+        "errors",
+        "health",
+        "idempotency",
+        "limits",
+        "metrics",
+        "migrate",
+        "pool",
+        "shares",
+        "statistics",
+        "text",
+        "traces",
+    },
     "client/loci/models": {"fields", "problems", "server"},
     "docs/sql": {"README"},
 }
