@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -178,6 +179,13 @@ def _copy_role_settings(source: Database, target: Database) -> None:
                     sql.Identifier(role), sql.Identifier(target.name), sql.SQL(cast("LiteralString", setting))
                 )
             )
+
+
+@contextmanager
+def data_folder() -> Iterator[Path]:
+    """A folder for an embedded server. Not one of pytest's: each run that begins closes those of all to other users of the machine."""
+    with tempfile.TemporaryDirectory(prefix="loci-server-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
 
 
 @contextmanager

@@ -46,7 +46,7 @@ class EmbeddedServer:
         atexit.register(self.stop)
         try:
             with held(folder / "start.lock"):
-                self._use.wait(SHARED)
+                self._use.take(SHARED)
                 self.joined = not self._start()
                 self._ensure_database()
         except BaseException:
@@ -75,9 +75,9 @@ class EmbeddedServer:
             if self._use is None or os.getpid() != self._process:  # a fork of the process that uses it
                 return
             # A folder that is gone has nothing to stop: a server without its files ends by itself.
-            with suppress(FileNotFoundError), held(self._folder / "start.lock"):
-                if self._use.take(EXCLUSIVE) and self._lives():
-                    self._cluster.stop()
+            with suppress(FileNotFoundError, TimeoutError), held(self._folder / "start.lock"):
+                if self._use.take(EXCLUSIVE) and self._lives() and self._cluster.stop():
+                    self._wait_for_its_end()
             self._use.close()
             self._use = None
         atexit.unregister(self.stop)
@@ -104,6 +104,12 @@ class EmbeddedServer:
     def _lives(self) -> bool:
         """Whether one of the server's processes does. One that was started by hand holds no lock, and answers."""
         return is_held(self._folder / "server.lock") or self._cluster.ping() != Ping.NO_RESPONSE
+
+    def _wait_for_its_end(self) -> None:
+        """Its files say that it has ended a moment before its last process does."""
+        lock = Lock(self._folder / "server.lock")
+        lock.take(EXCLUSIVE, within=READY_SECONDS)
+        lock.close()
 
     def _ensure_database(self) -> None:
         with Connection.connect(self.url("postgres", "postgres"), autocommit=True) as connection:

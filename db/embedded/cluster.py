@@ -2,6 +2,7 @@
 
 import os
 import pwd
+import re
 import shlex
 import shutil
 import stat
@@ -21,6 +22,7 @@ SYSTEM_USER = "pgserver"  # whom root starts it as, since PostgreSQL refuses to 
 PORT = 5432  # names the socket; nothing listens on TCP
 LONGEST_SOCKET = 103  # bytes of its path
 START_SECONDS, STOP_SECONDS = 120, 60
+TELLING = re.compile("error:|FATAL:|PANIC:|DETAIL:|child process", re.IGNORECASE)  # lines that say what went wrong
 OTHERS = stat.S_IROTH | stat.S_IXOTH
 # Sized for a laptop. Autovacuum looks often, because fresh statistics are part of how the arms get good plans.
 CONFIGURATION = {
@@ -96,14 +98,15 @@ class Cluster:
         if write_logins(self.folder, self._owner) and self._is_visible():
             self._run("pg_ctl", "-D", self.folder, "reload")
 
-    def stop(self) -> None:
-        """Stop it, unless it runs where this process cannot see it, as in another container."""
+    def stop(self) -> bool:
+        """Stop it, unless it runs where this process cannot see it, as in another container; whether it has been told to end."""
         if not self._is_visible():
-            return
+            return False
         for mode in ("fast", "immediate"):
             with suppress(subprocess.SubprocessError):
                 self._run("pg_ctl", "-D", self.folder, "-w", "-t", STOP_SECONDS, "-m", mode, "stop")
-                return
+                return True
+        return False
 
     def _check_version(self) -> None:
         version = (self.folder / "PG_VERSION").read_text().strip()
@@ -174,8 +177,9 @@ class Cluster:
             )
             if done.returncode:
                 said.seek(0)
-                text = said.read().decode(errors="replace").strip()
-                raise subprocess.SubprocessError(text.splitlines()[-1] if text else f"{program} ended with {done.returncode}")
+                lines = [line.strip() for line in said.read().decode(errors="replace").splitlines() if line.strip()]
+                wrong = [line for line in lines if TELLING.search(line)] or lines[-1:]
+                raise subprocess.SubprocessError("; ".join(wrong) or f"{program} ended with {done.returncode}")
 
 
 def _owner_of(folder: Path) -> int:

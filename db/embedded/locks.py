@@ -5,9 +5,11 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from errno import ETIMEDOUT
 from pathlib import Path
 
 LOOK_EVERY = 0.02
+PATIENCE = 240.0  # seconds: a start after a crash may take two minutes
 SHARED, EXCLUSIVE = fcntl.LOCK_SH, fcntl.LOCK_EX
 
 
@@ -34,10 +36,6 @@ class Lock:
             else:
                 return True
 
-    def wait(self, how: int) -> None:
-        """Hold it, as soon as others let go of it."""
-        fcntl.flock(self.descriptor, how)
-
     def close(self) -> None:
         """Let go of it, unless another process has inherited it."""
         os.close(self.descriptor)
@@ -45,10 +43,11 @@ class Lock:
 
 @contextmanager
 def held(path: Path) -> Iterator[None]:
-    """Hold a lock alone, until the block ends."""
+    """Hold a lock alone, until the block ends. Raises TimeoutError where somebody does not let go of it."""
     lock = Lock(path)
     try:
-        lock.wait(EXCLUSIVE)
+        if not lock.take(EXCLUSIVE, within=PATIENCE):
+            raise TimeoutError(ETIMEDOUT, "another process has held this file for minutes", str(path))
         yield
     finally:
         lock.close()

@@ -18,7 +18,7 @@ from db.embedded import DATABASE, EmbeddedServer
 from db.embedded.locks import is_held
 from tests.catalogue import PYTHONPATH
 from tests.cli.conftest import reserved_port, wait_until_ready
-from tests.databases import ADMIN_URL, VERSION
+from tests.databases import ADMIN_URL, VERSION, data_folder
 from tests.services import PATIENCE, eventually
 
 pytestmark = pytest.mark.skipif(ADMIN_URL is not None, reason="about the embedded server")
@@ -36,11 +36,12 @@ Start = Callable[..., subprocess.Popen[str]]
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Path]:
+def folder() -> Iterator[Path]:
     """A data folder; its server is stopped at the end, whatever became of its users."""
-    yield tmp_path
-    with suppress(Exception):
-        EmbeddedServer(tmp_path, VERSION).stop()
+    with data_folder() as made:
+        yield made
+        with suppress(Exception):
+            EmbeddedServer(made, VERSION).stop()
 
 
 @pytest.fixture
