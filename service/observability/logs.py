@@ -124,7 +124,7 @@ class Lines(logging.Formatter):
             return visible_json(orjson.dumps({**said, **fields}, default=str, option=orjson.OPT_NON_STR_KEYS).decode())
         error = fields.pop("error", None)
         line = " ".join([*said.values(), *(f"{name}={value}" for name, value in fields.items())])
-        line = line.replace("\n", "\\n")
+        line = "\\n".join(line.splitlines())
         return visible(f"{line}\n{error}" if error else line)
 
 

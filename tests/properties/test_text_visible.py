@@ -22,7 +22,7 @@ def test_nothing_that_steers_or_hides_is_left(text: str) -> None:
     shown = visible(text)
     assert not any(character in shown for character in MUST)
     kept = {character for character in shown if unicodedata.category(character) in {"Cc", "Cf", "Zl", "Zp"}}
-    assert kept <= set("\n\t\r\u200c\u200d") | {
+    assert kept <= set("\n\t\r\u200c\u200d\u2028\u2029") | {
         character for character in kept if "\u0600" <= character <= "\u08ff" or character > "\U00010000"
     }
     assert "\r" not in shown.replace("\r\n", "")
