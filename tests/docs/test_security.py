@@ -1,0 +1,19 @@
+"""docs/security.md names tests that exist, one or more for each promise."""
+
+import re
+
+from tests.catalogue import ROOT
+from tests.docs.test_requirements import names
+
+PAGE = (ROOT / "docs" / "security.md").read_text()
+PROMISES = [line for line in PAGE.splitlines() if line.startswith("| ") and not line.startswith("| tries")]
+NAMED = re.compile(r"`(tests/[\w/]+\.py)(?:::(\w+))?`")
+
+
+def test_every_promise_names_tests_that_exist() -> None:
+    for line in PROMISES:
+        named = NAMED.findall(line)
+        assert named, line
+        for path, name in named:
+            assert (ROOT / path).is_file(), path
+            assert not name or name in names(path), f"{path}::{name}"
