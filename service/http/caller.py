@@ -189,7 +189,7 @@ async def get_caller(
     action = getattr(request.scope.get("route"), "name", "unknown")
     within = limits_of(kind_of(action, request.method), state.settings.deadlines)
     if action not in STREAMING:
-        if request.state.body.size > NO_FEWER * state.settings.limits.words:
+        if request.state.body.declared > NO_FEWER * state.settings.limits.words:
             check_words(await request.body(), state.settings.limits.words)
         request.state.presence.arm(within.deadline)
     origin = Origin(

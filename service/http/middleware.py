@@ -8,6 +8,7 @@ import logging
 import re
 import time
 from collections.abc import Awaitable, Callable
+from math import inf
 from typing import Any
 from uuid import uuid4
 
@@ -152,12 +153,14 @@ class Body:
         self._limit = limit
         self._streamed = streamed
         self.size = self._counted = 0
+        self.declared = 0.0  # bytes, as far as the headers say it
 
     def check(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
         """Refuse what says itself that it is too large. Raises HeadersTooLarge, TooLarge."""
         if len(scope["path"]) + len(scope["query_string"]) + sum(len(n) + len(v) for n, v in scope["headers"]) > LONGEST_HEAD:
             raise HeadersTooLarge(f"path and headers are larger than {LONGEST_HEAD} bytes")
         declared = headers.get(b"content-length", b"0")
+        self.declared = inf if b"transfer-encoding" in headers else float(declared) if declared.isdigit() else 0.0
         if declared.isdigit() and int(declared) > self._limit and not self._streamed:
             raise TooLarge(f"the body is {int(declared)} bytes; at most {self._limit} are taken")
 

@@ -17,7 +17,7 @@ from service.embedding.provider import EmbeddingError, RejectedText
 from service.embedding.static import StaticProvider
 from service.settings import EmbeddingSettings
 from tests.clocks import instead
-from tests.services import Api, eventually, new_api, ok
+from tests.services import PATIENCE, Api, eventually, new_api, ok
 
 CLOSED = "http://127.0.0.1:9"  # the discard port: nobody listens
 Reply = Callable[[list[str]], tuple[int, Any, dict[str, str]]]
@@ -79,7 +79,13 @@ def endpoint() -> Iterator[Endpoint]:
 @pytest.fixture
 def remote(start_service: Callable[..., Any], endpoint: Endpoint) -> Iterator[Api]:
     """A namespace of a service that asks the endpoint."""
-    with new_api(start_service(embedding={"provider": "openai", "endpoint": endpoint.url, "dimensions": 4})) as client:
+    asked = {"provider": "openai", "endpoint": endpoint.url, "dimensions": 4, "query_timeout": PATIENCE}
+    service = start_service(embedding=asked)
+    with new_api(service) as other:  # a model is known once it has made a vector
+        other.write("warm up")
+        eventually(lambda: other.found("warm up", arms=["vector"]))
+    endpoint.asked.clear()
+    with new_api(service) as client:
         yield client
 
 
