@@ -189,9 +189,7 @@ def create_app(settings: Settings, url: str, server: EmbeddedServer | None = Non
             closing.callback(feed.close)
             if server is not None:
                 background.start("embedded server", partial(watch, server))
-            await pool.open(wait=True, timeout=30)
-            for each in (worker_pool, control):
-                await each.open()
+            await asyncio.gather(*(each.open(wait=True, timeout=30) for each in (pool, worker_pool, control)))
             await check(pool, settings)
             (worker.start if settings.worker else worker.start_feed)(background)
             background.start("monitor", monitor.run)

@@ -29,7 +29,7 @@ def key_of(api: Api, role: str = "writer") -> dict[str, str]:
 
 
 def test_a_key_that_holds_its_share_is_refused_and_others_go_on(start_service: Callable[..., Service]) -> None:
-    service = start_service(pool_size=4, worker=False, limits={"wait": 0.3}, deadlines={"lock": 60})
+    service = start_service(pool_size=4, worker=False, limits={"wait": 0.3}, deadlines={"lock": 600, "read": 600})
     with new_api(service) as api, ThreadPoolExecutor(3) as pool:
         greedy, other = key_of(api), key_of(api)
         with standing_still(api) as waiting:
@@ -45,7 +45,7 @@ def test_a_key_that_holds_its_share_is_refused_and_others_go_on(start_service: C
 
 
 def test_a_namespace_that_holds_its_share_leaves_the_rest_to_others(start_service: Callable[..., Service]) -> None:
-    service = start_service(pool_size=4, worker=False, limits={"wait": 0.3}, deadlines={"lock": 60})
+    service = start_service(pool_size=4, worker=False, limits={"wait": 0.3}, deadlines={"lock": 600, "read": 600})
     with new_api(service) as api, new_api(service) as others, ThreadPoolExecutor(3) as pool:
         keys = [key_of(api) for _ in range(4)]
         with standing_still(api) as waiting:
