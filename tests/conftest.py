@@ -38,6 +38,8 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["LOCI_TEST_DIR"] = tempfile.mkdtemp(prefix="loci-tests-")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a run in the background: children would inherit that
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

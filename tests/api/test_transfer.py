@@ -130,7 +130,7 @@ def test_an_import_that_stands_still_holds_no_connection_and_writes_nothing(star
 
 
 def test_a_slow_reader_of_an_export_holds_no_connection_and_reads_one_moment(start_service: Callable[..., Service]) -> None:
-    service = start_service(pool_size=1, max_body_bytes=200_000_000)
+    service = start_service(pool_size=1, max_body_bytes=200_000_000, limits={"words": 2_000_000})
     with new_api(service) as api:
         for part in range(4):
             ok(api.post("/memories/batch", {"items": [{"content": f"{part} {n} " + "word " * 1200} for n in range(1000)]}))
