@@ -102,13 +102,15 @@ def test_the_work_of_a_client_that_leaves_is_cancelled(slow: Service, api_of_slo
         f"content-length: {len(body)}\r\n\r\n"
     )
     pool = slow.app.state.loci.pool
+    with slow.database.admin() as admin:  # then the sequencer needs nothing of what is locked
+        eventually(lambda: admin.execute("select count(*) from loci_data.outbox").fetchone() == (0,))
     with (
         standing_still(slow) as waiting,
         slow.database.admin() as locker,
         locker.transaction(force_rollback=True),
         socket.socket(socket.AF_UNIX) as sent,
     ):
-        locker.execute("lock table loci_data.changes in access exclusive mode")  # of which the sequencer needs nothing
+        locker.execute("lock table loci_data.changes in access exclusive mode")
         sent.connect(str(slow.socket))
         sent.sendall(head.encode() + body)
         eventually(lambda: waiting() == 1)
