@@ -41,6 +41,12 @@ class Service:
         return httpx.Client(transport=transport, base_url="http://loci/api/v1", headers=headers, timeout=PATIENCE)
 
 
+def has_model(database: Database) -> bool:
+    """Whether an embedding model serves."""
+    with database.admin() as admin:
+        return admin.execute("select from loci_data.embedding_models where active").fetchone() is not None
+
+
 @contextmanager
 def serve(database: Database, server: EmbeddedServer | None = None, *, tcp: bool = False, **options: Any) -> Iterator[Service]:
     """Serve over a database until the block ends. `options` are settings; the embedding provider is none unless given. `server` is watched.
@@ -64,6 +70,8 @@ def serve(database: Database, server: EmbeddedServer | None = None, *, tcp: bool
             time.sleep(0.01)
         loop = listener.servers[0].get_loop()
         try:
+            if settings.worker and settings.embedding.provider == "static":
+                eventually(lambda: has_model(database))  # before that nothing waits for a vector, and nothing gets one
             port = listener.servers[0].sockets[0].getsockname()[1] if tcp else 0
             yield Service(app, socket, database, f"http://127.0.0.1:{port}" if tcp else "")
         finally:

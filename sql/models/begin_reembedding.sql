@@ -2,7 +2,7 @@
 -- model that is being filled already is joined. p_chosen: somebody asked for it by name. p_indexes makes its indexes
 -- now, while it is empty: for who cannot build them concurrently, and has little to fill. Writers wait for a moment.
 -- Security definer; the operator's. Errors: 42501, 22023 (no model is active, this one is, another is being filled,
--- vectors of an earlier use are left, other dimensions).
+-- vectors of an earlier use are left, other dimensions), 55P03 (writers did not let go).
 create or replace function loci_api.begin_reembedding(
     p_name text, p_dimensions integer, p_asks integer default null, p_chosen boolean default true,
     p_indexes boolean default false)
@@ -15,7 +15,7 @@ declare
     v_wrong text;
 begin
     perform loci_internal.require_operator('change the embedding model');
-    lock table loci_data.memories, loci_data.entities, loci_data.embedding_models in share row exclusive mode;
+    perform loci_internal.hold_writers();
     select * into v_known from loci_data.embedding_models m where m.name = p_name;
     v_wrong := case
         when not exists (select from loci_data.embedding_models m where m.active)
@@ -40,4 +40,4 @@ begin
     return v_model.id;
 end $$;
 comment on function loci_api.begin_reembedding(text, integer, integer, boolean, boolean) is
-    'Begin to fill an embedding model behind the active one, or join in. Operator only. Errors: 42501, 22023.';
+    'Begin to fill an embedding model behind the active one, or join in. Operator only. Errors: 42501, 22023, 55P03.';

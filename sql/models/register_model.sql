@@ -1,7 +1,7 @@
 -- A service says which model it is configured with. Where none is active, or the active one has made no vector, it
 -- becomes active at once: it gets its indexes, and all memories and entities wait for a vector. Where another serves,
 -- nothing changes, and the answer is null: see begin_reembedding. Security definer (makes indexes); the operator's.
--- Called when a worker starts. Errors: 42501, 22023 (other dimensions).
+-- Called when a worker starts. Errors: 42501, 22023 (other dimensions), 55P03 (writers did not let go).
 create or replace function loci_api.register_model(p_name text, p_dimensions integer, p_asks integer default null)
 returns smallint
 language plpgsql volatile security definer set search_path from current
@@ -17,9 +17,7 @@ begin
     elsif v_active.name <> p_name and loci_internal.has_vectors(v_active.id) then
         return null;
     end if;
-    -- Writers wait here: one that began before the model was active would leave what it writes out of the queue for
-    -- good.
-    lock table loci_data.memories, loci_data.entities, loci_data.embedding_models in share row exclusive mode;
+    perform loci_internal.hold_writers();
     select * into v_active from loci_data.embedding_models where active;
     v_model := loci_internal.upsert_embedding_model(p_name, p_dimensions, p_asks);
     if v_active.id = v_model.id then
@@ -36,7 +34,7 @@ begin
 end $$;
 comment on function loci_api.register_model(text, integer, integer) is
     'Make an embedding model the active one where no other has made vectors, with its indexes, and queue all memories '
-    'and entities for it; null where another serves. Operator only. Errors: 42501, 22023.';
+    'and entities for it; null where another serves. Operator only. Errors: 42501, 22023, 55P03.';
 
 -- Has a model (null: none) made any vector that is still there? Without one it reads the tables of vectors through.
 create or replace function loci_internal.has_vectors(p_model_id smallint) returns boolean

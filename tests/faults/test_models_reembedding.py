@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, LiteralString
@@ -18,7 +19,8 @@ import psycopg
 import pytest
 
 from tests.catalogue import PYTHONPATH
-from tests.databases import Database
+from tests.databases import Database, Server
+from tests.factories import OPERATOR, act_as
 from tests.services import PATIENCE, Api, Service, eventually, new_api, ok
 
 STABLE, BUSY = 40, 200
@@ -250,3 +252,23 @@ def test_nobody_sees_the_model_change_and_a_killed_process_is_gone_on_with(
             assert cursor.description is not None
             assert dict(zip([column.name for column in cursor.description], row, strict=True)) == CLEAN
         assert admin.execute("select name from loci.embedding_models where state = 'active'").fetchone() == ("openai/any-1536",)
+
+
+def test_a_model_that_is_registered_ends_no_transaction_that_writes_entities_and_then_memories(server: Server) -> None:
+    database = server.clone("registering")
+
+    def register() -> Any:
+        with psycopg.connect(database.app_url) as worker:
+            act_as(worker, OPERATOR)
+            return worker.execute("select loci_api.register_model('test', 3)").fetchone()
+
+    locked = "select from pg_locks where relation = 'loci_data.memories'::regclass and mode = 'ShareRowExclusiveLock' and granted"
+    with database.admin() as writer, database.admin() as admin, ThreadPoolExecutor(1) as pool:
+        writer.autocommit = False
+        writer.execute("lock table loci_data.entities in row exclusive mode")  # as writing an entity does
+        registered = pool.submit(register)
+        eventually(lambda: admin.execute(locked).fetchone() is not None)  # it has the one, and wants the other
+        writer.execute("lock table loci_data.memories in row exclusive mode")
+        writer.commit()
+        assert registered.result(PATIENCE) is not None
+    server.drop(database)
