@@ -28,11 +28,11 @@ PER_CONVERSATION = 10
 STAGE = """create temp table stage (id uuid, source_id uuid, type text, target_id uuid, session_id text, memory_id uuid)"""
 BARE_EDGES = """
 insert into loci_data.edges (namespace_id, id, source_id, type, target_id, confidence, initial_confidence, first_observed_at,
-                             last_observed_at, fades_at, valid_from, recorded_at, updated_at)
-select %(ns)s, id, source_id, type, target_id, 0.9, 0.9, now(), now(), now() + interval '219 days', now(), now(), now() from stage"""
+                             last_observed_at, restored_at, fades_at, valid_from, recorded_at, updated_at)
+select %(ns)s, id, source_id, type, target_id, 0.9, 0.9, now(), now(), now(), now() + interval '219 days', now(), now(), now() from stage"""
 BARE_EVIDENCE = """
-insert into loci_data.edge_observations (namespace_id, id, edge_id, memory_id, session_id, observed_at, confidence, restored, recorded_at)
-select %(ns)s, loci_api.uuid7(), id, memory_id, session_id, now(), 0.9, true, now() from stage"""
+insert into loci_data.edge_observations (namespace_id, id, edge_id, memory_id, session_id, observed_at, confidence, reinforcement, recorded_at)
+select %(ns)s, loci_api.uuid7(), id, memory_id, session_id, now(), 0.9, 'full', now() from stage"""
 BARE_SESSIONS = """
 insert into loci_data.entity_sessions (namespace_id, entity_id, session_id, observations, first_observed_at, last_observed_at)
 select %(ns)s, e.id, e.session_id, count(*), now(), now()

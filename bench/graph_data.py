@@ -52,15 +52,15 @@ with numbered as (
     from turned
 ), written as (
     insert into loci_data.edges (namespace_id, id, source_id, type, target_id, confidence, initial_confidence, strength,
-                            first_observed_at, last_observed_at, fades_at, valid_from, recorded_at, updated_at)
-    select %(namespace)s, id, source_id, type, target_id, confidence, confidence, strength, observed_at, observed_at,
+                            first_observed_at, last_observed_at, restored_at, fades_at, valid_from, recorded_at, updated_at)
+    select %(namespace)s, id, source_id, type, target_id, confidence, confidence, strength, observed_at, observed_at, observed_at,
            loci.fades_at(confidence, 0.01, observed_at, 0.1), observed_at, %(at)s, %(at)s
     from typed
     on conflict do nothing
     returning namespace_id, id, first_observed_at, confidence, recorded_at
 )
-insert into loci_data.edge_observations (namespace_id, id, edge_id, session_id, observed_at, confidence, restored, recorded_at)
-select namespace_id, id, id, 'session', first_observed_at, confidence, true, recorded_at from written
+insert into loci_data.edge_observations (namespace_id, id, edge_id, session_id, observed_at, confidence, reinforcement, recorded_at)
+select namespace_id, id, id, 'session', first_observed_at, confidence, 'full', recorded_at from written
 """
 
 TOGETHER = """
@@ -74,13 +74,13 @@ with pair as (
     limit %(edges)s
 ), written as (
     insert into loci_data.edges (namespace_id, id, source_id, type, target_id, confidence, initial_confidence, strength,
-                            first_observed_at, last_observed_at, fades_at, valid_from, recorded_at, updated_at)
-    select %(namespace)s, loci_api.uuid7(), source_id, 'related_to', target_id, 0.8, 0.8, 0.5, at, at, loci.fades_at(0.8, 0.01, at, 0.1), at, at, at
+                            first_observed_at, last_observed_at, restored_at, fades_at, valid_from, recorded_at, updated_at)
+    select %(namespace)s, loci_api.uuid7(), source_id, 'related_to', target_id, 0.8, 0.8, 0.5, at, at, at, loci.fades_at(0.8, 0.01, at, 0.1), at, at, at
     from pair
     returning id, source_id, target_id
 )
-insert into loci_data.edge_observations (namespace_id, id, edge_id, memory_id, observed_at, confidence, restored, recorded_at)
-select %(namespace)s, loci_api.uuid7(), w.id, p.memory_id, p.at, 0.8, true, p.at from written w join pair p using (source_id, target_id)
+insert into loci_data.edge_observations (namespace_id, id, edge_id, memory_id, observed_at, confidence, reinforcement, recorded_at)
+select %(namespace)s, loci_api.uuid7(), w.id, p.memory_id, p.at, 0.8, 'full', p.at from written w join pair p using (source_id, target_id)
 """
 
 

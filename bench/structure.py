@@ -44,8 +44,8 @@ select %(ns)s, loci_api.uuid7(), a.id, a.entity_id, 'something else to know, num
 from loci_data.aspects a cross join generate_series(1, 20) n
 where a.namespace_id = %(ns)s and a.entity_id <> {MADE.format("1")};
 insert into loci_data.edges (namespace_id, id, source_id, type, target_id, confidence, initial_confidence, strength,
-                            first_observed_at, last_observed_at, fades_at, valid_from, recorded_at, updated_at)
-select %(ns)s, {MADE.format("i")}, {MADE.format("1")}, 'knows', {MADE.format("i")}, 1, 1, 0.3 + i %% 700 / 1000.0, now(), now(),
+                            first_observed_at, last_observed_at, restored_at, fades_at, valid_from, recorded_at, updated_at)
+select %(ns)s, {MADE.format("i")}, {MADE.format("1")}, 'knows', {MADE.format("i")}, 1, 1, 0.3 + i %% 700 / 1000.0, now(), now(), now(),
        case when i %% 1000 = 0 then 'infinity' else now() end, now(), now(), now()
 from generate_series(2, %(edges)s) i
 """

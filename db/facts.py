@@ -62,7 +62,7 @@ class AttributeRow(TypedDict):
 
 
 class SupersessionRow(TypedDict):
-    """A decision that one fact supersedes another."""
+    """A decision that one fact, or edge, supersedes another."""
 
     id: UUID
     status: str
@@ -72,8 +72,8 @@ class SupersessionRow(TypedDict):
     origin: str
     entity_id: UUID
     entity: str
-    aspect_id: UUID
-    aspect: str
+    aspect_id: UUID | None
+    aspect: str | None
     older_id: UUID
     older: str
     newer_id: UUID
@@ -82,6 +82,7 @@ class SupersessionRow(TypedDict):
     decided_at: datetime | None
     decided_by: UUID | None
     undone_at: datetime | None
+    ended_at: datetime | None
 
 
 class ListedSupersession(SupersessionRow):

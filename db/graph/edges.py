@@ -18,6 +18,7 @@ class ObservedEdge(TypedDict):
     target_id: UUID | None
     created: bool
     restored: bool
+    superseded: list[JsonObject]
 
 
 class EdgeRow(TypedDict):
@@ -34,8 +35,9 @@ class EdgeRow(TypedDict):
     strength: float
     faded: bool
     observations: int
-    first_observed_at: datetime
-    last_observed_at: datetime
+    first_observed_at: datetime | None
+    last_observed_at: datetime | None
+    restored_at: datetime | None
     fades_at: datetime | None
     valid_from: datetime
     valid_to: datetime | None
@@ -49,6 +51,13 @@ class ListedEdge(EdgeRow):
     """An edge and its place in the list."""
 
     cursor: str
+
+
+class EdgeDetailRow(EdgeRow):
+    """An edge with its spells and its evidence."""
+
+    spells: list[JsonObject]
+    evidence: list[JsonObject]
 
 
 class EdgeTypeRow(TypedDict):
@@ -95,6 +104,20 @@ async def list_edges(
         known_at=known_at,
         limit=limit,
         cursor=cursor,
+    )
+
+
+async def get_edge(
+    tx: Transaction, *, id: UUID, as_of: datetime | None = None, known_at: datetime | None = None, limit: int = 100
+) -> EdgeDetailRow:
+    """An edge at two moments, with its spells and at most `limit` observations."""
+    return await tx.row(
+        EdgeDetailRow,
+        "select * from loci.get_edge(%(namespace)s, %(id)s, %(as_of)s, %(known_at)s, %(limit)s)",
+        id=id,
+        as_of=as_of,
+        known_at=known_at,
+        limit=limit,
     )
 
 

@@ -31,7 +31,7 @@ class HopRow(TypedDict):
     path: list[str] | None
     score: float | None
     ordinal: int
-    truncated: str | None
+    truncated: list[str] | None
 
 
 class GraphContextRow(TypedDict):
@@ -40,7 +40,7 @@ class GraphContextRow(TypedDict):
     entities: list[JsonObject]
     edges: list[JsonObject]
     rendered: str | None
-    truncated: str | None
+    truncated: list[str] | None
 
 
 async def constellation(
@@ -72,7 +72,7 @@ async def traverse(
     paths: bool = False,
     scores: bool = False,
 ) -> list[HopRow]:
-    """Walk the graph breadth first; edges in order of discovery, each with `truncated` (why the walk ended early, or None)."""
+    """Walk the graph breadth first; edges in order of discovery, each with `truncated` (what cut the walk short, or None)."""
     return await tx.rows(
         HopRow,
         """select * from loci.traverse(%(namespace)s, %(start)s, %(edge_types)s, %(direction)s, %(max_hops)s, %(limit)s,

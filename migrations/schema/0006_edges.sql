@@ -1,4 +1,5 @@
--- Typed edges, what was believed of them, their evidence, and changes of their decay.
+-- Typed edges with the spells in which they hold, what was believed of these, their evidence, and changes of their
+-- decay.
 
 create table loci_data.edges (
     namespace_id       integer not null,
@@ -14,9 +15,11 @@ create table loci_data.edges (
     observations       integer not null default 1,
     first_observed_at  timestamptz not null,
     last_observed_at   timestamptz not null,
+    restored_at        timestamptz not null,
     fades_at           timestamptz not null,
     valid_from         timestamptz not null,
     valid_to           timestamptz,
+    spells             tstzmultirange,
     recorded_at        timestamptz not null,
     superseded_at      timestamptz,
     metadata           jsonb not null default '{}',
@@ -33,8 +36,10 @@ create table loci_data.edges (
     constraint edges_literal_check check (length(literal) between 1 and 1000),
     constraint edges_confidence_check check (confidence between 0 and 1 and initial_confidence between 0 and 1),
     constraint edges_strength_check check (strength between 0 and 1),
-    constraint edges_observed_check check (last_observed_at >= first_observed_at),
+    constraint edges_observed_check check (restored_at between first_observed_at and last_observed_at),
     constraint edges_valid_check check (valid_to >= valid_from),
+    constraint edges_spells_check check (
+        range_merge(spells) = tstzrange(valid_from, valid_to) and spells <> tstzmultirange(range_merge(spells))),
     constraint edges_metadata_check
         check (jsonb_typeof(metadata) = 'object' and octet_length(metadata::text) <= 1048576)
 );
@@ -52,6 +57,7 @@ create table loci_data.edge_beliefs (
     edge_id      uuid not null,
     valid_from   timestamptz not null,
     valid_to     timestamptz,
+    spells       tstzmultirange,
     believed_at  timestamptz not null,
     believed_to  timestamptz not null,
     primary key (namespace_id, edge_id, believed_to),
@@ -61,23 +67,27 @@ create table loci_data.edge_beliefs (
 );
 
 create table loci_data.edge_observations (
-    namespace_id integer not null,
-    id           uuid not null,
-    edge_id      uuid not null,
-    memory_id    uuid,
-    session_id   text,
-    observed_at  timestamptz not null,
-    confidence   double precision not null,
-    restored     boolean not null,
-    recorded_at  timestamptz not null,
-    origin_id    uuid,
-    operation_id uuid default nullif(current_setting('loci.operation', true), '')::uuid,
+    namespace_id  integer not null,
+    id            uuid not null,
+    edge_id       uuid not null,
+    memory_id     uuid,
+    session_id    text,
+    observed_at   timestamptz not null,
+    valid_from    timestamptz,
+    valid_to      timestamptz,
+    confidence    double precision not null,
+    reinforcement text not null,
+    recorded_at   timestamptz not null,
+    origin_id     uuid,
+    operation_id  uuid default nullif(current_setting('loci.operation', true), '')::uuid,
     primary key (namespace_id, id),
     constraint edge_observations_edge_fkey foreign key (namespace_id, edge_id)
         references loci_data.edges (namespace_id, id) on delete cascade,
     constraint edge_observations_memory_fkey foreign key (namespace_id, memory_id)
         references loci_data.memories (namespace_id, id) on delete set null (memory_id),
-    constraint edge_observations_confidence_check check (confidence between 0 and 1)
+    constraint edge_observations_confidence_check check (confidence between 0 and 1),
+    constraint edge_observations_valid_check check (valid_to >= valid_from),
+    constraint edge_observations_reinforcement_check check (reinforcement in ('full', 'initial', 'running_average'))
 );
 create index edge_observations_edge on loci_data.edge_observations (namespace_id, edge_id, observed_at);
 create unique index edge_observations_memory on loci_data.edge_observations (namespace_id, memory_id, edge_id)
@@ -102,7 +112,7 @@ create table loci_data.decay_changes (
 );
 
 -- An observation of an edge, typed and checked. source and target are as written until source_id and target_id are
--- known.
+-- known; id is the observation's, and a new edge has that of its first.
 create type loci_internal.edge_input as (
     ordinal     integer,
     source      text,
@@ -123,7 +133,8 @@ create type loci_internal.edge_input as (
     seen_at     timestamptz,
     source_id   uuid,
     target_id   uuid,
-    aspect_id   uuid
+    aspect_id   uuid,
+    id          uuid
 );
 -- An observation of an entity: by a memory, in a conversation, or by hand.
 create type loci_internal.sighting as (
@@ -164,8 +175,8 @@ comment on column loci_data.edges.type is 'The predicate, such as works_on.';
 comment on column loci_data.edges.target_id is 'The entity it points to; null when the target is a literal.';
 comment on column loci_data.edges.literal is 'A literal target; null when the target is an entity.';
 comment on column loci_data.edges.confidence is
-    'Confidence at last_observed_at, 0 to 1; what it is worth at a moment is loci.effective_confidence(...).';
-comment on column loci_data.edges.initial_confidence is 'Confidence at the first observation.';
+    'Confidence at restored_at, 0 to 1; what it is worth at a moment is loci.effective_confidence(...).';
+comment on column loci_data.edges.initial_confidence is 'Confidence that its first observation states.';
 comment on column loci_data.edges.strength is
     '0 to 1; a present figure, like metadata, at whatever moment it is asked for.';
 comment on column loci_data.edges.aspect_id is
@@ -173,13 +184,17 @@ comment on column loci_data.edges.aspect_id is
 comment on column loci_data.edges.observations is 'Number of observations; each is a row of edge_observations.';
 comment on column loci_data.edges.first_observed_at is 'When it was first observed.';
 comment on column loci_data.edges.last_observed_at is
-    'When confidence was last set or restored: decay counts from here.';
+    'When it was last observed. At any as_of from then on the figures of the row itself are the answer.';
+comment on column loci_data.edges.restored_at is
+    'When confidence was last set or restored: the last observation in a new conversation. Decay counts from here.';
 comment on column loci_data.edges.fades_at is
-    'When the effective confidence falls below the threshold: last_observed_at + ln(confidence / threshold) / rate '
-    'days (forward decay: Cormode et al., ICDE 2009). Not to be trusted while an unfinished row of decay_changes '
-    'stands.';
-comment on column loci_data.edges.valid_from is 'Valid time: from when it is true.';
-comment on column loci_data.edges.valid_to is 'Valid time: until when; null: still.';
+    'When the effective confidence falls below the threshold: restored_at + ln(confidence / threshold) / rate days '
+    '(forward decay: Cormode et al., ICDE 2009). Not to be trusted while an unfinished row of decay_changes stands.';
+comment on column loci_data.edges.valid_from is 'Valid time: when its first spell begins.';
+comment on column loci_data.edges.valid_to is
+    'Valid time: when its last spell ends; null: it has not. At valid_from: it never held.';
+comment on column loci_data.edges.spells is
+    'Valid time: its spells, where there are several; null: one, from valid_from to valid_to.';
 comment on column loci_data.edges.recorded_at is 'Recorded time: when first written.';
 comment on column loci_data.edges.superseded_at is 'Recorded time: when it was taken back; null: believed.';
 comment on column loci_data.edges.metadata is 'Any JSON object.';
@@ -187,24 +202,30 @@ comment on column loci_data.edges.updated_at is
     'When any column but fades_at last changed, in recorded time and never going back: at any known_at from then on '
     'the row itself is the answer.';
 comment on table loci_data.edge_beliefs is
-    'What was believed of an edge''s validity before: kept by a trigger whenever valid_from or valid_to changes, so '
-    'that known_at can be answered.';
+    'What was believed of an edge''s spells before: kept by a trigger whenever they change, so that known_at can be '
+    'answered.';
 comment on column loci_data.edge_beliefs.namespace_id is 'The namespace.';
 comment on column loci_data.edge_beliefs.edge_id is 'The edge.';
 comment on column loci_data.edge_beliefs.valid_from is 'The valid_from believed then.';
 comment on column loci_data.edge_beliefs.valid_to is 'The valid_to believed then; null: open.';
+comment on column loci_data.edge_beliefs.spells is 'The spells believed then; null: one, from valid_from to valid_to.';
 comment on column loci_data.edge_beliefs.believed_at is 'Since when this was believed.';
 comment on column loci_data.edge_beliefs.believed_to is 'Until when (exclusive).';
-comment on table loci_data.edge_observations is 'Evidence: each observation of an edge.';
+comment on table loci_data.edge_observations is
+    'Evidence: that somebody said so, at a moment. All that an edge says of confidence and validity follows from these '
+    'rows, in the order of observed_at, recorded_at and origin.';
 comment on column loci_data.edge_observations.namespace_id is 'The namespace.';
 comment on column loci_data.edge_observations.id is 'Identifier.';
 comment on column loci_data.edge_observations.edge_id is 'The edge.';
 comment on column loci_data.edge_observations.memory_id is 'The memory that showed it, if any.';
 comment on column loci_data.edge_observations.session_id is 'The conversation that showed it, if any.';
-comment on column loci_data.edge_observations.observed_at is 'When it was observed.';
-comment on column loci_data.edge_observations.confidence is 'The edge''s confidence after this observation.';
-comment on column loci_data.edge_observations.restored is
-    'Whether it restored confidence (a new conversation) or only counted (the same one).';
+comment on column loci_data.edge_observations.observed_at is 'When it was said; it may speak of other times.';
+comment on column loci_data.edge_observations.valid_from is 'From when the edge holds, as stated; null: not stated.';
+comment on column loci_data.edge_observations.valid_to is 'Until when the edge holds, as stated; null: not stated.';
+comment on column loci_data.edge_observations.confidence is 'The confidence that it states.';
+comment on column loci_data.edge_observations.reinforcement is
+    'The setting reinforcement of the namespace when it was recorded: what it does to confidence if it comes in a new '
+    'conversation.';
 comment on column loci_data.edge_observations.recorded_at is 'When it was written.';
 comment on column loci_data.edge_observations.origin_id is
     'The observation that it is a copy of, made when the edge was recorded anew (edge_moves); null: it is none.';

@@ -43,33 +43,52 @@ create table loci_data.attribute_terms (
 );
 create index attribute_terms_attribute on loci_data.attribute_terms (namespace_id, attribute_id);
 
+-- Of two attributes, or of two edges of a type that has one target at a time.
 create table loci_data.supersessions (
-    namespace_id integer not null,
-    id           uuid not null,
-    older_id     uuid not null,
-    newer_id     uuid not null,
-    signal       text not null,
-    confidence   double precision not null,
-    evidence     text[] not null default '{}',
-    origin       text not null,
-    status       text not null,
-    created_at   timestamptz not null,
-    decided_at   timestamptz,
-    decided_by   uuid,
-    undone_at    timestamptz,
+    namespace_id  integer not null,
+    id            uuid not null,
+    older_id      uuid,
+    newer_id      uuid,
+    older_edge_id uuid,
+    newer_edge_id uuid,
+    ended_at      timestamptz,
+    signal        text not null,
+    confidence    double precision not null,
+    evidence      text[] not null default '{}',
+    origin        text not null,
+    status        text not null,
+    created_at    timestamptz not null,
+    decided_at    timestamptz,
+    decided_by    uuid,
+    undone_at     timestamptz,
     primary key (namespace_id, id),
     constraint supersessions_pair_key unique (namespace_id, older_id, newer_id),
     constraint supersessions_older_fkey foreign key (namespace_id, older_id)
         references loci_data.attributes (namespace_id, id) on delete cascade,
     constraint supersessions_newer_fkey foreign key (namespace_id, newer_id)
         references loci_data.attributes (namespace_id, id) on delete cascade,
-    constraint supersessions_pair_check check (older_id <> newer_id),
+    constraint supersessions_older_edge_fkey foreign key (namespace_id, older_edge_id)
+        references loci_data.edges (namespace_id, id) on delete cascade,
+    constraint supersessions_newer_edge_fkey foreign key (namespace_id, newer_edge_id)
+        references loci_data.edges (namespace_id, id) on delete cascade,
+    constraint supersessions_pair_check check (
+        case when signal = 'single_valued'
+             then num_nonnulls(older_id, newer_id) = 0 and num_nonnulls(older_edge_id, newer_edge_id, ended_at) = 3
+             else num_nonnulls(older_id, newer_id) = 2 and num_nonnulls(older_edge_id, newer_edge_id, ended_at) = 0 end
+        and (older_id <> newer_id) is not false and (older_edge_id <> newer_edge_id) is not false),
     constraint supersessions_signal_check check (signal in ('negation', 'antonym', 'value_conflict', 'temporal_marker',
-                                                            'model')),
+                                                            'model', 'single_valued')),
     constraint supersessions_confidence_check check (confidence between 0 and 1),
     constraint supersessions_origin_check check (origin in ('inline', 'sweep', 'manual', 'pass')),
     constraint supersessions_status_check check (status in ('proposed', 'applied', 'dismissed', 'undone'))
 );
+create index supersessions_older_edge on loci_data.supersessions (namespace_id, older_edge_id)
+where older_edge_id is not null;
+create index supersessions_newer_edge on loci_data.supersessions (namespace_id, newer_edge_id)
+where newer_edge_id is not null;
+create index supersessions_ended on loci_data.supersessions (namespace_id, ended_at) where ended_at is not null;
+create index supersessions_beside on loci_data.supersessions (namespace_id) where ended_at is not null
+and status = 'undone';
 create index supersessions_newer on loci_data.supersessions (namespace_id, newer_id);
 create index supersessions_status on loci_data.supersessions (namespace_id, status, id);
 create index supersessions_model on loci_data.supersessions (namespace_id, decided_at) where signal = 'model'
@@ -109,19 +128,28 @@ comment on column loci_data.attribute_terms.aspect_id is 'The aspect.';
 comment on column loci_data.attribute_terms.term is 'Hash of a stem of the topic, or of subject and predicate.';
 comment on column loci_data.attribute_terms.attribute_id is 'The attribute.';
 comment on table loci_data.supersessions is
-    'Every decision that one attribute supersedes a sibling, proposed, applied, dismissed or undone: one a pair (row '
-    'S7).';
+    'Every decision that one attribute supersedes a sibling, one a pair, or that one edge ended another of its source '
+    'and type; proposed, applied, dismissed or undone (row S7).';
 comment on column loci_data.supersessions.namespace_id is 'The namespace.';
 comment on column loci_data.supersessions.id is 'Identifier (UUID version 7).';
-comment on column loci_data.supersessions.older_id is 'The attribute that is superseded.';
-comment on column loci_data.supersessions.newer_id is 'The attribute that wins.';
+comment on column loci_data.supersessions.older_id is 'The attribute that is superseded; null: it is an edge.';
+comment on column loci_data.supersessions.newer_id is 'The attribute that wins; null: it is an edge.';
+comment on column loci_data.supersessions.older_edge_id is
+    'The edge that ended, by the id that it had then; null: it is an attribute.';
+comment on column loci_data.supersessions.newer_edge_id is
+    'The edge that took its place, by the id that it had then; null: it is an attribute.';
+comment on column loci_data.supersessions.ended_at is
+    'Valid time: when the spell of the older edge ended; null: it is an attribute.';
 comment on column loci_data.supersessions.signal is
-    'What gave it away: negation, antonym, value_conflict or temporal_marker; model: a language model said so.';
+    'What gave it away: negation, antonym, value_conflict or temporal_marker; model: a language model said so; '
+    'single_valued: the edge type has one target at a time.';
 comment on column loci_data.supersessions.confidence is 'Confidence of the signal, or of the model, 0 to 1.';
 comment on column loci_data.supersessions.evidence is
     'The words that decided, of the older and of the newer; empty once one of the two was erased.';
 comment on column loci_data.supersessions.origin is 'inline (at a write), sweep, manual, or pass (a model was asked).';
-comment on column loci_data.supersessions.status is 'proposed, applied, dismissed or undone.';
+comment on column loci_data.supersessions.status is
+    'proposed, applied, dismissed or undone. Of edges, undone: both hold beside each other; dismissed: it is no longer '
+    'so, since other evidence came or went.';
 comment on column loci_data.supersessions.created_at is 'When the pair was found.';
 comment on column loci_data.supersessions.decided_at is 'When its status was last decided.';
 comment on column loci_data.supersessions.decided_by is 'The agent that decided.';

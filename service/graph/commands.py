@@ -105,11 +105,11 @@ def traverse(
         print_json({name: found[name] for name in ("edges", "truncated", "reason")})
         return
     for row in found["edges"]:
-        echo(edge_line(row) + (f"  score={row['score']:.2f}: {' · '.join(row['path'])}" if paths else ""))
+        echo(edge_line(row) + (f"  score={row['score']:.2f}: {' '.join(row['path'])}" if paths else ""))
     if not found["edges"]:
         echo("no edges", err=True)
     if found["truncated"]:
-        echo(f"there is more: ended by {found['reason']}", err=True)
+        echo(f"there is more: ended by {', then '.join(found['reason'])}", err=True)
 
 
 def edge_line(row: dict[str, Any]) -> str:

@@ -4,10 +4,18 @@ from datetime import datetime
 from uuid import UUID
 
 from db.graph import edges
-from db.graph.edges import ChangedEdgeType, EdgeRow, EdgeTypeRow, ListedEdge, ObservedEdge
+from db.graph.edges import ChangedEdgeType, EdgeDetailRow, EdgeRow, EdgeTypeRow, ListedEdge, ObservedEdge
 from db.pool import JsonObject, Transaction
 from loci.models.graph import EdgeWrite
 from service.pages import Page, page
+
+
+async def observe_edge(tx: Transaction, stated: EdgeWrite) -> JsonObject:
+    """Observe an edge; the edge as it is now, and what became of the observation."""
+    (outcome,) = await edges.observe_edges(tx, edges=[stated.stated()])
+    row = await edges.get_edge(tx, id=outcome["id"], limit=1)
+    shown = {name: value for name, value in row.items() if name not in {"spells", "evidence"}}
+    return {**shown, **{name: value for name, value in outcome.items() if name in {"created", "restored", "superseded"}}}
 
 
 async def observe_edges(tx: Transaction, stated: list[EdgeWrite]) -> list[JsonObject]:
@@ -37,6 +45,11 @@ async def list_edges(
         tx, entity=entity, type=type, faded=faded, as_of=as_of, known_at=known_at, limit=limit + 1, cursor=cursor
     )
     return page(rows, limit)
+
+
+async def get_edge(tx: Transaction, *, id: UUID, as_of: datetime | None, known_at: datetime | None, limit: int) -> EdgeDetailRow:
+    """An edge at two moments, whether it holds then or not, with its spells and its evidence, newest first."""
+    return await edges.get_edge(tx, id=id, as_of=as_of, known_at=known_at, limit=limit)
 
 
 async def delete_edge(tx: Transaction, *, id: UUID) -> EdgeRow:

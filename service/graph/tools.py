@@ -44,7 +44,7 @@ def _decay(given: JsonObject, _: str | None) -> Call:
 
 def edges(reply: JsonObject) -> Shown:
     """Edges of a walk, in the order of discovery."""
-    more = f"\n… and more: ended by {reply['reason']}." if reply["truncated"] else ""
+    more = f"\n… and more: ended by {', then '.join(reply['reason'])}." if reply["truncated"] else ""
     rows = [kept(row, ("id", "source", "type", "target", "literal", "confidence", "hop")) for row in reply["edges"]]
     text = lines(map(edge_line, reply["edges"]), "No edges: the entity is known, and nothing that still holds leads on from it.")
     return text + more, {"edges": rows, "truncated": reply["truncated"]} | kept(reply, ("reason",))

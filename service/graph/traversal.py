@@ -14,9 +14,9 @@ from service.text.visible import visible
 
 
 async def traverse(tx: Transaction, wanted: TraverseInput) -> JsonObject:
-    """Walk the graph breadth first: `edges` and `entities` in the order of discovery, and the `reason` why the walk ended early."""
+    """Walk the graph breadth first: `edges` and `entities` in the order of discovery, and the `reason`, all that cut it short."""
     rows = await traversal.traverse(tx, **wanted.model_dump())
-    reason = rows[0]["truncated"] if rows else None
+    reason = (rows[0]["truncated"] if rows else None) or []
     names: dict[UUID, str | None] = {}
     for row in rows:
         names[row["source_id"]] = row["source"]
@@ -26,7 +26,7 @@ async def traverse(tx: Transaction, wanted: TraverseInput) -> JsonObject:
     return {
         "edges": [{name: value for name, value in row.items() if name not in hidden} for row in rows],
         "entities": [{"id": key, "name": name} for key, name in names.items()],
-        "truncated": reason is not None,
+        "truncated": bool(reason),
         "reason": reason,
     }
 
@@ -40,7 +40,7 @@ async def graph_context(tx: Transaction, wanted: GraphContextInput) -> JsonObjec
             async with tx.connection.transaction():
                 await entities.touch_entities(tx, ids=ids)
     rendered = found["rendered"] and visible(found["rendered"])  # a model reads it
-    return {**found, "rendered": rendered, "truncated": found["truncated"] is not None, "reason": found["truncated"]}
+    return {**found, "rendered": rendered, "truncated": bool(found["truncated"]), "reason": found["truncated"] or []}
 
 
 async def constellation(

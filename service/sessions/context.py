@@ -165,7 +165,7 @@ class Draft:
         found: list[JsonObject] = [{"section": name, "left_out": n, "reason": "max_chars"} for name, n in short.items() if n]
         found += [{"section": name, "left_out": None, "reason": "context_keys"} for name in self._cut]
         if reason := self._parts.graph.get("truncated"):
-            found.append({"section": "graph", "left_out": None, "reason": reason})
+            found.append({"section": "graph", "left_out": None, "reason": ", ".join(reason)})
         return found
 
 

@@ -44,6 +44,7 @@ begin
     where s.reason is not null;
     if not found then
         perform loci_internal.close_edges(v_ns, v_going, clock_timestamp());
+        perform loci_internal.refold_edges(v_ns, v_going, clock_timestamp());
         perform loci_internal.remove_entities(v_ns, v_removed, clock_timestamp());
         return query select 'edge', k.id, k.guard, null from jsonb_to_recordset(v_edges) k(id uuid, guard text)
             order by k.id;

@@ -22,7 +22,7 @@ declare
 begin
     perform loci_internal.check_limit(p_limit, null, 0);
     with edge as materialized (
-        select e.id, e.source_id, e.target_id, e.confidence, e.last_observed_at, e.type,
+        select e.id, e.source_id, e.target_id, e.confidence, e.restored_at, e.type,
                least(e.source_id, e.target_id) as one, greatest(e.source_id, e.target_id) as other
         from loci_data.edges e where e.namespace_id = v_ns and e.superseded_at is null
     ), pair as materialized (  -- ends that several edges join, a weak one among them
@@ -32,8 +32,7 @@ begin
         select e.id, p.ids, least(s.place, t.place) as place,
                loci.effective_confidence(e.confidence,
                                          coalesce(y.decay_rate, (v_settings ->> 'decay_rate')::double precision),
-                                         e.last_observed_at,
-                                         clock_timestamp()) as effective
+                                         e.restored_at, clock_timestamp()) as effective
         from edge e
         left join pair p on p.one = e.one and p.other = e.other and e.target_id is not null
         left join unnest(p_ids) with ordinality s(id, place) on s.id = e.source_id
@@ -48,7 +47,7 @@ begin
                from chosen c;
     return query
     select e.id, s.name, e.type, t.name, e.literal, e.confidence,
-           loci.effective_confidence(e.confidence, loci_internal.decay_rate(v_ns, e.type), e.last_observed_at,
+           loci.effective_confidence(e.confidence, loci_internal.decay_rate(v_ns, e.type), e.restored_at,
                                      clock_timestamp()),
            e.observations, e.first_observed_at, e.last_observed_at, e.valid_to, e.updated_at, e.id = any (v_ids)
     from loci_data.edges e

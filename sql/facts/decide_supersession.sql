@@ -4,8 +4,9 @@
 --            longer; else it is refused
 --   to undone     from applied: the older is what it was before, unless something else has happened to it since
 --   to dismissed  from proposed, undone: nothing moves
--- To the status it has: nothing. The aspect is locked, then the decision, then attributes, as everywhere. Errors:
--- P0002, 22023.
+-- Of edges, applied may become undone, and undone applied: the two hold beside each other, or not. To the status it
+-- has: nothing. The aspect (the source) is locked, then the decision, then attributes, as everywhere. Errors: P0002,
+-- 22023.
 create or replace function loci_internal.decide_supersession(p_namespace_id integer, p_id uuid, p_status text)
 returns void
 language plpgsql volatile set search_path = ''
@@ -14,6 +15,11 @@ declare
     v_made loci_data.supersessions;
     v_at   timestamptz;
 begin
+    if exists (select from loci_data.supersessions s where s.namespace_id = p_namespace_id and s.id = p_id
+               and s.ended_at is not null) then
+        perform loci_internal.decide_edge_supersession(p_namespace_id, p_id, p_status);
+        return;
+    end if;
     perform from loci_data.aspects p where p.namespace_id = p_namespace_id and p.id = (
         select a.aspect_id from loci_data.supersessions s join loci_data.attributes a
             on a.namespace_id = p_namespace_id and a.id = s.older_id
@@ -55,7 +61,7 @@ returns table (id uuid, status text, signal text, confidence double precision, e
                entity_id uuid, entity text,
                aspect_id uuid, aspect text, older_id uuid, older text, newer_id uuid, newer text,
                created_at timestamptz,
-               decided_at timestamptz, decided_by uuid, undone_at timestamptz)
+               decided_at timestamptz, decided_by uuid, undone_at timestamptz, ended_at timestamptz)
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
@@ -74,7 +80,7 @@ returns table (id uuid, status text, signal text, confidence double precision, e
                entity_id uuid, entity text,
                aspect_id uuid, aspect text, older_id uuid, older text, newer_id uuid, newer text,
                created_at timestamptz,
-               decided_at timestamptz, decided_by uuid, undone_at timestamptz)
+               decided_at timestamptz, decided_by uuid, undone_at timestamptz, ended_at timestamptz)
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
@@ -94,7 +100,7 @@ returns table (id uuid, status text, signal text, confidence double precision, e
                entity_id uuid, entity text,
                aspect_id uuid, aspect text, older_id uuid, older text, newer_id uuid, newer text,
                created_at timestamptz,
-               decided_at timestamptz, decided_by uuid, undone_at timestamptz)
+               decided_at timestamptz, decided_by uuid, undone_at timestamptz, ended_at timestamptz)
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare

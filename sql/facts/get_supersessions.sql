@@ -5,7 +5,7 @@ returns table (id uuid, status text, signal text, confidence double precision, e
                entity_id uuid, entity text,
                aspect_id uuid, aspect text, older_id uuid, older text, newer_id uuid, newer text,
                created_at timestamptz,
-               decided_at timestamptz, decided_by uuid, undone_at timestamptz)
+               decided_at timestamptz, decided_by uuid, undone_at timestamptz, ended_at timestamptz)
 language plpgsql stable security definer set search_path = '' set enable_seqscan = off
 as $$
 declare

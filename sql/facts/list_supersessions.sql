@@ -1,7 +1,7 @@
 -- What superseded what, and why? Decisions of a namespace, newest first, a page at a time; of one status, signal or
 -- entity if asked. cursor, on every row, is what to send for the page that starts after it. Walks the primary key or
--- supersessions_status backwards; of an entity: all of its attributes' decisions. Security definer: past the policies;
--- checks the caller itself. Errors: 42501, P0002 (namespace, entity), 22023 (status, signal, limit, cursor).
+-- supersessions_status backwards; of an entity: all of its attributes' and edges' decisions. Security definer: past the
+-- policies; checks the caller itself. Errors: 42501, P0002 (namespace, entity), 22023 (status, signal, limit, cursor).
 create or replace function loci.list_supersessions(
     p_namespace text, p_status text default null, p_signal text default null, p_entity text default null,
     p_limit integer default 50, p_cursor text default null)
@@ -9,7 +9,7 @@ returns table (id uuid, status text, signal text, confidence double precision, e
                entity_id uuid, entity text,
                aspect_id uuid, aspect text, older_id uuid, older text, newer_id uuid, newer text,
                created_at timestamptz,
-               decided_at timestamptz, decided_by uuid, undone_at timestamptz, cursor text)
+               decided_at timestamptz, decided_by uuid, undone_at timestamptz, ended_at timestamptz, cursor text)
 language plpgsql stable security definer set search_path = '' set enable_seqscan = off
 as $$
 #variable_conflict use_column
@@ -26,10 +26,10 @@ begin
         raise invalid_parameter_value
             using message = format('status must be proposed, applied, dismissed or undone, not %L', p_status),
             column = 'status';
-    elsif p_signal not in ('negation', 'antonym', 'value_conflict', 'temporal_marker', 'model') then
+    elsif p_signal not in ('negation', 'antonym', 'value_conflict', 'temporal_marker', 'model', 'single_valued') then
         raise invalid_parameter_value using column = 'signal',
-            message = format('signal must be negation, antonym, value_conflict, temporal_marker or model, not %L',
-                             p_signal);
+            message = format('signal must be negation, antonym, value_conflict, temporal_marker, model or '
+                             'single_valued, not %L', p_signal);
     end if;
     v_before := coalesce((loci_internal.read_cursor(p_cursor, 'uuid'))[1], 'ffffffff-ffff-ffff-ffff-ffffffffffff');
     if v_entity_id is not null then
@@ -37,7 +37,11 @@ begin
             select s.id from loci_data.aspects p
             join loci_data.attributes a on a.namespace_id = v_namespace_id and a.aspect_id = p.id
             join loci_data.supersessions s on s.namespace_id = v_namespace_id and s.older_id = a.id
-            where p.namespace_id = v_namespace_id and p.entity_id = v_entity_id);
+            where p.namespace_id = v_namespace_id and p.entity_id = v_entity_id
+            union
+            select s.id from loci_data.edges e
+            join loci_data.supersessions s on s.namespace_id = v_namespace_id and s.older_edge_id = e.id
+            where e.namespace_id = v_namespace_id and e.source_id = v_entity_id);
     end if;
     v_ids := array(
         select s.id from loci_data.supersessions s

@@ -1,6 +1,6 @@
 -- Where does a walk go from its focal entities? The far ends of their strongest living outgoing edges: at
 -- most settings walk_edges of all of them together, of at least walk_min_strength; never back to a focal entity.
--- Living: observed, valid and not faded at p_as_of, as known at p_known_at, see adjacent_edges. share: the strength of
+-- Living: valid and not faded at p_as_of, as known at p_known_at, see adjacent_edges. share: the strength of
 -- the strongest edge that leads there. 32 entities a statement; past p_deadline every row passes, and so ends the
 -- search for a living one. late, on every row, and a row without an id where there is no other, says so. Index
 -- edges_strength.
@@ -28,14 +28,15 @@ begin
             cross join lateral (
                 select e.id, e.target_id, e.strength, l.living from loci_data.edges e
                 cross join lateral (select coalesce(
-                    e.first_observed_at <= p_as_of and e.recorded_at <= p_known_at
-                        and (e.superseded_at is null or e.superseded_at > p_known_at)
+                    e.recorded_at <= p_known_at and (e.superseded_at is null or e.superseded_at > p_known_at)
+                    and (e.updated_at > p_known_at or e.valid_from <= p_as_of
+                         and (e.valid_to is null or e.valid_to > p_as_of)
+                         and (e.spells is null or e.spells @> p_as_of))
                     and case when e.last_observed_at <= p_as_of and e.updated_at <= p_known_at
                         then case when v_trusted then e.fades_at > p_as_of else loci.effective_confidence(
                                  e.confidence, coalesce((v_rates ->> e.type)::double precision, v_rate),
-                                 e.last_observed_at, p_as_of) >= v_threshold end
-                             and e.valid_from <= p_as_of and (e.valid_to is null or e.valid_to > p_as_of)
-                        else loci_internal.confidence_at(p_namespace_id, e.id, e.valid_from, e.valid_to,
+                                 e.restored_at, p_as_of) >= v_threshold end
+                        else loci_internal.confidence_at(p_namespace_id, e.id, e.valid_from, e.valid_to, e.spells,
                                              coalesce((v_rates ->> e.type)::double precision, v_rate), p_as_of,
                                              p_known_at) >= v_threshold end,
                     false) as living offset 0) l

@@ -92,7 +92,9 @@ comment on function loci_internal.parse_memories(integer, jsonb) is
     'JSON array of memory items as memory_input[].';
 
 -- The graph part of a write: entities that items state, and edges, with the memory as evidence of both, in its session
--- if it has one. In the transaction of the memories; idempotent per memory.
+-- if it has one. An edge holds when the memory does, where that states a time. It was observed when it says so, else
+-- when an episode was, else now: a fact about 1980 that is told today was observed today. In the transaction of the
+-- memories; idempotent per memory.
 create or replace function loci_internal.remember_graph(p_namespace_id integer, p_items jsonb,
                                                         p_outcomes loci_internal.memory_outcome[], p_at timestamptz)
 returns void
@@ -113,10 +115,19 @@ begin
 
     perform count(*) from loci_internal.write_edges(p_namespace_id, loci_internal.parse_edges((
         select jsonb_agg(e.edge || jsonb_build_object(
-            'memory_id', o.id, 'session_id', i.item -> 'session_id', 'observed_at',
-                coalesce(i.item ->> 'valid_from', p_at::text)) order by i.ordinal, e.nth)
+            'memory_id', o.id, 'session_id', i.item -> 'session_id',
+            'observed_at', coalesce(e.edge ->> 'observed_at', case when m.layer = 3 then m.valid_from
+                                    else p_at end::text),
+            'valid_from', coalesce(e.edge ->> 'valid_from', case when s.dated then m.valid_from end::text),
+            'valid_to', coalesce(e.edge ->> 'valid_to', i.item ->> 'valid_to',
+                                 case when i.item ->> 'corrects' is not null then m.valid_to end::text)
+            ) order by i.ordinal, e.nth)
         from jsonb_array_elements(p_items) with ordinality i(item, ordinal)
         join unnest(p_outcomes) o on o.ordinal = i.ordinal - 1
+        cross join lateral (select w.layer, w.valid_from, w.valid_to from loci_data.memories w
+                            where w.namespace_id = p_namespace_id and w.id = o.id limit 1) m
+        cross join lateral (select num_nonnulls(i.item ->> 'valid_from', i.item ->> 'valid_to',
+                                                i.item ->> 'corrects') > 0 as dated) s
         cross join lateral jsonb_array_elements(nullif(i.item -> 'edges', 'null')) with ordinality e(edge, nth)),
         p_at), p_at)
     where p_items @? '$[*].edges[*] ? (@ != null)';

@@ -2,7 +2,8 @@
 -- them. Reads the whole namespace. closure: memory_closure is exactly the recursion over placements. overlap: versions
 -- of a lineage are never valid together. current: at most one open version a lineage. versions: lineages count what was
 -- written. index: each memory is in the lexical index once. orphans: placements and links lead to memories that are
--- there.
+-- there. evidence: confidence and counts of believed edges are what their observations add up to. beliefs: what was
+-- believed of an edge's spells follows one another without a gap.
 create or replace function loci.verify(p_namespace text)
 returns table (name text, checked bigint, broken bigint, example text)
 language plpgsql stable security definer set search_path = ''
@@ -54,7 +55,22 @@ begin
           from (select node_id as id from loci_data.memory_placements where namespace_id = v_ns
                 union select parent_id from loci_data.memory_placements where namespace_id = v_ns
                 union select source_id from loci_data.memory_links where namespace_id = v_ns
-                union select target_id from loci_data.memory_links where namespace_id = v_ns) n) e;
+                union select target_id from loci_data.memory_links where namespace_id = v_ns) n) e
+    union all
+    select 'evidence', count(*), count(*) filter (where v.differs), min(v.id::text) filter (where v.differs)
+    from (select e.id, (e.confidence, e.initial_confidence, e.restored_at, e.first_observed_at, e.last_observed_at,
+                        e.observations) is distinct from (f.confidence, f.initial_confidence, f.restored_at,
+                                                          f.first_observed_at, f.last_observed_at,
+                                                          f.observations) as differs
+          from loci_data.edges e
+          cross join lateral loci_internal.edge_figures(v_ns, e.id, 'infinity', 'infinity') f
+          where e.namespace_id = v_ns and e.superseded_at is null) v
+    union all
+    select 'beliefs', count(*), count(*) filter (where b.gap), min(b.edge_id::text) filter (where b.gap)
+    from (select k.edge_id, k.believed_at <> coalesce(
+                     lag(k.believed_to) over (partition by k.edge_id order by k.believed_to), e.recorded_at) as gap
+          from loci_data.edge_beliefs k join loci_data.edges e on e.namespace_id = v_ns and e.id = k.edge_id
+          where k.namespace_id = v_ns) b;
 end $$;
 comment on function loci.verify(text) is
     'Check what a namespace promises: rows checked, rows that break it, an example. Errors: 42501, P0002.';

@@ -38,7 +38,7 @@ as $$
     select n.subject_id
     from loci_internal.net_changes(p_namespace_id, p_operation, 'supersession') n
     cross join lateral (select x.status from loci_data.supersessions x where x.namespace_id = p_namespace_id
-                        and x.id = n.subject_id limit 1) s
+                        and x.id = n.subject_id and x.ended_at is null limit 1) s
     where s.status <> n.after ->> 'status' and s.status <> coalesce(n.before ->> 'status', 'undone')
 $$;
 comment on function loci_internal.attributes_changed_since(integer, uuid) is

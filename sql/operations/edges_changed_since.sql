@@ -1,6 +1,6 @@
--- Which edges of an operation were changed by others since? One whose strength, aspect, validity or metadata are
--- neither as it left them nor as it found them, one that it took back and that has been observed anew, or that has lost
--- an end, an entity that was removed since. Confidence and counts follow the evidence, each observation of which knows
+-- Which edges of an operation were changed by others since? One whose strength, aspect or metadata are neither as it
+-- left them nor as it found them, one that it took back and that has been observed anew, or that has lost an end, an
+-- entity that was removed since. Confidence, counts and spells follow the evidence, each observation of which knows
 -- its operation: others may have observed the same edge since, that is no conflict.
 create or replace function loci_internal.edges_changed_since(p_namespace_id integer, p_operation uuid)
 returns setof uuid
@@ -19,13 +19,13 @@ as $$
     cross join lateral (select e as edge from loci_data.edges e
                         where e.namespace_id = p_namespace_id
                           and e.id = loci_internal.current_edge_id(p_namespace_id, n.subject_id) offset 0) p
-    cross join lateral jsonb_populate_record(p.edge, n.after - 'superseded_at') a
-    cross join lateral jsonb_populate_record(p.edge, n.before - 'superseded_at') b
+    cross join lateral jsonb_populate_record(p.edge, n.after - '{superseded_at,valid_from,valid_to,spells}'::text[]) a
+    cross join lateral jsonb_populate_record(p.edge, n.before - '{superseded_at,valid_from,valid_to,spells}'::text[]) b
     where not n.created
-      and (a.strength, a.aspect_id, a.valid_from, a.valid_to, a.metadata) is distinct from
-          ((p.edge).strength, (p.edge).aspect_id, (p.edge).valid_from, (p.edge).valid_to, (p.edge).metadata)
-      and (b.strength, b.aspect_id, b.valid_from, b.valid_to, b.metadata) is distinct from
-          ((p.edge).strength, (p.edge).aspect_id, (p.edge).valid_from, (p.edge).valid_to, (p.edge).metadata)
+      and (a.strength, a.aspect_id, a.metadata) is distinct from
+          ((p.edge).strength, (p.edge).aspect_id, (p.edge).metadata)
+      and (b.strength, b.aspect_id, b.metadata) is distinct from
+          ((p.edge).strength, (p.edge).aspect_id, (p.edge).metadata)
     union
     select n.subject_id
     from net n

@@ -14,17 +14,17 @@ create or replace trigger zz_entities_erased after delete on loci_data.entities
 create or replace trigger zz_edges_created after insert on loci_data.edges
     referencing new table as added for each statement
     execute function loci_internal.log_rows_change('edge', 'id', 'source_id type target_id literal', 'confidence',
-                                                   'strength', 'aspect_id', 'valid_from', 'valid_to', 'superseded_at',
-                                                   'metadata');
+                                                   'strength', 'aspect_id', 'valid_from', 'valid_to', 'spells',
+                                                   'superseded_at', 'metadata');
 create or replace trigger zz_edges_changed after update on loci_data.edges
     for each row
-        when ((old.confidence, old.strength, old.aspect_id, old.valid_from, old.valid_to, old.superseded_at,
-               old.metadata)
+        when ((old.confidence, old.strength, old.aspect_id, old.valid_from, old.valid_to, old.spells,
+               old.superseded_at, old.metadata)
                        is distinct from (new.confidence, new.strength, new.aspect_id, new.valid_from, new.valid_to,
-                                         new.superseded_at, new.metadata))
+                                         new.spells, new.superseded_at, new.metadata))
     execute function loci_internal.log_row_change('edge', 'id', 'source_id type target_id literal', 'confidence',
-                                                  'strength', 'aspect_id', 'valid_from', 'valid_to', 'superseded_at',
-                                                  'metadata');
+                                                  'strength', 'aspect_id', 'valid_from', 'valid_to', 'spells',
+                                                  'superseded_at', 'metadata');
 create or replace trigger zz_edges_erased after delete on loci_data.edges
     referencing old table as gone for each statement execute function loci_internal.log_rows_change('edge', 'id', '');
 create or replace trigger zz_aspects_created after insert on loci_data.aspects
@@ -56,13 +56,15 @@ create or replace trigger zz_attributes_erased after delete on loci_data.attribu
         for each statement execute function loci_internal.log_rows_change('attribute', 'id', '');
 create or replace trigger zz_supersessions_created after insert on loci_data.supersessions
     referencing new table as added for each statement
-    execute function loci_internal.log_rows_change('supersession', 'id', 'older_id newer_id', 'signal', 'confidence',
-                                                   'status');
+    execute function loci_internal.log_rows_change('supersession', 'id',
+                                                   'older_id newer_id older_edge_id newer_edge_id', 'ended_at',
+                                                   'signal', 'confidence', 'status');
 create or replace trigger zz_supersessions_changed after update on loci_data.supersessions
     for each row when ((old.status)
                        is distinct from (new.status))
-    execute function loci_internal.log_row_change('supersession', 'id', 'older_id newer_id', 'signal', 'confidence',
-                                                  'status');
+    execute function loci_internal.log_row_change('supersession', 'id',
+                                                  'older_id newer_id older_edge_id newer_edge_id', 'ended_at',
+                                                  'signal', 'confidence', 'status');
 create or replace trigger zz_supersessions_erased after delete on loci_data.supersessions
     referencing old table as gone
         for each statement execute function loci_internal.log_rows_change('supersession', 'id', '');

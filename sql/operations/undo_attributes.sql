@@ -62,7 +62,7 @@ begin
     from (select n.subject_id as id, case when n.created then 'undone' else n.before ->> 'status' end as status
           from loci_internal.net_changes(p_namespace_id, p_operation, 'supersession') n
           where n.subject_id <> all (p_left) offset 0) f
-    where s.namespace_id = p_namespace_id and s.id = f.id and s.status <> f.status;
+    where s.namespace_id = p_namespace_id and s.id = f.id and s.status <> f.status and s.ended_at is null;
     return v_count;
 end $$;
 comment on function loci_internal.undo_attributes(integer, uuid, uuid[]) is

@@ -1,9 +1,9 @@
 -- Edges become what they were before an operation. Its evidence goes: an edge that rests on nothing else is taken back,
 -- another is recorded anew with the rest; one that it took back is recorded anew. So each moment keeps its answer
--- (known_at), as with merges. Then strength, aspect, validity and metadata that it changed are as before. Merges that
--- moved such an edge can still be undone: edge_moves goes on. Locks like every writer: entities in order of
--- canonical_name, then edges in order of id. p_left: edges to leave alone. Returns how many were taken back, came back
--- or changed.
+-- (known_at), as with merges; and what had made way for an edge goes on. Then strength, aspect and metadata that it
+-- changed are as before. Merges that moved such an edge can still be undone: edge_moves goes on. Locks like every
+-- writer: entities in order of canonical_name, then edges in order of id. p_left: edges to leave alone. Returns how
+-- many were taken back, came back or changed.
 create or replace function loci_internal.undo_edges(p_namespace_id integer, p_operation uuid, p_left uuid[])
 returns integer
 language plpgsql volatile set search_path = '' set enable_seqscan = off
@@ -14,6 +14,7 @@ declare
     v_lost    uuid[];
     v_ended   uuid[];
     v_plan    jsonb;
+    v_decided uuid[] := loci_internal.undo_edge_supersessions(p_namespace_id, p_operation, p_left);
     v_at      timestamptz;
     v_count   integer;
 begin
@@ -44,7 +45,7 @@ begin
     select coalesce(jsonb_agg(to_jsonb(u)), '[]') into v_plan
     from loci_internal.undo_evidence(p_namespace_id, p_operation, v_made, v_present, v_lost) u;
     perform loci_internal.close_edges(p_namespace_id, v_ended, v_at);
-    perform loci_internal.record_edges(p_namespace_id, v_plan, v_at) where v_plan <> '[]';
+    perform loci_internal.record_edges(p_namespace_id, v_plan, v_ended || v_lost || v_decided, v_at);
     insert into loci_data.edge_moves (namespace_id, merge_id, old_id, new_id, part)
     select distinct p_namespace_id, m.merge_id, o.id, u.id, 'undone'
     from jsonb_to_recordset(v_plan) u(id uuid, base uuid[], replaces uuid)
@@ -52,24 +53,48 @@ begin
     join loci_data.edge_moves m on m.namespace_id = p_namespace_id and m.new_id = o.id;
 
     update loci_data.edges e
-    set strength = b.strength, aspect_id = b.aspect_id, valid_from = b.valid_from, valid_to = b.valid_to,
-        metadata = b.metadata,
+    set strength = b.strength, aspect_id = b.aspect_id, metadata = b.metadata,
         updated_at = greatest(e.updated_at, v_at)
     from (select loci_internal.current_edge_id(p_namespace_id, n.subject_id) as id,
-          n.before - '{superseded_at,confidence}'::text[] as fields
+          n.before - '{superseded_at,confidence,valid_from,valid_to,spells}'::text[] as fields
           from loci_internal.net_changes(p_namespace_id, p_operation, 'edge') n
           where not n.created and n.before is not null and n.subject_id <> all (p_left) offset 0) n
     cross join lateral (select x as edge from loci_data.edges x where x.namespace_id = p_namespace_id
                         and x.id = n.id limit 1) x
     cross join lateral jsonb_populate_record(x.edge, n.fields) b
     where e.namespace_id = p_namespace_id and e.id = n.id
-      and (b.strength, b.aspect_id, b.valid_from, b.valid_to, b.metadata)
-          is distinct from (e.strength, e.aspect_id, e.valid_from, e.valid_to, e.metadata);
+      and (b.strength, b.aspect_id, b.metadata) is distinct from (e.strength, e.aspect_id, e.metadata);
     get diagnostics v_count = row_count;
     return greatest(v_count, (select count(*) from (select unnest(v_ended) union select unnest(v_lost)) touched));
 end $$;
 comment on function loci_internal.undo_edges(integer, uuid, uuid[]) is
     'Make the edges of an operation what they were before it; how many.';
+
+-- Decisions of an operation on which edge ended which: those that it made are dismissed, since the evidence for them
+-- goes, and those that it changed are what they were. Returns the edges of the latter, whose spells follow.
+create or replace function loci_internal.undo_edge_supersessions(p_namespace_id integer, p_operation uuid,
+                                                                 p_left uuid[]) returns uuid[]
+language plpgsql volatile set search_path = '' set enable_seqscan = off
+as $$
+declare
+    v_ids uuid[];
+begin
+    with decided as (
+        update loci_data.supersessions s
+        set status = f.status, decided_at = clock_timestamp(), decided_by = loci.current_agent(),
+            undone_at = case f.status when 'undone' then clock_timestamp() end
+        from (select n.subject_id as id, case when n.created then 'dismissed' else n.before ->> 'status' end as status
+              from loci_internal.net_changes(p_namespace_id, p_operation, 'supersession') n
+              where n.subject_id <> all (p_left) and n.after is not null offset 0) f
+        where s.namespace_id = p_namespace_id and s.id = f.id and s.ended_at is not null and s.status <> f.status
+        returning s.older_edge_id
+    )
+    select coalesce(array_agg(loci_internal.current_edge_id(p_namespace_id, d.older_edge_id)), '{}') into v_ids
+    from decided d;
+    return array_remove(v_ids, null);
+end $$;
+comment on function loci_internal.undo_edge_supersessions(integer, uuid, uuid[]) is
+    'Make an operation''s decisions on which edge ended which what they were before it; the edges.';
 
 -- Before the edges of an operation are undone: lock the entities at their ends, and those that stand in their place by
 -- now, in order of canonical_name like every writer of the graph.

@@ -76,7 +76,8 @@ begin
     ), walked as materialized (
         select w.last, (array_agg(n.start order by w.step desc))[1]
                || array(select u.part
-                        from unnest(array_agg(array[f.type, n.name] order by w.step desc)) with ordinality u(part, nth)
+                        from unnest(array_agg(array[loci_internal.path_step(f.type, f.source_id = f.from_id), n.name]
+                                                    order by w.step desc)) with ordinality u(part, nth)
                         order by u.nth)
                    as names,
                jsonb_agg(loci_internal.explain_decay(p_namespace_id, f.id, f.type, f.confidence)
@@ -100,14 +101,14 @@ comment on function loci_internal.search_graph(integer, uuid[], loci_internal.me
                                                timestamptz) is
     'Memories that the graph suggests for entities that a question names, with score and path.';
 
--- What did decay do to an edge? Its confidence when last observed, and the effective one that a walk found. One primary
+-- What did decay do to an edge? Its confidence when last restored, and the effective one that a walk found. One primary
 -- key probe.
 create or replace function loci_internal.explain_decay(p_namespace_id integer, p_edge_id uuid, p_type text,
                                                        p_confidence double precision) returns jsonb
 language sql stable parallel safe
 as $$
     select jsonb_build_object('type', p_type, 'confidence', p_confidence, 'observed_confidence', e.confidence,
-                              'last_observed_at', e.last_observed_at)
+                              'last_observed_at', e.restored_at)
     from loci_data.edges e where e.namespace_id = p_namespace_id and e.id = p_edge_id
 $$;
 comment on function loci_internal.explain_decay(integer, uuid, text, double precision) is

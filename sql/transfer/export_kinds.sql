@@ -32,12 +32,12 @@ as $$
             '{"entity_id": "(select a.entity_id from loci_data.aspects a where a.namespace_id = $1 and a.id = '
             'r.aspect_id)"}', null),
         (125, 'attribute_belief', 'attribute_beliefs', null, null, null),
-        (127, 'supersession', 'supersessions', null, null, null),
         (128, 'verdict', 'supersession_verdicts', null, null, null),
         (130, 'edge', 'edges', null,
-         '{"fades_at": "loci.fades_at(r.confidence, loci_internal.decay_rate($1, r.type), r.last_observed_at, '
+         '{"fades_at": "loci.fades_at(r.confidence, loci_internal.decay_rate($1, r.type), r.restored_at, '
          '(loci_internal.settings($1) ->> ''edge_threshold'')::double precision)"}', null),
         (135, 'edge_belief', 'edge_beliefs', null, null, null),
+        (137, 'supersession', 'supersessions', null, null, null),
         (140, 'edge_observation', 'edge_observations', null,
             '{"operation_id": "nullif(current_setting(''loci.operation'', true), '''')::uuid"}', null),
         (145, 'edge_move', 'edge_moves', null, null, null),

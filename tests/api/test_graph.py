@@ -33,6 +33,36 @@ def test_edges_are_shown_as_of_a_moment_as_known_at_another(api: Api, way: str) 
     assert targets(api, way) == ["Postgres"]
 
 
+def test_observing_an_edge_shows_it_and_what_ended_by_it(api: Api) -> None:
+    ok(api.client.put("/edge-types/lives_in", json={"single_valued": True}))
+    home = {"source": "Alice", "type": "lives_in"}
+    first = ok(api.post("/edges", {**home, "target": "Rome", "valid_from": "2020-01-01T00:00:00Z", "confidence": 0.5}), 201)
+    assert (first["created"], first["observations"], first["superseded"]) == (True, 1, [])
+    assert first["confidence"] == pytest.approx(0.5)
+    second = ok(api.post("/edges", {**home, "target": "Oslo", "valid_from": "2022-01-01T00:00:00Z"}), 201)
+    (ended,) = second["superseded"]
+    assert (ended["id"], ended["target"], ended["valid_to"]) == (first["id"], "Rome", "2022-01-01T00:00:00Z")
+    assert ok(api.get(f"/edges/{first['id']}"))["valid_to"] == "2022-01-01T00:00:00Z"
+    (decision,) = ok(api.get("/supersessions", signal="single_valued"))["items"]
+    assert (decision["id"], decision["aspect"]) == (ended["supersession_id"], None)
+    assert ok(api.post(f"/supersessions/{decision['id']}/undo"))["status"] == "undone"
+    assert ok(api.get(f"/edges/{first['id']}"))["valid_to"] is None
+
+
+def test_an_edge_is_shown_with_its_spells_and_evidence_at_two_moments(api: Api) -> None:
+    spell = {"valid_from": "2015-01-01T00:00:00Z", "valid_to": "2016-01-01T00:00:00Z"}
+    made = ok(api.post("/edges", {**EDGE, **spell, "session_id": "s"}), 201)
+    known_at = now()
+    ok(api.post("/edges", {**EDGE, "valid_from": "2020-01-01T00:00:00Z"}), 201)
+    shown = ok(api.get(f"/edges/{made['id']}", as_of="2015-06-01T00:00:00Z"))
+    assert (shown["valid_from"], shown["valid_to"], shown["observations"], shown["last_observed_at"]) == (*spell.values(), 0, None)
+    assert [(s["valid_from"][:4], s["superseded_at"]) for s in shown["spells"]] == [("2015", None), ("2020", None)]
+    assert [(e["restored"], e["session_id"]) for e in shown["evidence"]] == [(True, None), (False, "s")]
+    assert len(ok(api.get(f"/edges/{made['id']}", known_at=known_at))["spells"]) == 1
+    assert len(ok(api.get(f"/edges/{made['id']}", limit=1))["evidence"]) == 1
+    problem(api.get(f"/edges/{uuid4()}"), 404, "not-found")
+
+
 def test_an_entity_is_shown_as_it_was_known(api: Api) -> None:
     made = ok(api.post("/entities", {"name": "Zeus", "type": "god"}), 201)
     known_at = now()

@@ -64,13 +64,13 @@ def test_a_message_brings_the_lines_of_seed_a(api: Api) -> None:
     ]
     assert [entity["name"] for entity in context["entities"]] == ["Alice"]
     assert short(context["edges"][0]) == "1 Alice works_on RockBot"
-    assert (context["truncated"], context["reason"]) == (False, None)
+    assert (context["truncated"], context["reason"]) == (False, [])
 
 
 def test_a_context_shows_fifteen_edges_unless_the_namespace_or_the_caller_says_otherwise(api: Api) -> None:
     observe(api, [{"source": "Hub", "type": "t", "target": f"spoke {n:02}"} for n in range(30)])
     context = ok(api.post("/graph/context", {"text": "the hub"}))
-    assert (len(context["edges"]), context["reason"]) == (15, "limit")
+    assert (len(context["edges"]), context["reason"]) == (15, ["limit"])
     assert [edge["target"] for edge in context["edges"]] == [f"spoke {n:02}" for n in range(15)]
     assert len(ok(api.post("/graph/context", {"text": "the hub", "limit": 3}))["edges"]) == 3
     ok(api.client.patch(f"/namespaces/{api.namespace}", json={"settings": {"context_triples": 7}}))
@@ -93,7 +93,7 @@ def test_a_message_that_names_nothing_has_an_empty_context(api: Api) -> None:
         "edges": [],
         "rendered": None,
         "truncated": False,
-        "reason": None,
+        "reason": [],
     }
 
 
@@ -108,7 +108,7 @@ def test_the_score_of_an_edge_is_the_product_of_confidences_on_the_way_to_it(api
 
 def test_a_path_names_what_lies_between_a_start_and_an_edge(api: Api) -> None:
     observe(api, SEED_A[:2])
-    assert walk(api, start=["Alice"], paths=True)[1]["path"] == ["Alice", "works_on", "RockBot", "uses", "RabbitMQ"]
+    assert walk(api, start=["Alice"], paths=True)[1]["path"] == ["Alice", "--works_on-->", "RockBot", "--uses-->", "RabbitMQ"]
 
 
 def test_a_walk_starts_from_ids_names_aliases_and_from_what_a_text_names(api: Api) -> None:
@@ -127,3 +127,19 @@ def test_a_walk_starts_from_ids_names_aliases_and_from_what_a_text_names(api: Ap
 
 def test_a_walk_from_neither_names_nor_text_is_refused(api: Api) -> None:
     assert "start or text" in str(problem(api.post("/graph/traverse", {"max_hops": 2}), 422, "invalid-request"))
+
+
+def test_paths_and_lines_say_which_way_an_edge_points(api: Api) -> None:
+    observe(api, [{"source": "Bob", "type": "manages", "target": "Carl"}])
+    (edge,) = walk(api, start=["Carl"], paths=True)
+    assert edge["path"] == ["Carl", "<--manages--", "Bob"]
+    context = ok(api.post("/graph/context", {"text": "What about Carl?"}))
+    assert "Bob --manages--> Carl" in context["rendered"]
+
+
+def test_a_walk_names_all_that_cut_it_short(api: Api) -> None:
+    ok(api.client.patch(f"/namespaces/{api.namespace}", json={"settings": {"fan_out": 2}}))
+    observe(api, [{"source": "a", "type": "t", "target": f"b{n}"} for n in range(4)])
+    observe(api, [{"source": "b0", "type": "t", "target": f"c{n}"} for n in range(2)])
+    reply = ok(api.post("/graph/traverse", {"start": ["a"], "limit": 3}))
+    assert (reply["truncated"], reply["reason"]) == (True, ["fan_out", "limit"])

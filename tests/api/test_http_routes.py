@@ -468,7 +468,7 @@ def test_a_walk_goes_breadth_first_and_says_hop_names_and_ids(api: Api) -> None:
     }
     assert [e["hop"] for e in walk["edges"]] == [1, 1, 2]
     assert set(walk["edges"][0]) >= {"id", "source_id", "target_id", "confidence", "path"}
-    assert (walk["truncated"], walk["reason"]) == (False, None)
+    assert (walk["truncated"], walk["reason"]) == (False, [])
     assert {e["name"] for e in walk["entities"]} == {"Alice", "Loci", "Postgres"}
 
 

@@ -263,7 +263,7 @@ def test_the_path_of_the_graph_arm_says_what_decay_did(api: Api) -> None:
     results = api.recall("Who is Bob?", arms=["graph"], explain=True)["results"]
     path = next(r["explain"]["arms"]["graph"]["path"] for r in results if r["content"] == "the rocket has three stages")
     (step,) = path["decay"]
-    assert path["path"] == ["Bob", "works_on", "RockBot"]
+    assert path["path"] == ["Bob", "--works_on-->", "RockBot"]
     assert step["observed_confidence"] == pytest.approx(0.8)
     assert step["confidence"] == pytest.approx(0.8 * exp(-0.01 * 30), abs=1e-3)
 

@@ -15,6 +15,7 @@ def aged(loci: Loci, namespace: str) -> str:
     lines = [
         {
             "content": f"{t} {n}",
+            "layer": 3,  # an episode: observed when it happened
             "valid_from": (now - timedelta(days=n)).isoformat(),
             "edges": [{"source": "a", "type": t, "target": f"b{n}"}],
         }

@@ -39,9 +39,9 @@ select s.ns, pg_temp.uid('supersession', s.ns, n), pg_temp.uid('attribute', s.ns
 from size s cross join lateral generate_series(0, s.rows - 1) n;
 -- Two edges an entity; one in four has faded.
 insert into loci_data.edges (namespace_id, id, source_id, type, target_id, confidence, initial_confidence, strength, first_observed_at, last_observed_at,
-                             fades_at, valid_from, recorded_at, updated_at)
+                             restored_at, fades_at, valid_from, recorded_at, updated_at)
 select s.ns, pg_temp.uid('edge', s.ns, n), pg_temp.uid('entity', s.ns, n / 2), 'type' || n % 20, pg_temp.uid('entity', s.ns, n % s.rows), 0.8, 0.8, 0.5,
-       t.at, t.at, case when n % 4 = 0 then timestamptz '2026-01-01' else timestamptz '2030-01-01' + n * interval '5 minutes' end, t.at, t.at, t.at
+       t.at, t.at, t.at, case when n % 4 = 0 then timestamptz '2026-01-01' else timestamptz '2030-01-01' + n * interval '5 minutes' end, t.at, t.at, t.at
 from size s cross join lateral generate_series(0, 2 * s.rows - 1) n cross join lateral (select timestamptz '2025-01-01' + n * interval '2 minutes' as at) t;
 
 insert into loci_data.recalls (namespace_id, id, at, agent_id, session_id, query, arms, fusion, k, results, took_ms)

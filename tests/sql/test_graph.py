@@ -133,7 +133,7 @@ def test_memories_of_far_and_common_entities_are_found_where_a_filter_leaves_no_
     )
     found = world.rows("select * from loci_api.recall_graph_arm(%(ns)s, 'Zeus', 10)")
     assert len(found) == 10
-    assert all(row["path"]["path"][:2] == ["Zeus", "loves"] for row in found)
+    assert all(row["path"]["path"][:2] == ["Zeus", "--loves-->"] for row in found)
     filtered = world.rows("select * from loci_api.recall_graph_arm(%(ns)s, 'Zeus', 10, '{\"category\": \"far\"}')")
     assert len(filtered) == 5
     assert [step["type"] for step in filtered[0]["path"]["decay"]] == ["knows"]

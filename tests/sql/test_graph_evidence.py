@@ -65,7 +65,7 @@ def test_an_edge_seen_again_in_the_same_conversation_only_counts(world: World, m
     (again,) = observe(world, {**EDGE, "confidence": 0.8, "session_id": "s1", "observed_at": day(50)})
     assert not again["restored"]
     row = edge(world)
-    assert (row["confidence"], row["observations"], row["last_observed_at"]) == (0.4, 2, day(0))
+    assert (row["confidence"], row["observations"], row["last_observed_at"], row["restored_at"]) == (0.4, 2, day(50), day(0))
     assert row["fades_at"] == pytest.approx(day(0) + timedelta(days=math.log(4) / 0.01), abs=timedelta(seconds=1))
 
 
@@ -75,13 +75,13 @@ def test_every_observation_of_an_edge_is_a_row(world: World) -> None:
     observe(world, {**EDGE, "session_id": "s1", "observed_at": day(1)})
     observe(world, {**EDGE, "memory_id": memory, "observed_at": day(2)})
     rows = world.rows(
-        """select memory_id, session_id, observed_at, confidence, restored from loci_data.edge_observations
+        """select memory_id, session_id, observed_at, confidence, reinforcement from loci_data.edge_observations
            where namespace_id = %(ns_id)s order by observed_at"""
     )
     assert [tuple(row.values()) for row in rows] == [
-        (None, "s1", day(0), 0.4, True),
-        (None, "s1", day(1), 0.4, False),
-        (memory, None, day(2), 1.0, True),
+        (None, "s1", day(0), 0.4, "full"),
+        (None, "s1", day(1), 1.0, "full"),
+        (memory, None, day(2), 1.0, "full"),
     ]
 
 
@@ -100,14 +100,15 @@ def test_a_memory_is_evidence_of_an_edge_once(world: World) -> None:
     assert (edge(world)["confidence"], edge(world)["observations"]) == (0.4, 1)
 
 
-@MODES
-def test_late_evidence_counts_and_does_not_touch_confidence(world: World, mode: str) -> None:
+@pytest.mark.parametrize(("mode", "confidence"), [("full", 1.0), ("initial", 0.9), ("running_average", (0.9 * 1 + 0.4) / 2)])
+def test_the_order_in_which_observations_are_told_does_not_matter(world: World, mode: str, confidence: float) -> None:
     reinforce(world, mode)
     observe(world, {**EDGE, "confidence": 0.4, "session_id": "s1", "observed_at": day(50)})
     (late,) = observe(world, {**EDGE, "confidence": 0.9, "session_id": "s0", "observed_at": day(10)})
     row = edge(world)
     assert not late["restored"]
-    assert (row["confidence"], row["last_observed_at"], row["first_observed_at"], row["observations"]) == (0.4, day(50), day(10), 2)
+    assert (row["initial_confidence"], row["confidence"]) == (0.9, pytest.approx(confidence))
+    assert (row["restored_at"], row["first_observed_at"], row["observations"]) == (day(50), day(10), 2)
 
 
 def test_items_of_one_batch_count_as_if_they_came_one_after_the_other(world: World) -> None:

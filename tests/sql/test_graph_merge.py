@@ -58,8 +58,8 @@ STATE: dict[str, Any] = {
     "names": """select e.name, n.canonical_name, n.is_alias from loci_data.entity_names n join loci_data.entities e
         on e.namespace_id = n.namespace_id and e.id = n.entity_id where n.namespace_id = %(ns_id)s order by 2, 1""",
     "edges": """select s.name as source, e.type, coalesce(t.name, e.literal) as target, e.confidence, e.initial_confidence, e.strength, e.observations,
-        e.first_observed_at, e.last_observed_at, e.fades_at, e.valid_from, e.valid_to, e.metadata, p.name as aspect,
-        array(select (o.memory_id, o.session_id, o.observed_at, o.confidence, o.restored, o.recorded_at)::text from loci_data.edge_observations o
+        e.first_observed_at, e.last_observed_at, e.restored_at, e.fades_at, e.valid_from, e.valid_to, e.spells::text, e.metadata, p.name as aspect,
+        array(select (o.memory_id, o.session_id, o.observed_at, o.valid_from, o.valid_to, o.confidence, o.reinforcement, o.recorded_at)::text from loci_data.edge_observations o
               where o.namespace_id = %(ns_id)s and o.edge_id = e.id order by 1) as evidence
         from loci_data.edges e join loci_data.entities s on s.namespace_id = e.namespace_id and s.id = e.source_id
         left join loci_data.entities t on t.namespace_id = e.namespace_id and t.id = e.target_id

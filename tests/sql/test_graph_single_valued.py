@@ -144,7 +144,7 @@ def test_at_no_moment_are_there_two_and_at_the_last_there_is_the_newest(
     overlaps = world.rows(
         """select a.id from loci_data.edges a join loci_data.edges b on b.namespace_id = a.namespace_id and b.source_id = a.source_id and b.id > a.id
            join loci_data.entities s on s.namespace_id = a.namespace_id and s.id = a.source_id
-           where a.namespace_id = %(ns_id)s and s.name = %(s)s and tstzrange(a.valid_from, a.valid_to) && tstzrange(b.valid_from, b.valid_to)""",
+           where a.namespace_id = %(ns_id)s and s.name = %(s)s and coalesce(a.spells, tstzmultirange(tstzrange(a.valid_from, a.valid_to))) && coalesce(b.spells, tstzmultirange(tstzrange(b.valid_from, b.valid_to)))""",
         s=source,
     )
     assert overlaps == []

@@ -22,7 +22,7 @@ APART = {
     "service_locks",
 }  # not of a namespace, or not by its number
 RECORD = {"operations", "operation_counts", "outbox", "changes"}  # what the erasure itself leaves; no part of its receipt
-EDGE = """select observations, confidence, initial_confidence, first_observed_at, last_observed_at, fades_at, superseded_at
+EDGE = """select observations, confidence, initial_confidence, first_observed_at, last_observed_at, restored_at, valid_from, valid_to, fades_at, superseded_at
           from loci_data.edges where namespace_id = %(ns_id)s and type = %(type)s"""
 
 
@@ -340,9 +340,7 @@ def test_the_next_observation_of_a_conversation_stands_for_it_when_the_first_is_
                         "confidence": 0.5, "observed_at": day(at)})  # fmt: skip
     world.erase(memories[1]["id"])
     edge = world.row(EDGE, type="t")
-    assert (edge["observations"], edge["confidence"], edge["last_observed_at"]) == (2, 1.0, day(8))
-    restored = "select restored from loci_data.edge_observations where namespace_id = %(ns_id)s order by observed_at"
-    assert [row["restored"] for row in world.rows(restored)] == [True, True]
+    assert (edge["observations"], edge["confidence"], edge["restored_at"]) == (2, 1.0, day(8))
 
 
 def test_edges_that_never_had_a_memory_as_evidence_stay(world: World) -> None:

@@ -8,12 +8,13 @@ from loci.models.graph import (
     Constellation,
     Decayed,
     Duplicates,
-    EdgeObserved,
+    EdgeDetail,
     EdgeOut,
     EdgesObserved,
     EdgeTypeChanged,
     EdgeTypeOut,
     EdgeWrite,
+    EdgeWritten,
     EntitiesFound,
     EntityEvent,
     EntityMatches,
@@ -226,10 +227,13 @@ class Graph:
         valid_from: Moment | None = None,
         valid_to: Moment | None = None,
         metadata: Json | None = None,
-    ) -> Request[EdgeObserved]:
-        """Observe an edge. Names are resolved or created; seen in a new conversation, it has full confidence again."""
+    ) -> Request[EdgeWritten]:
+        """Observe an edge. Names are resolved or created; seen in a new conversation, it has full confidence again.
+
+        The reply is the edge as it is now; `superseded` names the edges that ended by it.
+        """
         return post(
-            EdgeObserved,
+            EdgeWritten,
             "/edges",
             source=source,
             type=type,
@@ -267,6 +271,13 @@ class Graph:
         return page(
             EdgeOut, "/edges", limit=limit, cursor=cursor, entity=entity, type=type, faded=faded, as_of=as_of, known_at=known_at
         )
+
+    @operation
+    def get_edge(
+        self, id: Id, *, limit: int | None = None, as_of: Moment | None = None, known_at: Moment | None = None
+    ) -> Request[EdgeDetail]:
+        """Show an edge at `as_of`, as known at `known_at`, with the spells in which it holds and what was observed of it."""
+        return get(EdgeDetail, "/edges/{id}", {"id": id}, limit=limit, as_of=as_of, known_at=known_at)
 
     @operation
     def delete_edge(self, id: Id) -> Request[EdgeOut]:

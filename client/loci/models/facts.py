@@ -149,7 +149,7 @@ class AspectWritten(AspectRow):
 
 SupersessionStatus = Literal["proposed", "applied", "dismissed", "undone"]
 
-SupersessionSignal = Literal["negation", "antonym", "value_conflict", "temporal_marker", "model"]
+SupersessionSignal = Literal["negation", "antonym", "value_conflict", "temporal_marker", "model", "single_valued"]
 
 
 class Sweep(Model):
@@ -164,7 +164,7 @@ class Sweep(Model):
 
 
 class Supersession(BaseModel):
-    """A decision that one attribute supersedes a sibling."""
+    """A decision that one attribute supersedes a sibling, or that one edge ended another (`single_valued`)."""
 
     id: Id
     status: SupersessionStatus = Field(description="proposed, applied, dismissed or undone")
@@ -176,16 +176,17 @@ class Supersession(BaseModel):
     )
     entity_id: UUID = Field(description="Id of the entity")
     entity: str = Field(description="Name of the entity")
-    aspect_id: UUID = Field(description="Id of the aspect")
-    aspect: str = Field(description="Name of the aspect")
-    older_id: UUID = Field(description="Id of the older one")
-    older: str = Field(description="The older statement")
-    newer_id: UUID = Field(description="Id of the newer one")
-    newer: str = Field(description="The newer statement")
+    aspect_id: UUID | None = Field(description="Id of the aspect; null: they are edges")
+    aspect: str | None = Field(description="Name of the aspect; null: they are edges")
+    older_id: UUID = Field(description="Id of the older attribute or edge")
+    older: str = Field(description="The older statement; of an edge, type and target")
+    newer_id: UUID = Field(description="Id of the newer attribute or edge")
+    newer: str = Field(description="The newer statement; of an edge, type and target")
     created_at: CreatedAt
     decided_at: datetime | None = Field(description="When it was decided")
     decided_by: UUID | None = Field(description="The agent that decided; null: nobody has")
     undone_at: datetime | None = Field(description="When it was undone; null: it stands")
+    ended_at: datetime | None = Field(description="When the older edge ended; null: they are attributes")
 
 
 class SupersessionPage(BaseModel):

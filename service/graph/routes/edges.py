@@ -12,7 +12,7 @@ from loci.models.graph import (
     Decayed,
     DecayInput,
     EdgeBatch,
-    EdgeObserved,
+    EdgeDetail,
     EdgeOut,
     EdgePage,
     EdgesObserved,
@@ -20,6 +20,7 @@ from loci.models.graph import (
     EdgeTypeChanges,
     EdgeTypeOut,
     EdgeWrite,
+    EdgeWritten,
 )
 from service.graph import decay, edges
 from service.http.caller import CallerDependency
@@ -28,17 +29,17 @@ from service.http.replies import reply
 from service.http.responses import problems
 
 router = APIRouter(tags=["graph"])
+EdgeId = Annotated[UUID, Path(description="Id of the edge")]
 EdgeTypeName = Annotated[Text, Path(description="A type of edges, such as works_on")]
 
 
-@router.post("/edges", status_code=201, response_model=EdgeObserved, responses=problems(404, 409))
+@router.post("/edges", status_code=201, response_model=EdgeWritten, responses=problems(404, 409))
 async def observe_edge(body: EdgeWrite, caller: CallerDependency) -> Response:
-    """Observe an edge. Names are resolved or created; seen in a new conversation, it has full confidence again."""
+    """Observe an edge. Names are resolved or created; seen in a new conversation, it has full confidence again.
 
-    async def work(tx: Transaction) -> Any:
-        return (await edges.observe_edges(tx, [body]))[0]
-
-    return await caller.write(work, status=201)
+    The reply is the edge as it is now, and what the observation did: `superseded` names the edges that it ended.
+    """
+    return await caller.write(lambda tx: edges.observe_edge(tx, body), status=201)
 
 
 @router.post("/edges/batch", response_model=EdgesObserved, responses=problems(404, 409))
@@ -72,8 +73,20 @@ async def list_edges(
     )
 
 
+@router.get("/edges/{id}", response_model=EdgeDetail, responses=problems(404))
+async def get_edge(
+    id: EdgeId,
+    caller: CallerDependency,
+    limit: Annotated[int, Query(ge=1, le=1000, description="Observations at most, newest first")] = 100,
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
+) -> Response:
+    """Show an edge at `as_of`, as known at `known_at`, with the spells in which it holds and what was observed of it."""
+    return reply(await caller.read(lambda tx: edges.get_edge(tx, id=id, as_of=as_of, known_at=known_at, limit=limit)))
+
+
 @router.delete("/edges/{id}", response_model=EdgeOut, responses=problems(404))
-async def delete_edge(id: Annotated[UUID, Path(description="Id of the edge")], caller: CallerDependency) -> Response:
+async def delete_edge(id: EdgeId, caller: CallerDependency) -> Response:
     """Take an edge back: no longer believed, kept as history."""
     return await caller.write(lambda tx: edges.delete_edge(tx, id=id))
 

@@ -1,4 +1,4 @@
--- What happened to the edges at an entity, and when? Each observation; the end of an edge's validity; its being taken
+-- What happened to the edges at an entity, and when? Each observation; the end of each spell; its being taken
 -- back. detail names both ends. Indexes edges_source, edges_target, edge_observations_edge.
 create or replace function loci_internal.edge_events(p_namespace_id integer, p_entity_id uuid)
 returns table (at timestamptz, recorded_at timestamptz, kind text, event text, id uuid, key text, detail jsonb)
@@ -19,20 +19,24 @@ as $$
         left join loci_data.entities t on t.namespace_id = p_namespace_id and t.id = n.target_id
     where not exists (select from loci_data.edge_moves m where m.namespace_id = p_namespace_id and m.old_id = n.id)
     ), shown as (  -- a copy of what another edge here has already is no event
-        select distinct on (coalesce(o.origin_id, o.id)) o.*, n.ends
+        select distinct on (coalesce(o.origin_id, o.id)) o.*, n.ends,
+               o.session_id is null or row_number() over (
+                   partition by o.edge_id, o.session_id
+                   order by o.observed_at, o.recorded_at, coalesce(o.origin_id, o.id)) = 1 as fresh
         from named n join loci_data.edge_observations o on o.namespace_id = p_namespace_id and o.edge_id = n.id
         order by coalesce(o.origin_id, o.id), n.recorded_at, n.id
     )
     select o.observed_at, o.recorded_at, 'edge', 'observed', o.edge_id, o.id::text,
-           o.ends || jsonb_build_object('confidence', o.confidence, 'restored', o.restored, 'session_id', o.session_id,
+           o.ends || jsonb_build_object('confidence', o.confidence, 'restored', o.fresh, 'session_id', o.session_id,
                                         'memory_id', o.memory_id)
     from shown o
     union all
-    select n.valid_to,
+    select upper(w.spell),
            coalesce((select max(b.believed_to) from loci_data.edge_beliefs b where b.namespace_id = p_namespace_id
                      and b.edge_id = n.id),
-                                n.recorded_at), 'edge', 'ended', n.id, n.id::text, n.ends
-    from named n where n.valid_to is not null
+                                n.recorded_at), 'edge', 'ended', n.id, n.id || ' ' || lower(w.spell), n.ends
+    from named n cross join lateral unnest(loci_internal.spells_of(n.valid_from, n.valid_to, n.spells)) w(spell)
+    where upper(w.spell) is not null
     union all
     select n.superseded_at, n.superseded_at, 'edge', 'deleted', n.id, n.id::text, n.ends from named n
     where n.superseded_at is not null

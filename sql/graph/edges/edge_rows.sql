@@ -1,21 +1,21 @@
 -- Edges as the API shows them, at a moment, as known at another (infinity: as believed now): names joined, effective
--- confidence, faded or not, validity as believed then. Where the row itself does not answer for the moments,
--- confidence, observations and their first and last times are those of the evidence until then. strength, aspect and
--- metadata are present ones, and so are the names, and the rates and threshold of decay; fades_at is reckoned from
--- them.
+-- confidence, faded or not, the spell of then as believed then, confidence and counts of the evidence until then (see
+-- edge_at). strength, aspect and metadata are present ones, and so are the names, and the rates and threshold of decay;
+-- fades_at is reckoned from them. Of an edge that holds and was not observed yet: 0 observations, nothing decayed.
 create or replace function loci_internal.edge_rows(p_namespace_id integer, p_ids uuid[], p_as_of timestamptz,
                                                    p_known_at timestamptz)
 returns table (id uuid, source_id uuid, source text, type text, target_id uuid, target text, literal text,
                confidence double precision,
                strength double precision, faded boolean, observations integer, first_observed_at timestamptz,
-               last_observed_at timestamptz, fades_at timestamptz, valid_from timestamptz, valid_to timestamptz,
+               last_observed_at timestamptz, restored_at timestamptz, fades_at timestamptz, valid_from timestamptz,
+               valid_to timestamptz,
                recorded_at timestamptz, superseded_at timestamptz, metadata jsonb, aspect text)
 language sql stable parallel safe
 as $$
     select e.id, e.source_id, s.name, e.type, e.target_id, t.name, e.literal,
-           loci.effective_confidence(b.confidence, r.rate, b.observed_at, p_as_of), e.strength, b.fades_at <= p_as_of,
-           b.observations,
-           b.first_at, b.observed_at, case when b.fades_at < '10000-01-01 00:00:00+00' then b.fades_at end,
+           loci.effective_confidence(b.confidence, r.rate, coalesce(b.restored_at, p_as_of), p_as_of), e.strength,
+           f.fades_at <= p_as_of, b.observations, b.first_at, b.last_at, b.restored_at,
+           case when b.restored_at is not null and f.fades_at < '10000-01-01 00:00:00+00' then f.fades_at end,
            b.valid_from, b.valid_to, e.recorded_at,
            case when e.superseded_at <= p_known_at then e.superseded_at end, e.metadata, a.name
     from (select u.id from unnest(p_ids) u(id)) p
@@ -27,42 +27,19 @@ as $$
     left join loci_data.edge_types y on y.namespace_id = p_namespace_id and y.type = e.type
     cross join lateral (select coalesce(y.decay_rate, (n.settings ->> 'decay_rate')::double precision) as rate) r
     cross join lateral (
-        select e.confidence, e.last_observed_at, e.first_observed_at, e.observations,
-               loci.fades_at(e.confidence, r.rate, e.last_observed_at,
-                             (n.settings ->> 'edge_threshold')::double precision), e.valid_from, e.valid_to
+        select e.confidence, e.restored_at, e.first_observed_at, e.last_observed_at, e.observations,
+               case when e.spells is null then e.valid_from else lower(w.spell) end,
+               case when e.spells is null then e.valid_to else upper(w.spell) end
+        from (select loci_internal.spell_around(e.valid_from, e.valid_to, e.spells, p_as_of) as spell) w
         where e.last_observed_at <= p_as_of and e.updated_at <= p_known_at
         union all
-        select o.confidence, o.observed_at, c.first_at, c.observations,
-               loci.fades_at(o.confidence, r.rate, o.observed_at, (n.settings ->> 'edge_threshold')::double precision),
-               v.valid_from, v.valid_to
-        from loci_internal.observed_confidence_at(p_namespace_id, e.id, p_as_of, p_known_at) o
-        cross join loci_internal.edge_validity_at(p_namespace_id, e.id, e.valid_from, e.valid_to, p_known_at) v
-        cross join lateral (
-            select min(x.observed_at) as first_at, count(*)::integer as observations from loci_data.edge_observations x
-            where x.namespace_id = p_namespace_id and x.edge_id = e.id and x.observed_at <= p_as_of
-              and x.recorded_at <= p_known_at) c
+        select v.confidence, v.restored_at, v.first_observed_at, v.last_observed_at, v.observations, v.valid_from,
+               v.valid_to
+        from loci_internal.edge_at(p_namespace_id, e.id, e.valid_from, e.valid_to, e.spells, p_as_of, p_known_at) v
         where not (e.last_observed_at <= p_as_of and e.updated_at <= p_known_at)
-    ) b(confidence, observed_at, first_at, observations, fades_at, valid_from, valid_to)
+    ) b(confidence, restored_at, first_at, last_at, observations, valid_from, valid_to)
+    cross join lateral (select loci.fades_at(b.confidence, r.rate, coalesce(b.restored_at, p_as_of),
+                                             (n.settings ->> 'edge_threshold')::double precision)) f(fades_at)
 $$;
 comment on function loci_internal.edge_rows(integer, uuid[], timestamptz, timestamptz) is
     'Edges by id, in the columns that the API shows, at a moment as known at another.';
-
--- From when and until when was an edge valid, as believed at a moment? The first belief that ended after it, else what
--- the edge says now (p_valid_from, p_valid_to). known_at infinity is the present belief, and reads nothing. Inlines.
--- Primary key of edge_beliefs.
-create or replace function loci_internal.edge_validity_at(p_namespace_id integer, p_edge_id uuid,
-                                                          p_valid_from timestamptz, p_valid_to timestamptz,
-                                              p_known_at timestamptz)
-returns table (valid_from timestamptz, valid_to timestamptz)
-language sql stable parallel safe
-as $$
-    select coalesce(b.valid_from, p_valid_from), case when b.valid_from is null then p_valid_to else b.valid_to end
-    from (select) nothing
-    left join lateral (
-        select k.valid_from, k.valid_to from loci_data.edge_beliefs k
-        where p_known_at < 'infinity' and k.namespace_id = p_namespace_id and k.edge_id = p_edge_id
-          and k.believed_to > p_known_at
-        order by k.believed_to limit 1) b on true
-$$;
-comment on function loci_internal.edge_validity_at(integer, uuid, timestamptz, timestamptz, timestamptz) is
-    'Validity of an edge as believed at a moment.';

@@ -6,7 +6,8 @@ create or replace function loci.edges_as_of(
 returns table (id uuid, source_id uuid, source text, type text, target_id uuid, target text, literal text,
                confidence double precision,
                strength double precision, faded boolean, observations integer, first_observed_at timestamptz,
-               last_observed_at timestamptz, fades_at timestamptz, valid_from timestamptz, valid_to timestamptz,
+               last_observed_at timestamptz, restored_at timestamptz, fades_at timestamptz, valid_from timestamptz,
+               valid_to timestamptz,
                recorded_at timestamptz, superseded_at timestamptz, metadata jsonb, aspect text, cursor text)
 language sql stable
 as $$

@@ -11,8 +11,6 @@ as $$
         select p.id, n.source_id, n.target_id, p.own_id,
                array_agg(o.id order by o.recorded_at, o.id) filter (where o.id is not null) as ids,
                coalesce(bool_or(o.origin_id is null), false)
-                   or exists (select from loci_data.edge_beliefs b where b.namespace_id = p_namespace_id
-                              and b.edge_id = p.id)
                    or count(o.id) <> (select count(*) from loci_data.edge_observations w
                                       where w.namespace_id = p_namespace_id and w.edge_id = p.own_id) as changed
         from (select f.at_id as id, (array_agg(f.own_id) filter (where f.own_id is not null))[1] as own_id

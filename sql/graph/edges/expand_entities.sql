@@ -1,16 +1,16 @@
--- What is connected to these entities, and how far away? Breadth first and level by level, never by paths.
--- Each edge once, in order of discovery: hop, then order of the frontier, then id. Bounds: hops; p_limit edges;
--- settings fan_out edges a direction of an entity; settings traverse_ms. A last row without an ordinal names in
--- truncated the first that was hit: limit, fan_out, time. A level is read in chunks of entities, and of at most v_room
--- rows, so that little is read beyond the limit and the steps between two looks at the clock are small; an entity that
--- a chunk cut short is read again, unless the limit is reached. via: ordinal of the edge that led to from_id; null at a
--- start. confidence: the effective one at p_as_of as known at p_known_at (infinity: as believed now), see
--- adjacent_edges. An edge whose target is a literal ends a branch. Cost: about 3 µs an edge.
+-- What is connected to these entities, and how far away? Breadth first and level by level, never by paths. Each edge
+-- once, in order of discovery: hop, then order of the frontier, then id. Bounds: hops; p_limit edges; settings fan_out
+-- edges a direction of an entity; settings traverse_ms. A last row without an ordinal names in truncated all that cut
+-- it short, in the order in which they did: limit, fan_out, time. A level is read in chunks of entities, and of at most
+-- v_room rows, so that little is read beyond the limit and the steps between two looks at the clock are small; an
+-- entity that a chunk cut short is read again, unless the limit is reached. via: ordinal of the edge that led to
+-- from_id; null at a start. confidence: the effective one at p_as_of as known at p_known_at (infinity: as believed
+-- now), see adjacent_edges. An edge whose target is a literal ends a branch. Cost: about 3 µs an edge.
 create or replace function loci_internal.expand_entities(
     p_namespace_id integer, p_ids uuid[], p_edge_types text[], p_direction text, p_max_hops integer, p_limit integer,
     p_min_confidence double precision, p_min_strength double precision, p_as_of timestamptz, p_known_at timestamptz)
 returns table (ordinal integer, hop integer, via integer, from_id uuid, far_id uuid, id uuid, source_id uuid, type text,
-               target_id uuid, literal text, confidence double precision, strength double precision, truncated text)
+               target_id uuid, literal text, confidence double precision, strength double precision, truncated text[])
 language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan
 -- where there is a choice: sizes of arrays are unknown to the planner
 set enable_nestloop = off set enable_seqscan = off
@@ -42,7 +42,7 @@ declare
     v_stuck     boolean;  -- the last chunk did not get past its first entity
     v_late      boolean := false;
     v_step      record;
-    v_truncated text;
+    v_truncated text[] := '{}';
 begin
     for v_hop in 1..p_max_hops loop
         v_level := v_count;
@@ -83,7 +83,7 @@ begin
                        v_frontier[v_done + u.place],
                        u.far_id, u.id, case when u.outward then v_frontier[v_done + u.place] else u.far_id end, u.type,
                        case when u.outward then u.far_id else v_frontier[v_done + u.place] end, u.literal, u.worth,
-                       u.strength, null::text
+                       u.strength, null::text[]
                 from (select generate_subscripts(v_step.ids, 1) as ordinal, unnest(v_step.ids) as id,
                       unnest(v_step.far) as far_id,
                              unnest(v_step.places) as place, unnest(v_step.outward) as outward,
@@ -101,9 +101,12 @@ begin
             v_size := greatest(16,
                                least(1024, 2 * v_size, v_size * 1.2 * (p_limit + 1 - v_count) / (1 + v_step.edges)));
             v_late := clock_timestamp() > v_deadline;
-            v_truncated := coalesce(v_truncated, case
-                when v_step.more then 'fan_out' when v_count > p_limit then 'limit'
-                when v_late and (v_done < cardinality(v_frontier) or v_hop < p_max_hops) then 'time' end);
+            v_truncated := v_truncated || array(
+                select c.bound from (values
+                    (1, 'fan_out', v_step.more), (2, 'limit', v_count > p_limit),
+                    (3, 'time', v_late and (v_done < cardinality(v_frontier) or v_hop < p_max_hops)))
+                    c(place, bound, cut)
+                where c.cut and c.bound <> all (v_truncated) order by c.place);
         end loop;
         exit when v_hop = p_max_hops or v_count > p_limit or v_late;
         select array_agg(f.id order by f.ordinal), array_agg(v_level + f.ordinal order by f.ordinal) into v_frontier,
@@ -115,7 +118,7 @@ begin
         exit when v_frontier is null;
         v_visited := v_visited || v_frontier;
     end loop;
-    if v_truncated is not null then
+    if v_truncated <> '{}' then
         return query select null::integer, null::integer, null::integer, null::uuid, null::uuid, null::uuid,
                             null::uuid, null::text,
                             null::uuid, null::text, null::double precision, null::double precision, v_truncated;

@@ -7,7 +7,7 @@
 create or replace function loci.graph_context(
     p_namespace text, p_text text, p_max_hops integer default null, p_limit integer default null,
     p_as_of timestamptz default null, p_known_at timestamptz default null)
-returns table (entities jsonb, edges jsonb, rendered text, truncated text)
+returns table (entities jsonb, edges jsonb, rendered text, truncated text[])
 language plpgsql stable security definer set search_path = ''
 as $$
 declare

@@ -1,8 +1,9 @@
 -- First half of writing edges: insert the triples that are new, each as its first item states it, with that item as its
--- evidence, and say which edge every item means. Ids follow the order of the items, which is the order of discovery;
--- the first observation of an edge has the edge's id, because making one takes 3 µs. Rows are inserted in order of the
+-- evidence, and say which edge every item means. Ids follow the order of the items, which is the order of discovery; an
+-- edge has the id of its first observation. Rows are inserted in order of the
 -- triple, and existing edges locked in order of id, so that writers of the same edges take turns. Indexes edges_triple,
--- edges_literal. Errors: 23503 (entity, memory), 23514, 40001 (deleted by another at this moment).
+-- edges_literal. Errors: 22023 (it ended before anybody said since when it held), 23503
+-- (entity, memory), 23514, 40001 (deleted by another at this moment).
 create or replace function loci_internal.insert_edges(p_namespace_id integer, p_items loci_internal.edge_input[],
                                                       p_at timestamptz)
 returns table (ordinal integer, id uuid, created boolean)
@@ -16,6 +17,7 @@ declare
     v_new   uuid[];
     v_first integer[];  -- the first item of the same triple
     v_known uuid[];
+    v_wrong integer;
     v_found bigint;
 begin
     v_rates := loci_internal.lock_decay_rates(p_namespace_id);
@@ -37,38 +39,44 @@ begin
                              and (e.type, md5(e.literal)) <= (i.type, md5(i.literal)) offset 0) l on true
         where i.ordinal = i.first
     ), fresh as materialized (
-        select loci_api.uuid7() as id, n.*
-        from (select i.*, coalesce(i.confidence, 1.0) as given from item i join found f on f.ordinal = i.ordinal
-              where f.id is null order by i.ordinal) n
+        select i.*, coalesce(i.confidence, 1.0) as given, coalesce(i.valid_from, i.observed_at) as starts
+        from item i join found f on f.ordinal = i.ordinal where f.id is null
     ), added as (
         insert into loci_data.edges (namespace_id, id, source_id, type, target_id, literal, confidence,
                                      initial_confidence, strength, aspect_id,
-                                first_observed_at, last_observed_at, fades_at, valid_from, valid_to, recorded_at,
-                                metadata, updated_at)
+                                     first_observed_at, last_observed_at, restored_at, fades_at, valid_from, valid_to,
+                                     recorded_at, metadata, updated_at)
         select p_namespace_id, f.id, f.source_id, f.type, f.target_id, f.literal, f.given, f.given,
                coalesce(f.strength, 0.5), f.aspect_id,
-               f.observed_at, f.observed_at,
+               f.observed_at, f.observed_at, f.observed_at,
                loci.fades_at(f.given, coalesce((v_rates.rates ->> f.type)::double precision, v_rates.rate),
                                                        f.observed_at, v_rates.threshold),
-               coalesce(f.valid_from, f.observed_at), f.valid_to, p_at, coalesce(f.metadata, '{}'), p_at
+               f.starts, f.valid_to, p_at, coalesce(f.metadata, '{}'), p_at
         from fresh f
+        where f.valid_to < f.starts is not true
         order by f.source_id, f.type, f.target_id, f.literal
         on conflict do nothing
         returning edges.id
     ), noted as (
         insert into loci_data.edge_observations (namespace_id, id, edge_id, memory_id, session_id, observed_at,
-                                                 confidence, restored, recorded_at)
-        select p_namespace_id, f.id, f.id, f.memory_id, f.session_id, f.observed_at, f.given, true, p_at
+                                                 valid_from, valid_to, confidence, reinforcement, recorded_at)
+        select p_namespace_id, f.id, f.id, f.memory_id, f.session_id, f.observed_at, f.valid_from, f.valid_to, f.given,
+               v_rates.reinforcement, p_at
         from fresh f join added a on a.id = f.id
     )
     select array_agg(coalesce(f.id, a.id) order by i.ordinal), array_agg(a.id order by i.ordinal),
-           array_agg(i.first order by i.ordinal)
-    into v_ids, v_new, v_first
+           array_agg(i.first order by i.ordinal), min(n.ordinal) filter (where n.valid_to < n.starts)
+    into v_ids, v_new, v_first, v_wrong
     from item i
     join found f on f.ordinal = i.first
     left join fresh n on n.ordinal = i.first
     left join added a on a.id = n.id;
 
+    if v_wrong is not null then
+        raise invalid_parameter_value using column = format('edges[%s].valid_from', v_wrong - 1),
+            message = format('edges[%s].valid_from is needed: the edge is new, and ended (%s) before it was observed',
+                             v_wrong - 1, p_items[v_wrong].valid_to);
+    end if;
     if array_position(v_ids, null) is not null then  -- another writer was quicker
         v_ids := array(select
                        coalesce(v_ids[i.ordinal],

@@ -9,7 +9,8 @@ create or replace function loci.list_edges(
 returns table (id uuid, source_id uuid, source text, type text, target_id uuid, target text, literal text,
                confidence double precision,
                strength double precision, faded boolean, observations integer, first_observed_at timestamptz,
-               last_observed_at timestamptz, fades_at timestamptz, valid_from timestamptz, valid_to timestamptz,
+               last_observed_at timestamptz, restored_at timestamptz, fades_at timestamptz, valid_from timestamptz,
+               valid_to timestamptz,
                recorded_at timestamptz, superseded_at timestamptz, metadata jsonb, aspect text, cursor text)
 language plpgsql stable security definer set search_path = ''
 as $$
@@ -68,13 +69,14 @@ begin
                 and e.source_id <> p_entity_id order by e.id)
         ) c
         where (p_type is null or c.type = p_type) and c.recorded_at <= p_known_at
-          and (c.superseded_at is null or c.superseded_at > p_known_at) and c.first_observed_at <= p_as_of
+          and (c.superseded_at is null or c.superseded_at > p_known_at)
+          and (c.updated_at > p_known_at
+               or loci_internal.holds_in(c.valid_from, c.valid_to, c.spells, p_as_of))
           and case when c.last_observed_at <= p_as_of and c.updated_at <= p_known_at
-              then c.valid_from <= p_as_of and (c.valid_to is null or c.valid_to > p_as_of)
-                   and case when p_faded then true when v_trusted then c.fades_at > p_as_of
-                       else loci.effective_confidence(c.confidence, loci_internal.decay_rate(p_namespace_id, c.type),
-                                                      c.last_observed_at, p_as_of) >= v_threshold end
-              else loci_internal.confidence_at(p_namespace_id, c.id, c.valid_from, c.valid_to,
+              then case when p_faded then true when v_trusted then c.fades_at > p_as_of
+                   else loci.effective_confidence(c.confidence, loci_internal.decay_rate(p_namespace_id, c.type),
+                                                  c.restored_at, p_as_of) >= v_threshold end
+              else loci_internal.confidence_at(p_namespace_id, c.id, c.valid_from, c.valid_to, c.spells,
                                                loci_internal.decay_rate(p_namespace_id, c.type),
                                    p_as_of, p_known_at) >= v_threshold end
         order by c.id limit p_limit);

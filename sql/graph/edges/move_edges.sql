@@ -11,6 +11,7 @@ as $$
 declare
     v_ids   uuid[];
     v_moved integer;
+    v_gone  uuid[];
     v_plan  jsonb;
 begin
     v_ids := array(
@@ -66,10 +67,10 @@ begin
     select jsonb_agg(jsonb_build_object('id', e.new_id, 'source_id', e.source_id, 'target_id', e.target_id,
                                         'base', e.base, 'evidence', s.ids))
     into v_plan from ends e left join shown s using (new_id);
-    perform loci_internal.close_edges(p_namespace_id, array(select m.old_id from loci_data.edge_moves m
-                                                   where m.namespace_id = p_namespace_id and m.merge_id = p_merge_id),
-                                                       p_at);
-    perform loci_internal.record_edges(p_namespace_id, v_plan, p_at) where v_plan is not null;
+    v_gone := array(select m.old_id from loci_data.edge_moves m
+                    where m.namespace_id = p_namespace_id and m.merge_id = p_merge_id);
+    perform loci_internal.close_edges(p_namespace_id, v_gone, p_at);
+    perform loci_internal.record_edges(p_namespace_id, coalesce(v_plan, '[]'), v_gone, p_at);
     return v_moved;
 end $$;
 comment on function loci_internal.move_edges(integer, uuid, uuid, uuid, uuid[], timestamptz) is

@@ -5,7 +5,7 @@ create or replace function loci.neighbors(p_namespace text, p_entity text, p_lim
 returns table (id uuid, source_id uuid, source text, type text, target_id uuid, target text, literal text,
                confidence double precision,
                strength double precision, hop integer, path text[], score double precision, ordinal integer,
-               truncated text)
+               truncated text[])
 language sql stable
 as $$
     select t.* from loci.traverse(p_namespace, array[p_entity], p_max_hops => 1, p_limit => p_limit,

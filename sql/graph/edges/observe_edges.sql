@@ -1,9 +1,11 @@
 -- Write edges by the names of their ends: a name is resolved (id, name, alias) or becomes an entity. An edge is
--- evidence of its ends too: session_id and memory_id say in which conversation. One transaction. See write_edges.
+-- evidence of its ends too: session_id and memory_id say in which conversation. superseded: edges that it ended. One
+-- transaction. See write_edges.
 -- Security definer: writes past the policies; checks the caller itself. Errors: 42501, P0002 (namespace, entity id),
 -- 22023, 23503 (memory), 23514, 40001.
 create or replace function loci_api.observe_edges(p_namespace text, p_edges jsonb)
-returns table (ordinal integer, id uuid, source_id uuid, target_id uuid, created boolean, restored boolean)
+returns table (ordinal integer, id uuid, source_id uuid, target_id uuid, created boolean, restored boolean,
+               superseded jsonb)
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare

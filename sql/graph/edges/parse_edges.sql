@@ -1,8 +1,8 @@
 -- The edges of a write, typed and checked, with the defaults of an observation: one element an item, ordinal from 1.
--- seen_at is what the item says of when it dates from. The JSON is read once, here; everything after works on typed
--- rows. Pure but for what it raises. Errors: 22023 naming the field and the value.
+-- seen_at is what the item says of when it dates from; ids are in the order of the items. The JSON is read once, here;
+-- everything after works on typed rows. Errors: 22023 naming the field and the value.
 create or replace function loci_internal.parse_edges(p_edges jsonb, p_at timestamptz) returns loci_internal.edge_input[]
-language plpgsql immutable parallel safe set search_path = ''
+language plpgsql volatile set search_path = ''
 as $$
 declare
     v_items loci_internal.edge_input[];
@@ -16,8 +16,8 @@ begin
                       i.literal, btrim(i.aspect), i.confidence,
                       i.strength, i.session_id, i.memory_id, coalesce(i.observed_at, p_at), i.valid_from, i.valid_to,
                       nullif(i.metadata, 'null'),
-                      least(i.observed_at, case when isfinite(i.valid_from) then i.valid_from end),
-                      null, null, null)::loci_internal.edge_input order by i.ordinal) into v_items
+                      least(i.observed_at, i.valid_from),
+                      null, null, null, loci_api.uuid7())::loci_internal.edge_input order by i.ordinal) into v_items
     from rows from (jsonb_to_recordset(p_edges) as (
              source text, source_type text, type text, target text, target_type text, literal text, aspect text,
              confidence double precision,
@@ -40,6 +40,8 @@ begin
         when i.strength < 0 or i.strength > 1 then 'strength'
         when num_nonnulls(i.target, i.literal) <> 1 or length(i.target) not between 1 and 255 then 'target'
         when length(i.type) between 1 and 128 is not true then 'type'
+        when not isfinite(i.valid_from) then 'valid_from'
+        when not isfinite(i.valid_to) or i.valid_to < i.valid_from then 'valid_to'
         when length(i.aspect) not between 1 and 255 or loci.canonical_name(i.aspect) = '' then 'aspect' end) w(field)
     where w.field is not null
     order by i.ordinal limit 1;

@@ -101,8 +101,7 @@ begin
         from loci_data.edges e
         cross join lateral (
             select loci.fades_at(e.confidence, coalesce((v_rates.rates ->> e.type)::double precision, v_rates.rate),
-                                 e.last_observed_at,
-                                 v_rates.threshold) as fades_at) f
+                                 e.restored_at, v_rates.threshold) as fades_at) f
         where e.namespace_id = p_namespace_id and e.id = any(p_ids) and e.fades_at <> f.fades_at
         order by e.id
         for no key update of e

@@ -59,7 +59,7 @@ begin
     return (select array_agg((i.ordinal, i.source, i.source_type, i.type, i.target, i.target_type, i.literal, i.aspect,
                               i.confidence, i.strength,
                               i.session_id, i.memory_id, i.observed_at, i.valid_from, i.valid_to, i.metadata, i.seen_at,
-                              s.id, t.id, null)::loci_internal.edge_input order by i.ordinal)
+                              s.id, t.id, null, i.id)::loci_internal.edge_input order by i.ordinal)
             from unnest(p_items) i
             join unnest(v_names, v_ids) s(name, id) on s.name = i.source
             left join unnest(v_names, v_ids) t(name, id) on t.name = i.target);

@@ -1,13 +1,13 @@
--- What is connected to these entities? Breadth first from names, aliases or ids, and from those that p_text
--- names, in its order; each edge once, in order of discovery, with hop and effective confidence. On request, path:
--- names and edge types from a start to the far end, the shortest way, found first; and score: the product of the
--- effective confidences along it. truncated, the same on every row, says which bound was hit first: limit, fan_out,
--- time. p_min_confidence below the namespace's threshold shows faded edges. As of p_as_of, by what was known at
--- p_known_at (null: by what is believed now); strength, names, and the rates and the threshold of decay are the present
--- ones. Indexes edges_source, edges_target; the work is expand_entities', and traversal_paths' where paths or scores
--- are
--- asked for. bench/traverse.py measures it over 100,000 entities and 500,000 edges. Security definer: the hot path,
--- past the policies; checks the caller itself. Errors: 42501, P0002, 22023.
+-- What is connected to these entities? Breadth first from names, aliases or ids, and from those that p_text names, in
+-- its order; each edge once, in order of discovery, with hop and effective confidence. On request, path: names, and
+-- between them edge types with the way in which they point, from a start to the far end, the shortest way, found first;
+-- and score: the product of the effective confidences along it. truncated, the same on every row, says which bounds cut
+-- it short, in the order in which they did: limit, fan_out, time. p_min_confidence below the namespace's threshold
+-- shows faded edges. As of p_as_of, by what was known at p_known_at (null: by what is believed now); strength, names,
+-- and the rates and the threshold of decay are the present ones. Indexes edges_source, edges_target; the work is
+-- expand_entities', and traversal_paths' where paths or scores are asked for. bench/traverse.py measures it over
+-- 100,000 entities and 500,000 edges. Security definer: the hot path, past the policies; checks the caller itself.
+-- Errors: 42501, P0002, 22023.
 create or replace function loci.traverse(
     p_namespace text, p_start text[], p_edge_types text[] default null, p_direction text default 'both',
     p_max_hops integer default null,
@@ -18,7 +18,7 @@ create or replace function loci.traverse(
 returns table (id uuid, source_id uuid, source text, type text, target_id uuid, target text, literal text,
                confidence double precision,
                strength double precision, hop integer, path text[], score double precision, ordinal integer,
-               truncated text)
+               truncated text[])
 language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan
 set enable_nestloop = off set enable_seqscan = off
 as $$
@@ -87,16 +87,16 @@ comment on function loci.traverse(text, text[], text[], text, integer, integer, 
     'Edges around entities (names, aliases, ids, or named in a text), breadth first, each once, with hop, effective '
     'confidence and, on request, path and score. Errors: 42501, P0002, 22023.';
 
--- A walk with the way to each edge: names and edge types from a start to the far end, by the shortest way that was
--- found first, and as its score the product of the effective confidences on it. A function of its own, because its
--- recursion would cost every walk that asks for no paths. Cost: a hash join a hop over what expand_entities found.
+-- A walk with the way to each edge: names, and between them steps, from a start to the far end, by the shortest way
+-- that was found first, and as its score the product of the effective confidences on it. A function of its own, because
+-- its recursion would cost every walk that asks for no paths. Cost: a hash join a hop over what expand_entities found.
 create or replace function loci_internal.traversal_paths(
     p_namespace_id integer, p_ids uuid[], p_edge_types text[], p_direction text, p_max_hops integer, p_limit integer,
     p_min_confidence double precision, p_min_strength double precision, p_as_of timestamptz, p_known_at timestamptz)
 returns table (id uuid, source_id uuid, source text, type text, target_id uuid, target text, literal text,
                confidence double precision,
                strength double precision, hop integer, path text[], score double precision, ordinal integer,
-               truncated text)
+               truncated text[])
 language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan
 set enable_nestloop = off set enable_seqscan = off
 as $$
@@ -111,11 +111,13 @@ begin
         where o.namespace_id = p_namespace_id
           and o.id = any(p_ids || array(select f.far_id from found f))
     ), walked as (
-        select f.ordinal, array[s.name, f.type, coalesce(t.name, f.literal)] as path, f.confidence as score
-        from found f join named s on s.id = f.from_id left join named t on t.id = f.far_id where f.via is null
+        select f.ordinal, array[s.name, g.step, coalesce(t.name, f.literal)] as path, f.confidence as score
+        from found f join named s on s.id = f.from_id left join named t on t.id = f.far_id
+        cross join lateral loci_internal.path_step(f.type, f.source_id = f.from_id) g(step) where f.via is null
         union all
-        select f.ordinal, w.path || f.type || coalesce(t.name, f.literal), w.score * f.confidence
+        select f.ordinal, w.path || g.step || coalesce(t.name, f.literal), w.score * f.confidence
         from walked w join found f on f.via = w.ordinal left join named t on t.id = f.far_id
+        cross join lateral loci_internal.path_step(f.type, f.source_id = f.from_id) g(step)
     )
     select f.id, f.source_id, s.name, f.type, f.target_id, t.name, f.literal, f.confidence, f.strength, f.hop, w.path,
            w.score, f.ordinal,

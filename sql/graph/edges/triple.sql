@@ -9,3 +9,10 @@ return regexp_replace(
     '\s+', ' ', 'g');
 comment on function loci.triple(text, text, text, text, double precision) is
     'A line that shows an edge: source, type, target or literal, confidence.';
+
+-- A step of a path, with the way in which the edge points: along it --works_on-->, against it <--works_on--. Pure.
+create or replace function loci_internal.path_step(p_type text, p_along boolean) returns text
+language sql immutable parallel safe
+return case when p_along then '--' || p_type || '-->' else '<--' || p_type || '--' end;
+comment on function loci_internal.path_step(text, boolean) is
+    'An edge type as a step of a path, with the way in which it points.';

@@ -1,11 +1,13 @@
 -- Write observed edges with all that belongs to them: both entities, what the observation does to them, mentions of the
 -- memory that showed it, the aspect, the edge and its evidence. In the caller's transaction, whatever else that does;
--- nothing is counted twice for one memory. Of a type with one target at a time, a new edge ends the one before it.
--- Set-based, for one or thousands. One row an item, ordinal from 1, in order. Locks: entities in order of
--- canonical_name, then edges in order of id. Errors: P0002 (entity id), 22023, 23503 (memory), 23514, 40001.
+-- nothing is counted twice for one memory. Of a type with one target at a time, an edge ends the one before it:
+-- superseded says which, as [{supersession_id, id, target_id, target, literal, valid_to}]. Set-based, for one or
+-- thousands. One row an item, ordinal from 1, in order. Locks: entities in order of canonical_name, then edges in order
+-- of id. Errors: P0002 (entity id), 22023, 23503 (memory), 23514, 40001.
 create or replace function loci_internal.write_edges(p_namespace_id integer, p_items loci_internal.edge_input[],
                                                      p_at timestamptz)
-returns table (ordinal integer, id uuid, source_id uuid, target_id uuid, created boolean, restored boolean)
+returns table (ordinal integer, id uuid, source_id uuid, target_id uuid, created boolean, restored boolean,
+               superseded jsonb)
 language plpgsql volatile set search_path = ''
 as $$
 declare
@@ -13,7 +15,9 @@ declare
     v_ids      uuid[];
     v_created  boolean[];
     v_restored integer[] := '{}';
-    v_before   loci_data.edges[];  -- null: no type has one target at a time
+    v_others   uuid[] := '{}';  -- edges to be folded from all their evidence
+    v_single   text[];
+    v_ended    uuid[] := '{}';  -- supersessions
 begin
     if cardinality(p_items) = 0 then
         return;
@@ -27,59 +31,76 @@ begin
     if exists (select from unnest(v_items) i where i.aspect is not null) then
         v_items := loci_internal.resolve_edge_aspects(p_namespace_id, v_items, p_at);
     end if;
-    v_before := loci_internal.lock_single_valued_sources(p_namespace_id, v_items);
+    v_single := loci_internal.lock_single_valued_sources(p_namespace_id, v_items);
     select array_agg(a.id order by a.ordinal), array_agg(a.created order by a.ordinal) into v_ids, v_created
     from loci_internal.insert_edges(p_namespace_id, v_items, p_at) a;
     if false = any (v_created) then
-        v_restored := loci_internal.reinforce_edges(p_namespace_id,
-                                                    array(select i from unnest(v_items) i
-                                                          where not v_created[i.ordinal] order by i.ordinal),
-                                           v_ids, p_at);
+        select r.restored, r.others into v_restored, v_others
+        from loci_internal.reinforce_edges(p_namespace_id,
+                                           array(select i from unnest(v_items) i
+                                                 where not v_created[i.ordinal] order by i.ordinal),
+                                           v_ids, v_single, p_at) r;
     end if;
-    if v_before is not null then
-        perform loci_internal.end_superseded_single_values(p_namespace_id, v_items, v_ids, v_before, p_at);
+    if v_single <> '{}' then
+        v_others := v_others || array(select v_ids[i.ordinal] from unnest(v_items) i where i.type = any (v_single));
+    end if;
+    if v_others <> '{}' then
+        v_ended := loci_internal.refold_edges(p_namespace_id, v_others, p_at);
+        v_restored := v_restored || array(
+            select i.ordinal from unnest(v_items) i
+            cross join lateral loci_internal.edge_evidence(p_namespace_id, v_ids[i.ordinal], 'infinity', 'infinity') v
+            where v_ids[i.ordinal] = any (v_others) and not v_created[i.ordinal] and v.id = i.id and v.fresh
+              and v.nth > 1);
     end if;
     return query
-    select i.ordinal, v_ids[i.ordinal], i.source_id, i.target_id, v_created[i.ordinal], r.ordinal is not null
+    select i.ordinal, v_ids[i.ordinal], i.source_id, i.target_id, v_created[i.ordinal], r.ordinal is not null,
+           case when v_ended = '{}' then '[]' else
+               loci_internal.edges_superseded_by(p_namespace_id, v_ended, v_ids[i.ordinal]) end
     from unnest(v_items) i left join unnest(v_restored) r(ordinal) on r.ordinal = i.ordinal
     order by i.ordinal;
 end $$;
 comment on function loci_internal.write_edges(integer, loci_internal.edge_input[], timestamptz) is
     'Write observed edges with their entities, mentions, aspects and evidence.';
 
--- Before edges are written: which of them are of a type that has one target at a time, and how did the edges of their
--- sources stand? One row a believed edge of such a source and type. Locks the sources in order of name, as every writer
--- of entities, so that two who observe different targets of one source take turns. No rows, and one look-up in
+-- What did an edge end, by these supersessions? [{supersession_id, id, target_id, target, literal, valid_to}]. Primary
+-- keys.
+create or replace function loci_internal.edges_superseded_by(p_namespace_id integer, p_supersession_ids uuid[],
+                                                             p_edge_id uuid) returns jsonb
+language sql stable set search_path = '' set enable_seqscan = off
+as $$
+    select coalesce(jsonb_agg(jsonb_build_object('supersession_id', s.id, 'id', e.id, 'target_id', e.target_id,
+                                                 'target', t.name, 'literal', e.literal, 'valid_to', s.ended_at)
+                              order by s.id), '[]')
+    from loci_data.supersessions s
+    join loci_data.edges e on e.namespace_id = p_namespace_id and e.id = s.older_edge_id
+    left join loci_data.entities t on t.namespace_id = p_namespace_id and t.id = e.target_id
+    where s.namespace_id = p_namespace_id and s.id = any (p_supersession_ids) and s.newer_edge_id = p_edge_id
+$$;
+comment on function loci_internal.edges_superseded_by(integer, uuid[], uuid) is
+    'Edges that an edge ended, by supersessions.';
+
+-- Before edges are written: which of their types have one target at a time? Locks the sources of these in order of
+-- name, as every writer of entities, so that two who observe different targets of one source take turns. One look-up in
 -- edge_types, where no type is single-valued.
 create or replace function loci_internal.lock_single_valued_sources(p_namespace_id integer,
                                                                     p_items loci_internal.edge_input[])
-                                                                        returns loci_data.edges[]
+                                                                        returns text[]
 language plpgsql volatile set search_path = ''
 as $$
 declare
-    v_sources uuid[];
-    v_types   text[] := array(select t.type from loci_data.edge_types t where t.namespace_id = p_namespace_id
-                              and t.single_valued);
+    v_types text[] := array(select t.type from loci_data.edge_types t where t.namespace_id = p_namespace_id
+                            and t.single_valued);
 begin
-    if v_types = '{}' then
-        return null;
-    end if;
-    v_sources := array(select distinct i.source_id from unnest(p_items) i where i.type = any (v_types));
-    if v_sources = '{}' then
-        return null;
-    end if;
-    perform from loci_data.entities e where e.namespace_id = p_namespace_id and e.id = any (v_sources)
+    if v_types <> '{}' then
+        perform from loci_data.entities e
+        where e.namespace_id = p_namespace_id
+          and e.id = any (array(select i.source_id from unnest(p_items) i where i.type = any (v_types)))
         order by e.canonical_name for no key update;
-    return array(
-        select e from unnest(v_sources) s(id)
-        cross join lateral (select i.* from loci_data.edges i where i.namespace_id = p_namespace_id
-                            and i.source_id = s.id
-                            and i.superseded_at is null and i.type = any (v_types) offset 0) e
-        order by e.id);
+    end if;
+    return v_types;
 end $$;
 comment on function loci_internal.lock_single_valued_sources(integer, loci_internal.edge_input[]) is
-    'Lock the sources of single-valued edges that are to be written; their edges as they stand; null if there are '
-    'none.';
+    'Lock the sources of single-valued edges that are to be written; the types that are single-valued.';
 
 -- Aspects that edges name: those of their sources, made where there is none by that name. The items again, with
 -- aspect_id. An aspect that exists stays as it is. Index aspects_canonical_name_key.
@@ -101,7 +122,7 @@ begin
                               i.confidence, i.strength,
                               i.session_id, i.memory_id, i.observed_at, i.valid_from, i.valid_to, i.metadata,
                               i.seen_at, i.source_id,
-                              i.target_id, a.id)::loci_internal.edge_input order by i.ordinal)
+                              i.target_id, a.id, i.id)::loci_internal.edge_input order by i.ordinal)
             from unnest(p_items) i
             left join lateral (select a.id from loci_data.aspects a
                                where i.aspect is not null and a.namespace_id = p_namespace_id

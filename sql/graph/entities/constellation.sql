@@ -52,7 +52,8 @@ begin
         cross join lateral (
             select i.id, i.target_id from loci_data.edges i
             where i.namespace_id = v_ns and i.source_id = u.id and i.target_id is not null
-              and i.first_observed_at <= v_as_of
+              and (i.updated_at > v_known_at
+                   or loci_internal.holds_in(i.valid_from, i.valid_to, i.spells, v_as_of))
               and i.recorded_at <= v_known_at and (i.superseded_at is null or i.superseded_at > v_known_at) offset 0) i
     ), between as (
         select array_agg(n.id) as ids from near n join unnest(v_ids) u(id) on u.id = n.target_id

@@ -34,6 +34,7 @@ begin
                             where e.namespace_id = p_namespace_id and e.id = any(v_edges)));
     set local plan_cache_mode = auto;  -- triggers go by it, a row at a time
     perform loci_internal.close_edges(p_namespace_id, v_edges, v_at);
+    perform loci_internal.refold_edges(p_namespace_id, v_edges, v_at);
     update loci_data.attributes t set status = 'deleted', superseded_at = v_at,
         updated_at = greatest(t.updated_at, v_at)
     from (select a.id from loci_data.attributes a

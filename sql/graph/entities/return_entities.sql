@@ -37,7 +37,7 @@ begin
     perform from loci_data.edges e where e.namespace_id = p_namespace_id
         and e.id = any(array(select (p -> 'base' ->> 0)::uuid from jsonb_array_elements(v_plan) p)) order by e.id
       for update;
-    perform loci_internal.record_edges(p_namespace_id, v_plan, v_at) where v_plan <> '[]';
+    perform loci_internal.record_edges(p_namespace_id, v_plan, '{}', v_at) where v_plan <> '[]';
     update loci_data.attributes t set status = 'active', superseded_at = null, updated_at = greatest(t.updated_at, v_at)
     from (select a.id from loci_data.attributes a
           join loci_data.aspects s on s.namespace_id = p_namespace_id and s.id = a.aspect_id
@@ -56,8 +56,8 @@ comment on function loci_internal.return_entities(integer, uuid[], timestamptz) 
 
 -- Which edges did entities lose because an end of them was removed, and may have back? JSON for record_edges. Of each
 -- statement (source, type, target) the one recorded last, if it was closed in the very moment in which an end was
--- removed (entity_beliefs knows these), all ends stand for themselves now, and no other edge of a single-valued type
--- has taken its place. Index ranges of edges_source and edges_target.
+-- removed (entity_beliefs knows these), all ends stand for themselves now, and it has not been stated anew. Index
+-- ranges of edges_source and edges_target.
 create or replace function loci_internal.edges_lost_with_entity(p_namespace_id integer, p_ids uuid[]) returns jsonb
 language sql volatile set search_path = '' set enable_seqscan = off
 as $$
@@ -83,12 +83,6 @@ as $$
                or (l.target_id, l.superseded_at) in (select r.entity_id, r.believed_at from removal r))
           and (l.target_id is null or exists (select from loci_data.entities t
                where t.namespace_id = p_namespace_id and t.id = l.target_id and t.merged_into is null))
-          and not exists (
-              select from loci_data.edge_types y
-              join loci_data.edges o on o.namespace_id = p_namespace_id and o.source_id = l.source_id
-                   and o.type = y.type and o.superseded_at is null
-              where y.namespace_id = p_namespace_id and y.type = l.type and y.single_valued
-                and o.valid_from < coalesce(l.valid_to, 'infinity') and l.valid_from < coalesce(o.valid_to, 'infinity'))
     )
     select coalesce(
         jsonb_agg(jsonb_build_object('id', loci_api.uuid7(), 'source_id', l.source_id, 'target_id', l.target_id,

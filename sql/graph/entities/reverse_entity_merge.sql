@@ -103,7 +103,7 @@ begin
     v_plan := loci_internal.edges_returned_by_split(p_namespace_id, v_found, p_merged)
         || loci_internal.edges_staying_after_split(p_namespace_id, v_found);
     perform loci_internal.close_edges(p_namespace_id, v_ids, p_at);
-    perform loci_internal.record_edges(p_namespace_id, v_plan, p_at);
+    perform loci_internal.record_edges(p_namespace_id, v_plan, v_ids, p_at);
     insert into loci_data.edge_moves (namespace_id, merge_id, old_id, new_id, part)
     select distinct p_namespace_id, p_merge_id, r.old_id, p.id, 'undone'
     from jsonb_to_recordset(v_plan) p(id uuid, replaces uuid[]) cross join lateral unnest(p.replaces) r(old_id);
@@ -131,14 +131,12 @@ as $$
         from found f cross join lateral unnest(f.back) b group by f.source_id, f.type, f.target_id, f.literal
     ), gathered as (
         select f.source_id, f.type, f.target_id, f.literal, array_agg(distinct f.base_id) as base,
-               array_agg(distinct f.at_id) as replaces,
-               (array_agg(f.at_id order by f.at_id) filter (where f.believed))[1] as ended_as
+               array_agg(distinct f.at_id) as replaces
         from found f group by f.source_id, f.type, f.target_id, f.literal
     )
     select coalesce(
         jsonb_agg(jsonb_build_object('id', g.id, 'source_id', g.source_id, 'target_id', g.target_id, 'base', g.base,
-                                                 'evidence', s.ids, 'ended_as', g.ended_as, 'replaces', g.replaces)),
-                                                 '[]')
+                                                 'evidence', s.ids, 'replaces', g.replaces)), '[]')
     from (select loci_api.uuid7() as id, o.* from (select * from gathered order by base) o) g
     left join shown s on s.source_id = g.source_id and s.type = g.type and s.target_id is not distinct from g.target_id
          and s.literal is not distinct from g.literal

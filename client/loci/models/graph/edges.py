@@ -49,6 +49,9 @@ class EdgeInput(Model):
     aspect: Label | None = Field(default=None, description="Name of the source's aspect that motivates it; made if there is none")
     confidence: Unit | None = Field(default=None, description="How sure it is, 0 to 1")
     strength: Unit | None = Field(default=None, description="How strong the relation is, 0 to 1")
+    observed_at: Moment | None = Field(
+        default=None, description="When it was observed; default: when the episode was that says so, else now"
+    )
 
     @model_validator(mode="after")
     def _one_target(self) -> "EdgeInput":
@@ -64,8 +67,7 @@ class EdgeWrite(EdgeInput):
         default=None, description="The conversation; one that is new to the edge restores its confidence"
     )
     memory_id: UUID | None = Field(default=None, description="The memory that says so")
-    observed_at: Moment | None = Field(default=None, description="When it was observed; default now")
-    valid_from: Moment | None = Field(default=None, description="From when it is true")
+    valid_from: Moment | None = Field(default=None, description="From when it is true; default: when it was observed")
     valid_to: Moment | None = Field(default=None, description="Until when it is true (exclusive); null: still")
     metadata: Metadata | None = Field(default=None, description="Your own JSON object, at most 1 MiB; kept as it is")
 
@@ -105,16 +107,68 @@ class EdgeOut(BaseModel):
     confidence: float = Field(description="After decay")
     strength: Strength
     faded: bool = Field(description="Whether its confidence is below the threshold")
-    observations: int = Field(description="How often it was observed")
-    first_observed_at: datetime = Field(description="When it was first observed")
-    last_observed_at: datetime = Field(description="When it was last observed")
-    fades_at: datetime | None = Field(description="When its confidence falls below the threshold; null: never")
+    observations: int = Field(description="How often it was observed until then")
+    first_observed_at: datetime | None = Field(description="When it was first observed; null: not until then")
+    last_observed_at: datetime | None = Field(description="When it was last observed; null: not until then")
+    restored_at: datetime | None = Field(
+        description="Since when its confidence decays: the last observation in a new conversation; null: not yet"
+    )
+    fades_at: datetime | None = Field(description="When its confidence falls below the threshold; null: never, or not known yet")
     valid_from: ValidFrom
     valid_to: ValidTo
     recorded_at: RecordedAt
     superseded_at: datetime | None = Field(description="When it stopped being believed; null: it is believed")
     metadata: dict[str, Any] = Field(description="Your own JSON object, at most 1 MiB; kept as it is")
     aspect: str | None = Field(description="Name of the source's aspect that motivates it; null: none")
+
+
+class Spell(BaseModel):
+    """A time in which an edge holds, and when that was believed."""
+
+    valid_from: ValidFrom
+    valid_to: ValidTo
+    recorded_at: datetime = Field(description="Since when it is believed")
+    superseded_at: datetime | None = Field(description="When it stopped being believed; null: it is believed")
+
+
+class EdgeObservation(BaseModel):
+    """Evidence: somebody said so, at a moment."""
+
+    id: Id
+    observed_at: datetime = Field(description="When it was observed")
+    valid_from: datetime | None = Field(description="From when it is true, as stated; null: not stated")
+    valid_to: datetime | None = Field(description="Until when it is true, as stated; null: not stated")
+    confidence: Unit = Field(description="How sure it was, 0 to 1, as stated")
+    restored: bool = Field(description="Seen in a new conversation, so that confidence was set anew")
+    session_id: str | None = Field(description="The conversation; null: none was stated")
+    memory_id: UUID | None = Field(description="The memory that says so; null: none")
+    recorded_at: RecordedAt
+
+
+class EdgeDetail(EdgeOut):
+    """An edge with what it rests on."""
+
+    spells: list[Spell] = Field(description="When it holds, in order of time; those believed no longer, too")
+    evidence: list[EdgeObservation] = Field(description="Its observations, newest first")
+
+
+class EndedEdge(BaseModel):
+    """An edge that ended, because its type has one target at a time."""
+
+    id: Id
+    target_id: UUID | None = Field(description="Id of the entity that it leads to; null: it leads to a literal")
+    target: str | None = Field(description="Name of the entity that it leads to; null: it leads to a literal")
+    literal: str | None = Field(description="The value that the edge leads to, where that is no entity")
+    valid_to: datetime = Field(description="When it ended")
+    supersession_id: UUID = Field(description="The decision, which can be undone")
+
+
+class EdgeWritten(EdgeOut):
+    """An edge that was observed, as it is now, and what the observation did."""
+
+    created: bool = Field(description="False: it was there, and was observed again")
+    restored: bool = Field(description="Seen in a new conversation, so that its confidence is full again")
+    superseded: list[EndedEdge] = Field(description="Edges that ended by it")
 
 
 class EdgePage(BaseModel):
@@ -136,6 +190,7 @@ class EdgeObserved(BaseModel):
     literal: str | None = Field(default=None, description="The value that the edge leads to, where that is no entity")
     created: bool = Field(description="False: it was there, and was observed again")
     restored: bool = Field(description="Seen in a new conversation, so that its confidence is full again")
+    superseded: list[EndedEdge] = Field(description="Edges that ended by it")
 
 
 class EdgesObserved(BaseModel):

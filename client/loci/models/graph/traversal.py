@@ -9,6 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from loci.models.fields import Content, EdgeType, Flag, Id, Importance, Label, Model, Moment, Strength, Unit, one_of_these
 from loci.models.graph.entities import EntityMatch
 
+Bound = Literal["limit", "fan_out", "time"]
+
 
 class TraverseInput(Model):
     """Where to start walking the graph, and how far."""
@@ -31,7 +33,7 @@ class TraverseInput(Model):
     min_strength: Unit = Field(default=0.0, description="At least this strength")
     as_of: Moment | None = Field(default=None, description="Edges that held at this moment; default now")
     known_at: Moment | None = Field(default=None, description="As known at this moment; default: as believed now")
-    paths: Flag = Field(default=False, description="Names and edge types from a start to each edge, the shortest way")
+    paths: Flag = Field(default=False, description="The way from a start to each edge, the shortest one")
     scores: Flag = Field(default=False, description="Product of the effective confidences along that way")
 
     @model_validator(mode="after")
@@ -70,7 +72,11 @@ class Crossed(BaseModel):
 class Hop(Crossed):
     """An edge in order of discovery."""
 
-    path: list[str] | None = Field(default=None, description="Names and edge types from a start, where `paths` was asked for")
+    path: list[str] | None = Field(
+        default=None,
+        description="From a start: names, and between them edge types with the way in which they point (`--manages-->`, "
+        "`<--manages--`), where `paths` was asked for",
+    )
     score: float | None = Field(default=None, description="Product of confidences along that way, where `scores` was asked for")
 
 
@@ -87,7 +93,7 @@ class Traversal(BaseModel):
     edges: list[Hop] = Field(description="Edges in order of discovery")
     entities: list[EntityName] = Field(description="Entities at their ends")
     truncated: bool = Field(description="Whether a bound cut it short")
-    reason: str | None = Field(description="What cut it short")
+    reason: list[Bound] = Field(description="What cut it short, in the order in which it did; empty: nothing")
 
 
 class GraphContext(BaseModel):
@@ -97,7 +103,7 @@ class GraphContext(BaseModel):
     edges: list[Crossed] = Field(description="Edges around them")
     rendered: str | None = Field(description="Lines that go before an inference; null: nothing was found")
     truncated: bool = Field(description="Whether a bound cut it short")
-    reason: str | None = Field(description="What cut it short")
+    reason: list[Bound] = Field(description="What cut it short, in the order in which it did; empty: nothing")
 
 
 class StarAttribute(BaseModel):

@@ -1,0 +1,56 @@
+-- Note which edge ended which (p_older, p_newer, p_ended_at, of fold_spells over p_ids), as decisions that can be
+-- listed and undone: what is new is applied, what stands already stays, and what stood and is so no longer, because
+-- evidence came or went, is dismissed. An edge may have been recorded anew since (current_edge_id): it is the same
+-- then. Returns the new ones. Indexes supersessions_ended, supersessions_older_edge.
+create or replace function loci_internal.record_edge_supersessions(
+    p_namespace_id integer, p_ids uuid[], p_older uuid[], p_newer uuid[], p_ended_at timestamptz[], p_at timestamptz)
+returns uuid[]
+language plpgsql volatile set search_path = '' set enable_seqscan = off
+as $$
+declare
+    v_made uuid[];
+begin
+    update loci_data.supersessions s set status = 'dismissed', decided_at = p_at, decided_by = loci.current_agent()
+    where s.namespace_id = p_namespace_id and s.older_edge_id = any (p_ids) and s.status = 'applied'
+      and not exists (select from unnest(p_older, p_newer, p_ended_at) d(older, newer, ended_at)
+                      where d.older = s.older_edge_id and d.ended_at = s.ended_at
+                        and d.newer in (s.newer_edge_id,
+                                        loci_internal.current_edge_id(p_namespace_id, s.newer_edge_id)));
+    with made as (
+        insert into loci_data.supersessions (namespace_id, id, older_edge_id, newer_edge_id, ended_at, signal,
+                                             confidence, origin, status, created_at, decided_at, decided_by)
+        select p_namespace_id, loci_api.uuid7(), d.older, d.newer, d.ended_at, 'single_valued', 1, 'inline', 'applied',
+               p_at, p_at, loci.current_agent()
+        from (select * from unnest(p_older, p_newer, p_ended_at) u(older, newer, ended_at) order by 3, 1, 2) d
+        where not exists (
+            select from loci_data.supersessions s
+            where s.namespace_id = p_namespace_id and s.ended_at = d.ended_at and s.status = 'applied'
+              and d.older in (s.older_edge_id, loci_internal.current_edge_id(p_namespace_id, s.older_edge_id))
+              and d.newer in (s.newer_edge_id, loci_internal.current_edge_id(p_namespace_id, s.newer_edge_id)))
+        returning id
+    )
+    select coalesce(array_agg(m.id order by m.id), '{}') into v_made from made m;
+    return v_made;
+end $$;
+comment on function loci_internal.record_edge_supersessions(integer, uuid[], uuid[], uuid[], timestamptz[],
+                                                            timestamptz) is
+    'Note which edges ended which, and what of that is so no longer; the new ones.';
+
+-- Which of these edges hold beside each other, because it was undone that one ended the other? By the ids that they
+-- have now. Index supersessions_beside: next to nothing where nothing was undone.
+create or replace function loci_internal.edges_beside(p_namespace_id integer, p_ids uuid[])
+returns table (older_id uuid, newer_id uuid)
+language sql stable set search_path = '' set enable_seqscan = off
+as $$
+    select distinct c.older_id, c.newer_id
+    from loci_data.supersessions s
+    cross join lateral (select loci_internal.current_edge_id(p_namespace_id, s.older_edge_id) as older_id,
+                               loci_internal.current_edge_id(p_namespace_id, s.newer_edge_id) as newer_id offset 0) c
+    where s.namespace_id = p_namespace_id and s.ended_at is not null and s.status = 'undone'
+      and exists (select from loci_data.edges a join loci_data.edges b on b.namespace_id = a.namespace_id
+                      and b.id = s.older_edge_id and b.type = a.type
+                  where a.namespace_id = p_namespace_id and a.id = p_ids[1])
+      and c.older_id = any (p_ids) and c.newer_id = any (p_ids)
+$$;
+comment on function loci_internal.edges_beside(integer, uuid[]) is
+    'Pairs of edges that hold beside each other, because a supersession was undone.';

@@ -1,0 +1,146 @@
+"""A plain model of the graph's two times: who said what when, and what follows from it, on a calendar of five-day steps."""
+
+import math
+from dataclasses import dataclass, field
+
+STEPS = 40  # that are spoken of and asked about
+FOREVER = STEPS + 30
+DAYS = 5  # of a step
+Triple = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class Said:
+    """An observation: at a step, from when until when the edge holds where that was stated, how sure, in which conversation."""
+
+    triple: Triple  # as its ends were when it was written
+    at: int
+    start: int | None
+    end: int | None
+    confidence: float
+    session: str | None
+    mode: str
+    order: int  # of recording
+
+    def speaks_of(self, spell: tuple[int, int]) -> bool:
+        first = self.start if self.start is not None else min(self.at, self.at if self.end is None else self.end)
+        last = self.end if self.end is not None else self.start if self.start is not None else self.at
+        return first <= (math.inf if spell[1] == FOREVER else spell[1]) and last >= spell[0]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """An edge at a moment."""
+
+    confidence: float
+    observations: int
+    spell: tuple[int, int]
+    last: int | None
+
+
+@dataclass
+class State:
+    """All that was said and is believed at a moment of recorded time."""
+
+    said: list[Said] = field(default_factory=list)
+    merged: dict[str, str] = field(default_factory=dict)
+    beside: set[tuple[Triple, Triple]] = field(default_factory=set)
+
+    def stands_for(self, name: str) -> str:
+        while name in self.merged:
+            name = self.merged[name]
+        return name
+
+    def now(self, triple: Triple) -> Triple:
+        return self.stands_for(triple[0]), triple[1], self.stands_for(triple[2])
+
+    def edges(self) -> dict[Triple, list[Said]]:
+        found: dict[Triple, list[Said]] = {}
+        for one in sorted(self.said, key=lambda one: (one.at, one.order)):
+            source, _, target = triple = self.now(one.triple)
+            if source != target or one.triple[0] == one.triple[2]:  # a merge makes no edge from an entity to itself
+                found.setdefault(triple, []).append(one)
+        return found
+
+    def delete(self, triple: Triple) -> None:
+        self.said = [one for one in self.said if one not in self.edges().get(triple, [])]
+        self.beside = {pair for pair in self.beside if triple not in {self.now(one) for one in pair}}
+
+    def spells(self, single: str) -> dict[Triple, set[int]]:
+        """The steps in which each edge holds; those of a source with the type `single` are rivals."""
+        edges = self.edges()
+        beside = {frozenset(map(self.now, pair)) for pair in self.beside}
+        held: dict[Triple, set[int]] = {triple: set() for triple in edges}
+        told = sorted(
+            ((one, triple) for triple, all_said in edges.items() for one in all_said), key=lambda t: (t[0].at, t[0].order)
+        )
+        for one, triple in told:
+            own = held[triple]
+            start = one.start
+            if start is None and not (one.end is not None and one.end <= one.at):
+                start = one.at
+            if one.start is None and one.end is None and one.at in own:
+                continue
+            if one.end is not None and (start is None or one.end > start) and {one.end - 1, one.end} <= own:
+                own -= set(range(one.end, run(own, one.end)[1]))
+            if start is None or (one.end is not None and one.end <= start):
+                continue
+            rivals = [
+                other
+                for other in edges
+                if other != triple and other[:2] == triple[:2] == (triple[0], single) and frozenset((other, triple)) not in beside
+            ]
+            after = [s for other in rivals for s in held[other] if s > start and s - 1 not in held[other]]
+            bound, sure = min(after, default=FOREVER), max(start, one.at)
+            if one.end is not None:
+                until = one.end
+            elif bound <= sure:
+                until = bound
+            elif sure in own:
+                until = run(own, sure)[1]
+            else:
+                until = min((s for s in own if s > sure), default=FOREVER)
+            gained = set(range(start, min(until, bound))) - own
+            own |= gained
+            for other in rivals:
+                held[other] -= gained
+        return held
+
+    def shown(self, moment: int, single: str) -> dict[Triple, Shown]:
+        """The edges that hold at a moment, faded or not."""
+        found = {}
+        for triple, steps in self.spells(single).items():
+            if moment not in steps:
+                continue
+            evidence, spell = self.edges()[triple], run(steps, moment)
+            seen = [one for one in evidence if one.at <= moment]
+            first = next((one for one in evidence if one.speaks_of(spell)), evidence[0])
+            if seen and (first.at <= moment or not first.speaks_of(spell)):
+                confidence, since = figures(seen)
+                worth = confidence * math.exp(-0.01 * DAYS * (moment - since))
+            else:  # nobody has spoken of it yet
+                worth = first.confidence
+            found[triple] = Shown(worth, len(seen), spell, seen[-1].at if seen else None)
+        return found
+
+
+def run(steps: set[int], moment: int) -> tuple[int, int]:
+    """The steps without a gap around a moment: from, and until."""
+    start = end = moment
+    while start - 1 in steps:
+        start -= 1
+    while end in steps:
+        end += 1
+    return start, end
+
+
+def figures(seen: list[Said]) -> tuple[float, int]:
+    """Confidence after these observations, and since when it decays."""
+    confidence, since, sessions = seen[0].confidence, seen[0].at, {seen[0].session}
+    for count, one in enumerate(seen[1:], 1):
+        if one.session is None or one.session not in sessions:
+            mean = (confidence * count + one.confidence) / (count + 1)
+            confidence = {"full": 1.0, "initial": seen[0].confidence, "running_average": mean}[one.mode]
+            since = one.at
+        sessions.add(one.session)
+    return confidence, since
