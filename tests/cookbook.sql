@@ -13,7 +13,15 @@ select loci_api.observe_edges('default', jsonb_build_array(
     jsonb_build_object('source', 'Alice', 'type', 'knows', 'target', 'Bob', 'confidence', 0.75, 'session_id', 'monday'),
     jsonb_build_object('source', 'Alice', 'type', 'knows', 'target', 'Bob', 'confidence', 0.75, 'session_id', 'tuesday'),
     jsonb_build_object('source', 'Bob', 'type', 'knows', 'target', 'Dana', 'confidence', 0.3, 'observed_at', now() - interval '100 days', 'session_id', 'old'),
-    jsonb_build_object('source', 'Dana', 'type', 'knows', 'target', 'Alex', 'confidence', 0.3, 'observed_at', now() - interval '200 days', 'session_id', 'older')));
+    jsonb_build_object('source', 'Dana', 'type', 'knows', 'target', 'Alex', 'confidence', 0.3, 'observed_at', now() - interval '200 days', 'session_id', 'older'),
+    -- told today of the past: two spells
+    jsonb_build_object('source', 'Dana', 'type', 'lived_in', 'literal', 'Kiel', 'valid_from', timestamptz '2015-01-01Z', 'valid_to', timestamptz '2016-07-01Z', 'session_id', 'tuesday'),
+    jsonb_build_object('source', 'Dana', 'type', 'lived_in', 'literal', 'Kiel', 'valid_from', timestamptz '2020-03-01Z', 'valid_to', timestamptz '2022-01-01Z', 'session_id', 'tuesday')));
+-- A type with one target at a time.
+select loci_api.set_edge_type('default', 'reports_to', '{"single_valued": true}');
+select loci_api.observe_edges('default', jsonb_build_array(
+    jsonb_build_object('source', 'Dana', 'type', 'reports_to', 'target', 'Alice', 'valid_from', timestamptz '2023-01-01Z', 'session_id', 'tuesday'),
+    jsonb_build_object('source', 'Dana', 'type', 'reports_to', 'target', 'Bob', 'valid_from', timestamptz '2024-06-01Z', 'session_id', 'tuesday')));
 select loci_api.upsert_entities('default', '[{"name": "Rabbit broker", "type": "tool"}]');
 select loci_api.merge_entities('default', 'RabbitMQ', 'Rabbit broker', 'the same broker');
 select loci_api.link_memories('default', a.id, b.id, 'about', 0.8)
