@@ -301,6 +301,24 @@ def test_rivals_that_a_merge_brings_together_take_turns_and_part_again(world: Wo
     assert homes(world, day(150)) == ["Rome"]
 
 
+def test_a_merge_keeps_what_holds_beside_each_other_and_notes_nothing_twice(world: World) -> None:
+    declare(world)
+    for place, number in (("Rome", 0), ("Oslo", 100), ("Kiel", 200)):
+        observe(world, lives(place, number))
+    decide(world, "undone")
+    before = [homes(world, day(n)) for n in (50, 150, 250)]
+    assert before == [["Rome"], ["Rome", "Oslo"], ["Kiel"]]
+    decisions = "select status, older, newer from loci.list_supersessions(%(ns)s)"
+    stood = world.rows(decisions)
+    world.rows('select * from loci_api.upsert_entities(%(ns)s, \'[{"name": "Alicia"}]\')')
+    made = world.row("select * from loci_api.merge_entities(%(ns)s, 'Alicia', 'Alice')")["merge_id"]
+    assert [homes(world, day(n)) for n in (50, 150, 250)] == before
+    assert world.rows(decisions) == stood
+    world.rows("select * from loci_api.undo_merge(%(ns)s, %(id)s)", id=made)
+    assert [homes(world, day(n)) for n in (50, 150, 250)] == before
+    assert world.rows(decisions) == stood
+
+
 # Walks
 
 
