@@ -30,12 +30,13 @@ as $$
          where p_direction <> 'in' and e.namespace_id = p_namespace_id and e.source_id = f.id
            and e.recorded_at <= p_known_at and (e.superseded_at is null or e.superseded_at > p_known_at)
            and e.strength >= p_min_strength and (p_edge_types is null or e.type = any(p_edge_types))
-           and case when e.updated_at > p_known_at then w.worth >= p_least
-               when e.valid_from <= p_as_of and (e.valid_to is null or e.valid_to > p_as_of)
-                    and (e.spells is null or e.spells @> p_as_of)
-               then case when e.last_observed_at <= p_as_of
-                    then e.fades_at > p_alive_after and (p_trusted or w.worth >= p_least)
-                    else w.worth >= p_least end end
+           and case when e.last_observed_at <= p_as_of and e.updated_at <= p_known_at
+               then e.fades_at > p_alive_after and e.valid_from <= p_as_of
+                   and (e.valid_to is null or e.valid_to > p_as_of) and (e.spells is null or e.spells @> p_as_of)
+                   and (p_trusted or w.worth >= p_least)
+               else (e.updated_at > p_known_at
+                     or loci_internal.holds_in(e.valid_from, e.valid_to, e.spells, p_as_of))
+                   and w.worth >= p_least end
          order by e.id limit p_side + 1)
         union all
         (select e.source_id, row_number() over (order by e.id), e.id, false, e.type, e.literal, e.strength, w.worth
@@ -51,12 +52,13 @@ as $$
            and (e.source_id <> f.id or p_direction = 'in')  -- a loop is found once
            and e.recorded_at <= p_known_at and (e.superseded_at is null or e.superseded_at > p_known_at)
            and e.strength >= p_min_strength and (p_edge_types is null or e.type = any(p_edge_types))
-           and case when e.updated_at > p_known_at then w.worth >= p_least
-               when e.valid_from <= p_as_of and (e.valid_to is null or e.valid_to > p_as_of)
-                    and (e.spells is null or e.spells @> p_as_of)
-               then case when e.last_observed_at <= p_as_of
-                    then e.fades_at > p_alive_after and (p_trusted or w.worth >= p_least)
-                    else w.worth >= p_least end end
+           and case when e.last_observed_at <= p_as_of and e.updated_at <= p_known_at
+               then e.fades_at > p_alive_after and e.valid_from <= p_as_of
+                   and (e.valid_to is null or e.valid_to > p_as_of) and (e.spells is null or e.spells @> p_as_of)
+                   and (p_trusted or w.worth >= p_least)
+               else (e.updated_at > p_known_at
+                     or loci_internal.holds_in(e.valid_from, e.valid_to, e.spells, p_as_of))
+                   and w.worth >= p_least end
          order by e.id limit p_side + 1)
     ) e(far_id, n, id, outward, type, literal, strength, worth)
     order by f.place, e.id

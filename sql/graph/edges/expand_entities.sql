@@ -101,12 +101,15 @@ begin
             v_size := greatest(16,
                                least(1024, 2 * v_size, v_size * 1.2 * (p_limit + 1 - v_count) / (1 + v_step.edges)));
             v_late := clock_timestamp() > v_deadline;
-            v_truncated := v_truncated || array(
-                select c.bound from (values
-                    (1, 'fan_out', v_step.more), (2, 'limit', v_count > p_limit),
-                    (3, 'time', v_late and (v_done < cardinality(v_frontier) or v_hop < p_max_hops)))
-                    c(place, bound, cut)
-                where c.cut and c.bound <> all (v_truncated) order by c.place);
+            if v_step.more and 'fan_out' <> all (v_truncated) then
+                v_truncated := v_truncated || 'fan_out'::text;
+            end if;
+            if v_count > p_limit then
+                v_truncated := v_truncated || 'limit'::text;
+            end if;
+            if v_late and (v_done < cardinality(v_frontier) or v_hop < p_max_hops) then
+                v_truncated := v_truncated || 'time'::text;
+            end if;
         end loop;
         exit when v_hop = p_max_hops or v_count > p_limit or v_late;
         select array_agg(f.id order by f.ordinal), array_agg(v_level + f.ordinal order by f.ordinal) into v_frontier,
