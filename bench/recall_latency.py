@@ -5,6 +5,7 @@
 One namespace of 100,000 memories (pairs of dialogue turns), 999 others of skewed sizes with as many together. Entities are the
 names found in the memories, and edges relate those that one memory mentions. The floor is what one would write by hand: one connection, two prepared statements (BM25 over the postings, HNSW over the vectors),
 reciprocal rank fusion in Python, a third statement for ten rows; without rights, filters, HTTP, or embedding the question.
+What the guards cost (shares, deadlines, looking for clients that left, limits) is asked of a second service without them.
 """
 
 import http.client
@@ -121,8 +122,12 @@ def run(base: Database, given: Options) -> list[Figure]:
     number = load(base, given)
     texts = corpus.questions(given.data, "locomo")[:400]
     questions = list(zip(texts, corpus.embedded(texts), strict=True))
-    with running(base.folder, worker=False) as (url, _), base.owner() as owner:
-        client = Client(url, MAIN)
+    with (
+        running(base.folder, worker=False) as (url, _),
+        running(base.folder, worker=False, module="bench.unguarded") as (open_url, _),
+        base.owner() as owner,
+    ):
+        client, unguarded = Client(url, MAIN), Client(open_url, MAIN)
         took: list[float] = []
 
         def two(question: tuple[str, Any]) -> None:
@@ -131,6 +136,7 @@ def run(base: Database, given: Options) -> list[Figure]:
         times = interleaved(
             {
                 "two": two,
+                "unguarded": lambda question: unguarded.post("/recall", {"query": question[0], "arms": ["lexical", "vector"]}),
                 "graph": lambda question: client.post("/recall", {"query": question[0], "arms": ["lexical", "vector", "graph"]}),
                 "four": lambda question: client.post("/recall", {"query": question[0]}),
                 "floor": floor(owner, number),
@@ -142,6 +148,7 @@ def run(base: Database, given: Options) -> list[Figure]:
             owner,
             [
                 against("recall, lexical + vector", times["two"], times["floor"], 1.5),
+                against("the same; floor: without guards", times["two"], times["unguarded"], 1.03),
                 Figure("… of which inside the service", f"p50 {statistics.median(took):.2f} ms"),
                 against("recall, lexical + vector + graph; floor: without the graph", times["graph"], times["two"], 1.3),
                 Figure(

@@ -34,10 +34,12 @@ def service(url: str | None = None, *, worker: bool = True, environment: dict[st
 
 
 @contextmanager
-def running(folder: Path, *, worker: bool = True, environment: dict[str, str] | None = None) -> Iterator[tuple[str, int]]:
-    """Run `loci serve` over the data folder; yield its URL and process id once it is ready."""
+def running(
+    folder: Path, *, worker: bool = True, environment: dict[str, str] | None = None, module: str = "service.cli"
+) -> Iterator[tuple[str, int]]:
+    """Run `loci serve` (or another module's) over the data folder; yield its URL and process id once it is ready."""
     port = free_port()
-    command = [sys.executable, "-m", "service.cli", "serve", "--port", str(port), *([] if worker else ["--no-worker"])]
+    command = [sys.executable, "-m", module, "serve", "--port", str(port), *([] if worker else ["--no-worker"])]
     variables = {**os.environ, "LOCI_DATA_DIR": str(folder), **(environment or {})}
     process = subprocess.Popen(command, env=variables, stdout=subprocess.DEVNULL)
     address = f"http://127.0.0.1:{port}"

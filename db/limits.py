@@ -1,14 +1,8 @@
 """Time limits of a transaction, which the database keeps even where the process that opened it has stopped."""
 
 from dataclasses import dataclass
-from typing import LiteralString
 
 HAS_TRANSACTION_TIMEOUT = 170_000  # version of the server
-LIMIT: LiteralString = (
-    "select set_config('statement_timeout', %(all)s, true), set_config('lock_timeout', %(lock)s, true),"
-    " set_config('idle_in_transaction_session_timeout', %(idle)s, true)"
-)
-LIMIT_ALL: LiteralString = LIMIT + ", set_config('transaction_timeout', %(ends)s, true)"
 GRACE = 5.0  # seconds after the end of a statement's time at which the server ends the session too
 
 
@@ -20,13 +14,8 @@ class TimeLimits:
     lock: float
     idle: float
 
-    def parameters(self) -> dict[str, str]:
-        """As the database takes them."""
+    def settings(self, server_version: int) -> list[str | None]:
+        """As loci_api.begin_request takes them; servers before 17 have no limit for a transaction."""
         ends = self.deadline + GRACE
-        return {name: f"{round(seconds * 1000)}ms" for name, seconds in
-                (("all", self.deadline), ("lock", min(self.lock, self.deadline)), ("idle", self.idle), ("ends", ends))}  # fmt: skip
-
-
-def statement(server_version: int) -> LiteralString:
-    """What sets the limits for the rest of a transaction."""
-    return LIMIT_ALL if server_version >= HAS_TRANSACTION_TIMEOUT else LIMIT
+        limits = [f"{round(1000 * each)}ms" for each in (self.deadline, min(self.lock, self.deadline), self.idle, ends)]
+        return [*limits[:3], limits[3] if server_version >= HAS_TRANSACTION_TIMEOUT else None]

@@ -14,7 +14,7 @@ from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import Jsonb
 from psycopg_pool import AsyncConnectionPool
 
-from db import limits, traces
+from db import traces
 from db.limits import TimeLimits
 from db.shares import ShareLimits, Shares
 from db.traces import Statements, TracedCursor
@@ -25,7 +25,7 @@ Connection = AsyncConnection[DictRow]
 Cursor = AsyncCursor[DictRow] | TracedCursor
 OPERATOR = None  # the key hash of the operator: none
 OPERATOR_AGENT = "00000000-0000-0000-0000-000000000000"  # its id
-ENTER: LiteralString = "select agent_id, namespace_id, namespace, settings from loci_api.begin_request(%s, %s, %s, %s)"
+ENTER: LiteralString = "select agent_id, namespace_id, namespace, settings from loci_api.begin_request(%s, %s, %s, %s, %s)"
 _WAITS = (0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10)
 WAITED = Histogram("loci_pool_wait_seconds", "Time that a transaction waited for a connection of the pool.", buckets=_WAITS)
 
@@ -233,9 +233,8 @@ async def transaction(
         await stack.enter_async_context(connection.transaction())
         if snapshot:
             await connection.execute("set transaction isolation level repeatable read, read only")
-        if within is not None:
-            await connection.execute(limits.statement(connection.info.server_version), within.parameters())
-        who = (key_hash, namespace, role, Jsonb(asdict(origin)) if origin else None)
+        limits = within.settings(connection.info.server_version) if within else None
+        who = (key_hash, namespace, role, Jsonb(asdict(origin)) if origin else None, limits)
         entering = await sent(connection, statements, ENTER, who)
         tx = Transaction(connection, namespace, entering, statements)
         yield tx

@@ -3,10 +3,12 @@
 -- loci.scope_namespaces: see authorize); what it means where the request says nothing (loci.namespace:
 -- default_namespace; loci.space, and its home loci.space_namespace: bound_space); and what ensure_operation says of it:
 -- loci.key, loci.origin ({action, via, request_id, operation_id}), loci.operation. Without a key the caller is the
--- operator: the service asks so only when it is bound to loopback. Security definer: reads keys, which callers may
--- not.
+-- operator: the service asks so only when it is bound to loopback. p_limits: how long the transaction's statements,
+-- waits for locks, pauses, and it itself may take (statement_timeout, lock_timeout,
+-- idle_in_transaction_session_timeout, transaction_timeout, each with its unit; null: as the session has it). Security
+-- definer: reads keys, which callers may not.
 create or replace function loci_api.begin_request(p_key_hash bytea, p_namespace text, p_role text,
-                                                  p_origin jsonb default null)
+                                                  p_origin jsonb default null, p_limits text[] default null)
 returns table (agent_id uuid, namespace_id integer, namespace text, settings jsonb)
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -14,6 +16,11 @@ declare
     v_agent uuid := loci_internal.operator_id();
     v_key   loci_data.api_keys;
 begin
+    if p_limits is not null then
+        perform set_config('statement_timeout', p_limits[1], true), set_config('lock_timeout', p_limits[2], true),
+                set_config('idle_in_transaction_session_timeout', p_limits[3], true),
+                case when p_limits[4] is not null then set_config('transaction_timeout', p_limits[4], true) end;
+    end if;
     if p_key_hash is not null then
         v_key := loci_internal.find_key(p_key_hash);
         v_agent := v_key.agent_id;
@@ -38,7 +45,7 @@ begin
                loci_internal.settings(n.id)
         from (select case when p_role is not null then loci_internal.authorize(p_namespace, p_role) end) n(id);
 end $$;
-comment on function loci_api.begin_request(bytea, text, text, jsonb) is
+comment on function loci_api.begin_request(bytea, text, text, jsonb, text[]) is
     'Authenticate (SHA-256 of the key, or null for the operator), authorize in a namespace (role null: in none), and '
-    'name the agent, and the operation that changes belong to, for the rest of the transaction. Errors: 28000, 42501, '
-    'P0002.';
+    'name the agent, the operation that changes belong to, and the time limits, for the rest of the transaction. '
+    'Errors: 28000, 42501, P0002.';

@@ -39,6 +39,7 @@ SECONDS = float(os.environ.get("LOCI_SOAK_SECONDS", "60"))
 LONG = SECONDS >= 300
 HONEST, WITHIN = 4, 3.0
 MARK = re.compile(r"mk(\d\d)mk")
+STRANGE = re.compile(rf"mk(?!{HONEST:02})\d\dmk")  # a mark that is not the enemy's own
 FINE = {200, 201, 204, 207, 404, 409, 410}  # 404 and 409: honest callers also ask for what is gone, and correct each other
 
 
@@ -165,8 +166,9 @@ def scene(server: Server, tmp_path: Path) -> Iterator[Scene]:
             base = f"http://127.0.0.1:{port}/api/v1"
             honest = [Honest(number, secret, base) for number, (_, _, secret) in enumerate(rooms)]
             url = make_url(database.admin_url).set(username=login, password=password).render_as_string(hide_password=False)
-            enemy = Enemy("127.0.0.1", port, key, room, url, [agent for agent, _, _ in rooms], [id_ for _, id_, _ in rooms])
-            enemy.marks = lambda text: bool({int(mark) for mark in MARK.findall(text)} - {HONEST})
+            enemy = Enemy(
+                "127.0.0.1", port, key, room, url, [agent for agent, _, _ in rooms], [id_ for _, id_, _ in rooms], STRANGE
+            )
             yield Scene(database, port, honest, enemy)
         finally:
             kill(process.process)
