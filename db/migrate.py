@@ -1,5 +1,6 @@
 """Bringing a database to the newest revision, and knowing whether it is there."""
 
+from functools import cache
 from importlib.resources import as_file, files
 
 from alembic import command
@@ -24,6 +25,7 @@ def upgrade(url: str, *, app_password: str | None = None) -> None:
             connection.execute(sql.SQL("alter role loci_app password {}").format(sql.Literal(app_password)))
 
 
+@cache
 def head() -> str | None:
-    """The newest revision that this code knows."""
+    """The newest revision that this code knows. Reading the scripts takes milliseconds, and a probe asks often."""
     return ScriptDirectory.from_config(_config()).get_current_head()

@@ -1,29 +1,61 @@
 """Shares of a pool: no key and no namespace takes all connections, so that the others go on.
 
+Alone, a caller may hold half of a pool. While others ask too it has fewer, on average: connections are not what runs out first, but
+processors are, of the database and of this process, and who is at work in ten places at once slows everybody else tenfold.
+
 Counted in memory, for one process. Several processes have a pool and its shares each: a caller that spreads over n of them holds
 n times its share of n times the connections.
 """
 
 import asyncio
-from collections import deque
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable
 from dataclasses import dataclass
+from math import exp
 
 from db.errors import TooManyAtOnce
 
 Name = tuple[str, object]  # ("key", its hash) or ("namespace", its name)
 HOMES = 10_000  # keys whose namespace is remembered
 NOT_NAMED = ""  # the namespace of an operator who names none
+ACTIVE = 1.0  # seconds after a request in which a caller counts as one who asks too
+MEMORY = 2.0  # seconds over which it is averaged what a caller held
 OF = {"key": "this key", "namespace": "this namespace"}
 
 
 @dataclass(frozen=True)
 class ShareLimits:
-    """Parts of a pool that one key and one namespace may hold, seconds to wait for one's own, and how many may wait."""
+    """Parts of a pool that one key and one namespace may hold, at once and (while others ask too) on average.
+
+    Then seconds to wait for one's own, and how many may wait.
+    """
 
     key: float = 0.5
     namespace: float = 0.75
+    key_among_others: float = 0.1
+    namespace_among_others: float = 0.2
     wait: float = 10.0
     waiting: int = 100
+
+
+@dataclass(eq=False)
+class _Use:
+    """What a caller holds now, has held on average in the last seconds, and since when that is so."""
+
+    held: int
+    average: float
+    since: float
+
+    def at(self, now: float) -> float:
+        """The average at a moment."""
+        kept = exp((self.since - now) / MEMORY)
+        return self.average * kept + self.held * (1 - kept)
+
+    def change(self, by: int, now: float) -> None:
+        """Hold more, or less."""
+        self.average, self.since = self.at(now), now
+        self.held += by
 
 
 @dataclass(eq=False)
@@ -35,10 +67,14 @@ class _Waiter:
 class Shares:
     """Who holds how many connections. Who is beyond a share waits in line, and nobody waits behind it who is not."""
 
-    def __init__(self, size: int, limits: ShareLimits) -> None:
-        self._wait, self._waiting = limits.wait, limits.waiting
+    def __init__(self, size: int, limits: ShareLimits, clock: Callable[[], float] = time.monotonic) -> None:
+        self._wait, self._waiting, self._clock = limits.wait, limits.waiting, clock
         self._most = {"key": max(1, int(size * limits.key)), "namespace": max(1, int(size * limits.namespace))}
-        self._held: dict[Name, int] = {}
+        self._among_others = {
+            "key": max(1.0, size * limits.key_among_others),
+            "namespace": max(1.0, size * limits.namespace_among_others),
+        }
+        self._uses: dict[str, OrderedDict[Name, _Use]] = {kind: OrderedDict() for kind in self._most}  # the last to ask last
         self._line: deque[_Waiter] = deque()
         self._homes: dict[bytes, str] = {}
 
@@ -64,22 +100,49 @@ class Shares:
         if full is not None:
             await self._stand_in_line(names, full)
             return
-        for name in names:
-            self._held[name] = self._held.get(name, 0) + 1
+        self._hold(names)
 
     def give_back(self, names: tuple[Name, ...]) -> None:
         """Leave a place to whoever is next and may have it."""
+        now = self._clock()
         for name in names:
-            left = self._held[name] - 1
-            if left:
-                self._held[name] = left
-            else:
-                del self._held[name]
+            self._uses[name[0]][name].change(-1, now)
         if self._line:
             self._let_in()
 
+    def _hold(self, names: tuple[Name, ...]) -> None:
+        now = self._clock()
+        for name in names:
+            uses = self._uses[name[0]]
+            use = uses.get(name)
+            if use is None:
+                use = uses[name] = _Use(0, 0.0, now)
+                self._forget(uses, now)
+            uses.move_to_end(name)
+            use.change(+1, now)
+
+    def _forget(self, uses: OrderedDict[Name, _Use], now: float) -> None:
+        """Drop those who have held nothing for a while, as far as they stand in front."""
+        while (oldest := next(iter(uses.values()))).held == 0 and now - oldest.since > 10 * MEMORY:
+            uses.popitem(last=False)
+
     def _full(self, names: tuple[Name, ...]) -> Name | None:
-        return next((name for name in names if self._held.get(name, 0) >= self._most[name[0]]), None)
+        return next((name for name in names if self._is_full(name)), None)
+
+    def _is_full(self, name: Name) -> bool:
+        kind, uses = name[0], self._uses[name[0]]
+        use = uses.get(name)
+        if use is None or use.held == 0:
+            return False
+        if use.held >= self._most[kind]:
+            return True
+        now = self._clock()
+        return use.at(now) >= self._among_others[kind] and self._others_ask(name, uses, now)
+
+    def _others_ask(self, name: Name, uses: OrderedDict[Name, _Use], now: float) -> bool:
+        """Whether another of its kind has asked just now: one of the last two."""
+        last_two = zip(range(2), reversed(uses.items()), strict=False)
+        return any(other != name and (use.held > 0 or now - use.since < ACTIVE) for _, (other, use) in last_two)
 
     async def _stand_in_line(self, names: tuple[Name, ...], full: Name) -> None:
         if sum(full in waiter.names for waiter in self._line) >= self._waiting:
@@ -102,13 +165,12 @@ class Shares:
         for waiter in list(self._line):
             if not waiter.let_in.done() and self._full(waiter.names) is None:  # one that is done leaves by itself
                 self._line.remove(waiter)
-                for name in waiter.names:
-                    self._held[name] = self._held.get(name, 0) + 1
+                self._hold(waiter.names)
                 waiter.let_in.set_result(None)
 
     def _refusal(self, full: Name) -> TooManyAtOnce:
-        most = self._most[full[0]]
+        use = self._uses[full[0]].get(full)
         return TooManyAtOnce(
-            f"{OF[full[0]]} has {most} requests at work in the database, which is its share, and others wait already",
+            f"{OF[full[0]]} has its share of requests at work in the database ({use.held if use else 0}), and more wait",
             hint="Send fewer requests at once, and this one again in a moment.",
         )

@@ -160,7 +160,14 @@ def create_app(settings: Settings, url: str, server: EmbeddedServer | None = Non
     """Make the application over a migrated database. `server` is watched while it runs, if given."""
     provider = make_active_provider(settings.embedding)
     limits = settings.limits
-    shares = ShareLimits(limits.key_share, limits.namespace_share, limits.wait, limits.waiting)
+    shares = ShareLimits(
+        limits.key_share,
+        limits.namespace_share,
+        limits.key_share_among_others,
+        limits.namespace_share_among_others,
+        limits.wait,
+        limits.waiting,
+    )
     pool = make_pool(url, size=settings.pool_size, timeout=limits.wait, shares=shares)
     worker_pool, control = make_pool(url, size=settings.worker_pool_size), make_pool(url, size=CONTROL)
     uses = KeyUsageCounts(control)

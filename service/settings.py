@@ -99,6 +99,15 @@ class LimitSettings(BaseModel):
 
     key_share: float = Field(default=0.5, gt=0, le=1, description="Part of the pool that one key may hold; at least one connection")
     namespace_share: float = Field(default=0.75, gt=0, le=1, description="Part of the pool that one namespace may hold")
+    key_share_among_others: float = Field(
+        default=0.1,
+        gt=0,
+        le=1,
+        description="The same on average of two seconds while other keys ask too, beyond one connection at a time; at least one",
+    )
+    namespace_share_among_others: float = Field(
+        default=0.2, gt=0, le=1, description="The same for a namespace while others are asked about too"
+    )
     wait: float = Field(default=10.0, gt=0, description="Seconds that a request waits for its turn, and then for a connection")
     waiting: int = Field(default=100, ge=1, description="Requests beyond a share that may wait; further ones are refused at once")
     words: int = Field(default=1_000_000, ge=1, description="Words in the texts of a request; imports have none but their size")

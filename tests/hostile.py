@@ -211,7 +211,7 @@ def act_all(enemy: Enemy, stop: Event, found: "Queue[Any]") -> None:
 
     The process takes what is left of the machine: elsewhere the processors of strangers are their own.
     """
-    os.nice(19)
+    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     enemy.stop = threading.Event()
     threads = [
         threading.Thread(target=act, args=(enemy, actor), daemon=True) for actor, count in ACTORS.items() for _ in range(count)

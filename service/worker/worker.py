@@ -38,6 +38,7 @@ from service.observability.logs import LogContext, described_error, log_context
 from service.observability.metrics import EMBEDDED, FAILURES, WORK_ROWS, WORK_SECONDS, WORKED_AT
 from service.supervision import Supervisor
 from service.text.names import find_names
+from service.worker.priority import Priorities
 
 log = logging.getLogger(__name__)
 GATHER = 0.1  # seconds after a write in which further ones join its batch: writers keep the processor
@@ -52,6 +53,7 @@ LOG_EVERY = 60.0
 LOG_BATCH = 1000  # logged recalls, or changes and operations, that one transaction deletes
 LONGEST_PAUSE = 60.0
 STOP_EVERY = 2.0
+LOWER_EVERY = 0.1
 SCHEDULE_EVERY = 20.0
 SEQUENCED = 10_000  # changes that one transaction moves into the feed
 Step = Callable[[], Awaitable[bool]]
@@ -72,6 +74,7 @@ class Worker:
         self._grown = grown
         self._registered = False
         self._settled = False
+        self._priorities = Priorities()
         self._swept = START
         self._woken = {step: asyncio.Event() for step in ("feed", "names", "vectors")}
 
@@ -93,6 +96,7 @@ class Worker:
         self._start(supervisor, "calls", self.settle_calls, SWEEP_EVERY)
         self._start(supervisor, "log", self.sweep_log, LOG_EVERY)
         self._start(supervisor, "analysts", self.stop_analysts, STOP_EVERY)
+        self._start(supervisor, "priorities", self.lower_priorities, LOWER_EVERY)
         if self._runner is not None:
             supervisor.start("jobs", self._runner.run)
             self._start(supervisor, "schedule", Schedules(self._runner.resources).look, SCHEDULE_EVERY)
@@ -200,9 +204,16 @@ class Worker:
     async def stop_analysts(self) -> bool:
         """Stop what analysts let run, or hold, past their limits."""
         async with self._transaction("stop_analysts") as tx:
+            self._priorities.logins = frozenset(row["login"] for row in await analysts.list_analysts(tx))
+            self._priorities.find_server(tx.connection.info.backend_pid)
             for row in await analysts.stop_analysts(tx):
                 done = "ended" if row["ended"] else "statement cancelled"
                 log.warning("analyst %s, session %s: %s (%s)", row["login"], row["pid"], done, row["reason"])
+        return False
+
+    async def lower_priorities(self) -> bool:
+        """Have sessions of analysts stand back behind requests. Reads files of the system, not the database."""
+        self._priorities.look()
         return False
 
     async def vector_batch(self) -> bool:

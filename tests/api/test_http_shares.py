@@ -36,7 +36,10 @@ def test_a_key_that_holds_its_share_is_refused_and_others_go_on(start_service: C
             sent = [pool.submit(lambda: api.service.client(**greedy).get("/memories")) for _ in range(2)]
             eventually(lambda: waiting() == 2)
             refused = api.client.get("/memories", headers=greedy)
-            assert "this key has 2 requests at work" in problem(refused, 429, "too-many-at-once")["detail"]
+            assert (
+                "this key has its share of requests at work in the database (2)"
+                in problem(refused, 429, "too-many-at-once")["detail"]
+            )
             assert int(refused.headers["retry-after"]) >= 1
             ok(api.client.get("/agents/me", headers=other))
             assert httpx.Client(transport=httpx.HTTPTransport(uds=str(service.socket))).get("http://loci/readyz").status_code == 200
@@ -54,7 +57,7 @@ def test_a_namespace_that_holds_its_share_leaves_the_rest_to_others(start_servic
             sent = [pool.submit(lambda key=key: api.client.get("/memories", headers=key)) for key in keys[:3]]
             eventually(lambda: waiting() == 3)
             refused = problem(api.client.get("/memories", headers=keys[3]), 429, "too-many-at-once")
-            assert "this namespace has 3 requests at work" in refused["detail"]
+            assert "this namespace has its share of requests at work in the database (3)" in refused["detail"]
             ok(others.get("/agents/me"))
         assert [one.result().status_code for one in sent] == [200] * 3
 
@@ -97,3 +100,28 @@ async def test_a_key_that_names_no_namespace_counts_where_it_leads() -> None:
     assert shares.names(b"key", None) != shares.names(b"key", "home")
     shares.learn_home(b"key", "home")
     assert shares.names(b"key", None) == shares.names(b"key", "home")
+
+
+@pytest.mark.anyio
+async def test_who_holds_much_for_long_has_one_connection_while_others_ask_and_all_of_its_share_once_they_do_not() -> None:
+    now = 0.0
+    shares = Shares(10, ShareLimits(wait=60), clock=lambda: now)
+    busy, other = shares.names(b"busy", "a"), shares.names(b"other", "b")
+    for _ in range(5):  # alone, half of the pool
+        await shares.take(busy)
+    now = 10.0
+    await shares.take(other)
+    shares.give_back(other)
+    for _ in range(4):
+        shares.give_back(busy)
+    waiting = asyncio.ensure_future(shares.take(busy))
+    await asyncio.sleep(0)
+    assert not waiting.done()  # it holds one, held five on average, and another has just asked
+    await shares.take(other)
+    await shares.take(other)  # who holds little on average has several at a time
+    for names in (other, other, busy):
+        shares.give_back(names)
+    await waiting
+    now = 12.0  # the other has not asked for two seconds
+    for _ in range(4):
+        await asyncio.wait_for(shares.take(busy), 1)

@@ -1,5 +1,6 @@
 """Somebody with a login of their own who holds and sends whatever a login can: nobody else is held up, and it ends."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from typing import Any
@@ -12,6 +13,7 @@ from psycopg import errors, sql
 from db.access.analysts import create_analyst, drop_analyst
 from db.pool import Origin
 from service.access.analysts import uri_of
+from service.worker.priority import NICENESS
 from tests.factories import OPERATOR
 from tests.services import Api, Service, eventually, new_api, ok
 
@@ -152,3 +154,13 @@ def test_a_session_that_others_wait_for_is_ended(strangers: Callable[..., tuple[
         eventually(lambda: service.execute(stop).fetchall() == [(session.info.backend_pid, "others wait for it")])
         while admin.pgconn.get_result() is not None:
             pass
+
+
+def test_sessions_of_analysts_stand_back_behind_those_of_the_service(strangers: Callable[..., tuple[Api, Stranger]]) -> None:
+    api, stranger = strangers()
+    session = stranger.session()
+    eventually(lambda: os.getpriority(os.PRIO_PROCESS, session.info.backend_pid) == NICENESS)
+    assert ok(api.post("/recall", {"query": "nothing"}))["results"] == []
+    with stranger.database.admin() as admin:
+        others = admin.execute("select pid from pg_stat_activity where usename = 'loci_app'").fetchall()
+    assert {os.getpriority(os.PRIO_PROCESS, pid) for (pid,) in others} == {os.getpriority(os.PRIO_PROCESS, 0)}

@@ -50,7 +50,7 @@ class Honest:
     number: int
     key: str
     base: str
-    took: dict[str, list[float]] = field(default_factory=lambda: {"alone": [], "with the others": []})
+    took: dict[str, list[tuple[str, float]]] = field(default_factory=lambda: {"alone": [], "with the others": []})
     statuses: Counter[int | str] = field(default_factory=Counter)
     written: dict[str, str] = field(default_factory=dict)  # what was acknowledged: id and content
     wrong: list[str] = field(default_factory=list)
@@ -80,7 +80,7 @@ class Honest:
         except httpx.TransportError as error:
             self.wrong.append(f"{kind}: {error!r}")
             return
-        self.took[phase].append(time.monotonic() - began)
+        self.took[phase].append((kind, time.monotonic() - began))
         self.statuses[reply.status_code] += 1
         refused = reply.status_code in {429, 503} and "retry-after" in reply.headers
         if reply.status_code not in FINE and not refused:
@@ -118,10 +118,10 @@ class Scene:
             for each in running:
                 each.result()
 
-    def quantile(self, phase: str, share: float) -> float:
-        """Of the honest callers' times, in milliseconds."""
-        times = sorted(t for caller in self.honest for t in caller.took[phase])
-        return 1000 * times[min(int(share * len(times)), len(times) - 1)]
+    def quantile(self, phase: str, share: float, of: str | None = None) -> float:
+        """Of the honest callers' times, in milliseconds; `of` one kind of request."""
+        times = sorted(took for caller in self.honest for kind, took in caller.took[phase] if of in {None, kind})
+        return 1000 * times[min(int(share * len(times)), len(times) - 1)] if times else 0.0
 
 
 def world(database: Database) -> tuple[list[tuple[str, str, str]], tuple[str, str]]:
@@ -216,6 +216,9 @@ def table(scene: Scene) -> None:
         asked = sum(len(caller.took[phase]) for caller in scene.honest)
         p50, p99 = (scene.quantile(phase, share) for share in (0.5, 0.99))
         log.info("honest callers %s: %d requests, p50 %.0f ms, p99 %.0f ms", phase, asked, p50, p99)
+    for kind in sorted({kind for caller in scene.honest for kind, _ in caller.took["with the others"]}):
+        both = [scene.quantile(phase, share, kind) for phase in ("alone", "with the others") for share in (0.5, 0.99)]
+        log.info("%-24s p50 %.0f, p99 %.0f ms alone; p50 %.0f, p99 %.0f ms with the others", kind, *both)
     log.info("statuses of honest callers: %s", dict(sum((caller.statuses for caller in scene.honest), Counter())))
     for (what, status), count in sorted(scene.enemy.answers.items(), key=str):
         log.info("%-24s %-12s %d", what, status, count)
