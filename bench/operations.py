@@ -29,9 +29,9 @@ ORIGIN = json.dumps({"action": "write_memory", "via": "rest", "request_id": "012
 ENTER = "select agent_id from loci_api.begin_request(null, %s, 'writer', %s::jsonb)"
 LOGGED = """
 insert into loci_data.operations (namespace_id, id, action, via, request_id, started_at)
-select %s, loci_api.uuid7_floor(now() - n * interval '1 minute'), case when n %% 1000 = 0 then 'erase_memories' else 'write_memory' end, 'rest',
+select %s, loci_api.uuid7(), case when n %% 1000 = 0 then 'erase_memories' else 'write_memory' end, 'rest',
        md5(n::text), now() - n * interval '1 minute'
-from generate_series(1, %s) n"""
+from generate_series(%s, 1, -1) n"""
 CHANGED = """
 insert into loci_data.changes (namespace_id, position, place, operation_id, kind, action, subject_id, after, changed_at)
 select namespace_id, row_number() over (order by id), nextval('loci_data.change_places'), id, 'memory', 'created', id, '{"lineage": "x", "version": 1}', started_at

@@ -32,6 +32,12 @@ class OperationRow(TypedDict):
     changes: dict[str, int]
 
 
+class ListedOperation(OperationRow):
+    """An operation, and where its list goes on after it."""
+
+    cursor: str
+
+
 class OperationChangeRow(TypedDict):
     """What an operation changed."""
 
@@ -98,11 +104,11 @@ class OperationFilter:
 
 
 async def list_operations(
-    tx: Transaction, wanted: OperationFilter, *, limit: int, cursor: UUID | None = None
-) -> list[OperationRow]:
-    """Operations, newest first, with counts of their changes."""
+    tx: Transaction, wanted: OperationFilter, *, limit: int, cursor: str | None = None
+) -> list[ListedOperation]:
+    """Operations, newest first, with counts of their changes; each carries the cursor of the page after it."""
     return await tx.rows(
-        OperationRow,
+        ListedOperation,
         """select * from loci.list_operations(%(namespace)s, %(limit)s, %(cursor)s, %(action)s, %(agent)s, %(via)s, %(subject)s,
                                               %(since)s, %(until)s)""",
         limit=limit,

@@ -16,8 +16,9 @@ create table loci_data.operations (
     constraint operations_via_check check (via in ('rest', 'mcp', 'cli', 'worker', 'sql')),
     constraint operations_request_id_check check (length(request_id) <= 128)
 );
-create index operations_agent on loci_data.operations (namespace_id, agent_id, id);
-create index operations_action on loci_data.operations (namespace_id, action, id);
+create index operations_started on loci_data.operations (namespace_id, started_at, id);
+create index operations_agent on loci_data.operations (namespace_id, agent_id, started_at, id);
+create index operations_action on loci_data.operations (namespace_id, action, started_at, id);
 
 create table loci_data.operation_counts (
     namespace_id integer not null,
@@ -96,14 +97,16 @@ comment on table loci_data.operations is
     'changed is in changes.';
 comment on column loci_data.operations.namespace_id is 'The namespace.';
 comment on column loci_data.operations.id is
-    'Identifier (UUID version 7); of a call that reaches several namespaces it is the same in each.';
+    'Identifier (UUID version 7, drawn when the call began); of a call that reaches several namespaces it is the same '
+    'in each.';
 comment on column loci_data.operations.action is
     'What was called, such as write_memory; unknown for statements in SQL that do not say.';
 comment on column loci_data.operations.via is 'rest, mcp, cli, worker (background work) or sql.';
 comment on column loci_data.operations.agent_id is 'The agent that did it; null: somebody with rights of the owner.';
 comment on column loci_data.operations.key_id is 'The API key that it was done with; null: none.';
 comment on column loci_data.operations.request_id is 'Id of the HTTP request (X-Request-Id), as logs have it.';
-comment on column loci_data.operations.started_at is 'When the transaction of its first change began to write.';
+comment on column loci_data.operations.started_at is
+    'When its first change was written; with the id the order of the log.';
 comment on column loci_data.operations.undoes is 'The operation that this one took back.';
 comment on column loci_data.operations.undone_by is 'The operation that took this one back; null: it is in force.';
 comment on table loci_data.operation_counts is

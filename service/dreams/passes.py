@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any, Generic, Literal, TypeVar
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from db import dreams, text
 from db.pool import Transaction
@@ -18,6 +18,7 @@ from service.llm.output import Answer
 from service.models.calls import ask
 from service.resources import Resources
 from service.text.reading import Read, Readings, with_readings
+from service.uuid7 import uuid7
 
 A = TypeVar("A", bound=Answer)
 Outcome = Literal["applied", "unchanged", "planned", "stopped", "failed"]
@@ -133,7 +134,7 @@ async def _apply(resources: Resources, job: Job, made: Pass[A], seen: Seen, plan
 
     What somebody wrote while the model thought was not seen: then no hash is left, and the next run asks again.
     """
-    operation = str(uuid4())
+    operation = str(uuid7())
     async with job.holding(resources, f"dream_{made.name}", operation_id=operation) as tx:
         unseen = made.corpus is None or _stamp(resources, made, await made.corpus(tx, job)) != seen.corpus
         async with tx.connection.transaction(force_rollback=dry_run):

@@ -21,7 +21,7 @@ as $$
     from loci_data.operations o
     left join loci_data.agents a on a.id = o.agent_id
     where o.namespace_id = p_namespace_id and o.id = any (p_ids)
-    order by o.id desc
+    order by o.started_at desc, o.id desc
 $$;
 comment on function loci_internal.operation_rows(integer, uuid[]) is
     'Operations with agents and counts of changes, newest first.';

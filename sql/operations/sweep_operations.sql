@@ -55,10 +55,9 @@ begin
         delete from loci_data.operations o
         where o.namespace_id = v_ns.id and o.id = any (array(
             select p.id from loci_data.operations p
-            where p.namespace_id = v_ns.id and p.id < loci_api.uuid7_floor(v_ns.operations_before)
-              and p.started_at < v_ns.operations_before
+            where p.namespace_id = v_ns.id and p.started_at < v_ns.operations_before
               and not exists (select from loci_data.changes c where c.namespace_id = v_ns.id and c.operation_id = p.id)
-            order by p.id limit p_limit - operations));
+            order by p.started_at, p.id limit p_limit - operations));
         get diagnostics v_gone = row_count;
         operations := operations + v_gone;
     end loop;

@@ -20,12 +20,3 @@ begin
 end $do$;
 comment on function loci_api.uuid7() is
     'New UUID version 7 (RFC 9562), ordered by the time of the call to the microsecond.';
-
--- The smallest identifier of a moment (UUID version 7), so that a time can be looked for among ids. Null for null;
--- moments before 1970 have the smallest of all.
-create or replace function loci_api.uuid7_floor(p_at timestamptz) returns uuid
-language sql immutable strict parallel safe
-return (lpad(to_hex(floor(greatest(0, least(extract(epoch from p_at) * 1000, 281474976710655)))::bigint), 12, '0')
-        || '00000000000000000000')::uuid;
-comment on function loci_api.uuid7_floor(timestamptz) is
-    'The smallest UUID version 7 of a moment.';

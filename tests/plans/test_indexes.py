@@ -58,8 +58,8 @@ def fill_log(admin: psycopg.Connection[Any], namespace: int) -> None:
     """Operations of the last weeks, one a minute, each of which changed something."""
     admin.execute(
         """insert into loci_data.operations (namespace_id, id, action, via, agent_id, started_at)
-           select %s, loci_api.uuid7_floor(now() - n * interval '1 minute'), 'action ' || n %% 50, 'rest', md5((n %% 50)::text)::uuid, now() - n * interval '1 minute'
-           from generate_series(1, 20000) n""",
+           select %s, loci_api.uuid7(), 'action ' || n %% 50, 'rest', md5((n %% 50)::text)::uuid, now() - n * interval '1 minute'
+           from generate_series(20000, 1, -1) n""",
         [namespace],
     )
     admin.execute(
@@ -75,10 +75,10 @@ def fill_jobs(admin: psycopg.Connection[Any], namespace: int) -> None:
     """Jobs of the last weeks, one a minute: most have succeeded, some are dead, some wait."""
     admin.execute(
         """insert into loci_data.jobs (namespace_id, id, kind, state, created_at, finished_at)
-           select %s, loci_api.uuid7_floor(now() - n * interval '1 minute'), case when n %% 500 = 0 then 'dream' else 'enrich' end,
+           select %s, loci_api.uuid7(), case when n %% 500 = 0 then 'dream' else 'enrich' end,
                   case when n <= 100 then 'waiting' when n %% 200 = 0 then 'dead' else 'succeeded' end,
                   now() - n * interval '1 minute', case when n > 100 then now() - n * interval '1 minute' end
-           from generate_series(1, 20000) n""",
+           from generate_series(20000, 1, -1) n""",
         [namespace],
     )
 
@@ -143,11 +143,11 @@ CALLS: list[tuple[str, LiteralString, str]] = [
     ("context: keys", "select * from loci.context_parts(%(ns)s, p_space => 'session/s1')", "working_memory_pkey"),
     ("context: turns", "select * from loci.context_parts(%(ns)s, p_session_id => 's1')", "conversation_turns"),
     ("context: notes", "select * from loci_api.record_context(%(ns)s, 's1', array[%(some)s])", "memories_pkey"),
-    ("operations", "select * from loci.list_operations(%(ns)s)", "operations_pkey"),
+    ("operations", "select * from loci.list_operations(%(ns)s)", "operations_started"),
     ("operations of an agent", "select * from loci.list_operations(%(ns)s, p_agent => md5('7')::uuid)", "operations_agent"),
     ("operations by action", "select * from loci.list_operations(%(ns)s, p_action => 'action 7')", "operations_action"),
     ("operations on something", "select * from loci.list_operations(%(ns)s, p_subject => %(some)s)", "changes_subject"),
-    ("operations then", "select * from loci.list_operations(%(ns)s, p_until => now() - interval '9 days')", "operations_pkey"),
+    ("operations then", "select * from loci.list_operations(%(ns)s, p_until => now() - interval '9 days')", "operations_started"),
     (
         "changes of an operation",
         "select * from loci.operation_changes(%(ns)s, (select id from loci_data.operations where namespace_id = %(ns_id)s order by id limit 1))",

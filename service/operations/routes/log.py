@@ -22,7 +22,7 @@ router = APIRouter(tags=["operations"])
 async def list_operations(
     caller: CallerDependency,
     limit: Limit = 50,
-    cursor: Annotated[UUID | None, Query(description="`next_cursor` of the page before")] = None,
+    cursor: Cursor = None,
     action: Annotated[Label | None, Query(description="Such as write_memory")] = None,
     agent: Annotated[UUID | None, Query(description="Of this agent")] = None,
     via: Annotated[Via | None, Query(description="That came through this")] = None,
@@ -30,7 +30,7 @@ async def list_operations(
     since: Annotated[Moment | None, Query(description="Begun at this moment or later")] = None,
     until: Annotated[Moment | None, Query(description="Begun before this moment")] = None,
 ) -> Response:
-    """List what changed the namespace, newest first: each call is one operation, with counts of its changes."""
+    """List what changed the namespace, newest first (by `started_at`): each call is one operation, with counts of its changes."""
     wanted = log.OperationFilter(action, agent, via, subject, since, until)
     return reply(await caller.read(lambda tx: log.list_operations(tx, wanted, limit=limit, cursor=cursor)))
 
