@@ -80,6 +80,8 @@ create table loci_data.edge_observations (
     recorded_at   timestamptz not null,
     origin_id     uuid,
     operation_id  uuid default nullif(current_setting('loci.operation', true), '')::uuid,
+    carried_by    uuid[],
+    withdrawn     tstzmultirange,
     primary key (namespace_id, id),
     constraint edge_observations_edge_fkey foreign key (namespace_id, edge_id)
         references loci_data.edges (namespace_id, id) on delete cascade,
@@ -87,11 +89,14 @@ create table loci_data.edge_observations (
         references loci_data.memories (namespace_id, id) on delete set null (memory_id),
     constraint edge_observations_confidence_check check (confidence between 0 and 1),
     constraint edge_observations_valid_check check (valid_to >= valid_from),
-    constraint edge_observations_reinforcement_check check (reinforcement in ('full', 'initial', 'running_average'))
+    constraint edge_observations_reinforcement_check check (reinforcement in ('full', 'initial', 'running_average')),
+    constraint edge_observations_withdrawn_check check (not isempty(withdrawn))
 );
 create index edge_observations_edge on loci_data.edge_observations (namespace_id, edge_id, observed_at);
 create unique index edge_observations_memory on loci_data.edge_observations (namespace_id, memory_id, edge_id)
 where memory_id is not null;
+create index edge_observations_carried on loci_data.edge_observations using gin (carried_by)
+where carried_by is not null;
 create index edge_observations_operation on loci_data.edge_observations (namespace_id, operation_id, edge_id)
 where operation_id is not null;
 
@@ -231,3 +236,7 @@ comment on column loci_data.edge_observations.origin_id is
     'The observation that it is a copy of, made when the edge was recorded anew (edge_moves); null: it is none.';
 comment on column loci_data.edge_observations.operation_id is
     'The operation that observed; copies have that of the original. Undoing an operation takes its evidence back.';
+comment on column loci_data.edge_observations.carried_by is
+    'Memories that say what its memory said, since they were made of it: it counts while one of all these is active.';
+comment on column loci_data.edge_observations.withdrawn is
+    'Recorded time: when it did not count, because its memory was forgotten; null: it has counted ever since.';

@@ -70,6 +70,7 @@ begin
         perform loci_internal.expand_enriched_links(v_ns, p_namespace, v_entry, p_id, v_raw.lineage_id);
     end loop;
     if not v_sought.is_protected and p_id <> all (v_ids) then
+        perform loci_internal.carry_observations(v_ns, array_fill(p_id, array[cardinality(v_ids)]), v_ids);
         perform loci_api.forget_memory(p_namespace, p_id, true);
     end if;
     return query select 'expanded', array[p_id] || array_remove(v_ids, p_id);

@@ -70,11 +70,11 @@ end $$;
 comment on function loci_internal.merge_memories(integer, text, jsonb) is
     'Write memories that stand for several others, and forget those.';
 
--- What hung on memories hangs on those that stand for them: what stood under them stands under the new one, for as long
--- as it did; their links to others are its links, too; it mentions what they mention; facts that rest on them rest on
--- it, so that forgetting them withdraws none. Evidence of edges stays with them: a forgotten memory gives it still, and
--- given twice it would count twice. merged_from links lead back. Pairs of source and new memory. Locks as every writer:
--- hierarchy, entities by name, attributes by id.
+-- What hung on memories hangs on those that stand for them: what stood under them stands under the new one, for as
+-- long as it did; their links to others are its links, too; it mentions what they mention; facts that rest on them
+-- rest on it, so that forgetting them withdraws none. Evidence of edges stays theirs, since given twice it would count
+-- twice, and counts while the new one is active (carry_observations). merged_from links lead back. Pairs of source and
+-- new memory. Locks as every writer: hierarchy, entities by name, attributes by id.
 create or replace function loci_internal.repoint_memory_references(p_namespace_id integer, p_sources uuid[],
                                                                    p_made uuid[]) returns void
 language plpgsql volatile set search_path = '' set enable_seqscan = off
@@ -132,6 +132,7 @@ begin
                         and e.merged_into is null limit 1) e
     having count(*) > 0;
 
+    perform loci_internal.carry_observations(p_namespace_id, p_sources, p_made);
     perform from loci_data.attributes a where a.namespace_id = p_namespace_id and a.memory_id = any (p_sources)
         and a.status = 'active'
     order by a.id for no key update;

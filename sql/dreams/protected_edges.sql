@@ -21,6 +21,7 @@ as $$
         when i.reason = 'redundant' and not exists (
             select from loci_data.edges o
             where o.namespace_id = p_namespace_id and o.superseded_at is null
+              and o.valid_to is distinct from o.valid_from
               and o.id <> all (array(select x.id from item x))
               and (o.source_id = e.source_id
                    and (o.target_id = e.target_id or e.literal is not null and o.type = e.type)

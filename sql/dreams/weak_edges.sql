@@ -25,6 +25,7 @@ begin
         select e.id, e.source_id, e.target_id, e.confidence, e.restored_at, e.type,
                least(e.source_id, e.target_id) as one, greatest(e.source_id, e.target_id) as other
         from loci_data.edges e where e.namespace_id = v_ns and e.superseded_at is null
+            and e.valid_to is distinct from e.valid_from  -- one that never holds is nobody's any more
     ), pair as materialized (  -- ends that several edges join, a weak one among them
         select e.one, e.other, array_agg(e.id order by e.id) as ids from edge e where e.target_id is not null
         group by e.one, e.other having count(*) > 1 and min(e.confidence) < v_strong

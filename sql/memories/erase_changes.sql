@@ -1,8 +1,8 @@
 -- What the feed and the operations log said of erased things goes with them: that something changed, when and through
--- whom stays, what it was does not. What was erased is what this transaction has noted as erased, attributes that it
--- emptied, and links and places with the other end that they had. The sequencer is held off, so that nothing moves from
--- the outbox past this. Index changes_subject; the outbox, which is short, is read once.
-create or replace function loci_internal.erase_changes(p_namespace_id integer, p_emptied uuid[]) returns void
+-- whom stays, what it was does not. What was erased is what this transaction has noted as erased, and links and places
+-- with the other end that they had. The sequencer is held off, so that nothing moves from the outbox past this. Index
+-- changes_subject; the outbox, which is short, is read once.
+create or replace function loci_internal.erase_changes(p_namespace_id integer) returns void
 language plpgsql volatile set search_path = '' set enable_seqscan = off
 as $$
 declare
@@ -16,8 +16,7 @@ begin
     from (select distinct o.kind, o.subject_id, loci_internal.change_other_end(o.kind, o.before) as other
           from loci_data.outbox o
           where o.namespace_id = p_namespace_id and o.operation_id = v_operation and o.action = 'erased'
-            and o.subject_id is not null
-          union select 'attribute', u, '' from unnest(p_emptied) u) e;
+            and o.subject_id is not null) e;
     update loci_data.outbox o set before = null, after = null
     where o.namespace_id = p_namespace_id and o.action <> 'erased'
       and ((o.kind, o.subject_id, loci_internal.change_other_end(o.kind, coalesce(o.after, o.before)))
@@ -30,7 +29,7 @@ begin
                             where h.namespace_id = p_namespace_id and h.subject_id = e.subject_id offset 0) s
         where s.kind = e.kind and s.action <> 'erased' and loci_internal.change_other_end(s.kind, s.said) = e.other));
 end $$;
-comment on function loci_internal.erase_changes(integer, uuid[]) is
+comment on function loci_internal.erase_changes(integer) is
     'Blank what the feed says of things that this transaction has erased.';
 
 -- Which of the links or places of a subject is a change about? The id of the other end; empty for kinds that the

@@ -1,14 +1,13 @@
 -- Erase memories for good: unlike forgetting, which only sets a status, nothing of them is left in any table. One
--- transaction. versions 'all': every version of their lineages; 'this': the named ones alone, the node keeps its place.
--- subtree: with everything that stands under them now. What rested on them goes too: evidence, and edges left without
--- any; entities that nothing else mentions, unless pinned; kept replies; what the change feed and reports of passes
--- said of it; signals about it; and what a merge or a lesson made of it (derived_lineages), whose other sources come
--- back.
--- Attributes stay, superseded and empty. Whoever may write may erase, as with forgetting. The receipt is what the
--- server counted in this transaction, triggers and cascades included: rows by table. Locks in the order of every
--- writer: lineages by name, memories, hierarchy, entities by name, edges, postings; the worker waits. Cost: set-based;
--- among 20,000, 10 ms for one memory and 4 s for half of them. Errors: 42501, P0002 (the first unknown id), 22023,
--- 40001 (the subtree moved meanwhile).
+-- transaction. versions 'all': every version of their lineages; 'this': the named ones alone, the node keeps its
+-- place. subtree: with everything that stands under them now. What rested on them goes too: facts; evidence, and edges
+-- left without any; entities that nothing else mentions, unless pinned; kept replies; what the change feed and reports
+-- of passes said of it; signals about it; and what a merge or a lesson made of it (derived_lineages), whose other
+-- sources come back. Whoever may write may erase, as with forgetting. The receipt is what the server counted in this
+-- transaction, triggers and cascades included: rows by table. Locks in the order of every writer: lineages by name,
+-- memories, hierarchy, entities by name, edges, postings; the worker waits. Cost: set-based; among 20,000, 10 ms for
+-- one memory and 4 s for half of them. Errors: 42501, P0002 (the first unknown id), 22023, 40001 (the subtree moved
+-- meanwhile).
 create or replace function loci_api.erase_memories(
     p_namespace text, p_ids uuid[], p_versions text default 'all', p_subtree boolean default false)
 returns table (erased integer, deleted jsonb, added jsonb, changed jsonb)
@@ -19,8 +18,8 @@ declare
     v_ids      uuid[];
     v_entities uuid[];
     v_gone     uuid[];
-    v_emptied  uuid[];
     v_left     uuid[];
+    v_carried  uuid[];
     v_counts   jsonb;
 begin
     if p_versions is distinct from 'all' and (p_versions is distinct from 'this' or p_subtree) then
@@ -37,9 +36,10 @@ begin
     v_counts := loci_internal.transaction_row_counts();
     v_left := loci_internal.merge_sources_left(v_ns, v_ids);
     v_entities := loci_internal.erase_mentions(v_ns, v_ids);
+    v_carried := loci_internal.drop_carriers(v_ns, v_ids);
     v_gone := v_ids || v_entities || loci_internal.erase_edges(v_ns, v_ids, v_entities);
-    v_emptied := loci_internal.erase_attributes(v_ns, v_ids);
-    v_gone := v_gone || v_emptied || loci_internal.erase_entities(v_ns, v_entities);
+    v_gone := v_gone || loci_internal.erase_attributes(v_ns, v_ids)
+        || loci_internal.erase_entities(v_ns, v_entities);
     perform loci_internal.erase_idempotent_replies(v_ns, v_gone);
     perform loci_internal.erase_pass_plans(v_ns);
     perform loci_internal.erase_pass_reports(v_ns,
@@ -49,7 +49,8 @@ begin
     perform loci_internal.requeue_session_neighbours(v_ns, v_ids);
     delete from loci_data.memories where namespace_id = v_ns and id = any (v_ids);
     perform loci_internal.reactivate_merge_sources(v_ns, v_left);
-    perform loci_internal.erase_changes(v_ns, v_emptied);
+    perform loci_internal.settle_observations(v_ns, v_carried) where v_carried <> '{}';
+    perform loci_internal.erase_changes(v_ns);
     v_counts := loci_internal.transaction_row_counts(v_counts);
     return query select cardinality(v_ids), v_counts -> 'deleted', v_counts -> 'added', v_counts -> 'changed';
 end $$;
@@ -57,28 +58,30 @@ comment on function loci_api.erase_memories(text, uuid[], text, boolean) is
     'Erase memories physically: all versions of their lineages or only the named ones, with their subtrees if asked; '
     'a receipt of rows by table. Errors: 42501, P0002, 22023, 40001.';
 
--- Facts that rest on memories, once those are gone: the rows stay, superseded, without content and without the memory,
--- and hold at no moment; decisions about them keep no words as evidence. Returns them. Index attributes_memory.
+-- Facts that rest on memories go with them, with the decisions about them and what was believed of them; what one of
+-- them had superseded is again what it was before. Returns those that went. Locked in order of id. Indexes
+-- attributes_memory, attributes_superseded_by.
 create or replace function loci_internal.erase_attributes(p_namespace_id integer, p_ids uuid[]) returns uuid[]
-language sql volatile set search_path = ''
+language plpgsql volatile set search_path = '' set enable_seqscan = off
 as $$
-    with emptied as (
-        update loci_data.attributes a
-        set content = '[erased]', memory_id = null, valid_to = a.valid_from, updated_at = clock_timestamp(),
-            superseded_at = coalesce(a.superseded_at, clock_timestamp()),
-            status = case a.status when 'active' then 'superseded' else a.status end
-        where a.namespace_id = p_namespace_id and a.memory_id = any (p_ids)
-        returning a.id
-    ), unquoted as (
-        update loci_data.supersessions s set evidence = '{}'
-        where s.namespace_id = p_namespace_id
-          and (s.older_id = any (array(select e.id from emptied e))
-               or s.newer_id = any (array(select e.id from emptied e)))
-    )
-    select coalesce(array_agg(e.id), '{}') from emptied e
-$$;
+declare
+    v_gone uuid[] := array(select a.id from loci_data.attributes a
+                           where a.namespace_id = p_namespace_id and a.memory_id = any (p_ids)
+                           order by a.id for update);
+    v_made record;
+begin
+    for v_made in
+        select a.superseded_by as id, array_agg(a.id) as older from loci_data.attributes a
+        where a.namespace_id = p_namespace_id and a.superseded_by = any (v_gone) and a.id <> all (v_gone)
+        group by a.superseded_by order by a.superseded_by
+    loop
+        perform loci_internal.revive_attributes(p_namespace_id, v_made.older, v_made.id, clock_timestamp());
+    end loop;
+    delete from loci_data.attributes a where a.namespace_id = p_namespace_id and a.id = any (v_gone);
+    return v_gone;
+end $$;
 comment on function loci_internal.erase_attributes(integer, uuid[]) is
-    'Empty and supersede the attributes that rest on memories; their ids.';
+    'Delete the attributes that rest on memories; their ids.';
 
 -- Delete entities that nothing mentions any more, with what hangs under them. Returns aspects and attributes that went.
 -- Edges are gone, and the entities locked. Cascades follow the foreign keys.

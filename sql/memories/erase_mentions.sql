@@ -1,15 +1,18 @@
--- What memories mention, once they are gone: the mentions go, the counters of the entities sink by as many, never below
--- 0, and so do those of the sessions that the memories were observations of; a session that has nothing else on an
--- entity goes. An entity that one observation is left of has its initial confidence again; of more, it is not known
--- which of them restored, and confidence stays. Returns the entities that reach 0 mentions by this and go with them:
--- those that are not pinned, those that were removed before, and what was merged into them. Locked in order of
--- canonical_name, like everywhere. Index ranges of memory_mentions.
+-- What memories mention, once they are gone: the mentions go, the counters of the entities sink by those of memories
+-- that were not forgotten, never below 0, and so do those of the sessions that the memories were observations of; a
+-- session that has nothing else on an entity goes. An entity that one observation is left of has its initial confidence
+-- again; of more, it is not known which of them restored, and confidence stays. Returns the entities that nothing
+-- mentions any more, not even what is forgotten, and that go with them: those that are not pinned, those that were
+-- removed before, and what was merged into them. Locked in order of canonical_name, like everywhere. Index ranges of
+-- memory_mentions.
 create or replace function loci_internal.erase_mentions(p_namespace_id integer, p_ids uuid[]) returns uuid[]
 language plpgsql volatile set search_path = ''
 as $$
 declare
     v_entities uuid[] := array(select distinct m.entity_id from loci_data.memory_mentions m
                                where m.namespace_id = p_namespace_id and m.memory_id = any (p_ids));
+    v_active   uuid[] := array(select m.id from loci_data.memories m where m.namespace_id = p_namespace_id
+                               and m.id = any (p_ids) and m.status = 'active');
     v_gone     uuid[];
 begin
     if v_entities = '{}' then
@@ -20,7 +23,7 @@ begin
     order by e.canonical_name for update;
     with gone as materialized (
         delete from loci_data.memory_mentions m where m.namespace_id = p_namespace_id and m.memory_id = any (p_ids)
-        returning m.entity_id, m.session_id, m.observed
+        returning m.entity_id, m.memory_id, m.session_id, m.observed
     ), talk as materialized (
         select g.entity_id, g.session_id, count(*)::integer as times from gone g
         where g.observed and g.session_id is not null group by g.entity_id, g.session_id
@@ -33,7 +36,7 @@ begin
         where s.namespace_id = p_namespace_id and s.entity_id = t.entity_id and s.session_id = t.session_id
           and s.observations > t.times
     ), counted as materialized (
-        select g.entity_id, count(*)::integer as mentions,
+        select g.entity_id, (count(*) filter (where g.memory_id = any (v_active)))::integer as mentions,
                (count(*) filter (where g.observed))::integer as observations from gone g group by g.entity_id
     ), lowered as (
         update loci_data.entities e
@@ -46,6 +49,9 @@ begin
         returning e.id, e.mentions, e.pinned
     )
     select array_agg(l.id) into v_gone from lowered l where l.mentions = 0 and not l.pinned;
+    v_gone := array(
+        select u.id from unnest(v_gone) u(id) where not exists (  -- a forgotten memory may come back
+               select from loci_data.memory_mentions m where m.namespace_id = p_namespace_id and m.entity_id = u.id));
     v_gone := v_gone || array(
         select e.id from loci_data.entities e
         where e.namespace_id = p_namespace_id and e.id = any (v_entities) and e.merged_into = e.id and not exists (

@@ -64,7 +64,9 @@ begin
                                                           f.observations) as differs
           from loci_data.edges e
           cross join lateral loci_internal.edge_figures(v_ns, e.id, 'infinity', 'infinity') f
-          where e.namespace_id = v_ns and e.superseded_at is null) v
+          where e.namespace_id = v_ns and e.superseded_at is null
+            and (f.observations > 0 or not exists (  -- what only forgotten memories say keeps its last figures
+                 select from loci_data.edge_observations o where o.namespace_id = v_ns and o.edge_id = e.id))) v
     union all
     select 'beliefs', count(*), count(*) filter (where b.gap), min(b.edge_id::text) filter (where b.gap)
     from (select k.edge_id, k.believed_at <> coalesce(

@@ -282,6 +282,16 @@ def test_it_is_one_operation_that_can_be_undone(saving: Api, endpoint: ModelServ
     assert contents(saving) == [saved["content"]]
 
 
+def test_edges_that_the_memory_showed_stand_while_one_of_the_new_ones_does(saving: Api, endpoint: ModelServer) -> None:
+    says(endpoint, "Bob likes black tea.", "Bob works at Acme.")
+    save(saving, "Bob likes black tea and works at Acme", edges=[{"source": "Bob", "type": "works_at", "target": "Acme"}])
+    seen = []
+    for row in ok(saving.get("/memories"))["items"]:
+        seen.append(len(ok(saving.get("/edges"))["items"]))
+        ok(saving.client.delete(f"/memories/{row['id']}"))
+    assert (seen, ok(saving.get("/edges"))["items"]) == ([1, 1], [])
+
+
 def test_before_it_was_enriched_it_is_known_as_it_was_said(saving: Api, endpoint: ModelServer) -> None:
     says(endpoint, "Bob likes black tea.")
     saved, _ = save(saving, "Bob likes his tea black")

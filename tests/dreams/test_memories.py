@@ -738,16 +738,49 @@ def test_what_was_forgotten_by_hand_stays_forgotten_when_a_source_of_it_is_erase
     assert night.current() == []
 
 
-def test_facts_of_the_source_that_stays_are_not_emptied(night: Night) -> None:
+def test_edges_of_merged_memories_stand_while_the_one_that_stands_for_them_does(night: Night) -> None:
+    edge = {"source": "Alice", "type": "likes", "literal": "tea"}
+    night.write("Alice likes tea", edges=[edge], session_id="a")
+    night.write("Alice likes the tea", edges=[edge], session_id="b")
+
+    def told() -> list[int]:
+        return [row["observations"] for row in night.world.rows("select observations from loci.list_edges(%(ns)s)")]
+
+    report = night.propose(merges=[{"sources": ["Alice likes tea", "Alice likes the tea"], "content": "Alice likes tea much"}])
+    merged = night.current()[-1]["id"]
+    assert told() == [2]
+    night.world.forget(merged)
+    assert told() == []
+    night.world.forget(merged, forget=False)
+    assert told() == [2]
+    night.sleeper.undo(report.operation_id or "")
+    assert told() == [2]
+    assert night.world.rows("select * from loci.verify(%(ns)s) where broken > 0") == []
+
+
+def test_of_merged_memories_the_evidence_of_the_one_that_stays_counts_when_the_other_is_erased(night: Night) -> None:
+    edge = {"source": "Alice", "type": "likes", "literal": "tea"}
+    (one,) = night.write("Alice likes tea", edges=[edge])
+    night.write("Alice likes the tea", edges=[edge])
+    night.propose(merges=[{"sources": ["Alice likes tea", "Alice likes the tea"], "content": "Alice likes tea much"}])
+    erase(night, one)
+    row = night.world.row(
+        "select observations, carried_by from loci.list_edges(%(ns)s) e, loci_data.edge_observations o where o.edge_id = e.id"
+    )
+    assert row == {"observations": 1, "carried_by": None}
+
+
+def test_facts_of_the_source_that_stays_stay(night: Night) -> None:
     one, two = night.write("Alice likes tea", "Alice likes the tea")
-    gone, stays = night.attribute(one, "likes tea"), night.attribute(two, "owns a teapot")
+    night.attribute(one, "likes tea")
+    stays = night.attribute(two, "owns a teapot")
     night.propose(merges=[{"sources": ["Alice likes tea", "Alice likes the tea"], "content": "Alice likes tea much"}])
     erase(night, one)
     facts = {
         row["id"]: (row["content"], row["status"])
         for row in night.world.rows("select * from loci_data.attributes where namespace_id = %(ns_id)s")
     }
-    assert facts == {gone: ("[erased]", "superseded"), stays: ("owns a teapot", "active")}
+    assert facts == {stays: ("owns a teapot", "active")}
 
 
 def test_reports_keep_no_words_about_what_is_erased(night: Night) -> None:

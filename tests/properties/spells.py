@@ -21,6 +21,7 @@ class Said:
     session: str | None
     mode: str
     order: int  # of recording
+    memory: int | None = None  # that shows it
 
     def speaks_of(self, spell: tuple[int, int]) -> bool:
         first = self.start if self.start is not None else min(self.at, self.at if self.end is None else self.end)
@@ -45,6 +46,7 @@ class State:
     said: list[Said] = field(default_factory=list)
     merged: dict[str, str] = field(default_factory=dict)
     beside: set[tuple[Triple, Triple]] = field(default_factory=set)
+    forgotten: set[int] = field(default_factory=set)  # memories
 
     def stands_for(self, name: str) -> str:
         while name in self.merged:
@@ -54,16 +56,19 @@ class State:
     def now(self, triple: Triple) -> Triple:
         return self.stands_for(triple[0]), triple[1], self.stands_for(triple[2])
 
-    def edges(self) -> dict[Triple, list[Said]]:
+    def edges(self, *, forgotten: bool = False) -> dict[Triple, list[Said]]:
+        """What is said of each edge; with what only forgotten memories say, or without."""
         found: dict[Triple, list[Said]] = {}
         for one in sorted(self.said, key=lambda one: (one.at, one.order)):
+            if one.memory in self.forgotten and not forgotten:
+                continue
             source, _, target = triple = self.now(one.triple)
             if source != target or one.triple[0] == one.triple[2]:  # a merge makes no edge from an entity to itself
                 found.setdefault(triple, []).append(one)
         return found
 
     def delete(self, triple: Triple) -> None:
-        self.said = [one for one in self.said if one not in self.edges().get(triple, [])]
+        self.said = [one for one in self.said if one not in self.edges(forgotten=True).get(triple, [])]
         self.beside = {pair for pair in self.beside if triple not in {self.now(one) for one in pair}}
 
     def spells(self, single: str) -> dict[Triple, set[int]]:

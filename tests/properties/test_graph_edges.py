@@ -1,4 +1,4 @@
-"""Whatever is observed, taken back, merged and undone: every edge at every two moments is the plain model's."""
+"""Whatever is observed, taken back, merged, forgotten, restored and undone: every edge at every two moments is the plain model's."""
 
 import copy
 from collections.abc import Callable
@@ -54,6 +54,9 @@ CALLS = st.lists(
         OBSERVE,
         OBSERVE,
         one_of("remember", observations(), st.booleans()),
+        one_of("remember", observations(), st.booleans()),
+        one_of("forget", NUMBER),
+        one_of("forget", NUMBER),
         one_of("delete", NUMBER),
         one_of("merge", st.permutations(NAMES)),
         one_of("split again"),
@@ -74,6 +77,7 @@ class Pair:
         self.world, self.state, self.mode = world, State(), mode
         self.past: list[tuple[datetime, State]] = []
         self.order = 0
+        self.memories: list[Any] = []
         self.merges: list[tuple[Any, str]] = []
         self.last: tuple[Any, State] | None = None  # the last operation that can be undone, and what stood before
         self.set_mode(mode)
@@ -90,6 +94,7 @@ class Pair:
         works: dict[str, Callable[..., None]] = {
             "observe": self.observe,
             "remember": self.remember,
+            "forget": self.forget,
             "delete": self.delete,
             "merge": self.merge,
             "split again": self.split_again,
@@ -107,14 +112,14 @@ class Pair:
         self.last = made, before
         return done
 
-    def say(self, stated_: Row) -> Said:
+    def say(self, stated_: Row, memory: int | None = None) -> Said:
         self.order += 1
         ends = self.state.stands_for(stated_["source"]), stated_["type"], self.state.stands_for(stated_["target"])
-        return Said(ends, *(stated_[f] for f in ("at", "start", "end", "confidence", "session")), self.mode, self.order)
+        return Said(ends, *(stated_[f] for f in ("at", "start", "end", "confidence", "session")), self.mode, self.order, memory)
 
     def possible(self, items: list[Row]) -> list[Row]:
         """Those that are no end of something unheard of."""
-        known = set(self.state.edges())
+        known = set(self.state.edges(forgotten=True))
         found = []
         for item in items:
             triple = self.state.now((item["source"], item["type"], item["target"]))
@@ -150,8 +155,19 @@ class Pair:
         if not episode:
             edge["observed_at"] = at(item["at"]).isoformat()  # the clock of the model ends before now
         session = {"session_id": item["session"]} if item["session"] else {}
-        self.world.write(f"memory {self.order}", **told, **dated, **session, edges=[edge])
-        self.state.said.append(self.say({**item, "at": start if episode else item["at"], "start": start, "end": end}))
+        made = self.world.write(f"memory {self.order}", **told, **dated, **session, edges=[edge])
+        item = {**item, "at": start if episode else item["at"], "start": start, "end": end}
+        self.state.said.append(self.say(item, len(self.memories)))
+        self.memories.append(made["id"])
+
+    def forget(self, number: int) -> None:
+        """Forget a memory, or restore it."""
+        if self.memories:
+            number %= len(self.memories)
+            forgotten = number not in self.state.forgotten
+            self.noted(lambda: self.world.forget(self.memories[number], forget=forgotten))
+            self.state.forgotten ^= {number}
+            event("forgotten" if forgotten else "restored")
 
     def delete(self, number: int) -> None:
         rows = self.edges()

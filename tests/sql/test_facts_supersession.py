@@ -565,10 +565,18 @@ def test_facts_of_memories_that_were_over_before_are_found_on_request(world: Wor
     assert [held(world), world.value(count), held(world), world.value(count)] == [["vegetarian"], 1, [], 0]
 
 
-def test_an_erased_fact_leaves_no_words_in_the_decisions_about_it(world: World) -> None:
+def test_an_erased_fact_leaves_no_decision_about_it(world: World) -> None:
     memory = world.write("Alice said so")["id"]
     add(world, "Alice lives in Paris", memory_id=memory)
     add(world, "Alice lives in Berlin")
     world.erase(memory)
-    (made,) = decisions(world)
-    assert (made["evidence"], made["older"]) == ([], "[erased]")
+    assert (decisions(world), held(world)) == ([], ["Alice lives in Berlin"])
+
+
+def test_what_an_erased_fact_had_superseded_holds_again(world: World) -> None:
+    add(world, "Alice lives in Paris")
+    memory = world.write("Alice said so")["id"]
+    add(world, "Alice lives in Berlin", memory_id=memory)
+    assert held(world) == ["Alice lives in Berlin"]
+    world.erase(memory)
+    assert held(world) == ["Alice lives in Paris"]

@@ -36,6 +36,7 @@ begin
     from loci_data.edge_observations o
     cross join lateral (select loci_internal.speaks_of(o.observed_at, o.valid_from, o.valid_to, v_spell) as speaks) s
     where o.namespace_id = p_namespace_id and o.edge_id = p_edge_id and o.recorded_at <= p_known_at
+      and (o.withdrawn is null or not o.withdrawn @> p_known_at)
     order by s.speaks desc, o.observed_at, o.recorded_at, coalesce(o.origin_id, o.id) limit 1;
     if observations = 0 or holds and v_first.speaks and v_first.observed_at > p_as_of then
         restored_at := null;

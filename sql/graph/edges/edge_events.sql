@@ -1,5 +1,6 @@
--- What happened to the edges at an entity, and when? Each observation; the end of each spell; its being taken
--- back. detail names both ends. Indexes edges_source, edges_target, edge_observations_edge.
+-- What happened to the edges at an entity, and when? Each observation, but for those of forgotten memories; the end of
+-- each spell; its being taken back. detail names both ends. Indexes edges_source, edges_target,
+-- edge_observations_edge.
 create or replace function loci_internal.edge_events(p_namespace_id integer, p_entity_id uuid)
 returns table (at timestamptz, recorded_at timestamptz, kind text, event text, id uuid, key text, detail jsonb)
 language sql stable parallel safe
@@ -24,6 +25,7 @@ as $$
                    partition by o.edge_id, o.session_id
                    order by o.observed_at, o.recorded_at, coalesce(o.origin_id, o.id)) = 1 as fresh
         from named n join loci_data.edge_observations o on o.namespace_id = p_namespace_id and o.edge_id = n.id
+             and upper_inf(o.withdrawn) is not true
         order by coalesce(o.origin_id, o.id), n.recorded_at, n.id
     )
     select o.observed_at, o.recorded_at, 'edge', 'observed', o.edge_id, o.id::text,

@@ -36,8 +36,9 @@ comment on function loci_internal.edge_figures(integer, uuid, timestamptz, times
     'Confidence, its moments and the count of an edge, from its observations until two moments.';
 
 -- Observations of an edge, dated until a moment and recorded until another, in the order in which they count: of when
--- they were made, then of recording. fresh: in a conversation that had not spoken of it before; without a session, each
--- is one of its own. Inlines. Index edge_observations_edge.
+-- they were made, then of recording. Those of a memory that was forgotten at the second moment are not there. fresh:
+-- in a conversation that had not spoken of it before; without a session, each is one of its own. Inlines. Index
+-- edge_observations_edge.
 create or replace function loci_internal.edge_evidence(p_namespace_id integer, p_edge_id uuid, p_as_of timestamptz,
                                                        p_known_at timestamptz)
 returns table (id uuid, nth bigint, observed_at timestamptz, valid_from timestamptz, valid_to timestamptz,
@@ -52,7 +53,7 @@ as $$
            o.session_id, o.memory_id, o.recorded_at
     from loci_data.edge_observations o
     where o.namespace_id = p_namespace_id and o.edge_id = p_edge_id and o.observed_at <= p_as_of
-      and o.recorded_at <= p_known_at
+      and o.recorded_at <= p_known_at and (o.withdrawn is null or not o.withdrawn @> p_known_at)
 $$;
 comment on function loci_internal.edge_evidence(integer, uuid, timestamptz, timestamptz) is
     'Observations of an edge until two moments, in the order in which they count.';

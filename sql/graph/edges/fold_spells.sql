@@ -1,6 +1,6 @@
 -- When do edges hold, by what their observations say? p_ids: one edge, or all of a source and type that has one target
--- at a time. The observations speak in the order in which they were made (then of recording), and what was said later
--- overrides what was said before:
+-- at a time. Those of forgotten memories say nothing. The others speak in the order in which they were made (then of
+-- recording), and what was said later overrides what was said before:
 --   it begins at valid_from, else when it was observed
 --   it lasts until valid_to, which also ends the spell that goes on there; where no end is stated, as long as the spell
 --   that it was observed in, else until the next one begins, else on
@@ -33,6 +33,7 @@ begin
     for v_one in
         select array_position(p_ids, o.edge_id) as place, o.observed_at, o.valid_from, o.valid_to
         from loci_data.edge_observations o where o.namespace_id = p_namespace_id and o.edge_id = any (p_ids)
+          and upper_inf(o.withdrawn) is not true
         order by o.observed_at, o.recorded_at, coalesce(o.origin_id, o.id), o.edge_id
     loop
         v_own := spells[v_one.place];

@@ -1,6 +1,7 @@
 -- One edge with all that it rests on: as list_edges shows it at as_of, as known at known_at (null: now, as believed
 -- now), whether it holds then or not; the spells in which it holds, and those that were believed before; its
--- observations, newest first, at most p_limit. One that was recorded anew since, because an end of it was merged or
+-- observations, newest first, at most p_limit. One that rests on forgotten memories alone is not there. One that was
+-- recorded anew since, because an end of it was merged or
 -- split, is there by its old id, superseded. Primary keys. Security definer: past the policies; checks the caller
 -- itself. Errors: 42501, P0002, 22023 (limit, a moment).
 create or replace function loci.get_edge(p_namespace text, p_id uuid, p_as_of timestamptz default null,
@@ -34,7 +35,9 @@ begin
                   order by e.nth desc limit p_limit) v)
     from loci_data.edges x
     cross join lateral loci_internal.edge_rows(v_ns, array[x.id], coalesce(p_as_of, clock_timestamp()), v_known_at) r
-    where x.namespace_id = v_ns and x.id = p_id and x.recorded_at <= v_known_at;
+    where x.namespace_id = v_ns and x.id = p_id and x.recorded_at <= v_known_at
+      and (exists (select from loci_internal.edge_evidence(v_ns, p_id, 'infinity', v_known_at)) or not exists (
+           select from loci_data.edge_observations o where o.namespace_id = v_ns and o.edge_id = p_id));
     if not found then
         raise no_data_found using message = format('edge %s does not exist', p_id), column = 'id';
     end if;

@@ -1,7 +1,8 @@
 -- Note which edge ended which (p_older, p_newer, p_ended_at, of fold_spells over p_ids), as decisions that can be
 -- listed and undone: what is new is applied, what stands already stays, and what stood and is so no longer, because
--- evidence came or went, is dismissed. An edge may have been recorded anew since (edge_among): it is the same
--- then. Returns the new ones. Indexes supersessions_ended, supersessions_older_edge.
+-- evidence came or went, is dismissed, until the evidence comes back. An edge may have been recorded anew since
+-- (edge_among): it is the same then. Returns those that are new or stand again. Indexes supersessions_ended,
+-- supersessions_older_edge.
 create or replace function loci_internal.record_edge_supersessions(
     p_namespace_id integer, p_ids uuid[], p_older uuid[], p_newer uuid[], p_ended_at timestamptz[], p_at timestamptz)
 returns uuid[]
@@ -15,20 +16,31 @@ begin
       and not exists (select from unnest(p_older, p_newer, p_ended_at) d(older, newer, ended_at)
                       where d.older = s.older_edge_id and d.ended_at = s.ended_at
                         and d.newer = loci_internal.edge_among(p_namespace_id, s.newer_edge_id, p_ids));
-    with made as (
-        insert into loci_data.supersessions (namespace_id, id, older_edge_id, newer_edge_id, ended_at, signal,
-                                             confidence, origin, status, created_at, decided_at, decided_by)
-        select p_namespace_id, loci_api.uuid7(), d.older, d.newer, d.ended_at, 'single_valued', 1, 'inline', 'applied',
-               p_at, p_at, loci.current_agent()
-        from (select * from unnest(p_older, p_newer, p_ended_at) u(older, newer, ended_at) order by 3, 1, 2) d
+    with missing as materialized (
+        select d.* from unnest(p_older, p_newer, p_ended_at) d(older, newer, ended_at)
         where not exists (
             select from loci_data.supersessions s
             where s.namespace_id = p_namespace_id and s.ended_at = d.ended_at and s.status = 'applied'
               and d.older = loci_internal.edge_among(p_namespace_id, s.older_edge_id, p_ids)
               and d.newer = loci_internal.edge_among(p_namespace_id, s.newer_edge_id, p_ids))
+    ), again as (
+        update loci_data.supersessions s set status = 'applied', decided_at = p_at, decided_by = loci.current_agent()
+        from missing d
+        where s.namespace_id = p_namespace_id and s.older_edge_id = any (p_ids) and s.older_edge_id = d.older
+          and s.newer_edge_id = d.newer and s.ended_at = d.ended_at and s.status = 'dismissed'
+        returning s.id, s.older_edge_id, s.newer_edge_id, s.ended_at
+    ), made as (
+        insert into loci_data.supersessions (namespace_id, id, older_edge_id, newer_edge_id, ended_at, signal,
+                                             confidence, origin, status, created_at, decided_at, decided_by)
+        select p_namespace_id, loci_api.uuid7(), d.older, d.newer, d.ended_at, 'single_valued', 1, 'inline', 'applied',
+               p_at, p_at, loci.current_agent()
+        from (select * from missing m order by m.ended_at, m.older, m.newer) d
+        where not exists (select from again g where (g.older_edge_id, g.newer_edge_id, g.ended_at)
+                                                    = (d.older, d.newer, d.ended_at))
         returning id
     )
-    select coalesce(array_agg(m.id order by m.id), '{}') into v_made from made m;
+    select coalesce(array_agg(m.id order by m.id), '{}') into v_made
+    from (select m.id from made m union select g.id from again g) m;
     return v_made;
 end $$;
 comment on function loci_internal.record_edge_supersessions(integer, uuid[], uuid[], uuid[], timestamptz[],

@@ -44,11 +44,13 @@ begin
     order by p.id;
 
     insert into loci_data.edge_observations (namespace_id, id, edge_id, memory_id, session_id, observed_at, valid_from,
-                                             valid_to, confidence, reinforcement, recorded_at, origin_id, operation_id)
+                                             valid_to, confidence, reinforcement, recorded_at, origin_id, operation_id,
+                                             carried_by, withdrawn)
     select p_namespace_id, loci_api.uuid7(), c.edge_id, c.memory_id, c.session_id, c.observed_at, c.valid_from,
-           c.valid_to, c.confidence, c.reinforcement, c.recorded_at, coalesce(c.origin_id, c.id), c.operation_id
+           c.valid_to, c.confidence, c.reinforcement, c.recorded_at, coalesce(c.origin_id, c.id), c.operation_id,
+           c.carried_by, c.withdrawn
     from (select p.id as edge_id, o.id, o.memory_id, o.session_id, o.observed_at, o.valid_from, o.valid_to,
-                 o.confidence, o.reinforcement, o.recorded_at, o.origin_id, o.operation_id,
+                 o.confidence, o.reinforcement, o.recorded_at, o.origin_id, o.operation_id, o.carried_by, o.withdrawn,
                  row_number() over (partition by p.id, coalesce(o.memory_id, o.id) order by x.place) as nth
           from jsonb_to_recordset(p_edges) p(id uuid, evidence uuid[])
           cross join lateral unnest(p.evidence) with ordinality x(id, place)

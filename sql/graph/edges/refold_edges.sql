@@ -1,8 +1,8 @@
 -- Bring edges in step with their evidence: figures and spells as edge_figures and fold_spells have them. Of a type with
 -- one target at a time, all believed edges of the source are folded together, so p_ids may hold edges that are gone or
--- no longer believed, for the sake of those that are left. Edges without any evidence stay as they are. The caller
--- holds the locks of the sources; edges are locked here, in order of id. Returns the supersessions that came of it.
--- Cost follows the evidence of the edges.
+-- no longer believed, for the sake of those that are left. Edges whose evidence is all withdrawn hold at no moment;
+-- those that never had any stay as they are. The caller holds the locks of the sources; edges are locked here, in order
+-- of id. Returns the supersessions that came of it. Cost follows the evidence of the edges.
 create or replace function loci_internal.refold_edges(p_namespace_id integer, p_ids uuid[], p_at timestamptz)
 returns uuid[]
 language plpgsql volatile set search_path = '' set enable_seqscan = off
@@ -76,7 +76,7 @@ comment on function loci_internal.refold_rivals(integer, uuid[], timestamptz) is
     'Bring edges of a type with one target at a time in step with their evidence; supersessions that came of it.';
 
 -- Store what the evidence of edges adds up to: their spells (p_starts: where there is none, when it would have begun;
--- null: no evidence, nothing changes), and their figures. Only rows that change.
+-- null: no evidence; if it was withdrawn, the edge holds at no moment), and their figures. Only rows that change.
 create or replace function loci_internal.store_folded_edges(
     p_namespace_id integer, p_ids uuid[], p_starts timestamptz[], p_spells tstzmultirange[], p_at timestamptz)
 returns void
@@ -102,6 +102,12 @@ begin
            e.valid_from, e.valid_to, e.spells)
           is distinct from (f.confidence, f.initial_confidence, f.observations, f.first_observed_at, f.last_observed_at,
                             f.restored_at, v.valid_from, v.valid_to, v.spells);
+    update loci_data.edges e set valid_to = e.valid_from, spells = null, updated_at = greatest(e.updated_at, p_at)
+    from unnest(p_ids, p_starts) u(id, starts)
+    where e.namespace_id = p_namespace_id and e.id = any (p_ids) and e.id = u.id and u.starts is null
+      and (e.valid_to is distinct from e.valid_from or e.spells is not null)
+      and exists (select from loci_data.edge_observations o where o.namespace_id = p_namespace_id
+                  and o.edge_id = u.id);
 end $$;
 comment on function loci_internal.store_folded_edges(integer, uuid[], timestamptz[], tstzmultirange[], timestamptz) is
     'Store spells and figures of edges as their evidence has them.';

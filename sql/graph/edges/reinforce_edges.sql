@@ -49,7 +49,7 @@ begin
             select p.session_id is null or (
                 select o.id from loci_data.edge_observations o
                 where o.namespace_id = p_namespace_id and o.edge_id = p.edge_id
-                  and o.session_id = p.session_id limit 1) is null as fresh
+                  and o.session_id = p.session_id and upper_inf(o.withdrawn) is not true limit 1) is null as fresh
             offset 0) f
     ), described as (
         select p.edge_id, jsonb_object_agg(m.key, m.value order by p.observed_at, p.ordinal) as metadata

@@ -82,7 +82,8 @@ left join lateral (  -- of several spells, the one that holds now, or the last t
     select v as spell from unnest(e.spells) v
     order by lower(v) <= statement_timestamp() desc, case when lower(v) <= statement_timestamp() then lower(v) end desc,
              lower(v) limit 1) w on e.spells is not null
-where e.superseded_at is null and f.fades_at <= statement_timestamp();
+where e.superseded_at is null and f.fades_at <= statement_timestamp()
+  and e.valid_to is distinct from e.valid_from;
 comment on view loci.faded_edges is
     'Edges whose effective confidence has fallen below the threshold; kept, and left out of retrieval.';
 comment on column loci.faded_edges.namespace is 'Name of the namespace.';

@@ -1,10 +1,10 @@
 -- What happened around this entity, in order of valid time? Dated events: the entity created (at first_seen_at),
 -- changed, merged, given back (parted), split, deleted, returned; each observation of an edge at it, the end of an
--- edge's validity, and edges taken back, with the names of both ends; each version of a memory that mentions it. detail
--- says what each was. Everything that was ever recorded is there, superseded or not. cursor, on every row, is what to
--- send for the page that starts after it. Cost: reads and sorts all events of the entity once a page (edges_source,
--- edges_target, edge_observations_edge, memory_mentions_entity). Security definer: past the policies; checks the caller
--- itself. Errors: 42501, P0002, 22023 (limit, cursor).
+-- edge's validity, and edges taken back, with the names of both ends; each version of a memory that mentions it, but
+-- for forgotten ones. detail says what each was. Everything that was ever recorded is there, superseded or not.
+-- cursor, on every row, is what to send for the page that starts after it. Cost: reads and sorts all events of the
+-- entity once a page (edges_source, edges_target, edge_observations_edge, memory_mentions_entity). Security definer:
+-- past the policies; checks the caller itself. Errors: 42501, P0002, 22023 (limit, cursor).
 create or replace function loci.entity_timeline(p_namespace text, p_ref text, p_limit integer default 100,
                                                 p_cursor text default null)
 returns table (at timestamptz, recorded_at timestamptz, kind text, event text, id uuid, detail jsonb, cursor text)
@@ -39,7 +39,7 @@ begin
                                   'superseded_at', m.superseded_at, 'status', m.status), 'memory version ' || m.id
         from loci_data.memory_mentions n
         join loci_data.memories m on m.namespace_id = v_namespace_id and m.id = n.memory_id
-        where n.namespace_id = v_namespace_id and n.entity_id = v_id
+        where n.namespace_id = v_namespace_id and n.entity_id = v_id and m.status = 'active'
     )
     select h.at, h.recorded_at, h.kind, h.event, h.id, h.detail,
            loci_internal.make_cursor(jsonb_build_array(h.at, h.recorded_at, h.place))

@@ -1,4 +1,5 @@
--- Record which memories mention which entities, once a pair, and count them in entities.mentions. A mention found in a
+-- Record which memories mention which entities, once a pair, and count them in entities.mentions, but for forgotten
+-- memories. A mention found in a
 -- text is no observation: it says that a name stands there. Idempotent. Entities are locked first, in order of
 -- canonical_name, like everywhere. Returns how many mentions are new.
 create or replace function loci_internal.insert_mentions(p_namespace_id integer, p_mentions jsonb) returns integer
@@ -22,9 +23,12 @@ begin
              with ordinality as i(memory_id, entity_id, mention_text, ordinal)
         order by i.memory_id, i.entity_id, i.ordinal
         on conflict (namespace_id, memory_id, entity_id) do nothing
-        returning m.entity_id
+        returning m.entity_id, m.memory_id
     ), counted as materialized (
-        select a.entity_id, count(*)::integer as times from added a group by a.entity_id
+        select a.entity_id, count(*)::integer as times from added a
+        cross join lateral (select from loci_data.memories o where o.namespace_id = p_namespace_id
+                            and o.id = a.memory_id and o.status = 'active' offset 0) o
+        group by a.entity_id
     ), raised as (
         update loci_data.entities e set mentions = e.mentions + c.times
         from counted c

@@ -18,10 +18,21 @@ begin
     )
     select coalesce(array_agg(m.memory_id), '{}') into v_memories from moved m;
     update loci_data.entities e
-    set mentions = (select count(*) from loci_data.memory_mentions m where m.namespace_id = p_namespace_id
-                    and m.entity_id = e.id)
+    set mentions = loci_internal.count_mentions(p_namespace_id, e.id)
     where e.namespace_id = p_namespace_id and e.id in (p_from, p_to) and e.merged_into is null;
     return v_memories;
 end $$;
 comment on function loci_internal.move_mentions(integer, uuid, uuid, uuid[]) is
     'Move mentions between entities; the memories.';
+
+-- How many memories mention an entity? Forgotten ones do not count. Index memory_mentions_entity, and a probe of the
+-- primary key of memories each.
+create or replace function loci_internal.count_mentions(p_namespace_id integer, p_entity_id uuid) returns integer
+language sql stable set search_path = '' set enable_seqscan = off
+as $$
+    select count(*)::integer from loci_data.memory_mentions n
+    join loci_data.memories m on m.namespace_id = p_namespace_id and m.id = n.memory_id and m.status = 'active'
+    where n.namespace_id = p_namespace_id and n.entity_id = p_entity_id
+$$;
+comment on function loci_internal.count_mentions(integer, uuid) is
+    'How many memories that are not forgotten mention an entity.';

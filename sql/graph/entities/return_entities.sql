@@ -26,9 +26,8 @@ begin
     end if;
     set local plan_cache_mode = auto;  -- triggers go by it, a row at a time
     update loci_data.entities e
-    set merged_into = null, merged_at = null, updated_at = v_at, mentions = (
-            select count(*) from loci_data.memory_mentions m where m.namespace_id = p_namespace_id
-                and m.entity_id = e.id)
+    set merged_into = null, merged_at = null, updated_at = v_at,
+        mentions = loci_internal.count_mentions(p_namespace_id, e.id)
     where e.namespace_id = p_namespace_id and e.id = any(v_ids);
 
     perform from loci_data.aspects a where a.namespace_id = p_namespace_id and a.entity_id = any(v_ids) order by a.id
@@ -44,7 +43,6 @@ begin
                and s.entity_id = any(v_ids)
           left join loci_data.memories m on m.namespace_id = p_namespace_id and m.id = a.memory_id
           where a.namespace_id = p_namespace_id and a.aspect_id = s.id and a.status = 'deleted'
-            and a.content <> '[erased]'
             and a.superseded_at = (v_gone ->> s.entity_id::text)::timestamptz
             and (m.id is null or m.status = 'active' and m.superseded_at is null)
           order by a.id for no key update of a) f

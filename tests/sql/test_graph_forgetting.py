@@ -1,0 +1,145 @@
+"""Forgotten memories show nothing: mentions and edges with no other evidence are out of sight, and come back."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import pytest
+from psycopg.errors import ForeignKeyViolation, NoDataFound
+from psycopg.types.json import Jsonb
+
+from tests.factories import World, day
+from tests.sql.test_graph import observe
+from tests.undoing import operation, undo
+
+EDGE = {"source": "Pia", "type": "works_at", "target": "Acme"}
+
+
+def remember(world: World, content: str, **fields: Any) -> UUID:
+    """Write a memory; its id."""
+    made: UUID = world.write(content, **fields)["id"]
+    return made
+
+
+def targets(world: World, known_at: datetime | None = None, as_of: datetime | None = None) -> list[str]:
+    return [
+        row["target"] or row["literal"]
+        for row in world.rows(
+            "select * from loci.list_edges(%(ns)s, p_faded => true, p_as_of => %(a)s, p_known_at => %(k)s) order by id",
+            a=as_of,
+            k=known_at,
+        )
+    ]
+
+
+def mentions(world: World, name: str) -> int:
+    return int(world.value("select mentions from loci.get_entity(%(ns)s, %(name)s)", name=name))
+
+
+def broken(world: World) -> list[Any]:
+    return world.rows("select * from loci.verify(%(ns)s) where broken > 0")
+
+
+def test_an_edge_that_only_a_forgotten_memory_shows_is_out_of_sight_until_it_is_restored(world: World) -> None:
+    memory = remember(world, "Pia works at Acme", edges=[EDGE])
+    edge = world.value("select id from loci.list_edges(%(ns)s)")
+    before = world.now()
+    world.forget(memory)
+    forgotten = world.now()
+    assert targets(world) == []
+    assert world.rows("select * from loci.edges where namespace = %(ns)s") == []
+    assert world.rows("select * from loci.faded_edges where namespace = %(ns)s") == []
+    assert world.rows("select * from loci.traverse(%(ns)s, '{Pia}')") == []
+    assert [row["event"] for row in world.rows("select * from loci.entity_timeline(%(ns)s, 'Pia')")] == ["created"]
+    with pytest.raises(NoDataFound), world.connection.transaction():
+        world.rows("select * from loci.get_edge(%(ns)s, %(id)s)", id=edge)
+    assert targets(world, before) == ["Acme"]
+    assert len(world.rows("select * from loci.get_edge(%(ns)s, %(id)s, p_known_at => %(k)s)", id=edge, k=before)) == 1
+    world.forget(memory, False)
+    assert (targets(world), targets(world, before), targets(world, forgotten)) == (["Acme"], ["Acme"], [])
+    assert broken(world) == []
+
+
+def test_of_an_edge_that_others_show_too_only_the_forgotten_evidence_is_out_of_sight(world: World) -> None:
+    first = remember(world, "one", session_id="s1", edges=[{**EDGE, "confidence": 0.6, "observed_at": str(day(1))}])
+    remember(world, "two", session_id="s2", edges=[{**EDGE, "confidence": 0.4, "observed_at": str(day(3))}])
+
+    def figures() -> Any:
+        row = world.row("select * from loci.list_edges(%(ns)s, p_faded => true)")
+        return row["observations"], row["first_observed_at"], row["valid_from"]
+
+    both = figures()
+    world.forget(first)
+    alone = figures()
+    world.forget(first, False)
+    assert (both, alone, figures()) == ((2, day(1), day(1)), (1, day(3), day(3)), both)
+
+
+def test_what_a_forgotten_memory_ended_goes_on_and_ends_again(world: World) -> None:
+    world.rows("select * from loci_api.set_edge_type(%(ns)s, 'lives_in', '{\"single_valued\": true}')")
+    observe(world, {"source": "Pia", "type": "lives_in", "target": "Rome", "observed_at": str(day(1))})
+    memory = remember(
+        world, "Pia moved", edges=[{"source": "Pia", "type": "lives_in", "target": "Oslo", "observed_at": str(day(9))}]
+    )
+    decided = "select id, status from loci.list_supersessions(%(ns)s)"
+    (made,) = world.rows(decided)
+    assert (targets(world), made["status"]) == (["Oslo"], "applied")
+    world.forget(memory)
+    assert (targets(world), world.rows(decided)) == (["Rome"], [{"id": made["id"], "status": "dismissed"}])
+    world.forget(memory, False)
+    assert (targets(world), world.rows(decided)) == (["Oslo"], [made])
+    _, made_by = operation(world, lambda: world.forget(memory))
+    undo(world, made_by)
+    assert (targets(world), world.rows(decided), broken(world)) == (["Oslo"], [made], [])
+
+
+def test_an_edge_is_back_when_somebody_else_says_so(world: World) -> None:
+    memory = remember(world, "one", session_id="s", edges=[{**EDGE, "confidence": 0.5, "observed_at": str(day(1))}])
+    world.forget(memory)
+    observe(world, {**EDGE, "session_id": "s", "confidence": 0.9, "observed_at": str(day(2))})
+    row = world.row("select * from loci.list_edges(%(ns)s, p_as_of => %(at)s)", at=day(2))
+    assert (row["confidence"], row["observations"], row["valid_from"]) == (0.9, 1, day(2))
+    assert broken(world) == []
+
+
+def test_a_forgotten_memory_is_no_mention(world: World) -> None:
+    memories = [remember(world, f"m{n}", entities=[{"name": "Pia"}]) for n in range(2)]
+    world.forget(memories[0])
+    assert mentions(world, "Pia") == 1
+    world.forget(memories[0])  # again
+    assert mentions(world, "Pia") == 1
+    timeline = world.rows("select * from loci.entity_timeline(%(ns)s, 'Pia') where kind = 'memory'")
+    assert [row["id"] for row in timeline] == [memories[1]]
+    world.rows("select * from loci_api.upsert_entities(%(ns)s, %(e)s)", e=Jsonb([{"name": "Pia Berg"}]))
+    world.rows("select * from loci_api.merge_entities(%(ns)s, 'Pia Berg', 'Pia')")
+    assert mentions(world, "Pia Berg") == 1
+    world.forget(memories[0], False)
+    assert mentions(world, "Pia Berg") == 2
+
+
+def test_an_entity_that_a_forgotten_memory_mentions_stays_when_another_is_erased(world: World) -> None:
+    memories = [remember(world, f"m{n}", entities=[{"name": "Pia"}]) for n in range(2)]
+    world.forget(memories[0])
+    world.erase(memories[1])
+    assert mentions(world, "Pia") == 0
+    world.forget(memories[0], False)
+    assert mentions(world, "Pia") == 1
+    world.forget(memories[0])
+    world.erase(memories[0])
+    with pytest.raises(NoDataFound):
+        mentions(world, "Pia")
+
+
+def test_undoing_a_write_and_undoing_that_takes_and_gives_back_what_it_showed(world: World) -> None:
+    _, made = operation(world, lambda: remember(world, "Pia works at Acme", edges=[EDGE]))
+    undone = undo(world, made)
+    assert targets(world) == []
+    undo(world, undone["operation_id"])
+    assert (targets(world), mentions(world, "Pia"), broken(world)) == (["Acme"], 1, [])
+
+
+def test_a_forgotten_memory_is_no_evidence_of_a_new_edge(world: World) -> None:
+    memory = remember(world, "Pia works at Acme")
+    world.forget(memory)
+    with pytest.raises(ForeignKeyViolation, match=f"memory {memory} is forgotten"):
+        observe(world, {**EDGE, "memory_id": str(memory)})
