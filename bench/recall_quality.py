@@ -1,6 +1,6 @@
 """Does recall bring back the evidence? Public question sets with annotated evidence, asked through REST.
 
-    python -m bench.recall_quality --data FOLDER [--sets locomo,hotpotqa_train] [--arms all,lexical,vector]
+    python -m bench.recall_quality --data FOLDER [--sets locomo,hotpotqa_train] [--arms all,lexical,vector] [--fusion rrf]
 
 Each folder holds documents.jsonl (namespace, id, seq, text and, in dialogues, speaker, session, timestamp) and queries.jsonl
 (namespace, text, category, evidence_ids). Turns become memories with source, session_id and valid_from; paragraphs become
@@ -64,9 +64,9 @@ def score(found: list[str], evidence: set[str]) -> dict[str, float]:
     return recalls | {"nDCG@10": sum(1 / math.log2(h + 2) for h in hits if h < 10) / ideal}
 
 
-def ask(client: httpx.Client, query: Row, arms: list[str] | None) -> tuple[list[str], float]:
+def ask(client: httpx.Client, query: Row, arms: list[str] | None, fusion: str) -> tuple[list[str], float]:
     """Document ids of the first 20 results, and milliseconds."""
-    body: Row = {"query": query["text"], "k": 20} | ({"arms": arms} if arms else {})
+    body: Row = {"query": query["text"], "k": 20, "fusion": fusion} | ({"arms": arms} if arms else {})
     started = time.perf_counter()
     reply = client.post("/recall", json=body, headers={"X-Namespace": query["namespace"].lower()}).raise_for_status().json()
     spent = 1000 * (time.perf_counter() - started)
@@ -94,6 +94,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("../shared/retrieval/data"))
     parser.add_argument("--sets")
     parser.add_argument("--arms", default="all,lexical,vector,lexical+vector", help="choices, comma-separated; arms joined by +")
+    parser.add_argument("--fusion", default="rrf", help="rrf or relative_score")
     parser.add_argument("--url", help="a running service; default: one is started for the run")
     options = parser.parse_args()
     if not options.data.is_dir():
@@ -109,7 +110,7 @@ def main() -> None:
                 arms = None if choice == "all" else choice.split("+")
                 rows = []
                 for query in queries:
-                    found, spent = ask(client, query, arms)
+                    found, spent = ask(client, query, arms, options.fusion)
                     rows.append({"category": query["category"], "ms": spent, **score(found, set(query["evidence_ids"]))})
                 report(name, choice, rows)
 

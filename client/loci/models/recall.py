@@ -86,7 +86,8 @@ class RecallInput(Model):
     weights: Weights | None = Field(default=None, description="Weights of the arms")
     fusion: Literal["rrf", "relative_score"] = Field(
         default="rrf",
-        description="relative_score: the mean, over the arms that found it, of its score over the arm's best; cosines from 0.5",
+        description="relative_score: the mean, over the arms that found it, of its score over the arm's best (so of words and "
+        "meaning the mean where both did, else the single score); cosines from 0.5",
     )
     rrf_k: Annotated[float, Field(ge=0, le=1000, allow_inf_nan=False)] | None = Field(
         default=None, description="Constant of the fusion; default: the namespace's setting"
