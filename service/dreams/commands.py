@@ -1,7 +1,8 @@
 """`loci dream` and `loci prompts`: passes that ask a language model what to change, their reports and their prompts."""
 
 import asyncio
-from typing import TYPE_CHECKING, Annotated, Any
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any, cast
 from uuid import UUID
 
 import typer
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from service.resources import Resources
 
 LOOK_EVERY = 0.2  # seconds between looks at a job that is waited for
-SHOWN = 20  # lines of one kind in a printed report
 
 prompts = typer.Typer(cls=Commands, no_args_is_help=True, help="Show the prompts that the language model is given.")
 
@@ -38,18 +38,22 @@ def dream(
 ) -> None:
     """Dream: consolidate memories, extract entities, infer preferences, clean up the graph. Needs a language model.
 
-    A worker does it (`loci serve` and `loci worker` have one). With --wait this command is a worker too, until the dream is over.
+    A worker does it (`loci serve` and `loci worker` have one). With --wait this command is a worker too, until the dream is over,
+    and says on stderr how it goes: tries, their errors, and when the next one is.
     """
     from loci.models.dreams import DreamInput
+    from service.dreams.progress import report
 
     wanted = DreamInput.model_validate({"passes": named or None, "dry_run": dry_run})
     job = run(lambda session: _dream(session, wanted.passes, namespace, dry_run=dry_run, wait=wait))
     if wants_json(context, as_json):
         print_json(job)
     elif wait:
-        print_report(job)
+        for line in report(cast("JobDetail", job)):
+            echo(line)
     else:
         echo(f"job {job['job_id']} {'waits' if job['created'] else 'waited already'}: a worker takes it", err=True)
+        echo(f"`loci jobs show {job['job_id']}` says how it goes; --wait does it here", err=True)
     if wait and job["state"] != "succeeded":
         raise Failure(f"the dream is {job['state']}: {job['error'] or 'it says nothing more'}")
 
@@ -61,11 +65,15 @@ async def _dream(session: Session, passes: Any, namespace: str, *, dry_run: bool
     async with open_resources(session) as work:
         async with session.transaction(namespace, "writer") as tx:
             made = await request_dream(tx, work, passes=passes, dry_run=dry_run)
-        return dict(await _done(session, work, namespace, made["job_id"])) if wait else dict(made)
+        if not wait:
+            return dict(made)
+        echo(f"job {made['job_id']} {'waits' if made['created'] else 'waited already'}", err=True)
+        return dict(await _done(session, work, namespace, made["job_id"]))
 
 
 async def _done(session: Session, resources: "Resources", namespace: str, id: UUID) -> "JobDetail":
-    """Work at the queue until a job is over: here, or in a worker that was quicker."""
+    """Work at the queue until a job is over, here or in a worker that was quicker, and say how it goes."""
+    from service.dreams.progress import Progress
     from service.jobs.jobs import get_job
     from service.jobs.runner import Runner
     from service.supervision import Supervisor
@@ -73,37 +81,17 @@ async def _done(session: Session, resources: "Resources", namespace: str, id: UU
 
     background = Supervisor()
     background.start("jobs", Runner(session.url, resources, HANDLERS).run)
+    progress = Progress(lambda line: echo(line, err=True))
     try:
         while True:
             async with session.transaction(namespace) as tx:
                 job = await get_job(tx, id=id)
+            progress.look(job, datetime.now(UTC))
             if job["finished_at"] is not None:
                 return job
             await asyncio.sleep(LOOK_EVERY)
     finally:
         await background.close()
-
-
-def print_report(job: dict[str, Any]) -> None:
-    """What each pass did, which guards refused what, and how to take it back."""
-    for report in job["passes"]:
-        counts = {**{key: report[key] for key in ("seen", "proposed", "applied")}, "refused": len(report["refused"])}
-        echo(f"{report['pass']}: {report['outcome']} ({', '.join(f'{count:,} {what}' for what, count in counts.items())})")
-        lines = [_change(change) for change in report["changes"]]
-        lines += [f"refused by {refusal['guard']}: {refusal['action']}: {refusal['reason']}" for refusal in report["refused"]]
-        lines += [report["error"]] if report["error"] else []
-        for line in lines[:SHOWN]:
-            echo(f"  {line}")
-        if len(lines) > SHOWN:
-            echo(f"  … and {len(lines) - SHOWN:,} more (--json shows all)")
-        if report["operation_id"]:
-            echo(f"  undo with: loci undo {report['operation_id']}")
-
-
-def _change(change: dict[str, Any]) -> str:
-    """A change in one line: what was done, to what, and what it says, where the report has that."""
-    said = change.get("content")
-    return f"{change['action']} {', '.join(map(str, change['ids']))}{f': {said}' if said else ''}"
 
 
 @prompts.command("list")

@@ -61,7 +61,7 @@ def show(context: typer.Context, id: Id, namespace: Namespace = "default", as_js
 
 @app.command()
 def retry(context: typer.Context, id: Id, namespace: Namespace = "default", as_json: Json = False) -> None:
-    """Try a job again that is dead, cancelled or skipped; passes that it had finished are not run again."""
+    """Try a job again that is dead, cancelled or skipped, or now if it waits; passes that it had finished are not run again."""
     from service.jobs.jobs import retry_job
 
     _print(context, run_in(namespace, lambda tx: retry_job(tx, id=id), "writer"), as_json)

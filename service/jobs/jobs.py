@@ -21,7 +21,7 @@ async def get_job(tx: Transaction, *, id: UUID) -> JobDetail:
 
 
 async def retry_job(tx: Transaction, *, id: UUID) -> JobDetail:
-    """Try a job again that is dead, cancelled or skipped; returns it."""
+    """Try a job again that is dead, cancelled or skipped, or now if it waits; returns it."""
     await jobs.retry_job(tx, id=id)
     return await jobs.get_job(tx, id=id)
 

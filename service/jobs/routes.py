@@ -37,7 +37,10 @@ async def get_job(id: JobId, caller: CallerDependency) -> Response:
 
 @router.post("/jobs/{id}/retry", response_model=JobOut, responses=problems(404, 409))
 async def retry_job(id: JobId, caller: CallerDependency) -> Response:
-    """Try a job again that is dead, cancelled or skipped. It has all its tries; passes that it had finished are not run again."""
+    """Try a job again that is dead, cancelled or skipped; one that waits for its next try, or was put off, runs now.
+
+    It has all its tries again; passes that it had finished are not run again.
+    """
     return await caller.write(lambda tx: jobs.retry_job(tx, id=id))
 
 

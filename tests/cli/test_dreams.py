@@ -58,7 +58,9 @@ def dream(loci: Loci, namespace: str, *options: str) -> Any:
 def test_a_dry_run_that_is_waited_for_prints_what_would_be_done(loci: Loci, said: str, endpoint: ModelServer) -> None:
     result = loci("dream", "-n", said, "--pass", "preferences", "--dry-run", "--wait")
     assert result.exit_code == 0, result.stderr
-    lines = result.stdout.splitlines()
+    head, *lines = result.stdout.splitlines()
+    assert head.startswith("dream succeeded: 1 try, the last one took ")
+    assert "; 1 call of a model, " in head
     assert lines[0] == "preferences: planned (1 seen, 2 proposed, 1 applied, 1 refused)"
     assert lines[1].startswith("  created ")
     assert lines[1].endswith(f": {TABS}")
@@ -80,7 +82,7 @@ def test_without_waiting_the_job_is_left_to_a_worker(loci: Loci, said: str, endp
     assert (first["created"], second["created"]) == (True, False)
     assert first["job_id"] == second["job_id"]
     result = loci("dream", "-n", said, "--pass", "preferences")
-    assert result.stderr == f"job {first['job_id']} waited already: a worker takes it\n"
+    assert result.stderr.startswith(f"job {first['job_id']} waited already: a worker takes it\n`loci jobs show {first['job_id']}` ")
     assert loci.rows("select state from loci.jobs where id = %s", first["job_id"]) == [{"state": "waiting"}]
 
 
@@ -88,8 +90,30 @@ def test_a_dream_that_dies_is_a_failure_that_says_why(loci: Loci, said: str, end
     endpoint.script = lambda _: "no JSON"
     result = loci("dream", "-n", said, "--pass", "preferences", "--wait")
     assert result.exit_code == 1
-    assert result.stdout.startswith("preferences: failed (")
-    assert result.stderr.startswith("error: the dream is dead: preferences: ")
+    assert result.stdout.splitlines()[1].startswith("preferences: failed (")
+    assert "\nerror: the dream is dead: preferences: " in result.stderr
+
+
+def test_who_waits_is_told_of_each_try_its_error_and_when_the_next_one_is(
+    loci: Loci, said: str, endpoint: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOCI_JOBS__ATTEMPTS", "3")
+    monkeypatch.setenv("LOCI_JOBS__BACKOFF", "1")
+    get_settings.cache_clear()
+    answers = iter(["no JSON", "no JSON"])
+    endpoint.script = lambda _: next(answers, ANSWER)
+    result = loci("dream", "-n", said, "--pass", "preferences", "--wait")
+    assert result.exit_code == 0, result.stderr
+    asked, *lines = result.stderr.splitlines()
+    job = asked.split()[1]
+    begun, failed, later, again, *rest = lines
+    assert (asked, begun) == (f"job {job} waits", "try 1 begins")
+    assert failed.startswith("try 1 failed: preferences: ")
+    assert later.startswith("next try at ")
+    assert later.endswith(f" UTC, in 1 s; `loci jobs retry {job}`: now")
+    assert (again, rest[0].split(":")[0]) == ("try 2 begins", "try 2 failed")
+    assert rest[-2:] == ["try 3 begins", "preferences: applied"]
+    assert result.stdout.startswith("dream succeeded: 3 tries, ")
 
 
 def test_without_a_model_a_dream_says_what_to_set(loci: Loci, namespace: str) -> None:

@@ -273,12 +273,41 @@ def test_a_job_that_was_to_be_cancelled_when_its_worker_was_lost_is_cancelled(qu
     assert job(queue.world, it)["state"] == "cancelled"
 
 
-def test_a_dead_job_is_tried_again_with_all_its_tries_and_no_other_is(queue: Queue) -> None:
+@pytest.mark.parametrize("put_off", [False, True])
+def test_a_job_that_waits_for_its_next_try_runs_now(queue: Queue, put_off: bool) -> None:
     world = queue.world
     it = ask(world)
-    with pytest.raises(pg.UniqueViolation, match="cannot be tried again: it is waiting"), world.connection.transaction():
-        world.rows("select loci_api.retry_job(%(ns)s, %(id)s)", id=it)
     place = queue.take()
+    note = "select * from loci_api.record_job_failure(%(id)s, %(attempt)s, 'no', %(off)s)"
+    world.rows(note, id=place["id"], attempt=place["attempts"], off=put_off)
+    queue.again(place, "1 hour")
+    assert job(world, it)["due_at"] > world.now()
+    assert queue.take().get("id") is None
+    world.rows("select loci_api.retry_job(%(ns)s, %(id)s)", id=it)
+    waiting = job(world, it)
+    assert [waiting[name] for name in ("state", "due_at", "failures", "postponed", "tries")] == ["waiting", None, 0, 0, 1]
+    assert (queue.begin(queue.take())["id"], queue.places()) == (it, 1)
+
+
+def test_a_job_that_waits_for_its_turn_keeps_its_place_when_it_is_retried(queue: Queue) -> None:
+    first, second = ask(queue.world), ask(queue.world)
+    queue.world.rows("select loci_api.retry_job(%(ns)s, %(id)s)", id=second)
+    assert [queue.begin(queue.take())["id"] for _ in range(2)] == [first, second]
+
+
+def test_a_job_that_lost_its_place_gets_another_when_it_is_retried(queue: Queue) -> None:
+    it = ask(queue.world)
+    queue.as_owner("delete from procrastinate_jobs returning id")
+    queue.world.rows("select loci_api.retry_job(%(ns)s, %(id)s)", id=it)
+    assert queue.begin(queue.take())["id"] == it
+
+
+def test_a_dead_job_is_tried_again_with_all_its_tries_and_one_that_runs_is_not(queue: Queue) -> None:
+    world = queue.world
+    it = ask(world)
+    place = queue.take()
+    with pytest.raises(pg.UniqueViolation, match="cannot be tried again: it is running"), world.connection.transaction():
+        world.rows("select loci_api.retry_job(%(ns)s, %(id)s)", id=it)
     world.rows("select * from loci_api.record_job_failure(%(id)s, %(attempt)s, 'no')", id=place["id"], attempt=place["attempts"])
     queue.say(place, "failed")
     assert (job(world, it)["failures"], job(world, it)["error"]) == (1, "no")

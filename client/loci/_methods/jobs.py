@@ -22,7 +22,7 @@ class Jobs:
 
     @operation
     def retry_job(self, id: Id) -> Request[JobOut]:
-        """Try a job again that is dead, cancelled or skipped."""
+        """Try a job again that is dead, cancelled or skipped; one that waits runs now."""
         return post(JobOut, "/jobs/{id}/retry", {"id": id})
 
     @operation

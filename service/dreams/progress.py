@@ -1,0 +1,82 @@
+"""What is said of a dream: while it is waited for, and of what it did in the end."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+if TYPE_CHECKING:
+    from db.jobs.jobs import JobDetail
+
+QUIET = timedelta(seconds=30)  # after so long without a word, it is said that it is still at it
+SHOWN = 20  # lines of one pass in a printed report
+
+
+class Progress:
+    """Says what has become of a job since the last look: tries, passes that are done, errors, and when the next try is."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._tell = tell
+        self._tries = self._failures = self._postponed = 0
+        self._done: set[UUID] = set()
+        self._spoke: datetime | None = None
+
+    def look(self, job: "JobDetail", now: datetime) -> None:
+        """Say what is new of it. What a try came to is known once it has ended."""
+        lines = []
+        if job["tries"] > self._tries:
+            lines.append(f"try {job['tries']} begins")
+            self._tries = job["tries"]
+        new = [report for report in job["passes"] if report["id"] not in self._done]
+        lines += [f"{report['pass']}: {report['outcome']}" for report in new]
+        self._done.update(report["id"] for report in new)
+        if job["state"] != "running" and (job["failures"], job["postponed"]) != (self._failures, self._postponed):
+            what = "put off" if job["postponed"] > self._postponed else f"try {job['tries']} failed"
+            self._failures, self._postponed = job["failures"], job["postponed"]
+            lines.append(f"{what}: {job['error']}")
+            if job["state"] == "waiting" and job["due_at"] is not None:
+                wait = max(0, round((job["due_at"] - now).total_seconds()))
+                lines.append(
+                    f"next try at {job['due_at'].astimezone(UTC):%H:%M:%S} UTC, in {wait:,} s; `loci jobs retry {job['id']}`: now"
+                )
+        if not lines and self._spoke is not None and now - self._spoke >= QUIET and job["finished_at"] is None:
+            lines.append(f"still {job['state']}: {_calls(job['calls'])} so far")
+        for line in lines:
+            self._tell(line)
+        if lines or self._spoke is None:
+            self._spoke = now
+
+
+def report(job: "JobDetail") -> list[str]:
+    """What a dream that is over did: how it ended, each pass with what it changed and what guards refused, and how to undo it."""
+    ended = job["finished_at"] or job["created_at"]
+    took = ended - (job["started_at"] or ended)
+    tries = f"{job['tries']} {'try' if job['tries'] == 1 else 'tries'}"
+    lines = [f"dream {job['state']}: {tries}, the last one took {took.total_seconds():.1f} s; {_calls(job['calls'])}"]
+    for done in job["passes"]:
+        lines += _pass(done)
+    return lines if job["passes"] else [*lines, "no pass has run"]
+
+
+def _pass(done: dict[str, Any]) -> list[str]:
+    """What a pass did."""
+    counts = {**{key: done[key] for key in ("seen", "proposed", "applied")}, "refused": len(done["refused"])}
+    head = f"{done['pass']}: {done['outcome']} ({', '.join(f'{count:,} {what}' for what, count in counts.items())})"
+    lines = [_change(change) for change in done["changes"]]
+    lines += [f"refused by {refusal['guard']}: {refusal['action']}: {refusal['reason']}" for refusal in done["refused"]]
+    lines += [done["error"]] if done["error"] else []
+    more = [f"… and {len(lines) - SHOWN:,} more (--json shows all)"] if len(lines) > SHOWN else []
+    undo = [f"undo with: loci undo {done['operation_id']}"] if done["operation_id"] else []
+    return [head, *(f"  {line}" for line in [*lines[:SHOWN], *more, *undo])]
+
+
+def _change(change: dict[str, Any]) -> str:
+    """A change in one line: what was done, to what, and what it says, where the report has that."""
+    said = change.get("content")
+    return f"{change['action']} {', '.join(map(str, change['ids']))}{f': {said}' if said else ''}"
+
+
+def _calls(calls: dict[str, Any]) -> str:
+    """What calls of a model took."""
+    tokens = calls["prompt_tokens"] + calls["completion_tokens"]
+    return f"{calls['calls']:,} {'call' if calls['calls'] == 1 else 'calls'} of a model, {tokens:,} tokens, cost {calls['cost']}"
