@@ -68,9 +68,11 @@ async def change_memory(tx: Transaction, *, id: UUID, changes: JsonObject) -> Me
     return without_place(await memories.update_memory(tx, id=id, changes=changes))
 
 
-async def forget_memory(tx: Transaction, *, id: UUID) -> MemoryRow:
-    """Forget a memory: recall no longer finds it; returns it."""
-    return without_place(await memories.forget_memory(tx, id=id, forget=True))
+async def forget_memory(tx: Transaction, *, id: UUID) -> JsonObject:
+    """Forget a memory: recall no longer finds it; returns it, and whether it was `already_forgotten`."""
+    before = await memories.get_memory(tx, id=id, as_of=None, known_at=None)
+    row = without_place(await memories.forget_memory(tx, id=id, forget=True))
+    return {**row, "already_forgotten": before["status"] == "forgotten"}
 
 
 async def restore_memory(tx: Transaction, *, id: UUID) -> MemoryRow:

@@ -13,6 +13,7 @@ from loci.models.memories import (
     CategoryPage,
     Erased,
     EraseInput,
+    ForgottenMemory,
     LineagesInput,
     Link,
     LinkEnded,
@@ -137,7 +138,7 @@ async def change_memory(id: MemoryId, body: MemoryChanges, caller: CallerDepende
     return await caller.write(lambda tx: memories.change_memory(tx, id=id, changes=body.stated()))
 
 
-@router.delete("/memories/{id}", response_model=MemoryOut | Erased, responses=problems(404))
+@router.delete("/memories/{id}", response_model=ForgottenMemory | Erased, responses=problems(404))
 async def forget_memory(
     id: MemoryId,
     caller: CallerDependency,
@@ -147,7 +148,7 @@ async def forget_memory(
     ] = None,
     subtree: Annotated[bool, Query(description="With everything that stands under it now")] = False,
 ) -> Response:
-    """Forget a memory: recall no longer finds it. Reversible with restore; nothing is deleted.
+    """Forget a memory: recall no longer finds it, nor what it alone showed. Reversible with restore; nothing is deleted.
 
     With `erase`, it is deleted for good from every table, by default with all versions of its lineage; the reply is the receipt.
     """

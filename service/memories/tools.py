@@ -54,8 +54,11 @@ def saved(reply: JsonObject) -> Shown:
 
 def deleted(reply: JsonObject) -> Shown:
     """A forgotten memory."""
-    return f"Deleted: no search finds [{reply['id']}] any more: {folded(reply['content'])}", kept(
-        reply, ("id", "status", "content")
+    shown = f"[{reply['id']}] any more: {folded(reply['content'])}"
+    text = f"Nothing changed: it was deleted before. No search finds {shown}"
+    return (
+        text if reply["already_forgotten"] else f"Deleted: no search finds {shown}",
+        kept(reply, ("id", "status", "content", "already_forgotten")),
     )
 
 

@@ -109,7 +109,9 @@ def test_a_memory_changes_what_is_said_about_it(api: Api) -> None:
 
 def test_a_forgotten_memory_is_not_found_until_it_is_restored(api: Api) -> None:
     written = api.write("purple elephants")
-    assert ok(api.client.delete(f"/memories/{written['id']}"))["status"] == "forgotten"
+    for before in (False, True):
+        forgotten = ok(api.client.delete(f"/memories/{written['id']}"))
+        assert (forgotten["status"], forgotten["already_forgotten"]) == ("forgotten", before)
     assert api.found("purple elephants") == []
     assert ok(api.get(f"/memories/{written['id']}"))["status"] == "forgotten"
     assert ok(api.post(f"/memories/{written['id']}/restore"))["status"] == "active"

@@ -189,6 +189,7 @@ def test_delete_memory_forgets_as_rest_does_and_can_be_restored(api: Api, tools:
     assert "wrong" in tools.text("delete_memory", id=key)
     assert tools("search_memory", query="wrong")["results"] == []
     assert rows(api, "select status::text from loci_data.memories where namespace_id = %s and id = %s", key) == [("forgotten",)]
+    assert tools.text("delete_memory", id=key).startswith(f"Nothing changed: it was deleted before. No search finds [{key}]")
     ok(api.post(f"/memories/{key}/restore"))
     assert tools("search_memory", query="wrong")["results"][0]["id"] == key
 

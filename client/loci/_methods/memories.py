@@ -8,6 +8,7 @@ from loci.models.memories import (
     BatchWritten,
     CategoryPage,
     Erased,
+    ForgottenMemory,
     Link,
     LinkEnded,
     LinkPage,
@@ -168,9 +169,9 @@ class Memories:
         )
 
     @operation
-    def forget_memory(self, id: Id) -> Request[MemoryOut]:
-        """Forget a memory: recall no longer finds it. `restore_memory` takes it back."""
-        return delete(MemoryOut, "/memories/{id}", {"id": id})
+    def forget_memory(self, id: Id) -> Request[ForgottenMemory]:
+        """Forget a memory: recall no longer finds it. `restore_memory` takes it back. `already_forgotten`: it had been before."""
+        return delete(ForgottenMemory, "/memories/{id}", {"id": id})
 
     @operation
     def restore_memory(self, id: Id) -> Request[MemoryOut]:

@@ -182,6 +182,12 @@ class MemoryOut(BaseModel):
     updated_at: UpdatedAt
 
 
+class ForgottenMemory(MemoryOut):
+    """A memory that was forgotten, and whether it had been before."""
+
+    already_forgotten: bool = Field(description="Whether it had been forgotten before, so that nothing changed")
+
+
 class Erased(BaseModel):
     """The receipt of an erasure: what the database counted, by table."""
 
