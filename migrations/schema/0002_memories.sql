@@ -264,7 +264,8 @@ comment on column loci.memory_record.parent_id is 'The memory it stood under, no
 comment on column loci.memory_record.valid_from is 'Valid time: from when it is true.';
 comment on column loci.memory_record.valid_to is 'Valid time: until when (exclusive); null: still.';
 comment on column loci.memory_record.recorded_at is 'Recorded time: when it was written.';
-comment on column loci.memory_record.superseded_at is 'Recorded time: when a later version first ended it.';
+comment on column loci.memory_record.superseded_at is
+    'Recorded time: when a later version first ended it; null where that is still to come.';
 comment on column loci.memory_record.current is 'Whether it is active and valid now.';
 comment on column loci.memory_record.status is 'active or forgotten.';
 comment on column loci.memory_record.source is 'Who said it.';

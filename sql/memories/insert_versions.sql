@@ -1,10 +1,10 @@
--- Write items that name a lineage, at most one for each: a new version, placed in the chain by its valid_from. A change
--- ends the version that was valid then; where the new one states an end before that, the old statement goes on after
--- it, as a version of its own (resume_interrupted_versions). A correction (corrects) leaves the version that it
--- corrects valid
--- never, and so does a write that states the very valid_from of a version. Lineage rows are locked by the caller, so
--- nobody else writes these chains. A write without valid_from comes after every version already recorded, even if the
--- clock went back. Errors: P0002, 22023, 23P01.
+-- Write items that name a lineage, at most one for each: a new version, placed in the chain by its valid_from. A
+-- change ends the version that was valid then, and the belief in it unless the new one begins in the future; where the
+-- new one states an end before that, the old statement goes on after it, as a version of its own
+-- (resume_interrupted_versions). A correction (corrects) leaves the version that it corrects valid never, and so does
+-- a write that states the very valid_from of a version. Lineage rows are locked by the caller, so nobody else writes
+-- these chains. A write without valid_from comes after every version already recorded, even if the clock went back.
+-- Errors: P0002, 22023, 23P01.
 create or replace function loci_internal.insert_versions(p_namespace_id integer, p_items loci_internal.memory_input[],
                                                          p_at timestamptz)
 returns setof loci_internal.memory_outcome
@@ -29,7 +29,8 @@ begin
     where i.duplicate and m.namespace_id = p_namespace_id and m.id = any (v_touched) and m.id = i.id;
 
     update loci_data.memories m
-    set valid_to = coalesce(e.valid_to, m.valid_from), superseded_at = coalesce(m.superseded_at, e.superseded_at),
+    set valid_to = coalesce(e.valid_to, m.valid_from), superseded_at = coalesce(m.superseded_at,
+            case when e.valid_to > e.superseded_at then null else e.superseded_at end),
         updated_at = i.recorded_at
     from unnest(v_plan) i
     cross join lateral (values (i.ends, i.valid_from, i.recorded_at), (i.lengthens, i.until, null),

@@ -74,7 +74,8 @@ comment on column loci.memory_versions.parent_id is 'The memory it stood under, 
 comment on column loci.memory_versions.valid_from is 'Valid time: from when it is true.';
 comment on column loci.memory_versions.valid_to is 'Valid time: until when (exclusive); null: still.';
 comment on column loci.memory_versions.recorded_at is 'Recorded time: when it was written.';
-comment on column loci.memory_versions.superseded_at is 'Recorded time: when a later version first ended it.';
+comment on column loci.memory_versions.superseded_at is
+    'Recorded time: when a later version first ended it; null where that is still to come.';
 comment on column loci.memory_versions.current is 'Whether it is active and valid now.';
 comment on column loci.memory_versions.status is 'active or forgotten.';
 comment on column loci.memory_versions.source is 'Who said it.';

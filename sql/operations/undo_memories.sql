@@ -1,4 +1,5 @@
--- Memories become what they were before an operation: those that it wrote are forgotten, the others get the fields back
+-- Memories become what they were before an operation: those that it wrote are forgotten (versions of a lineage, but for
+-- the first, were never true, so that history shows one that is open), the others get the fields back
 -- that it changed. Two statements: what stops being current goes before what becomes current again, so that a lineage
 -- never has two. Triggers keep what was believed, the index, and the attributes that rest on them. Nothing is deleted;
 -- restoring is the same with other fields. Locks as remember: lineages in order of name, then memories in order of id.
@@ -27,14 +28,16 @@ begin
     foreach v_count in array array[0, 1] loop  -- first what is not current any more
         select count(*) into v_count from loci_internal.change_memories(p_namespace_id, array(
             select b
-            from (select c.subject_id as id, case when c.created then '{"status": "forgotten"}'
+            from (select c.subject_id as id, c.created, case when c.created then '{"status": "forgotten"}'
                   else c.before end as fields
                   from loci_internal.net_changes(p_namespace_id, p_operation, 'memory') c
                   where c.subject_id <> all (p_left) and (c.created or c.before is not null)) n
             cross join lateral (select m from loci_data.memories m where m.namespace_id = p_namespace_id
                                 and m.id = n.id limit 1) x
             cross join lateral jsonb_populate_record(x.m,
-                                                     n.fields || jsonb_build_object('updated_at',
+                                                     case when n.created and (x.m).version > 1
+                                                         then jsonb_build_object('valid_to', (x.m).valid_from)
+                                                         else '{}' end || n.fields || jsonb_build_object('updated_at',
                                                          greatest((x.m).updated_at, v_at))) b
             where (b.status = 'active' and b.valid_to is null) = (v_count = 1)
               and (b.valid_from, b.valid_to, b.superseded_at, b.status, loci.memory_details(b))

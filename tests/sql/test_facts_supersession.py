@@ -1,7 +1,7 @@
 """Supersession of attributes by what contradicts them: signals, decisions, undoing, sweeping."""
 
 import json
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -13,6 +13,7 @@ from psycopg.types.json import Jsonb
 
 from tests.catalogue import ROOT
 from tests.factories import Row, World, act_as, day, grant, stated
+from tests.undoing import operation, undo
 
 PAIRS = [json.loads(line) for line in (ROOT / "bench/data/supersession.jsonl").read_text().splitlines()]
 
@@ -580,3 +581,16 @@ def test_what_an_erased_fact_had_superseded_holds_again(world: World) -> None:
     assert held(world) == ["Alice lives in Berlin"]
     world.erase(memory)
     assert held(world) == ["Alice lives in Paris"]
+
+
+def test_a_version_of_the_future_ends_nothing_before_it_begins(world: World) -> None:
+    then = world.now() + timedelta(days=30)
+    memory = world.write("Alice lives in Paris", lineage="home")["id"]
+    add(world, "Alice lives in Paris", memory_id=memory)
+    _, moved = operation(world, lambda: world.write("Alice lives in Berlin", lineage="home", valid_from=then))
+    present = world.row("select * from loci.get_memory(%(ns)s, %(id)s)", id=memory)
+    assert (present["current"], present["superseded_at"], present["valid_to"]) == (True, None, then)
+    ends = "select status, valid_to from loci_data.attributes where namespace_id = %(ns_id)s"
+    assert (held(world), world.row(ends)) == (["Alice lives in Paris"], {"status": "active", "valid_to": then})
+    undo(world, moved)
+    assert world.row(ends) == {"status": "active", "valid_to": None}

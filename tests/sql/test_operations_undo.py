@@ -306,3 +306,24 @@ def test_an_edge_whose_end_was_removed_since_does_not_come_back_without_it(world
     undo(world, removed)
     undo(world, retracted)
     assert [edge["target"] for edge in state(world)["edges"]] == ["Lisbon"]
+
+
+def open_versions(world: World, lineage: str) -> list[str]:
+    rows = world.rows("select content from loci.history(%(ns)s, %(l)s) where valid_to is null", l=lineage)
+    return [row["content"] for row in rows]
+
+
+def test_history_shows_one_open_version_after_a_version_was_undone(world: World) -> None:
+    tea = world.write("tea", lineage="l")["id"]
+    coffee, made = operation(world, lambda: world.write("coffee", lineage="l"))
+    undone = undo(world, made)
+    assert open_versions(world, "l") == ["tea"]
+    with pytest.raises(errors.IntegrityError), world.connection.transaction():
+        world.forget(coffee["id"], forget=False)
+    undo(world, undone["operation_id"])
+    assert (open_versions(world, "l"), world.visible()) == (["coffee"], ["coffee"])
+    undo(world, undo(world, made)["operation_id"])
+    undo(world, made)
+    world.forget(tea)
+    world.forget(coffee["id"], forget=False)
+    assert world.visible() == ["coffee"]
