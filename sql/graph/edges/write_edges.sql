@@ -3,7 +3,7 @@
 -- nothing is counted twice for one memory. Of a type with one target at a time, an edge ends the one before it:
 -- superseded says which, as [{supersession_id, id, target_id, target, literal, valid_to}]. Set-based, for one or
 -- thousands. One row an item, ordinal from 1, in order. Locks: entities in order of canonical_name, then edges in order
--- of id. Errors: P0002 (entity id), 22023, 23503 (memory: unknown, or forgotten), 23514, 40001.
+-- of id. Errors: P0002 (entity id), 22023 (a forgotten memory, too), 23503 (memory), 23514, 40001.
 create or replace function loci_internal.write_edges(p_namespace_id integer, p_items loci_internal.edge_input[],
                                                      p_at timestamptz)
 returns table (ordinal integer, id uuid, source_id uuid, target_id uuid, created boolean, restored boolean,
@@ -24,11 +24,13 @@ begin
         return;
     end if;
     select min(i.ordinal) into v_hidden from unnest(p_items) i
-    join loci_data.memories m on m.namespace_id = p_namespace_id and m.id = i.memory_id and m.status <> 'active';
+    cross join lateral (select m.status from loci_data.memories m where m.namespace_id = p_namespace_id
+                        and m.id = i.memory_id limit 1) m
+    where i.memory_id is not null and m.status <> 'active';
     if v_hidden is not null then
-        raise foreign_key_violation using column = format('edges[%s].memory_id', v_hidden - 1),
-            message = format('memory %s is forgotten, and shows nothing', p_items[v_hidden].memory_id),
-            hint = 'Restore it first.', constraint = 'edge_observations_memory_fkey';
+        raise invalid_parameter_value using column = format('edges[%s].memory_id', v_hidden - 1),
+            message = format('edges[%s].memory_id must be a memory that shows something: %s is forgotten',
+                             v_hidden - 1, p_items[v_hidden].memory_id), hint = 'Restore it first.';
     end if;
     v_items := loci_internal.resolve_edge_ends(p_namespace_id, p_items, p_at);
     perform loci_internal.observe_entities(p_namespace_id,
