@@ -9,12 +9,14 @@ from typing import Annotated, Any, TypeVar
 import psycopg
 from fastapi import Depends, Header, Request
 from fastapi.responses import Response
+from fastapi.routing import APIRoute
 
 from db.errors import FieldError, Invalid, Unauthorized, retryable
 from db.limits import TimeLimits
 from db.pool import OPERATOR, Origin, Transaction, transaction
 from service.http.deadlines import STREAMING, kind_of, limits_of
 from service.http.idempotency import IdempotencyKey
+from service.http.query import check_query
 from service.http.replies import reply
 from service.http.words import NO_FEWER, check_words
 from service.observability.logs import current_log_context
@@ -175,7 +177,10 @@ async def get_caller(
         Header(max_length=255, min_length=1, description="Sent again with the same key and body, the first reply is the answer"),
     ] = None,
 ) -> Caller:
-    """The caller of a request. Raises Unauthorized where a key is needed and none is sent; the database checks the rest."""
+    """The caller of a request. Raises Unauthorized where a key is needed and none is sent, and Invalid for a query that is unknown.
+
+    The database checks the rest.
+    """
     state: State = request.app.state.loci
     key_hash = OPERATOR
     if authorization is not None:
@@ -186,7 +191,10 @@ async def get_caller(
         raise Invalid("X-Namespace must be sent once", [FieldError("X-Namespace", "must be sent once")])
     if x_namespace is not None and "\x00" in x_namespace:
         raise Invalid("X-Namespace must be a name", [FieldError("X-Namespace", "must be a name")])
-    action = getattr(request.scope.get("route"), "name", "unknown")
+    route = request.scope.get("route")
+    if isinstance(route, APIRoute):
+        check_query(request)
+    action = getattr(route, "name", "unknown")
     within = limits_of(kind_of(action, request.method), state.settings.deadlines)
     if action not in STREAMING:
         if request.state.body.declared > NO_FEWER * state.settings.limits.words:

@@ -1,5 +1,6 @@
 """Bad input gets a 4xx problem that names the field and what was expected, and writes nothing."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 from uuid import UUID, uuid4
@@ -8,6 +9,7 @@ import httpx
 import orjson
 import pytest
 
+from service.http.paths import operations
 from tests.details import DEFAULTS
 from tests.services import Api, problem
 
@@ -400,3 +402,24 @@ def test_no_problem_echoes_the_text_that_was_sent(api: Api) -> None:
 def test_every_problem_carries_the_id_of_its_request(api: Api) -> None:
     response = api.get("/memories", limit=0)
     assert response.json()["request_id"] == response.headers["x-request-id"]
+
+
+# Queries
+
+
+def test_a_query_parameter_that_a_route_does_not_know_is_refused_and_the_nearest_is_named(api: Api) -> None:
+    body = problem(api.get("/memories", as_off="2020-01-01T00:00:00Z", limit=1), 422, "invalid-request")
+    assert body["errors"] == [{"field": "as_off", "message": "is no query parameter here; did you mean as_of?"}]
+    body = problem(api.post("/recall", {"query": "x"}, params={"as_of": "2020-01-01T00:00:00Z"}), 422, "invalid-request")
+    assert body["errors"] == [{"field": "as_of", "message": "is no query parameter here; there is none"}]
+
+
+def test_no_route_of_the_api_takes_a_query_parameter_that_it_does_not_know(api: Api) -> None:
+    taken = []
+    for path, method, _ in operations(api.service.app.openapi()):
+        if path.startswith("/api/"):
+            filled = re.sub(r"\{\w+\}", NOBODY, path.removeprefix("/api/v1"))
+            reply = api.client.request(method.upper(), filled, params={"zz": 1})
+            if reply.status_code != 422 or "zz" not in [error["field"] for error in reply.json()["errors"]]:
+                taken.append((method, path))
+    assert taken == []
