@@ -194,6 +194,7 @@ EXPECTED = {
     "grants_role_check": ("role", "must be reader, writer or admin"),
     "api_keys_space_check": ("space", "must be one or two segments such as session or session/abc, and not begin with agent"),
     "memories_overlap": ("valid_from", "another version of this lineage is valid then"),
+    "memories_fold": ("id", "another memory says exactly the same and is current"),
     "memories_open_lineage": ("id", "another version of this lineage is current"),
     "entities_canonical_name_key": ("name", "another entity has this name"),
 }

@@ -132,14 +132,24 @@ async def get_entity(
     )
 
 
-async def entity_timeline(tx: Transaction, *, ref: str, limit: int, cursor: str | None) -> list[EntityEvent]:
-    """A page of dated events around an entity, oldest first."""
+async def entity_timeline(
+    tx: Transaction,
+    *,
+    ref: str,
+    limit: int,
+    cursor: str | None,
+    as_of: datetime | None = None,
+    known_at: datetime | None = None,
+) -> list[EntityEvent]:
+    """A page of dated events around an entity, oldest first: those that had happened, and were recorded by then."""
     return await tx.rows(
         EntityEvent,
-        "select * from loci.entity_timeline(%(namespace)s, %(ref)s, %(limit)s, %(cursor)s)",
+        "select * from loci.entity_timeline(%(namespace)s, %(ref)s, %(limit)s, %(cursor)s, %(as_of)s, %(known_at)s)",
         ref=ref,
         limit=limit,
         cursor=cursor,
+        as_of=as_of,
+        known_at=known_at,
     )
 
 
@@ -165,9 +175,17 @@ async def touch_entities(tx: Transaction, *, ids: list[UUID]) -> int:
     return await tx.value(int, "select loci_api.touch_entities(%(namespace)s, %(ids)s) as touched", ids=ids)
 
 
-async def match_entities(tx: Transaction, *, text: str) -> list[MatchedEntity]:
-    """Entities whose name or alias stands in a text."""
-    return await tx.rows(MatchedEntity, "select * from loci.match_entities(%(namespace)s, %(text)s)", text=text)
+async def match_entities(
+    tx: Transaction, *, text: str, as_of: datetime | None = None, known_at: datetime | None = None
+) -> list[MatchedEntity]:
+    """Entities whose name or alias stands in a text, at two moments."""
+    return await tx.rows(
+        MatchedEntity,
+        "select * from loci.match_entities(%(namespace)s, %(text)s, %(as_of)s, %(known_at)s)",
+        text=text,
+        as_of=as_of,
+        known_at=known_at,
+    )
 
 
 async def search_entities(
@@ -179,13 +197,17 @@ async def search_entities(
     type: str | None,
     mode: str,
     model: int | None = None,
+    as_of: datetime | None = None,
+    known_at: datetime | None = None,
 ) -> list[FoundEntity]:
     """Entities that a question means, by name, by meaning (a vector of `model`, which must be active), or both; best first."""
     return await tx.rows(
         FoundEntity,
         """select * from loci.search_entities(%(namespace)s, %(query)s, %(embedding)s::real[], %(limit)s, %(type)s, %(mode)s,
-           %(model)s::smallint)""",
+           %(model)s::smallint, %(as_of)s, %(known_at)s)""",
         model=model,
+        as_of=as_of,
+        known_at=known_at,
         query=query,
         embedding=embedding,
         limit=limit,

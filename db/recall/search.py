@@ -263,13 +263,15 @@ class SearchContext:
     mentions: dict[int, list[JsonObject]]
 
 
-async def search_context(tx: Transaction, *, query: str, documents: list[int]) -> SearchContext:
-    """What the graph knows of a question and of documents that were found."""
+async def search_context(tx: Transaction, *, query: str, documents: list[int], scope: Scope) -> SearchContext:
+    """What the graph knows of a question and of documents that were found, at the times of a scope."""
     row = await tx.row(
         JsonObject,
-        "select * from loci_api.search_context(%(namespace)s, %(query)s, %(documents)s::bigint[])",
+        "select * from loci_api.search_context(%(namespace)s, %(query)s, %(documents)s::bigint[], %(as_of)s, %(known_at)s)",
         query=query,
         documents=documents,
+        as_of=scope.as_of,
+        known_at=scope.known_at,
     )
     mentions = {int(document): named for document, named in (row["mentions"] or {}).items()}
     return SearchContext(row["entities"] or [], row["constraints"] or [], mentions)

@@ -8,7 +8,7 @@ from db.errors import NotFound
 from db.graph import entities
 from db.graph.entities import EntityEvent, EntityRow, ListedEntity
 from db.pool import JsonObject, Transaction
-from loci.models.graph import EntitySearch, EntityWrite
+from loci.models.graph import EntitySearch, EntityWrite, MatchInput
 from service.embedding.active import embed_question, find_active_model
 from service.embedding.provider import Provider
 from service.memories.memories import LAST_VERSION, list_versions
@@ -47,9 +47,9 @@ async def list_entities(
     return page(rows, limit)
 
 
-async def match_entities(tx: Transaction, *, text: str) -> JsonObject:
-    """Entities whose name or alias stands in a text."""
-    return {"entities": await entities.match_entities(tx, text=text)}
+async def match_entities(tx: Transaction, wanted: MatchInput) -> JsonObject:
+    """Entities whose name or alias stands in a text, at two moments."""
+    return {"entities": await entities.match_entities(tx, **wanted.model_dump())}
 
 
 async def touch_entities(tx: Transaction, *, ids: list[UUID]) -> JsonObject:
@@ -83,19 +83,30 @@ async def search_entities(
         embedding, model = None if vector is None else vector.tolist(), used.model
     mode = "name" if reason is not None else wanted.mode
     rows = await entities.search_entities(
-        tx, query=wanted.query, embedding=embedding, limit=wanted.k, type=wanted.type, mode=mode, model=model
+        tx,
+        query=wanted.query,
+        embedding=embedding,
+        limit=wanted.k,
+        type=wanted.type,
+        mode=mode,
+        model=model,
+        as_of=wanted.as_of,
+        known_at=wanted.known_at,
     )
     return {"entities": rows, "skipped": {"semantic": reason} if reason is not None else {}}
 
 
-async def list_history(tx: Transaction, *, ref: str, limit: int, cursor: str | None) -> Page[Any]:
+async def list_history(
+    tx: Transaction, *, ref: str, limit: int, cursor: str | None, as_of: datetime | None, known_at: datetime | None
+) -> Page[Any]:
     """Versions of a lineage, oldest first; where `ref` is an entity instead, what happened around it, in order of time."""
+    times = {"as_of": as_of, "known_at": known_at}
 
     async def versions() -> Page[Any]:
-        return await list_versions(tx, ref=ref, limit=limit, after=min(position(cursor) or 0, LAST_VERSION))
+        return await list_versions(tx, ref=ref, limit=limit, after=min(position(cursor) or 0, LAST_VERSION), **times)
 
     async def events() -> Page[EntityEvent]:
-        return page(await entities.entity_timeline(tx, ref=ref, limit=limit + 1, cursor=cursor), limit)
+        return page(await entities.entity_timeline(tx, ref=ref, limit=limit + 1, cursor=cursor, **times), limit)
 
     numbered = cursor is None or cursor.isdigit()  # a cursor of versions is a number, one of events is not
     first, second = (versions, events) if numbered else (events, versions)

@@ -177,9 +177,9 @@ async def get_caller(
         Header(max_length=255, min_length=1, description="Sent again with the same key and body, the first reply is the answer"),
     ] = None,
 ) -> Caller:
-    """The caller of a request. Raises Unauthorized where a key is needed and none is sent, and Invalid for a query that is unknown.
+    """The caller of a request. Raises Unauthorized where a key is needed and none is sent; the database checks the rest.
 
-    The database checks the rest.
+    A query that the route does not know is refused here, where every route comes by.
     """
     state: State = request.app.state.loci
     key_hash = OPERATOR

@@ -104,7 +104,7 @@ def _not_allowed(request: Request, methods: Sequence[str]) -> Response:
 
 def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101
-    if any(e["loc"][0] == "path" for e in error.errors()):  # DELETE /edges/batch: a path of its own, not an edge with a wrong id
+    if any(e["loc"][0] in {"path", "query"} for e in error.errors()):  # DELETE /edges/batch: a path of its own, no edge's
         methods = methods_of(request.app.openapi(), request.url.path)
         if methods and request.method not in methods:
             return _not_allowed(request, methods)

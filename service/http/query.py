@@ -5,21 +5,19 @@ from difflib import get_close_matches
 
 from fastapi import Request
 from fastapi.dependencies.models import Dependant
-
-from db.errors import FieldError, Invalid
+from fastapi.exceptions import RequestValidationError
 
 SHOWN = 100  # characters of an unknown name that an error repeats
 
 
 def check_query(request: Request) -> None:
-    """Raise Invalid for query parameters that the route of a request does not declare, naming the nearest that it does."""
+    """Raise RequestValidationError for parameters that the route of a request does not declare, naming the nearest that it does."""
     if not request.scope["query_string"]:
         return
     known = sorted(set(_declared(request.scope["route"].dependant)))
     unknown = [name[:SHOWN] for name in request.query_params if name not in known]
     if unknown:
-        errors = [FieldError(name, _expected(name, known)) for name in unknown]
-        raise Invalid("; ".join(f"{e.field}: {e.message}" for e in errors[:3]), errors[:SHOWN])
+        raise RequestValidationError([{"loc": ("query", name), "msg": _expected(name, known)} for name in unknown])
 
 
 def _declared(dependant: Dependant) -> Iterator[str]:

@@ -5,7 +5,7 @@ from uuid import UUID
 from pydantic import Field
 
 from service.mcp.text import VERSION, JsonObject, Shown, about, folded, kept, lines, moment, more, times, written
-from service.mcp.tool import Arguments, Call, Category, Cursor, Name, Names, Tool, of_session, segment
+from service.mcp.tool import Arguments, Call, Category, Cursor, Name, Names, Time, Tool, of_session, segment
 
 
 class NoArguments(Arguments):
@@ -32,6 +32,8 @@ class History(Arguments):
     ref: Name = Field(description="Lineage, memory id, or an entity's name or id")
     limit: int | None = Field(None, description="Items at most; default 50")
     cursor: Cursor | None = None
+    as_of: Time | None = Field(None, description="What had begun by then")
+    known_at: Time | None = Field(None, description="What was known then")
 
 
 def _save_memory(given: JsonObject, session: str | None) -> Call:

@@ -11,7 +11,7 @@ from db.pool import Transaction
 from loci.models.fields import Category, Label, Tags, Text
 from loci.models.recall import RecallDetail, RecallInput, RecallOut, RecallPage, SearchOut
 from service.http.caller import CallerDependency
-from service.http.parameters import Cursor, Limit
+from service.http.parameters import AsOf, Cursor, KnownAt, Limit
 from service.http.replies import reply
 from service.http.responses import problems
 from service.recall import log, words
@@ -52,12 +52,14 @@ async def search_words(
     category: Annotated[Category | None, Query(description="This category and all below it")] = None,
     tags: Annotated[Tags | None, Query(description="Any of these; repeatable")] = None,
     session_id: Annotated[Label | None, Query(description="The conversation that asks, as in recall")] = None,
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
 ) -> Response:
     """Search by words alone, in BM25 order, and show what the graph knows.
 
     That is the entities that the question names, their rules, and the entities that each result mentions.
     """
-    scope = make_scope({"category": category, "tags": tags}, None, None)
+    scope = make_scope({"category": category, "tags": tags}, as_of, known_at)
     return reply(await caller.read(lambda tx: words.search_words(tx, query=q, limit=limit, scope=scope, session_id=session_id)))
 
 

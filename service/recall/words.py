@@ -1,6 +1,5 @@
 """Search by words alone, in BM25 order, with what the graph knows of the question and of each result."""
 
-from db import memories
 from db.memories import MemoryRow
 from db.pool import JsonObject, Transaction
 from db.recall import search
@@ -13,8 +12,8 @@ async def search_words(tx: Transaction, *, query: str, limit: int, scope: search
     documents = [row["doc_id"] for row in found]
     if session_id is not None:
         await feedback.send_recall_hits(tx, session_id=session_id, documents=documents)
-    rows = await memories.get_memories(tx, ids=[row["id"] for row in found])
-    return _with_context(found, rows, await search.search_context(tx, query=query, documents=documents))
+    rows = await (await search.send_recalled_memories(tx, documents=documents, scope=scope)).all()
+    return _with_context(found, rows, await search.search_context(tx, query=query, documents=documents, scope=scope))
 
 
 def _with_context(found: list[search.TextHit], rows: list[MemoryRow], context: search.SearchContext) -> JsonObject:

@@ -1,6 +1,6 @@
 -- Forget a memory, or take that back: its status changes, nothing is deleted, and what was believed before stays
--- askable with known_at. Restoring fails where a later version has taken its place; a version that was undone, and so
--- was never true, has the end again that it had before.
+-- askable with known_at. Restoring fails where a later version, or a memory that says the same, has taken its place; a
+-- version that was undone, and so was never true, has the end again that it had before.
 create or replace function loci_api.forget_memory(p_namespace text, p_id uuid, p_forget boolean)
 returns setof loci.memory_record
 language plpgsql volatile security definer set search_path = ''
@@ -23,4 +23,5 @@ begin
     end if;
 end $$;
 comment on function loci_api.forget_memory(text, uuid, boolean) is
-    'Forget (true) or restore (false) a memory; returns it. Errors: 42501, P0002, 23P01 (its place is taken).';
+    'Forget (true) or restore (false) a memory; returns it. Errors: 42501, P0002, 23P01 and 23505 (its place is '
+    'taken).';

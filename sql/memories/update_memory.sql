@@ -3,7 +3,8 @@
 -- refused. parent_id (null: detach) is a move: it holds from parent_since on, by default now, for as long as the
 -- version is valid; a version that is no longer valid is corrected for all of its time. What was believed before stays
 -- askable with known_at. Another content is another version: write it with the lineage. Triggers keep index, beliefs
--- and closure. Errors: 42501, P0002, 22023, 23503, 23514, 23P01 (overlap), 23000 (cycle).
+-- and closure. Errors: 42501, P0002, 22023, 23503, 23514, 23P01 (overlap), 23505 (another says
+-- the same), 23000 (cycle).
 create or replace function loci_api.update_memory(p_namespace text, p_id uuid, p_changes jsonb)
 returns setof loci.memory_record
 language plpgsql volatile security definer set search_path = '' set plan_cache_mode = force_generic_plan

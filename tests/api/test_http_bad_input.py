@@ -380,6 +380,7 @@ def test_a_path_that_is_not_there_is_a_problem(api: Api, path: str, method: str)
 @pytest.mark.parametrize(("path", "method"), [("/memories", "PUT"), ("/recall", "GET"), ("/namespaces", "DELETE")])
 def test_a_method_that_is_not_there_is_a_problem(api: Api, path: str, method: str) -> None:
     problem(api.client.request(method, path), 405, "method-not-allowed")
+    problem(api.client.request(method, path, params={"atomic": True}), 405, "method-not-allowed")
 
 
 @pytest.mark.parametrize("method", ["get", "patch", "delete"])

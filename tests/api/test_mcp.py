@@ -29,7 +29,7 @@ PARAMETERS = {
     "recall": {"query!", "k", "category", "tags", "entity", "as_of", "known_at", "tiers", "namespaces", "session_id"},
     "reflect": {"category", "limit", "cursor", "dry_run"},
     "get_context": {"message", "session_id", "k", "max_chars"},
-    "memory_history": {"ref!", "limit", "cursor"},
+    "memory_history": {"ref!", "limit", "cursor", "as_of", "known_at"},
 }
 READS = {name for name in PARAMETERS if name.startswith(("search", "list", "get_from"))} | {
     "recall",

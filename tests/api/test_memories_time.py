@@ -56,6 +56,40 @@ def test_recall_finds_what_was_true_then_and_what_was_believed_then(api: Api, ci
     assert api.found("where does Alice live?") == ["Alice lives in Paris"]
 
 
+@pytest.mark.parametrize(("moment", "then"), [("as_of", THEN), ("known_at", None)])
+def test_a_search_by_words_finds_what_was_there_then(api: Api, moment: str, then: str | None) -> None:
+    fields = {"lineage": "city", "entities": [{"name": "Alice"}]}
+    old = api.write("Alice lives in Oslo", valid_from=BEFORE, **fields)
+    renamed = ok(api.get("/entities/Alice"))
+    api.write("Alice lives in Paris", valid_from=LATER, **fields)
+    ok(api.client.patch(f"/entities/{renamed['id']}", json={"name": "Alicia"}))
+    body = ok(api.get("/memory/search", q="where does Alice live?", **{moment: then or old["recorded_at"]}))
+    assert [(row["content"], row["valid_to"]) for row in body["results"]] == [
+        ("Alice lives in Oslo", None if then is None else "2022-06-01T00:00:00Z")
+    ]
+    named = {entity["name"] for row in body["results"] for entity in row["entities"]}
+    assert (named, [entity["name"] for entity in body["entities"]]) == (
+        ({"Alice"}, ["Alice"]) if then is None else ({"Alicia"}, [])
+    )
+    assert contents({"items": ok(api.get("/memory/search", q="where does Alice live?"))["results"]}) == ["Alice lives in Paris"]
+
+
+def test_entities_are_matched_searched_and_told_of_at_two_times(api: Api) -> None:
+    seen = api.write("Robert lives in Oslo", entities=[{"name": "Robert"}], valid_from=THEN, layer=3)
+    robert = ok(api.get("/entities/Robert"))
+    known_at = robert["updated_at"]
+    ok(api.client.patch(f"/entities/{robert['id']}", json={"name": "Bob"}))
+    for path, body in (("/entities/match", {"text": "Ask Robert"}), ("/entities/search", {"query": "Robert", "mode": "name"})):
+        assert [entity["name"] for entity in ok(api.post(path, {**body, "known_at": known_at}))["entities"]] == ["Robert"]
+        assert ok(api.post(path, {**body, "known_at": known_at, "as_of": BEFORE}))["entities"] == []
+        assert ok(api.post(path, body))["entities"] == []
+    events = [row["event"] for row in ok(api.get("/entities/Bob/history"))["items"]]
+    assert events == ["created", "version", "changed"]
+    assert [row["event"] for row in ok(api.get("/entities/Robert/history", known_at=known_at))["items"]] == events[:-1]
+    assert ok(api.get("/entities/Bob/history", as_of=BEFORE))["items"] == []
+    assert ok(api.get(f"/entities/{seen['lineage']}/history", as_of=BEFORE))["items"] == []
+
+
 def test_a_correction_takes_the_place_of_what_was_wrong_and_known_at_tells_it_from_a_change(api: Api, city: list[Any]) -> None:
     old, new = city
     right = api.write("Alice lived in Bergen", corrects=old["id"])
@@ -186,3 +220,24 @@ def test_a_link_that_was_taken_back_was_there_before(api: Api) -> None:
 def test_a_moment_that_is_none_is_refused_by_name(api: Api, city: list[Any], path: str, moment: str) -> None:
     answer = problem(api.get(path.format(id=city[0]["id"]), known_at=moment), 422, "invalid-request")
     assert answer["errors"][0]["field"] == "known_at"
+
+
+@pytest.mark.parametrize("way", ["restore", "patch"])
+def test_what_a_duplicate_took_the_place_of_does_not_come_back_and_the_duplicate_is_named(api: Api, way: str) -> None:
+    old = api.write("Bob likes tea")
+    path = f"/memories/{old['id']}"
+    ok(api.client.patch(path, json={"valid_to": old["valid_from"]}) if way == "patch" else api.client.delete(path))
+    new = api.write("Bob likes tea")
+    assert (new["duplicate"], new["id"] != old["id"]) == (False, True)
+    back = api.client.patch(path, json={"valid_to": None}) if way == "patch" else api.post(f"{path}/restore")
+    body = problem(back, 409, "conflict")
+    assert new["id"] in body["detail"]
+    assert body["errors"][0]["field"] == "id"
+    ok(api.client.delete(f"/memories/{new['id']}"))
+    ok(api.client.patch(path, json={"valid_to": None}) if way == "patch" else api.post(f"{path}/restore"))
+
+
+def test_a_list_of_memories_can_be_that_of_a_lineage(api: Api, city: list[Any]) -> None:
+    api.write("Bob lives in Ulm")
+    assert contents(ok(api.get("/memories", lineage="city"))) == ["Alice lives in Paris"]
+    assert contents(ok(api.get("/memories", lineage="city", as_of=THEN))) == ["Alice lives in Oslo"]

@@ -245,3 +245,92 @@ def test_a_wrong_cursor_of_a_timeline_is_refused(world: World, cursor: str) -> N
     with pytest.raises(InvalidParameterValue) as raised:
         timeline(world, "Zeus", cursor=cursor)
     assert raised.value.diag.column_name == "cursor"
+
+
+# Names at two times
+
+
+@pytest.fixture
+def renamed(world: World) -> World:
+    """Bob, seen since the tenth day, who was called Robert (alias Rob) first; and Rob & Co., merged into Acme since."""
+    world.write("Robert is here", valid_from=day(10), layer=3, entities=[{"name": "Robert", "type": "person", "aliases": ["Rob"]}])
+    world.write("A firm", valid_from=day(10), layer=3, entities=[{"name": "Rob & Co."}, {"name": "Acme"}])
+    return world
+
+
+def change_names(world: World) -> datetime:
+    """Rename, merge; the moment before."""
+    before = world.now()
+    names = {"name": "Bob", "aliases": [], "type": "agent"}
+    update: Any = "select * from loci_api.update_entity(%(ns)s, %(id)s, %(c)s)"
+    world.rows(update, id=entity(world, "Robert")["id"], c=Jsonb(names))
+    world.rows("select * from loci_api.merge_entities(%(ns)s, 'Acme', 'Rob & Co.')")
+    return before
+
+
+def matched(world: World, text: str, **moments: Any) -> list[tuple[str, str, int]]:
+    rows = world.rows(
+        "select name, matched, position from loci.match_entities(%(ns)s, %(text)s, %(as_of)s, %(known_at)s)",
+        **{"text": text, "as_of": None, "known_at": None} | moments,
+    )
+    return [(row["name"], row["matched"], row["position"]) for row in rows]
+
+
+TEXT = "Ask  ROB & Co., Robert or Bob; no Robertson"
+
+
+def test_a_text_names_what_was_called_so_then(renamed: World) -> None:
+    then = matched(renamed, TEXT)
+    before = change_names(renamed)
+    assert then == [("Rob & Co.", "ROB & Co.", 6), ("Robert", "ROB", 6)]
+    assert matched(renamed, TEXT, known_at=before) == then
+    assert matched(renamed, TEXT) == [("Acme", "ROB & Co.", 6), ("Bob", "Bob", 27)]
+    assert matched(renamed, TEXT, known_at=day(0)) == matched(renamed, TEXT, as_of=day(9)) == []
+    assert matched(renamed, TEXT, as_of=day(10)) == matched(renamed, TEXT)
+    assert matched(renamed, TEXT, as_of=day(9), known_at=before) == []
+
+
+def test_a_search_finds_by_the_names_and_types_of_then(renamed: World) -> None:
+    def first(query: str, type: str | None = None, **moments: Any) -> list[str]:
+        rows = renamed.rows(
+            """select name from loci.search_entities(%(ns)s, %(q)s, p_type => %(type)s, p_as_of => %(as_of)s,
+               p_known_at => %(known_at)s) where by_name > 0.6""",
+            **{"q": query, "type": type, "as_of": None, "known_at": None} | moments,
+        )
+        return [row["name"] for row in rows]
+
+    before = change_names(renamed)
+    assert first("Robert") == []
+    assert first("Robert", known_at=before) == first("Robert", "person", known_at=before) == ["Robert"]
+    assert first("Robert", "agent", known_at=before) == first("Bob", known_at=before) == []
+    assert first("Bob", as_of=day(10)) == ["Bob"]
+    assert first("Bob", as_of=day(9)) == []
+
+
+def test_a_timeline_ends_at_a_moment_and_tells_what_was_recorded_by_another(world: World) -> None:
+    told(world)
+    known_at = world.now()
+    world.write("Zeus is calm", valid_from=day(25), lineage="mood", entities=[{"name": "Zeus"}])
+    observe(world, {"source": "Zeus", "type": "loves", "target": "Hera", "observed_at": day(21), "valid_to": day(28)})
+
+    def events(**moments: Any) -> list[tuple[str, str, datetime]]:
+        rows = world.rows(
+            "select * from loci.entity_timeline(%(ns)s, 'Zeus', 100, null, %(as_of)s, %(known_at)s)",
+            **{"as_of": None, "known_at": None} | moments,
+        )
+        return [(row["kind"], row["event"], row["at"]) for row in rows]
+
+    then = [
+        ("entity", "created", day(10)),
+        ("memory", "version", day(10)),
+        ("edge", "observed", day(20)),
+        ("edge", "ended", day(30)),
+    ]
+    assert events(known_at=known_at)[:4] == then
+    assert len(events(known_at=known_at)) == 5
+    assert events(known_at=known_at, as_of=day(20)) == then[:3]
+    assert [at for _, event, at in events() if event == "ended"] == [day(28)]
+    angry = "select detail from loci.entity_timeline(%(ns)s, 'Zeus', 9, null, null, %(known_at)s) where kind = 'memory'"
+    assert world.row(angry, known_at=known_at)["detail"]["valid_to"] is None
+    with pytest.raises(NoDataFound):
+        events(known_at=day(0))

@@ -177,7 +177,18 @@ def test_a_stated_end_past_the_next_version_is_cut_there(chain: World) -> None:
 
 def test_versions_are_numbered_in_the_order_of_writing(chain: World) -> None:
     chain.write("B", lineage="l", valid_from=day(20))
-    assert [(v["version"], v["content"]) for v in chain.history("l")] == [(1, "A"), (2, "C"), (3, "B")]
+    assert sorted((v["version"], v["content"]) for v in chain.history("l")) == [(1, "A"), (2, "C"), (3, "B")]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 4])
+def test_a_history_is_in_the_order_of_valid_time_however_it_was_told(chain: World, limit: int) -> None:
+    chain.write("B", lineage="l", valid_from=day(20))
+    chain.write("A again", corrects=chain.history("l")[0]["id"])
+    told: list[str] = []
+    after = 0
+    while page := chain.rows("select version, content from loci.history(%(ns)s, 'l', %(n)s, %(after)s)", n=limit, after=after):
+        told, after = [*told, *(row["content"] for row in page)], page[-1]["version"]
+    assert told == ["A", "A again", "B", "C"]
 
 
 def test_a_batch_with_one_lineage_writes_its_versions_in_order(world: World) -> None:

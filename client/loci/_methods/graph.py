@@ -85,9 +85,9 @@ class Graph:
         )
 
     @operation
-    def match_entities(self, text: str) -> Request[EntityMatches]:
+    def match_entities(self, text: str, *, as_of: Moment | None = None, known_at: Moment | None = None) -> Request[EntityMatches]:
         """Find known entities in a text: whole words and phrases, names and aliases."""
-        return post(EntityMatches, "/entities/match", text=text)
+        return post(EntityMatches, "/entities/match", text=text, as_of=as_of, known_at=known_at)
 
     @operation
     def touch_entities(self, ids: Iterable[Id]) -> Request[Touched]:
@@ -103,9 +103,21 @@ class Graph:
         type: str | None = None,
         mode: Literal["name", "semantic", "both"] | None = None,
         embedding: Iterable[float] | None = None,
+        as_of: Moment | None = None,
+        known_at: Moment | None = None,
     ) -> Request[EntitiesFound]:
         """Find entities by name, by meaning, or by both; best first."""
-        return post(EntitiesFound, "/entities/search", query=query, k=k, type=type, mode=mode, embedding=embedding)
+        return post(
+            EntitiesFound,
+            "/entities/search",
+            query=query,
+            k=k,
+            type=type,
+            mode=mode,
+            embedding=embedding,
+            as_of=as_of,
+            known_at=known_at,
+        )
 
     @operation
     def get_entity(self, ref: Id, *, as_of: Moment | None = None, known_at: Moment | None = None) -> Request[EntityOut]:
@@ -155,11 +167,17 @@ class Graph:
 
     @listing
     def entity_history(
-        self, ref: Id, *, limit: int | None = None, cursor: str | None = None
+        self,
+        ref: Id,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+        as_of: Moment | None = None,
+        known_at: Moment | None = None,
     ) -> Request[Page[MemoryOut | EntityEvent]]:
         """All versions of a lineage, oldest first; where `ref` is an entity instead, what happened around it."""
         shape = cast("type[MemoryOut | EntityEvent]", MemoryOut | EntityEvent)  # there is no type of unions yet
-        return page(shape, "/entities/{ref}/history", {"ref": ref}, limit=limit, cursor=cursor)
+        return page(shape, "/entities/{ref}/history", {"ref": ref}, limit=limit, cursor=cursor, as_of=as_of, known_at=known_at)
 
     @operation
     def merge_duplicate_entities(self, *, dry_run: bool | None = None, limit: int | None = None) -> Request[Duplicates]:

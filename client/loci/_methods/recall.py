@@ -62,9 +62,21 @@ class Recall:
         category: str | None = None,
         tags: Iterable[str] | None = None,
         session_id: str | None = None,
+        as_of: Moment | None = None,
+        known_at: Moment | None = None,
     ) -> Request[SearchOut]:
         """Search by words alone, in BM25 order, with the entities that the question and each result name."""
-        return get(SearchOut, "/memory/search", q=q, limit=limit, category=category, tags=tags, session_id=session_id)
+        return get(
+            SearchOut,
+            "/memory/search",
+            q=q,
+            limit=limit,
+            category=category,
+            tags=tags,
+            session_id=session_id,
+            as_of=as_of,
+            known_at=known_at,
+        )
 
     @listing
     def list_recalls(

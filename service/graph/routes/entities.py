@@ -17,7 +17,7 @@ from loci.models.graph import (
     EntitySearch,
     EntityWrite,
     EntityWritten,
-    TextInput,
+    MatchInput,
     Timeline,
     Touched,
     TouchInput,
@@ -64,9 +64,9 @@ async def list_entities(
 
 
 @router.post("/match", response_model=EntityMatches, responses=problems())
-async def match_entities(body: TextInput, caller: CallerDependency) -> Response:
-    """Find known entities in a text: whole words and phrases, names and aliases."""
-    return reply(await caller.read(lambda tx: entities.match_entities(tx, text=body.text)))
+async def match_entities(body: MatchInput, caller: CallerDependency) -> Response:
+    """Find known entities in a text: whole words and phrases, names and aliases; with `known_at` those of then."""
+    return reply(await caller.read(lambda tx: entities.match_entities(tx, body)))
 
 
 @router.post("/search", response_model=EntitiesFound, responses=problems())
@@ -116,9 +116,16 @@ async def entity_history(
     caller: CallerDependency,
     limit: Limit = 1000,
     cursor: Cursor = None,
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
 ) -> Response:
-    """All versions of a lineage, oldest first; where `ref` is an entity instead, what happened around it, in order of time."""
-    return reply(await caller.read(lambda tx: entities.list_history(tx, ref=ref, limit=limit, cursor=cursor)))
+    """All versions of a lineage, oldest first; where `ref` is an entity instead, what happened around it, in order of time.
+
+    `known_at`: what was recorded by then, as it was believed. `as_of`: what had begun or happened by then.
+    """
+    return reply(
+        await caller.read(lambda tx: entities.list_history(tx, ref=ref, limit=limit, cursor=cursor, as_of=as_of, known_at=known_at))
+    )
 
 
 @router.get("/{ref:path}", response_model=EntityOut, responses=problems(404))

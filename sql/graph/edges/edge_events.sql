@@ -1,7 +1,8 @@
 -- What happened to the edges at an entity, and when? Each observation, but for those of forgotten memories; the end of
--- each spell; its being taken back. detail names both ends. Indexes edges_source, edges_target,
--- edge_observations_edge.
-create or replace function loci_internal.edge_events(p_namespace_id integer, p_entity_id uuid)
+-- each spell; its being taken back. detail names both ends. p_known_at: as recorded by then (null: now); the caller
+-- leaves out events of later. Indexes edges_source, edges_target, edge_observations_edge.
+create or replace function loci_internal.edge_events(p_namespace_id integer, p_entity_id uuid,
+                                                     p_known_at timestamptz default null)
 returns table (at timestamptz, recorded_at timestamptz, kind text, event text, id uuid, key text, detail jsonb)
 language sql stable parallel safe
 as $$
@@ -18,14 +19,18 @@ as $$
         from near n
         join loci_data.entities s on s.namespace_id = p_namespace_id and s.id = n.source_id
         left join loci_data.entities t on t.namespace_id = p_namespace_id and t.id = n.target_id
-    where not exists (select from loci_data.edge_moves m where m.namespace_id = p_namespace_id and m.old_id = n.id)
+        where (p_known_at is null or n.recorded_at <= p_known_at)
+          and (n.superseded_at > p_known_at
+               or not exists (select from loci_data.edge_moves m
+                              where m.namespace_id = p_namespace_id and m.old_id = n.id))
     ), shown as (  -- a copy of what another edge here has already is no event
         select distinct on (coalesce(o.origin_id, o.id)) o.*, n.ends,
                o.session_id is null or row_number() over (
                    partition by o.edge_id, o.session_id
                    order by o.observed_at, o.recorded_at, coalesce(o.origin_id, o.id)) = 1 as fresh
         from named n join loci_data.edge_observations o on o.namespace_id = p_namespace_id and o.edge_id = n.id
-             and upper_inf(o.withdrawn) is not true
+        where (p_known_at is null or o.recorded_at <= p_known_at)
+          and (o.withdrawn is null or not o.withdrawn @> coalesce(p_known_at, 'infinity'))
         order by coalesce(o.origin_id, o.id), n.recorded_at, n.id
     )
     select o.observed_at, o.recorded_at, 'edge', 'observed', o.edge_id, o.id::text,
@@ -35,13 +40,16 @@ as $$
     union all
     select upper(w.spell),
            coalesce((select max(b.believed_to) from loci_data.edge_beliefs b where b.namespace_id = p_namespace_id
-                     and b.edge_id = n.id),
+                     and b.edge_id = n.id and (p_known_at is null or b.believed_to <= p_known_at)),
                                 n.recorded_at), 'edge', 'ended', n.id, n.id || ' ' || lower(w.spell), n.ends
-    from named n cross join lateral unnest(loci_internal.spells_of(n.valid_from, n.valid_to, n.spells)) w(spell)
+    from named n
+    cross join lateral loci_internal.edge_validity_at(p_namespace_id, n.id, n.valid_from, n.valid_to, n.spells,
+                                                      coalesce(p_known_at, 'infinity')) v
+    cross join lateral unnest(loci_internal.spells_of(v.valid_from, v.valid_to, v.spells)) w(spell)
     where upper(w.spell) is not null
     union all
     select n.superseded_at, n.superseded_at, 'edge', 'deleted', n.id, n.id::text, n.ends from named n
     where n.superseded_at is not null
 $$;
-comment on function loci_internal.edge_events(integer, uuid) is
+comment on function loci_internal.edge_events(integer, uuid, timestamptz) is
     'Observations and ends of the edges at an entity as dated events, with names.';

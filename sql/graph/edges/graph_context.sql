@@ -17,7 +17,8 @@ begin
     select coalesce(jsonb_agg(to_jsonb(m) order by m.position, m.id), '[]'),
            array_agg(m.id::text order by m.position, m.id)
     into entities, v_start
-    from (select f.* from loci.match_entities(p_namespace, p_text) f order by f.position, f.id limit 1000) m;
+    from (select f.* from loci.match_entities(p_namespace, p_text, p_as_of, p_known_at) f
+          order by f.position, f.id limit 1000) m;
     select coalesce(jsonb_agg(to_jsonb(t) - '{path,score,ordinal,truncated}'::text[] order by t.ordinal), '[]'),
            E'Related knowledge graph connections:\n'
            || string_agg('- ' || loci.triple(t.source, t.type, t.target, t.literal, t.confidence), E'\n'

@@ -1,24 +1,30 @@
 -- What happened around this entity, in order of valid time? Dated events: the entity created (at first_seen_at),
 -- changed, merged, given back (parted), split, deleted, returned; each observation of an edge at it, the end of an
 -- edge's validity, and edges taken back, with the names of both ends; each version of a memory that mentions it, but
--- for forgotten ones. detail says what each was. Everything that was ever recorded is there, superseded or not.
--- cursor, on every row, is what to send for the page that starts after it. Cost: reads and sorts all events of the
+-- for forgotten ones. detail says what each was. Everything that was ever recorded is there, superseded or not. cursor,
+-- on every row, is what to send for the page that starts after it. p_as_of: what had happened by then. p_known_at: what
+-- had been recorded by then, under the name of then, and of memories what was believed of them. Cost: reads and sorts
+-- all events of the
 -- entity once a page (edges_source, edges_target, edge_observations_edge, memory_mentions_entity). Security definer:
 -- past the policies; checks the caller itself. Errors: 42501, P0002, 22023 (limit, cursor).
 create or replace function loci.entity_timeline(p_namespace text, p_ref text, p_limit integer default 100,
-                                                p_cursor text default null)
+                                                p_cursor text default null, p_as_of timestamptz default null,
+                                                p_known_at timestamptz default null)
 returns table (at timestamptz, recorded_at timestamptz, kind text, event text, id uuid, detail jsonb, cursor text)
 language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$
 declare
     v_namespace_id integer := loci_internal.authorize(p_namespace, 'reader');
-    v_id           uuid := coalesce(loci_internal.find_entity_id(v_namespace_id, p_ref),
-                                    loci_internal.find_removed_entity(v_namespace_id, p_ref));
+    v_id           uuid := coalesce(
+        case when p_known_at is not null then loci_internal.entity_id_at(v_namespace_id, p_ref, p_known_at) end,
+        loci_internal.find_entity_id(v_namespace_id, p_ref),
+        loci_internal.find_removed_entity(v_namespace_id, p_ref));
     v_key          text[];
     v_after        record;
 begin
-    if v_id is null then
+    if not exists (select from loci_data.entities e where e.namespace_id = v_namespace_id and e.id = v_id
+                   and (p_known_at is null or e.created_at <= p_known_at)) then
         raise no_data_found using message = format('entity %L does not exist', p_ref), column = 'ref';
     end if;
     perform loci_internal.check_page(p_limit);
@@ -31,26 +37,29 @@ begin
         union all
         select h.*, concat_ws(' ', h.kind, h.event, h.key) from loci_internal.merge_events(v_namespace_id, v_id) h
         union all
-        select h.*, concat_ws(' ', h.kind, h.event, h.key) from loci_internal.edge_events(v_namespace_id, v_id) h
+        select h.*, concat_ws(' ', h.kind, h.event, h.key)
+        from loci_internal.edge_events(v_namespace_id, v_id, p_known_at) h
         union all
-        select m.valid_from, m.recorded_at, 'memory', 'version', m.id, m.id::text,
+        select b.valid_from, b.recorded_at, 'memory', 'version', m.id, m.id::text,
                jsonb_build_object('lineage', m.lineage, 'version', m.version, 'content', m.content,
-                                  'valid_to', m.valid_to,
-                                  'superseded_at', m.superseded_at, 'status', m.status), 'memory version ' || m.id
+                                  'valid_to', b.valid_to,
+                                  'superseded_at', b.superseded_at, 'status', b.status), 'memory version ' || m.id
         from loci_data.memory_mentions n
         join loci_data.memories m on m.namespace_id = v_namespace_id and m.id = n.memory_id
-        where n.namespace_id = v_namespace_id and n.entity_id = v_id and m.status = 'active'
+        cross join lateral loci_internal.memory_as_believed(m, p_known_at) b
+        where n.namespace_id = v_namespace_id and n.entity_id = v_id and b.status = 'active'
     )
     select h.at, h.recorded_at, h.kind, h.event, h.id, h.detail,
            loci_internal.make_cursor(jsonb_build_array(h.at, h.recorded_at, h.place))
     from happened h
-    where p_cursor is null or (h.at, h.recorded_at, h.place) > (v_after.at, v_after.recorded_at, v_after.key)
+    where (p_cursor is null or (h.at, h.recorded_at, h.place) > (v_after.at, v_after.recorded_at, v_after.key))
+      and (p_as_of is null or h.at <= p_as_of) and (p_known_at is null or h.recorded_at <= p_known_at)
     order by h.at, h.recorded_at, h.place
     limit p_limit;
 end $$;
-comment on function loci.entity_timeline(text, text, integer, text) is
-    'Dated events around an entity (kind: entity, edge, memory), in order of valid time; cursor pages. Errors: 42501, '
-    'P0002, 22023.';
+comment on function loci.entity_timeline(text, text, integer, text, timestamptz, timestamptz) is
+    'Dated events around an entity (kind: entity, edge, memory), in order of valid time, at two times; cursor pages. '
+    'Errors: 42501, P0002, 22023.';
 
 -- When was an entity created, what changed about it when, and when was it deleted or brought back? A change is the
 -- difference between a belief and the next one; its detail holds the new values of the fields that changed. Primary

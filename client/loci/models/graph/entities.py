@@ -18,6 +18,7 @@ from loci.models.fields import (
     Label,
     Metadata,
     Model,
+    Moment,
     NextCursor,
     RecordedAt,
     Unit,
@@ -61,10 +62,12 @@ class EntityChanges(Model):
     metadata: Metadata | None = Field(default=None, description="Your own JSON object, at most 1 MiB; kept as it is")
 
 
-class TextInput(Model):
+class MatchInput(Model):
     """A text to find entities in."""
 
     text: Content = Field(description="Text to look in")
+    as_of: Moment | None = Field(default=None, description="Entities seen by this moment; default now")
+    known_at: Moment | None = Field(default=None, description="By the names that were known at this moment; default now")
 
 
 class TouchInput(Model):
@@ -101,6 +104,8 @@ class EntitySearch(Model):
     type: EntityType | None = Field(default=None, description="Only entities of this type")
     mode: Literal["name", "semantic", "both"] = Field(default="both", description="How to look: by name, by meaning, or both")
     embedding: Vector | None = Field(default=None, description="The query's vector, if you made it yourself")
+    as_of: Moment | None = Field(default=None, description="Entities seen by this moment; default now")
+    known_at: Moment | None = Field(default=None, description="As known at this moment, by the names of then; default now")
 
 
 class EntityFound(BaseModel):
