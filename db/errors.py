@@ -247,7 +247,7 @@ def refused_rows(error: psycopg.Error) -> LociError | None:
     known = translate(error)
     if known is None or known.status not in CLIENT_ERRORS or known.status in NOT_THE_ROWS or isinstance(error, RETRYABLE):
         return None
-    return None if any(e.field == "namespace" for e in known.errors) else known
+    return None if any(e.field in {"namespace", "X-Namespace"} for e in known.errors) else known
 
 
 def _from_client(error: psycopg.Error) -> LociError | None:

@@ -3,16 +3,28 @@
 from datetime import datetime
 from uuid import UUID
 
+import psycopg
+
+from db.errors import refused_rows
 from db.graph import edges
 from db.graph.edges import ChangedEdgeType, EdgeDetailRow, EdgeRow, EdgeTypeRow, ListedEdge, ObservedEdge
 from db.pool import JsonObject, Transaction
 from loci.models.graph import EdgeWrite
+from service.batches import renamed, write_all
 from service.pages import Page, page
+
+ALONE = "edges[0]."  # what the database calls the fields of an edge that is written alone
 
 
 async def observe_edge(tx: Transaction, stated: EdgeWrite) -> JsonObject:
     """Observe an edge; the edge as it is now, and what became of the observation."""
-    (outcome,) = await edges.observe_edges(tx, edges=[stated.stated()])
+    try:
+        (outcome,) = await edges.observe_edges(tx, edges=[stated.stated()])
+    except psycopg.Error as error:
+        known = refused_rows(error)
+        if known is None:
+            raise
+        raise renamed(known, ALONE) from None
     row = await edges.get_edge(tx, id=outcome["id"], limit=1)
     shown = {name: value for name, value in row.items() if name not in {"spells", "evidence"}}
     return {**shown, **{name: value for name, value in outcome.items() if name in {"created", "restored", "superseded"}}}
@@ -20,7 +32,8 @@ async def observe_edge(tx: Transaction, stated: EdgeWrite) -> JsonObject:
 
 async def observe_edges(tx: Transaction, stated: list[EdgeWrite]) -> list[JsonObject]:
     """Observe edges, all or nothing: what became of each, in order. Names are resolved or created."""
-    rows = await edges.observe_edges(tx, edges=[edge.stated() for edge in stated])
+    items = [edge.stated() for edge in stated]
+    rows = await write_all(tx, items, lambda part: edges.observe_edges(tx, edges=list(part)), prefix=ALONE)
     return [_outcome(stated[row["ordinal"] - 1], row) for row in rows]
 
 

@@ -12,6 +12,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from db.errors import LociError
+from loci.models.fields import MAX_BATCH
 from loci.models.memories import MemoryBatch, MemoryInput
 from service.http.examples import EXAMPLES
 from service.http.middleware import API
@@ -34,6 +35,7 @@ ASKING = {  # sent by POST, and only ask
         "walk",
     ),
 }
+BATCHES = {"write_batch": "MemoryInput", "observe_edges": "EdgeWrite"}  # a bare array of these is taken for a batch
 HEADERS: Json = {
     "X-Request-Id": "What the log knows this request by",
     "X-Operation-Id": "Id of the operation in the log, if the call changed something; a replayed reply has none",
@@ -110,6 +112,8 @@ def _complete(made: Json, path: str, method: str, operation: Json) -> None:
         else:
             for status in REPEATABLE:
                 replies.setdefault(str(status), problem_response(status))
+        if operation["operationId"] in BATCHES:
+            _take_array(operation)
         if "requestBody" in operation:
             for status in (413, 415):
                 replies.setdefault(str(status), problem_response(status))
@@ -125,6 +129,14 @@ def _complete(made: Json, path: str, method: str, operation: Json) -> None:
     operation["responses"] = dict(sorted(replies.items()))
     if not operation["parameters"]:
         del operation["parameters"]
+
+
+def _take_array(operation: Json) -> None:
+    """A batch may be the array of its items alone."""
+    content = operation["requestBody"]["content"]["application/json"]
+    items = {"$ref": f"#/components/schemas/{BATCHES[operation['operationId']]}"}
+    array = {"type": "array", "items": items, "minItems": 1, "maxItems": MAX_BATCH, "description": "The items alone"}
+    content["schema"] = {"anyOf": [content["schema"], array]}
 
 
 def _without_null(schema: Json) -> None:

@@ -1,5 +1,6 @@
 """Bulk writes: reading JSON or NDJSON, checking each item, and giving each its own result where that was asked."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
@@ -7,10 +8,11 @@ import psycopg
 from pydantic import ValidationError
 
 from db import memories
-from db.errors import FieldError, Invalid, LociError, Unsupported, retryable, translate
+from db.errors import FieldError, Invalid, LociError, Unsupported, refused_rows
 from db.pool import Transaction
 from loci.models.fields import MAX_BATCH
 from loci.models.memories import MemoryBatch, MemoryInput
+from service.batches import named, write_all
 from service.http.problems import field_errors, problem_of
 
 Outcome = dict[str, Any]
@@ -59,41 +61,38 @@ def check(item: Any) -> MemoryInput | LociError:
 async def write_each(tx: Transaction, items: list[Any], *, atomic: bool) -> dict[str, Any]:
     """Write a batch; `{items: [{id, duplicate, …} or {problem}]}`, in order. Atomic: raises the first problems instead."""
     checked = [check(item) for item in items]
-    wrong = [(i, c) for i, c in enumerate(checked) if isinstance(c, LociError)]
-    if atomic and wrong:
-        errors = [
-            FieldError(f"items[{i}]" if e.field == "body" else f"items[{i}].{e.field}", e.message)
-            for i, problem in wrong
-            for e in problem.errors
-        ]
-        raise Invalid(f"{len(wrong)} of {len(items)} items are wrong; nothing was written", errors[:100])
-    results: list[Outcome | LociError] = [c if isinstance(c, LociError) else {} for c in checked]
-    good = [(i, c.stated()) for i, c in enumerate(checked) if isinstance(c, MemoryInput)]
     if atomic:
-        await _write(tx, good, results)
-    else:
-        await _write_or_split(tx, good, results)
+        return {"items": await write_all(tx, _all_right(checked), lambda part: _write(tx, part))}
+    results: list[Outcome | LociError] = [c if isinstance(c, LociError) else {} for c in checked]
+    await _write_or_split(tx, [(i, c.stated()) for i, c in enumerate(checked) if isinstance(c, MemoryInput)], results)
     return {"items": [{"problem": problem_of(r)} if isinstance(r, LociError) else r for r in results]}
 
 
-async def _write(tx: Transaction, good: list[tuple[int, dict[str, Any]]], results: list[Outcome | LociError]) -> None:
-    rows = await memories.remember(tx, items=[item for _, item in good]) if good else []
-    for row in rows:
-        results[good[row["ordinal"]][0]] = {name: value for name, value in row.items() if name != "ordinal"}
+def _all_right(checked: list[MemoryInput | LociError]) -> list[Outcome]:
+    """What the items state. Raises Invalid, with what is wrong in each, where any is."""
+    wrong = [named(i, c) for i, c in enumerate(checked) if isinstance(c, LociError)]
+    if wrong:
+        errors = [error for problem in wrong for error in problem.errors]
+        raise Invalid(f"{len(wrong)} of {len(checked)} items are wrong; nothing was written", errors[:100])
+    return [c.stated() for c in checked if isinstance(c, MemoryInput)]
 
 
-async def _write_or_split(tx: Transaction, good: list[tuple[int, dict[str, Any]]], results: list[Outcome | LociError]) -> None:
+async def _write(tx: Transaction, items: Sequence[Outcome]) -> list[Outcome]:
+    """Write items in one statement; what became of each."""
+    rows = await memories.remember(tx, items=list(items))
+    return [{name: value for name, value in row.items() if name != "ordinal"} for row in rows]
+
+
+async def _write_or_split(tx: Transaction, good: list[tuple[int, Outcome]], results: list[Outcome | LociError]) -> None:
     """Write all in one statement; where the database refuses, halve until the refused items stand alone."""
     if not good:
         return
     try:
         async with tx.connection.transaction():
-            await _write(tx, good, results)
+            written = await _write(tx, [item for _, item in good])
     except psycopg.Error as error:
-        known = translate(error)
-        if known is None or not 400 <= known.status < 500 or known.status in {401, 403} or retryable(error):  # noqa: PLR2004
-            raise
-        if any(e.field in {"namespace", "X-Namespace"} for e in known.errors):
+        known = refused_rows(error)
+        if known is None:
             raise
         if len(good) == 1:
             results[good[0][0]] = known
@@ -101,3 +100,6 @@ async def _write_or_split(tx: Transaction, good: list[tuple[int, dict[str, Any]]
         half = len(good) // 2
         await _write_or_split(tx, good[:half], results)
         await _write_or_split(tx, good[half:], results)
+    else:
+        for (index, _), outcome in zip(good, written, strict=True):
+            results[index] = outcome

@@ -68,6 +68,7 @@ def test_the_arguments_of_an_operation_are_the_fields_of_its_route(service: Serv
     described = document["paths"][request.route][request.method.lower()]
     fields = {p["name"] for p in described.get("parameters", []) if p["in"] != "header"}
     body = described.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+    body = next(iter(body.get("anyOf", [body])))  # a batch may also be a bare array
     named = body.get("$ref", "").rpartition("/")[2]
     fields |= set((document["components"]["schemas"][named] if named else body).get("properties", {}))
     fields -= ELSEWHERE.get(name, set())

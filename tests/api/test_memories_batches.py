@@ -192,3 +192,62 @@ def test_a_body_over_the_limit_is_refused_before_it_is_read(start_service: Any) 
         problem(client.post("/memories", content=chunks, headers={"content-type": "application/json"}), 413, "too-large")
         problem(client.post("http://loci/mcp", content=(b"x" * 500 for _ in range(10))), 413, "too-large")
         ok(client.post("/memories", json={"content": "x"}), 201)
+
+
+# What the database refuses in a batch
+
+NOWHERE = str(uuid4())
+
+
+@pytest.mark.parametrize(
+    ("item", "field", "status"),
+    [
+        ({"content": "x", "parent_id": NOWHERE}, "items[7].parent_id", 422),
+        ({"content": "x", "corrects": NOWHERE}, "items[7].corrects", 404),
+        ({"content": "x", "edges": [{"source": "Al", "type": "t", "target": NOWHERE}]}, "items[7].edges[0].target", 404),
+    ],
+)
+def test_what_the_database_refuses_in_an_atomic_batch_is_named_by_index_and_field(
+    api: Api, item: dict[str, Any], field: str, status: int
+) -> None:
+    items: list[Any] = [{"content": f"m{n}", "lineage": f"l{n % 3}"} for n in range(20)]
+    items[7] = items[12] = item
+    reply = api.post("/memories/batch", {"items": items, "atomic": True})
+    body = problem(reply, status, "not-found" if status == 404 else "invalid-request")
+    assert ([error["field"] for error in body["errors"]], body["detail"].startswith("items[7]: ")) == ([field], True)
+    assert api.size()["memories"] == 0
+
+
+@pytest.mark.parametrize(
+    ("edge", "field", "status"),
+    [
+        ({"target": "b", "memory_id": NOWHERE}, "memory_id", 422),
+        ({"target": NOWHERE}, "target", 404),
+        ({"target": "b", "valid_to": "2020-01-01T00:00:00Z"}, "valid_from", 422),
+    ],
+)
+def test_an_edge_that_the_database_refuses_is_named_by_index_and_field(
+    api: Api, edge: dict[str, Any], field: str, status: int
+) -> None:
+    wrong = {"source": "a", "type": "t", **edge}
+    items: list[Any] = [{"source": f"s{n}", "type": "t", "target": "b"} for n in range(9)]
+    slug = "not-found" if status == 404 else "invalid-request"
+    body = problem(api.post("/edges/batch", {"items": [*items, wrong, wrong]}), status, slug)
+    assert [error["field"] for error in body["errors"]] == [f"items[9].{field}"]
+    assert "edges[" not in str(body)
+    alone = problem(api.post("/edges", wrong), status, slug)
+    assert ([error["field"] for error in alone["errors"]], "edges[" in str(alone)) == ([field], False)
+    assert api.size()["edges"] == 0
+
+
+def test_a_bare_array_is_the_items_of_a_batch(api: Api) -> None:
+    made = ok(api.post("/memories/batch", [{"content": "a"}, {"content": ""}]))["items"]
+    assert ["problem" in result for result in made] == [False, True]
+    problem(api.post("/memories/batch", [{"content": "b"}, {"content": ""}], params={"atomic": True}), 422, "invalid-request")
+    assert len(ok(api.post("/edges/batch", [{"source": "a", "type": "t", "target": "b"}]))["items"]) == 1
+    wrong = problem(
+        api.post("/edges/batch", [{"source": "a", "type": "t", "target": "b", "confidence": 2}]), 422, "invalid-request"
+    )
+    assert wrong["errors"][0]["field"] == "items[0].confidence"
+    for path in ("/memories/batch", "/edges/batch"):
+        assert problem(api.post(path, []), 422, "invalid-request")["errors"][0]["field"] == "items"

@@ -188,6 +188,11 @@ def also(change: Callable[[JsonDict], None], **keywords: Any) -> Callable[[JsonD
     return more
 
 
+def as_items(body: object) -> object:
+    """A batch: a bare array is its items."""
+    return {"items": body} if isinstance(body, list) else body
+
+
 class Model(BaseModel):
     """A request body: unknown fields are errors."""
 

@@ -31,6 +31,7 @@ from loci.models.fields import (
     ValidTo,
     Vector,
     also,
+    as_items,
     without_null,
 )
 from loci.models.graph.edges import EdgeInput
@@ -86,6 +87,7 @@ class MemoryBatch(Model):
 
     items: Annotated[list[Any], Field(min_length=1, max_length=MAX_BATCH, description="Memories, at most 10,000")]
     atomic: Flag = Field(default=False, description="True: all or nothing. False: each item gets its own result")
+    _bare = model_validator(mode="before")(as_items)
 
 
 class MemoryChanges(Model):

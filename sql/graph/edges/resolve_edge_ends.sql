@@ -36,7 +36,10 @@ begin
         select k.name into v_id from unnest(v_names, v_ids) k(name, id)
         where k.id is null and k.name ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' order by k.name limit 1;
         if found then
-            raise no_data_found using message = format('entity %s does not exist', v_id), column = 'edges';
+            raise no_data_found using message = format('entity %s does not exist', v_id), column = (
+                select format('edges[%s].%s', i.ordinal - 1, r.field) from unnest(p_items) i
+                cross join lateral (values ('source', i.source), ('target', i.target)) r(field, name)
+                where r.name = v_id order by i.ordinal, r.field limit 1);
         end if;
     end if;
     if array_position(v_ids, null) is not null

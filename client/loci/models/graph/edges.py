@@ -26,6 +26,7 @@ from loci.models.fields import (
     Unit,
     ValidFrom,
     ValidTo,
+    as_items,
     without_null,
 )
 
@@ -76,6 +77,7 @@ class EdgeBatch(Model):
     """Many observations, all or nothing."""
 
     items: Annotated[list[EdgeWrite], Field(min_length=1, max_length=MAX_BATCH)] = Field(description="Observations, at most 10,000")
+    _bare = model_validator(mode="before")(as_items)
 
 
 class EdgeTypeChanges(Model):
