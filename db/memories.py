@@ -70,6 +70,13 @@ class LinkRow(TypedDict):
     type: str
     strength: float
     recorded_at: datetime
+    superseded_at: datetime | None
+
+
+class ListedLink(LinkRow):
+    """A link and its place in the list."""
+
+    cursor: str
 
 
 class CategoryRow(TypedDict):
@@ -214,14 +221,26 @@ async def unlink_memories(tx: Transaction, *, source: UUID, target: UUID, type: 
     )
 
 
-async def list_links(tx: Transaction, *, id: UUID, limit: int, known_at: datetime | None = None) -> list[LinkRow]:
-    """Links of a memory in both directions, strongest first."""
+async def list_links(
+    tx: Transaction,
+    *,
+    id: UUID,
+    limit: int,
+    cursor: str | None = None,
+    as_of: datetime | None = None,
+    known_at: datetime | None = None,
+    all_versions: bool = False,
+) -> list[ListedLink]:
+    """A page of links of a memory in both directions, strongest first, at two times."""
     return await tx.rows(
-        LinkRow,
-        "select * from loci.list_links(%(namespace)s, %(id)s, %(limit)s, %(known_at)s)",
+        ListedLink,
+        "select * from loci.list_links(%(namespace)s, %(id)s, %(limit)s, %(cursor)s, %(as_of)s, %(known_at)s, %(all_versions)s)",
         id=id,
         limit=limit,
+        cursor=cursor,
+        as_of=as_of,
         known_at=known_at,
+        all_versions=all_versions,
     )
 
 

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from db import memories
 from db.errors import FieldError, NotFound
-from db.memories import CategoryRow, ErasureReceipt, LinkRow, MemoryRow
+from db.memories import CategoryRow, ErasureReceipt, LinkRow, ListedLink, MemoryRow
 from db.pool import JsonObject, Transaction
 from service.pages import Page, page, whole, without_place
 
@@ -97,9 +97,21 @@ async def unlink_memories(tx: Transaction, *, source: UUID, target: UUID, type: 
     return {"source_id": source, "target_id": target, "type": type}
 
 
-async def list_links(tx: Transaction, *, id: UUID, limit: int, known_at: datetime | None) -> Page[LinkRow]:
-    """Links of a memory in both directions, strongest first."""
-    return whole(await memories.list_links(tx, id=id, limit=limit, known_at=known_at))
+async def list_links(
+    tx: Transaction,
+    *,
+    id: UUID,
+    limit: int,
+    cursor: str | None,
+    as_of: datetime | None,
+    known_at: datetime | None,
+    all_versions: bool,
+) -> Page[ListedLink]:
+    """Links of a memory in both directions, strongest first; with `all_versions` what they were before, too."""
+    rows = await memories.list_links(
+        tx, id=id, limit=limit + 1, cursor=cursor, as_of=as_of, known_at=known_at, all_versions=all_versions
+    )
+    return page(rows, limit)
 
 
 async def list_categories(

@@ -194,16 +194,33 @@ async def memory_history(
 
 @router.post("/memories/{id}/links", status_code=201, response_model=Link, responses=problems(404))
 async def link_memory(id: MemoryId, body: LinkInput, caller: CallerDependency) -> Response:
-    """Link this memory to another, or change the strength of the link."""
+    """Link this memory to another, or change the strength of the link from now on; what it was stays askable."""
     return await caller.write(
         lambda tx: memories.link_memories(tx, source=id, target=body.target_id, type=body.type, strength=body.strength), status=201
     )
 
 
 @router.get("/memories/{id}/links", response_model=LinkPage, responses=problems(404))
-async def list_links(id: MemoryId, caller: CallerDependency, limit: Limit = 100, known_at: KnownAt = None) -> Response:
-    """Links of this memory in both directions, strongest first."""
-    return reply(await caller.read(lambda tx: memories.list_links(tx, id=id, limit=limit, known_at=known_at)))
+async def list_links(
+    id: MemoryId,
+    caller: CallerDependency,
+    limit: Limit = 100,
+    cursor: Cursor = None,
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
+    all_versions: Annotated[bool, Query(description="Past strengths, and links that were taken back, too")] = False,
+) -> Response:
+    """Links of this memory in both directions, strongest first.
+
+    `as_of`: those whose ends were both valid then, with the strength of then. `known_at`: as they were believed then.
+    """
+    return reply(
+        await caller.read(
+            lambda tx: memories.list_links(
+                tx, id=id, limit=limit, cursor=cursor, as_of=as_of, known_at=known_at, all_versions=all_versions
+            )
+        )
+    )
 
 
 @router.delete("/memories/{id}/links/{target_id}", response_model=LinkEnded, responses=problems(404))

@@ -1,27 +1,91 @@
--- Links from and to a memory, strongest first, as believed at known_at: two index ranges. An end is shown by the id of
--- its lineage's first version that is left.
-create or replace function loci.list_links(p_namespace text, p_id uuid, p_limit integer default 100,
-                                           p_known_at timestamptz default null)
-returns table (source_id uuid, target_id uuid, type text, strength double precision, recorded_at timestamptz)
-language plpgsql stable security definer set search_path = ''
+-- Links from and to a memory, strongest first, as believed at known_at. as_of: those whose ends were both valid then,
+-- with the strength of then (link_at). p_all_versions: past strengths and links that were taken back, too, recorded by
+-- both times. An end is shown by the id of its lineage's first version that is left. cursor, on every row, is what to
+-- send for the page that starts after it. Cost: two index ranges, all links of the memory once a page. Security
+-- definer: past the policies; checks the caller itself. Errors: 42501, P0002, 22023 (limit, cursor, time).
+create or replace function loci.list_links(
+    p_namespace text, p_id uuid, p_limit integer default 100, p_cursor text default null,
+    p_as_of timestamptz default null, p_known_at timestamptz default null, p_all_versions boolean default false)
+returns table (source_id uuid, target_id uuid, type text, strength double precision, recorded_at timestamptz,
+               superseded_at timestamptz, cursor text)
+language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $$
 declare
-    v_ns   integer := loci_internal.authorize(p_namespace, 'reader');
-    v_node uuid := loci_internal.lineage_id_of(v_ns, p_id);
+    v_ns     integer := loci_internal.authorize(p_namespace, 'reader');
+    v_node   uuid := loci_internal.lineage_id_of(v_ns, p_id);
+    v_filter loci_internal.memory_filter := loci_internal.resolve_filter(v_ns, '{}', p_as_of, p_known_at);
+    v_key    text[];
 begin
+    perform loci_internal.check_page(p_limit);
+    v_key := loci_internal.read_cursor(p_cursor, 'double precision', 'uuid', 'uuid', 'timestamptz', 'text');
     return query
-    select s.id, t.id, l.type, l.strength, l.recorded_at
-    from (select * from loci_data.memory_links where namespace_id = v_ns and memory_links.source_id = v_node
-          union all
-          select * from loci_data.memory_links where namespace_id = v_ns and memory_links.target_id = v_node) l
-    cross join lateral (select loci_internal.first_version(v_ns, l.source_id) as id offset 0) s
-    cross join lateral (select loci_internal.first_version(v_ns, l.target_id) as id offset 0) t
-    where (p_known_at is null or l.recorded_at <= p_known_at)
-      and (l.superseded_at is null or l.superseded_at > p_known_at)
-    order by l.strength desc, l.source_id, l.target_id, l.type limit p_limit;
+    with touching as (
+        select l as link from loci_data.memory_links l where l.namespace_id = v_ns and l.source_id = v_node
+        union all
+        select l from loci_data.memory_links l where l.namespace_id = v_ns and l.target_id = v_node
+    ), known as (
+        select t.link from touching t
+        where (p_known_at is null or (t.link).recorded_at <= p_known_at)
+          and (p_all_versions or (t.link).superseded_at is null or (t.link).superseded_at > p_known_at)
+    ), shown as (
+        select s.* from known k
+        cross join lateral loci_internal.link_at(k.link, case when not p_all_versions then p_as_of end) s
+        where p_as_of is null
+           or (not p_all_versions or s.recorded_at <= p_as_of)
+              and loci_internal.lineage_is_visible(v_ns, s.source_id, v_filter)
+              and loci_internal.lineage_is_visible(v_ns, s.target_id, v_filter)
+    )
+    select s.id, t.id, h.type, h.strength, h.recorded_at,
+           case when p_known_at is null or h.superseded_at <= p_known_at then h.superseded_at end,
+           loci_internal.make_cursor(jsonb_build_array(h.strength, h.source_id, h.target_id, h.recorded_at, h.type))
+    from shown h
+    cross join lateral (select loci_internal.first_version(v_ns, h.source_id) as id offset 0) s
+    cross join lateral (select loci_internal.first_version(v_ns, h.target_id) as id offset 0) t
+    where v_key is null
+       or (-h.strength, h.source_id, h.target_id, h.recorded_at, h.type)
+          > (-v_key[1]::double precision, v_key[2]::uuid, v_key[3]::uuid, v_key[4]::timestamptz, v_key[5])
+    order by h.strength desc, h.source_id, h.target_id, h.recorded_at, h.type limit p_limit;
 end $$;
-comment on function loci.list_links(text, uuid, integer, timestamptz) is
-    'Links of a memory in both directions, strongest first. Errors: 42501, P0002.';
+comment on function loci.list_links(text, uuid, integer, text, timestamptz, timestamptz, boolean) is
+    'Links of a memory in both directions, strongest first, at two times; with past strengths, where asked for; '
+    'cursor pages. Errors: 42501, P0002, 22023.';
+
+-- A link as it stood at a moment: of the strengths that it had without a break, the one that had been stated last by
+-- then; before the first, that. A break (it was taken back, and made anew) makes another link. Null: as it is. A primary
+-- key look-up for each step back.
+create or replace function loci_internal.link_at(p_link loci_data.memory_links, p_as_of timestamptz)
+returns loci_data.memory_links
+language plpgsql stable parallel safe
+as $$
+declare
+    v_link loci_data.memory_links := p_link;
+    v_last loci_data.memory_links;
+begin
+    while v_link.recorded_at > p_as_of loop
+        select l.* into v_last from loci_data.memory_links l
+        where l.namespace_id = v_link.namespace_id and l.source_id = v_link.source_id
+          and l.target_id = v_link.target_id and l.type = v_link.type and l.superseded_at = v_link.recorded_at;
+        exit when not found;
+        v_link.strength := v_last.strength;
+        v_link.recorded_at := v_last.recorded_at;
+        v_link.superseded_at := v_last.superseded_at;
+    end loop;
+    return v_link;
+end $$;
+comment on function loci_internal.link_at(loci_data.memory_links, timestamptz) is
+    'A link with the strength that it had at a moment.';
+
+-- Is there a version of a lineage that is visible at the filter's two times? A range of memories_chain.
+create or replace function loci_internal.lineage_is_visible(p_namespace_id integer, p_node uuid,
+                                                            p_filter loci_internal.memory_filter) returns boolean
+language sql stable parallel safe
+as $$
+    select exists (select from loci_data.memories m where m.namespace_id = p_namespace_id and m.lineage_id = p_node
+                   and loci_internal.memory_is_visible(m, p_filter))
+$$;
+comment on function loci_internal.lineage_is_visible(integer, uuid, loci_internal.memory_filter) is
+    'Whether a version of a lineage is active and valid at as_of, as believed at known_at.';
 
 -- The id by which a node of the hierarchy is shown: that of its earliest version that is left. It is the node's own,
 -- unless that version was erased. One or two index look-ups.

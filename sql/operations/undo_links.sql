@@ -1,5 +1,6 @@
 -- Links are again as they were before an operation: those that it made end, those that it ended are made anew, with the
--- strength that they had; what was known before keeps its answer. p_left: sources whose links stay. Returns how many
+-- strength that they had; what was known before keeps its answer. What comes back is a link of
+-- its own (link_at): what was undone was never so. p_left: sources whose links stay. Returns how many
 -- ended or came back. Index memory_links_present.
 create or replace function loci_internal.undo_links(p_namespace_id integer, p_operation uuid, p_left uuid[])
 returns integer
@@ -24,7 +25,7 @@ begin
     get diagnostics v_ended = row_count;
     insert into loci_data.memory_links (namespace_id, source_id, target_id, type, strength, recorded_at)
     select p_namespace_id, n.source_id, n.target_id, n.type, n.strength, greatest(v_at, (
-               select max(o.superseded_at) from loci_data.memory_links o
+               select max(o.superseded_at) + interval '1 microsecond' from loci_data.memory_links o
                where o.namespace_id = p_namespace_id and o.source_id = n.source_id and o.target_id = n.target_id
                  and o.type = n.type))
     from loci_internal.net_link_changes(p_namespace_id, p_operation) n

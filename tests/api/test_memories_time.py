@@ -215,6 +215,45 @@ def test_a_link_that_was_taken_back_was_there_before(api: Api) -> None:
     problem(api.client.delete(f"/memories/{a}/links/{b}", params={"type": "supports"}), 404, "not-found")
 
 
+def test_a_link_posted_again_keeps_what_it_was_and_is_read_at_both_times(api: Api) -> None:
+    a, b = (api.write(name, valid_from=THEN)["id"] for name in "ab")
+    first, second, third = (
+        ok(api.post(f"/memories/{a}/links", {"target_id": b, "strength": strength}), 201) for strength in (0.4, 0.9, 0.6)
+    )
+
+    def strengths(**asked: Any) -> list[float]:
+        return [row["strength"] for row in ok(api.get(f"/memories/{b}/links", **asked))["items"]]
+
+    assert strengths() == strengths(as_of=third["recorded_at"]) == [0.6]
+    assert strengths(as_of=second["recorded_at"]) == strengths(known_at=second["recorded_at"]) == [0.9]
+    assert strengths(as_of=THEN) == strengths(as_of=first["recorded_at"]) == [0.4]
+    assert strengths(as_of=BEFORE) == []
+    assert strengths(all_versions=True) == [0.9, 0.6, 0.4]
+    assert strengths(all_versions=True, known_at=second["recorded_at"]) == [0.9, 0.4]
+    ok(api.client.delete(f"/memories/{a}/links/{b}"))
+    ok(api.post(f"/memories/{a}/links", {"target_id": b, "strength": 0.1}), 201)
+    assert strengths(as_of=second["recorded_at"]) == strengths() == [0.1]
+
+
+@pytest.mark.parametrize("limit", [1, 3, 8])
+def test_pages_of_links_visit_each_once_strongest_first(api: Api, limit: int) -> None:
+    hub = api.write("hub")["id"]
+    for number, type in enumerate(["t", "a, b", '"t"', "{t}", "null", "t\\", "u"]):
+        other = api.write(f"m{number}")["id"]
+        ends = (hub, other) if number % 2 else (other, hub)
+        ok(api.post(f"/memories/{ends[0]}/links", {"target_id": ends[1], "type": type, "strength": 0.5 + number // 3 / 10}), 201)
+    visited: list[Any] = []
+    cursor = None
+    while True:
+        page = ok(api.get(f"/memories/{hub}/links", limit=limit, **({"cursor": cursor} if cursor else {})))
+        visited += page["items"]
+        if (cursor := page["next_cursor"]) is None:
+            break
+    assert visited == ok(api.get(f"/memories/{hub}/links"))["items"]
+    assert len(visited) == 7
+    assert [row["strength"] for row in visited] == sorted((row["strength"] for row in visited), reverse=True)
+
+
 @pytest.mark.parametrize("path", ["/memories", "/memories/{id}", "/memories/{id}/history", "/memories/{id}/subtree", "/categories"])
 @pytest.mark.parametrize("moment", ["yesterday", "2020-13-01", ""])
 def test_a_moment_that_is_none_is_refused_by_name(api: Api, city: list[Any], path: str, moment: str) -> None:

@@ -167,7 +167,8 @@ def link(world: World, source: UUID, target: UUID, type: str = "supports", stren
 
 
 def links(world: World, id: UUID) -> list[dict[str, Any]]:
-    return world.rows("select * from loci.list_links(%(ns)s, %(id)s)", id=id)
+    rows = world.rows("select * from loci.list_links(%(ns)s, %(id)s)", id=id)
+    return [{name: value for name, value in row.items() if name != "cursor"} for row in rows]
 
 
 def test_a_link_is_seen_from_both_ends(world: World) -> None:

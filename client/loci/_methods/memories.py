@@ -11,7 +11,6 @@ from loci.models.memories import (
     ForgottenMemory,
     Link,
     LinkEnded,
-    LinkPage,
     MemoryInput,
     MemoryOut,
     MemoryPage,
@@ -206,10 +205,28 @@ class Memories:
         """Link a memory to another, or change the strength of the link."""
         return post(Link, "/memories/{id}/links", {"id": id}, target_id=target_id, type=type, strength=strength)
 
-    @operation
-    def list_links(self, id: Id, *, limit: int | None = None, known_at: Moment | None = None) -> Request[LinkPage]:
-        """Links of a memory in both directions, strongest first."""
-        return get(LinkPage, "/memories/{id}/links", {"id": id}, limit=limit, known_at=known_at)
+    @listing
+    def list_links(
+        self,
+        id: Id,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+        as_of: Moment | None = None,
+        known_at: Moment | None = None,
+        all_versions: bool | None = None,
+    ) -> Request[Page[Link]]:
+        """Links of a memory in both directions, strongest first. `as_of`: those of what was valid then, as strong as then."""
+        return page(
+            Link,
+            "/memories/{id}/links",
+            {"id": id},
+            limit=limit,
+            cursor=cursor,
+            as_of=as_of,
+            known_at=known_at,
+            all_versions=all_versions,
+        )
 
     @operation
     def unlink_memory(self, id: Id, target_id: Id, *, type: str | None = None) -> Request[LinkEnded]:

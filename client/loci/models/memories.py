@@ -247,13 +247,14 @@ class Link(LinkEnded):
 
     strength: Strength
     recorded_at: RecordedAt
+    superseded_at: datetime | None = Field(description="When it got another strength or was taken back; null: it stands")
 
 
 class LinkPage(BaseModel):
-    """Links of a memory, strongest first."""
+    """A page of links of a memory, strongest first."""
 
     items: Items[Link]
-    next_cursor: None = Field(description="null: all are on this page")
+    next_cursor: NextCursor
 
 
 class CategoryCount(BaseModel):
