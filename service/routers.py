@@ -31,6 +31,7 @@ ROUTERS: list[tuple[APIRouter, str]] = [
     (grant_routes, API),
     (memories.router, API),
     (hierarchy.router, API),
+    (memories.version_routes, API),  # GET /memories/{id} takes names of lineages with slashes, so it comes after longer paths
     (recall.router, API),
     (context.router, API),
     (retain.router, API),

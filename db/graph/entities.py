@@ -153,21 +153,35 @@ async def entity_timeline(
     )
 
 
-async def update_entity(tx: Transaction, *, id: UUID, changes: JsonObject) -> EntityRow | None:
+async def update_entity(tx: Transaction, *, ref: str, changes: JsonObject) -> EntityRow | None:
     """Change name, type, aliases, description, metadata or confidence of an entity; returns it."""
     return await tx.first(
-        EntityRow, "select * from loci_api.update_entity(%(namespace)s, %(id)s, %(changes)s)", id=id, changes=Jsonb(changes)
+        EntityRow,
+        """select * from loci_api.update_entity(%(namespace)s, (select e.id from loci.get_entity(%(namespace)s, %(ref)s) e),
+           %(changes)s)""",
+        ref=ref,
+        changes=Jsonb(changes),
     )
 
 
-async def pin_entity(tx: Transaction, *, id: UUID, pinned: bool) -> EntityRow | None:
+async def pin_entity(tx: Transaction, *, ref: str, pinned: bool) -> EntityRow | None:
     """Pin an entity, or unpin it; returns it."""
-    return await tx.first(EntityRow, "select * from loci_api.pin_entity(%(namespace)s, %(id)s, %(pinned)s)", id=id, pinned=pinned)
+    return await tx.first(
+        EntityRow,
+        """select * from loci_api.pin_entity(%(namespace)s, (select e.id from loci.get_entity(%(namespace)s, %(ref)s) e),
+           %(pinned)s)""",
+        ref=ref,
+        pinned=pinned,
+    )
 
 
-async def delete_entity(tx: Transaction, *, id: UUID) -> EntityRow | None:
+async def delete_entity(tx: Transaction, *, ref: str) -> EntityRow | None:
     """Take an entity out of the graph; returns it as it was."""
-    return await tx.first(EntityRow, "select * from loci_api.delete_entity(%(namespace)s, %(id)s)", id=id)
+    return await tx.first(
+        EntityRow,
+        """select * from loci_api.delete_entity(%(namespace)s, (select e.id from loci.get_entity(%(namespace)s, %(ref)s) e))""",
+        ref=ref,
+    )
 
 
 async def touch_entities(tx: Transaction, *, ids: list[UUID]) -> int:

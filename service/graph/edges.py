@@ -1,6 +1,8 @@
 """Edges: observed, listed, taken back; the settings of their types."""
 
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any, TypeVar, cast
 from uuid import UUID
 
 import psycopg
@@ -13,7 +15,14 @@ from loci.models.graph import EdgeWrite
 from service.batches import renamed, write_all
 from service.pages import Page, page
 
+R = TypeVar("R", bound=Mapping[str, Any])
 ALONE = "edges[0]."  # what the database calls the fields of an edge that is written alone
+
+
+def rounded(row: R) -> R:
+    """An edge with as many digits of confidence as mean something: six after the point."""
+    figures = {name: round(row[name], 6) for name in ("confidence", "score") if row.get(name) is not None}
+    return cast("R", {**row, **figures})
 
 
 async def observe_edge(tx: Transaction, stated: EdgeWrite) -> JsonObject:
@@ -26,7 +35,7 @@ async def observe_edge(tx: Transaction, stated: EdgeWrite) -> JsonObject:
             raise
         raise renamed(known, ALONE) from None
     row = await edges.get_edge(tx, id=outcome["id"], limit=1)
-    shown = {name: value for name, value in row.items() if name not in {"spells", "evidence"}}
+    shown = {name: value for name, value in rounded(row).items() if name not in {"spells", "evidence"}}
     return {**shown, **{name: value for name, value in outcome.items() if name in {"created", "restored", "superseded"}}}
 
 
@@ -57,17 +66,17 @@ async def list_edges(
     rows = await edges.list_edges(
         tx, entity=entity, type=type, faded=faded, as_of=as_of, known_at=known_at, limit=limit + 1, cursor=cursor
     )
-    return page(rows, limit)
+    return page([rounded(row) for row in rows], limit)
 
 
 async def get_edge(tx: Transaction, *, id: UUID, as_of: datetime | None, known_at: datetime | None, limit: int) -> EdgeDetailRow:
     """An edge at two moments, whether it holds then or not, with its spells and its evidence, newest first."""
-    return await edges.get_edge(tx, id=id, as_of=as_of, known_at=known_at, limit=limit)
+    return rounded(await edges.get_edge(tx, id=id, as_of=as_of, known_at=known_at, limit=limit))
 
 
 async def delete_edge(tx: Transaction, *, id: UUID) -> EdgeRow:
     """Take an edge back: no longer believed, kept as history; returns it."""
-    return await edges.delete_edge(tx, id=id)
+    return rounded(await edges.delete_edge(tx, id=id))
 
 
 async def get_edge_type(tx: Transaction, *, type: str) -> EdgeTypeRow:

@@ -57,19 +57,19 @@ async def touch_entities(tx: Transaction, *, ids: list[UUID]) -> JsonObject:
     return {"touched": await entities.touch_entities(tx, ids=ids)}
 
 
-async def change_entity(tx: Transaction, *, id: UUID, changes: JsonObject) -> EntityRow:
+async def change_entity(tx: Transaction, *, ref: str, changes: JsonObject) -> EntityRow:
     """Change name, type, aliases, description, metadata or confidence of an entity; returns it."""
-    return _found(await entities.update_entity(tx, id=id, changes=changes))
+    return _found(await entities.update_entity(tx, ref=ref, changes=changes))
 
 
-async def delete_entity(tx: Transaction, *, id: UUID) -> EntityRow:
+async def delete_entity(tx: Transaction, *, ref: str) -> EntityRow:
     """Take an entity out of the graph; returns it as it was."""
-    return _found(await entities.delete_entity(tx, id=id))
+    return _found(await entities.delete_entity(tx, ref=ref))
 
 
-async def pin_entity(tx: Transaction, *, id: UUID, pinned: bool) -> EntityRow:
+async def pin_entity(tx: Transaction, *, ref: str, pinned: bool) -> EntityRow:
     """Pin an entity, or unpin it; returns it."""
-    return _found(await entities.pin_entity(tx, id=id, pinned=pinned))
+    return _found(await entities.pin_entity(tx, ref=ref, pinned=pinned))
 
 
 async def search_entities(

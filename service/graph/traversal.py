@@ -10,6 +10,7 @@ from db.graph import entities, traversal
 from db.graph.traversal import ConstellationRow
 from db.pool import JsonObject, Transaction
 from loci.models.graph import GraphContextInput, TraverseInput
+from service.graph.edges import rounded
 from service.text.visible import visible
 
 
@@ -17,18 +18,26 @@ async def traverse(tx: Transaction, wanted: TraverseInput) -> JsonObject:
     """Walk the graph breadth first: `edges` and `entities` in the order of discovery, and the `reason`, all that cut it short."""
     rows = await traversal.traverse(tx, **wanted.model_dump())
     reason = (rows[0]["truncated"] if rows else None) or []
-    names: dict[UUID, str | None] = {}
+    names: dict[UUID, str | None] = await _starts(tx, wanted) if wanted.max_hops == 0 else {}
     for row in rows:
         names[row["source_id"]] = row["source"]
         if row["target_id"] is not None:
             names[row["target_id"]] = row["target"]
     hidden = {"truncated", "ordinal", *(() if wanted.paths else ("path",)), *(() if wanted.scores else ("score",))}
     return {
-        "edges": [{name: value for name, value in row.items() if name not in hidden} for row in rows],
+        "edges": [{name: value for name, value in rounded(row).items() if name not in hidden} for row in rows],
         "entities": [{"id": key, "name": name} for key, name in names.items()],
         "truncated": bool(reason),
         "reason": reason,
     }
+
+
+async def _starts(tx: Transaction, wanted: TraverseInput) -> dict[UUID, str | None]:
+    """Names of the entities that a walk starts at."""
+    times = {"as_of": wanted.as_of, "known_at": wanted.known_at}
+    named = [await entities.get_entity(tx, ref=ref, **times) for ref in wanted.start or ()]
+    matched = await entities.match_entities(tx, text=wanted.text, **times) if wanted.text else []
+    return {row["id"]: row["name"] for row in (*named, *matched) if row is not None}
 
 
 async def graph_context(tx: Transaction, wanted: GraphContextInput) -> JsonObject:
@@ -40,11 +49,19 @@ async def graph_context(tx: Transaction, wanted: GraphContextInput) -> JsonObjec
             async with tx.connection.transaction():
                 await entities.touch_entities(tx, ids=ids)
     rendered = found["rendered"] and visible(found["rendered"])  # a model reads it
-    return {**found, "rendered": rendered, "truncated": bool(found["truncated"]), "reason": found["truncated"] or []}
+    edges = [rounded(edge) for edge in found["edges"]]
+    return {
+        **found,
+        "edges": edges,
+        "rendered": rendered,
+        "truncated": bool(found["truncated"]),
+        "reason": found["truncated"] or [],
+    }
 
 
 async def constellation(
     tx: Transaction, *, limit: int | None, as_of: datetime | None, known_at: datetime | None
 ) -> ConstellationRow:
     """The entities that stand out, with their aspects, and the living edges between them."""
-    return await traversal.constellation(tx, limit=limit, as_of=as_of, known_at=known_at)
+    found = await traversal.constellation(tx, limit=limit, as_of=as_of, known_at=known_at)
+    return {**found, "edges": [rounded(edge) for edge in found["edges"]]}

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import Header, Path, Query
-from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationError
 from starlette.convertors import PathConvertor, register_url_convertor
 
 from db.errors import FieldError, Invalid
@@ -17,6 +17,16 @@ AsOf = Annotated[Moment | None, Query(description="Valid at this moment; default
 KnownAt = Annotated[Moment | None, Query(description="As believed at this moment; default now")]
 MemoryId = Annotated[UUID, Path(description="Id of the memory")]
 EntityRef = Annotated[Text, Path(description="The entity: id, name or alias")]
+OWN_PATHS = {"match", "search", "touch", "merge-duplicates"}  # of /entities; what is called so has an id
+
+
+def _no_path_of_its_own(ref: str) -> str:
+    if ref in OWN_PATHS:
+        raise ValueError("is a path of its own: name the entity by its id")
+    return ref
+
+
+ChangedEntity = Annotated[EntityRef, AfterValidator(_no_path_of_its_own)]
 SessionName = Annotated[Label, Path(description="Name of the conversation")]
 NamespaceInPath = Annotated[Text, Path(description="Name of the namespace")]
 

@@ -1,5 +1,6 @@
 """Memories: read, listed, changed, forgotten, erased; their history, links and categories."""
 
+import re
 from datetime import datetime
 from uuid import UUID
 
@@ -9,12 +10,22 @@ from db.memories import CategoryRow, ErasureReceipt, LinkRow, ListedLink, Memory
 from db.pool import JsonObject, Transaction
 from service.pages import Page, page, whole, without_place
 
+ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 LAST_VERSION = 2**31 - 1  # the largest number that a version can have
 
 
-async def get_memory(tx: Transaction, *, id: UUID, as_of: datetime | None, known_at: datetime | None) -> MemoryRow:
-    """A memory as believed at `known_at`; with `as_of`, the version of its lineage that was valid then."""
-    return without_place(await memories.get_memory(tx, id=id, as_of=as_of, known_at=known_at))
+async def get_memory(tx: Transaction, *, ref: str, as_of: datetime | None, known_at: datetime | None) -> MemoryRow:
+    """A memory as believed at `known_at`; with `as_of`, the version of its lineage that was valid then.
+
+    Of a lineage by name, the version that is visible. Raises NotFound.
+    """
+    if ID.fullmatch(ref):
+        return without_place(await memories.get_memory(tx, id=UUID(ref), as_of=as_of, known_at=known_at))
+    found = await memories.current_versions(tx, lineages=[ref], as_of=as_of, known_at=known_at)
+    if not found:
+        message = f"no version of a lineage {ref!r} is valid then"
+        raise NotFound(message, [FieldError("id", message)])
+    return without_place(found[0])
 
 
 async def current_versions(

@@ -36,6 +36,8 @@ from service.memories.save import save_memory
 from service.pages import position
 
 router = APIRouter(tags=["memories"])
+version_routes = APIRouter(tags=["memories"])
+MemoryRef = Annotated[Text, Path(description="Id of any of its versions, or the name of the lineage")]
 
 
 @router.post("/memories", status_code=201, response_model=MemoryStored, responses=problems(404, 409, 410))
@@ -125,12 +127,6 @@ async def current_versions(body: LineagesInput, caller: CallerDependency) -> Res
     return reply(await caller.read(lambda tx: memories.current_versions(tx, **body.model_dump())))
 
 
-@router.get("/memories/{id}", response_model=MemoryOut, responses=problems(404))
-async def get_memory(id: MemoryId, caller: CallerDependency, as_of: AsOf = None, known_at: KnownAt = None) -> Response:
-    """One version of a memory, whatever its status, as believed at `known_at`. With `as_of`: the version that was valid then."""
-    return reply(await caller.read(lambda tx: memories.get_memory(tx, id=id, as_of=as_of, known_at=known_at)))
-
-
 @router.patch("/memories/{id}", response_model=MemoryOut, responses=problems(404, 409))
 async def change_memory(id: MemoryId, body: MemoryChanges, caller: CallerDependency) -> Response:
     """Change what is said about a memory, its parent or its validity; what was believed stays askable.
@@ -175,7 +171,7 @@ async def restore_memory(id: MemoryId, caller: CallerDependency) -> Response:
 
 @router.get("/memories/{id:path}/history", response_model=MemoryPage, responses=problems(404))
 async def memory_history(
-    id: Annotated[Text, Path(description="Id of any of its versions, or the name of the lineage")],
+    id: MemoryRef,
     caller: CallerDependency,
     limit: Limit = 1000,
     cursor: Cursor = None,
@@ -243,3 +239,12 @@ async def list_categories(
 ) -> Response:
     """Categories in path order, with the number of visible memories in each (`memories`) and in it and below (`total`)."""
     return reply(await caller.read(lambda tx: memories.list_categories(tx, under=under, as_of=as_of, known_at=known_at)))
+
+
+@version_routes.get("/memories/{id:path}", response_model=MemoryOut, responses=problems(404))
+async def get_memory(id: MemoryRef, caller: CallerDependency, as_of: AsOf = None, known_at: KnownAt = None) -> Response:
+    """One version of a memory, whatever its status, as believed at `known_at`. With `as_of`: the version that was valid then.
+
+    Of a lineage by name: the version that is valid at both.
+    """
+    return reply(await caller.read(lambda tx: memories.get_memory(tx, ref=id, as_of=as_of, known_at=known_at)))

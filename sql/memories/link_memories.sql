@@ -1,5 +1,5 @@
--- Link two memories, or change the strength of a link: what it was stays as a row that ends where the new one begins, so
--- that as_of and known_at tell of it (link_at). A link that was taken back begins anew, after a break. Ends are
+-- Link two memories, or change the strength of a link: what it was stays as a row that ends where the new one begins,
+-- so that as_of and known_at tell of it (link_at). A link that was taken back begins anew, after a break. Ends are
 -- lineages, whatever version was named. The row of the present link is the lock between two writers.
 create or replace function loci_api.link_memories(
     p_namespace text, p_source uuid, p_target uuid, p_type text, p_strength double precision default 0.5)

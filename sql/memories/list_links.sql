@@ -52,8 +52,8 @@ comment on function loci.list_links(text, uuid, integer, text, timestamptz, time
     'cursor pages. Errors: 42501, P0002, 22023.';
 
 -- A link as it stood at a moment: of the strengths that it had without a break, the one that had been stated last by
--- then; before the first, that. A break (it was taken back, and made anew) makes another link. Null: as it is. A primary
--- key look-up for each step back.
+-- then; before the first, that. A break (it was taken back, and made anew) makes another link. Null: as it is. A
+-- look-up in the primary key for each step back.
 create or replace function loci_internal.link_at(p_link loci_data.memory_links, p_as_of timestamptz)
 returns loci_data.memory_links
 language plpgsql stable parallel safe

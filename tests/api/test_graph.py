@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import quote
 from uuid import uuid4
 
 import pytest
@@ -168,3 +169,44 @@ def test_what_is_not_there_is_not_found(api: Api) -> None:
     made = aspect(api)
     missing = {"content": "x", "memory_id": str(uuid4())}
     problem(api.post(f"/aspects/{made['id']}/attributes", missing), 404, "not-found")
+
+
+@pytest.mark.parametrize("ref", ["Zeus", "the thunderer", "a/b"])
+def test_an_entity_is_changed_pinned_and_deleted_by_any_of_its_names(api: Api, ref: str) -> None:
+    ok(api.post("/entities", {"name": "Zeus", "aliases": ["The Thunderer", "a/b"]}), 201)
+    path = f"/entities/{quote(ref, safe='')}"
+    assert ok(api.client.patch(path, json={"description": "angry"}))["description"] == "angry"
+    assert ok(api.post(f"{path}/pin"))["pinned"]
+    assert not ok(api.post(f"{path}/unpin"))["pinned"]
+    assert ok(api.client.delete(path))["name"] == "Zeus"
+    for reply in (api.client.patch(path, json={}), api.post(f"{path}/pin"), api.client.delete(path)):
+        problem(reply, 404, "not-found")
+
+
+def test_a_walk_of_no_step_is_the_entity_alone_and_one_name_needs_no_list(api: Api) -> None:
+    ok(api.post("/edges", {"source": "Alice", "type": "knows", "target": "Bob"}), 201)
+    alone = ok(api.post("/graph/traverse", {"start": "alice", "max_hops": 0}))
+    assert ([entity["name"] for entity in alone["entities"]], alone["edges"], alone["reason"]) == (["Alice"], [], [])
+    assert len(ok(api.post("/graph/traverse", {"start": "Alice"}))["edges"]) == 1
+    problem(api.post("/graph/traverse", {"start": ""}), 422, "invalid-request")
+
+
+def test_a_walk_from_nobody_names_the_nearest(api: Api) -> None:
+    ok(api.post("/edges", {"source": "Alice Jones", "type": "knows", "target": "Bob"}), 201)
+    body = problem(api.post("/graph/traverse", {"start": ["Alise Jones"]}), 404, "not-found")
+    assert body["detail"] == "entity 'Alise Jones' does not exist; the nearest is 'Alice Jones'"
+    assert "nearest" not in problem(api.post("/graph/traverse", {"start": ["Qqqq"]}), 404, "not-found")["detail"]
+
+
+def test_confidence_has_six_digits(api: Api) -> None:
+    old = "2026-11-01T07:00:00Z"
+    edge = ok(api.post("/edges", {"source": "a", "type": "t", "target": "b", "confidence": 0.7, "observed_at": old}), 201)
+    asked = {"as_of": "2026-11-20T07:00:00Z"}
+    found = [
+        ok(api.get("/edges", **asked))["items"][0],
+        ok(api.get(f"/edges/{edge['id']}", **asked)),
+        ok(api.post("/graph/traverse", {"start": "a", **asked}))["edges"][0],
+        ok(api.post("/graph/context", {"text": "about aaa", **asked, "touch": False}))["edges"],
+        ok(api.get("/knowledge/constellation", **asked))["edges"][0],
+    ]
+    assert [row["confidence"] for row in found if row] == [0.578871] * 4

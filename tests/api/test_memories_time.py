@@ -238,10 +238,10 @@ def test_a_link_posted_again_keeps_what_it_was_and_is_read_at_both_times(api: Ap
 @pytest.mark.parametrize("limit", [1, 3, 8])
 def test_pages_of_links_visit_each_once_strongest_first(api: Api, limit: int) -> None:
     hub = api.write("hub")["id"]
-    for number, type in enumerate(["t", "a, b", '"t"', "{t}", "null", "t\\", "u"]):
+    for number, kind in enumerate(["t", "a, b", '"t"', "{t}", "null", "t\\", "u"]):
         other = api.write(f"m{number}")["id"]
         ends = (hub, other) if number % 2 else (other, hub)
-        ok(api.post(f"/memories/{ends[0]}/links", {"target_id": ends[1], "type": type, "strength": 0.5 + number // 3 / 10}), 201)
+        ok(api.post(f"/memories/{ends[0]}/links", {"target_id": ends[1], "type": kind, "strength": 0.5 + number // 3 / 10}), 201)
     visited: list[Any] = []
     cursor = None
     while True:
@@ -274,6 +274,16 @@ def test_what_a_duplicate_took_the_place_of_does_not_come_back_and_the_duplicate
     assert body["errors"][0]["field"] == "id"
     ok(api.client.delete(f"/memories/{new['id']}"))
     ok(api.client.patch(path, json={"valid_to": None}) if way == "patch" else api.post(f"{path}/restore"))
+
+
+def test_a_memory_is_read_by_the_name_of_its_lineage(api: Api, city: list[Any]) -> None:
+    assert ok(api.get("/memories/city"))["content"] == "Alice lives in Paris"
+    assert ok(api.get("/memories/city", as_of=THEN))["content"] == "Alice lives in Oslo"
+    body = problem(api.get("/memories/city", as_of=BEFORE), 404, "not-found")
+    assert body["errors"][0]["field"] == "id"
+    problem(api.get("/memories/nobody"), 404, "not-found")
+    api.write("deep", lineage="a/b")
+    assert ok(api.get("/memories/a%2Fb"))["content"] == "deep"
 
 
 def test_a_list_of_memories_can_be_that_of_a_lineage(api: Api, city: list[Any]) -> None:

@@ -537,7 +537,8 @@ def test_the_constellation_shows_aspects_with_what_holds_and_living_edges_betwee
     ]
     by_id = {star["id"]: star["name"] for star in found["entities"]}
     assert [(by_id[line["source_id"]], by_id[line["target_id"]], line["strength"]) for line in found["edges"]] == [
-        ("Alice", "Bob", 0.1)
+        ("Alice", "Bob", 0.1),
+        ("Alice", "Nobody", 0.5),
     ]
 
 
@@ -550,6 +551,20 @@ def test_the_constellation_of_a_moment_has_what_held_and_was_known_then(world: W
     then = constellation(world, known_at=before)
     assert (names(then["entities"]), then["edges"], then["entities"][0]["aspects"]) == (["Alice"], [], [])
     assert constellation(world, as_of=day(0))["entities"] == []
+
+
+def test_a_graph_that_is_made_of_edges_is_a_constellation(world: World) -> None:
+    edge(world, "Pia", "Bob")
+    before = world.now()
+    world.rows("select * from loci_api.upsert_entities(%(ns)s, %(e)s)", e=Jsonb([{"name": "Alone"}]))
+    found = constellation(world)
+    assert ({star["name"] for star in found["entities"]}, len(found["edges"])) == ({"Pia", "Bob"}, 1)
+    assert (
+        constellation(world, as_of=day(4)) == constellation(world, known_at=day(4)) == {"entities": [], "edges": [], "more": False}
+    )
+    world.rows("select * from loci_api.delete_edge(%(ns)s, %(id)s::uuid)", id=found["edges"][0]["id"])
+    assert constellation(world)["entities"] == []
+    assert len(constellation(world, known_at=before)["entities"]) == 2
 
 
 def test_an_empty_constellation_is_empty(world: World) -> None:

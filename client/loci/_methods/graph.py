@@ -156,14 +156,14 @@ class Graph:
         return delete(EntityOut, "/entities/{ref}", {"ref": ref})
 
     @operation
-    def pin_entity(self, id: Id) -> Request[EntityOut]:
+    def pin_entity(self, ref: Id) -> Request[EntityOut]:
         """Pin an entity: always focal, sorted first, never removed by a sweep."""
-        return post(EntityOut, "/entities/{id}/pin", {"id": id})
+        return post(EntityOut, "/entities/{ref}/pin", {"ref": ref})
 
     @operation
-    def unpin_entity(self, id: Id) -> Request[EntityOut]:
+    def unpin_entity(self, ref: Id) -> Request[EntityOut]:
         """Unpin an entity."""
-        return post(EntityOut, "/entities/{id}/unpin", {"id": id})
+        return post(EntityOut, "/entities/{ref}/unpin", {"ref": ref})
 
     @listing
     def entity_history(

@@ -1,7 +1,6 @@
 """Entities: named things, found by name in texts, pinned and touched."""
 
 from typing import Annotated, Any
-from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
@@ -25,12 +24,11 @@ from loci.models.graph import (
 from loci.models.memories import MemoryPage
 from service.graph import entities
 from service.http.caller import CallerDependency, with_retries
-from service.http.parameters import AsOf, Cursor, EntityRef, KnownAt, Limit
+from service.http.parameters import AsOf, ChangedEntity, Cursor, EntityRef, KnownAt, Limit
 from service.http.replies import reply
 from service.http.responses import problems
 
 router = APIRouter(prefix="/entities", tags=["entities"])
-Id = Annotated[UUID, Path(description="Id of the entity")]
 
 
 @router.post("", status_code=201, response_model=EntityWritten, responses=problems(409))
@@ -86,28 +84,28 @@ async def touch_entities(body: TouchInput, caller: CallerDependency) -> Response
     return await caller.write(lambda tx: entities.touch_entities(tx, ids=body.ids))
 
 
-@router.patch("/{ref}", response_model=EntityOut, responses=problems(404, 409))
-async def change_entity(ref: Id, body: EntityChanges, caller: CallerDependency) -> Response:
-    """Change name, type, aliases, description, metadata or confidence; `ref` is the entity's id."""
-    return await caller.write(lambda tx: entities.change_entity(tx, id=ref, changes=body.stated()))
-
-
-@router.delete("/{ref}", response_model=EntityOut, responses=problems(404))
-async def delete_entity(ref: Id, caller: CallerDependency) -> Response:
-    """Take an entity (`ref` is its id) out of the graph, with its edges and attributes; history keeps it. Replies with it."""
-    return await caller.write(lambda tx: entities.delete_entity(tx, id=ref))
-
-
-@router.post("/{id}/pin", response_model=EntityOut, responses=problems(404))
-async def pin_entity(id: Id, caller: CallerDependency) -> Response:
+@router.post("/{ref:path}/pin", response_model=EntityOut, responses=problems(404))
+async def pin_entity(ref: EntityRef, caller: CallerDependency) -> Response:
     """Pin an entity: always focal, sorted first, never removed by a sweep."""
-    return await caller.write(lambda tx: entities.pin_entity(tx, id=id, pinned=True))
+    return await caller.write(lambda tx: entities.pin_entity(tx, ref=ref, pinned=True))
 
 
-@router.post("/{id}/unpin", response_model=EntityOut, responses=problems(404))
-async def unpin_entity(id: Id, caller: CallerDependency) -> Response:
+@router.post("/{ref:path}/unpin", response_model=EntityOut, responses=problems(404))
+async def unpin_entity(ref: EntityRef, caller: CallerDependency) -> Response:
     """Unpin an entity."""
-    return await caller.write(lambda tx: entities.pin_entity(tx, id=id, pinned=False))
+    return await caller.write(lambda tx: entities.pin_entity(tx, ref=ref, pinned=False))
+
+
+@router.patch("/{ref:path}", response_model=EntityOut, responses=problems(404, 409))
+async def change_entity(ref: ChangedEntity, body: EntityChanges, caller: CallerDependency) -> Response:
+    """Change name, type, aliases, description, metadata or confidence."""
+    return await caller.write(lambda tx: entities.change_entity(tx, ref=ref, changes=body.stated()))
+
+
+@router.delete("/{ref:path}", response_model=EntityOut, responses=problems(404))
+async def delete_entity(ref: ChangedEntity, caller: CallerDependency) -> Response:
+    """Take an entity out of the graph, with its edges and attributes; history keeps it. Replies with it."""
+    return await caller.write(lambda tx: entities.delete_entity(tx, ref=ref))
 
 
 @router.get("/{ref:path}/history", response_model=MemoryPage | Timeline, responses=problems(404))

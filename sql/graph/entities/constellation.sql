@@ -1,9 +1,9 @@
 -- The graph as a picture: the entities that stand out, pinned ones first, then the most mentioned; of these the aspects
 -- with what holds under them, and all living edges between them. At most p_limit entities (setting
--- constellation_entities): mentioned, pinned, or with an aspect. As of p_as_of, as known at p_known_at (null: now, as
--- believed now); who stands out goes by present figures. more: there are further ones. Cost: reads the entities of the
--- namespace once, then what belongs to those chosen. Security definer: past the policies; checks the caller itself.
--- Errors: 42501, P0002, 22023.
+-- constellation_entities): mentioned, pinned, with an aspect or an edge. As of p_as_of, as known at p_known_at (null:
+-- now, as believed now); who stands out goes by present figures. more: there are further ones. Cost: reads the entities
+-- of the namespace once, then what belongs to those chosen. Security definer: past the policies; checks the caller
+-- itself. Errors: 42501, P0002, 22023.
 create or replace function loci.constellation(
     p_namespace text, p_limit integer default null, p_as_of timestamptz default null,
     p_known_at timestamptz default null)
@@ -32,7 +32,11 @@ begin
                  and (o.merged_into is null or o.merged_at > v_known_at) and o.created_at <= v_known_at
                  and o.first_seen_at <= v_as_of
                  and (o.mentions > 0 or exists (select from loci_data.aspects a where a.namespace_id = v_ns
-                                                and a.entity_id = o.id))
+                                                and a.entity_id = o.id)
+                      or exists (select from loci_data.edges i where i.namespace_id = v_ns and i.source_id = o.id
+                                 and loci_internal.edge_had_begun(i, v_as_of, v_known_at))
+                      or exists (select from loci_data.edges i where i.namespace_id = v_ns and i.target_id = o.id
+                                 and loci_internal.edge_had_begun(i, v_as_of, v_known_at)))
                order by o.mentions desc, o.id limit v_limit + 1)) e
         order by e.pinned_at desc nulls last, e.mentions desc, e.id limit v_limit + 1);
     more := cardinality(v_ids) > v_limit;
@@ -68,6 +72,15 @@ end $$;
 comment on function loci.constellation(text, integer, timestamptz, timestamptz) is
     'The entities that stand out, their aspects with attributes, and the living edges between them. Errors: 42501, '
     'P0002, 22023.';
+
+-- Had an edge begun at a moment, as known at another? Whether it still holds, or has faded, is no matter. Inlines.
+create or replace function loci_internal.edge_had_begun(p_edge loci_data.edges, p_as_of timestamptz,
+                                                        p_known_at timestamptz) returns boolean
+language sql immutable parallel safe
+return p_edge.recorded_at <= p_known_at and (p_edge.superseded_at is null or p_edge.superseded_at > p_known_at)
+    and p_edge.valid_from <= p_as_of;
+comment on function loci_internal.edge_had_begun(loci_data.edges, timestamptz, timestamptz) is
+    'Whether an edge had begun at a moment, and was believed at another.';
 
 -- Aspects of an entity, heaviest first, with what held under them at a moment, as known at another, most important
 -- first. Inlines. Indexes aspects_weight, attributes_history.

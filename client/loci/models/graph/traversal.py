@@ -1,10 +1,11 @@
 """Traversal of the graph, the graph around a message, and the constellation."""
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic.config import JsonDict
 
 from loci.models.fields import Content, EdgeType, Flag, Id, Importance, Label, Model, Moment, Strength, Unit, one_of_these
 from loci.models.graph.entities import EntityMatch
@@ -12,13 +13,23 @@ from loci.models.graph.entities import EntityMatch
 Bound = Literal["limit", "fan_out", "time"]
 
 
+def _or_one(schema: JsonDict) -> None:
+    """One name may stand alone."""
+    options = cast("list[JsonDict]", schema["anyOf"])
+    options.insert(0, cast("JsonDict", options[0]["items"]))
+
+
+def _as_list(start: object) -> object:
+    return [start] if isinstance(start, str) else start
+
+
 class TraverseInput(Model):
     """Where to start walking the graph, and how far."""
 
     model_config = ConfigDict(json_schema_extra=one_of_these("start", "text"))
 
-    start: Annotated[list[Label], Field(min_length=1, max_length=100)] | None = Field(
-        default=None, description="Names, aliases or ids of entities"
+    start: Annotated[Annotated[list[Label], Field(min_length=1, max_length=100)] | None, BeforeValidator(_as_list)] = Field(
+        default=None, description="Names, aliases or ids of entities, or one", json_schema_extra=_or_one
     )
     text: Content | None = Field(
         default=None, description="Start from the entities that this text names, too; one of the two is needed"
@@ -27,7 +38,9 @@ class TraverseInput(Model):
         default=None, description="Only edges of these types"
     )
     direction: Literal["out", "in", "both"] = Field(default="both", description="Along the edges, against them, or both")
-    max_hops: int | None = Field(default=None, ge=1, le=20, description="At most so many steps; default: the namespace's setting")
+    max_hops: int | None = Field(
+        default=None, ge=0, le=20, description="At most so many steps, 0: the entities alone; default: the namespace's setting"
+    )
     limit: int = Field(default=100, ge=1, le=10_000, description="How many edges at most")
     min_confidence: Unit | None = Field(default=None, description="0 shows faded edges too")
     min_strength: Unit = Field(default=0.0, description="At least this strength")
