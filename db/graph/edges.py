@@ -70,6 +70,14 @@ class EdgeTypeRow(TypedDict):
     updated_at: datetime | None
 
 
+class ListedEdgeType(EdgeTypeRow):
+    """An edge type, how many edges it has, and its place in the list."""
+
+    edges: int
+    faded: int
+    cursor: str
+
+
 class ChangedEdgeType(EdgeTypeRow):
     """Settings of an edge type, and whether edges have to be brought in step with them."""
 
@@ -124,6 +132,16 @@ async def get_edge(
 async def delete_edge(tx: Transaction, *, id: UUID) -> EdgeRow:
     """Take an edge back: it is no longer believed, and stays in history."""
     return await tx.row(EdgeRow, "select * from loci_api.delete_edge(%(namespace)s, %(id)s)", id=id)
+
+
+async def list_edge_types(tx: Transaction, *, limit: int, cursor: str | None = None) -> list[ListedEdgeType]:
+    """A page of types of edges, in the order of the alphabet."""
+    return await tx.rows(
+        ListedEdgeType,
+        "select * from loci.list_edge_types(%(namespace)s, %(limit)s, %(cursor)s)",
+        limit=limit,
+        cursor=cursor,
+    )
 
 
 async def get_edge_type(tx: Transaction, *, type: str) -> EdgeTypeRow:

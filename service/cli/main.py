@@ -14,7 +14,7 @@ from service.cli.output import echo
 from service.cli.serve import serve, worker
 from service.cli.shell import Commands, Defaults, quiet_libraries
 from service.dreams.commands import dream, prompts
-from service.graph.commands import decay, traverse
+from service.graph.commands import decay, edge_types, traverse
 from service.jobs.commands import app as jobs
 from service.memories.commands import erase, history
 from service.models.commands import calls
@@ -80,6 +80,7 @@ app.command()(history)
 app.command()(retain)
 app.command()(reflect)
 app.command()(decay)
+app.command("edge-types")(edge_types)
 app.command()(dream)
 app.command()(reembed)
 app.command()(erase)

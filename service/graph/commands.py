@@ -1,4 +1,4 @@
-"""`loci traverse` and `loci decay`: walks over the graph, and how fast its edges fade."""
+"""`loci traverse`, `loci edge-types` and `loci decay`: walks over the graph, its types, and how fast its edges fade."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,6 +12,8 @@ from service.cli.shell import AsOf, Json, KnownAt, Namespace, wants_json
 
 if TYPE_CHECKING:
     from db.graph.decay import DecayBatch
+    from db.graph.edges import ListedEdgeType
+    from db.pool import Transaction
 
 
 def decay(
@@ -67,6 +69,27 @@ def _progress() -> "Iterator[Callable[[DecayBatch], None]]":
         yield lambda row: bar.update(
             task, description=f"{row['edges']:,} edges, {row['faded']:,} faded, {row['revived']:,} came back"
         )
+
+
+def edge_types(context: typer.Context, namespace: Namespace = "default", as_json: Json = False) -> None:
+    """List types of edges with their rates of decay and how many edges they have."""
+    rows = run_in(namespace, _edge_types)
+    if wants_json(context, as_json):
+        print_json(rows)
+    else:
+        print_rows(["type", "decay_rate", "single_valued", "edges", "faded", "description"], rows)
+
+
+async def _edge_types(tx: "Transaction") -> "list[ListedEdgeType]":
+    from service.graph.edges import list_edge_types
+
+    rows: list[ListedEdgeType] = []
+    cursor = None
+    while True:
+        page = await list_edge_types(tx, limit=1000, cursor=cursor)
+        rows += page["items"]
+        if (cursor := page["next_cursor"]) is None:
+            return rows
 
 
 def traverse(

@@ -9,7 +9,7 @@ import psycopg
 
 from db.errors import refused_rows
 from db.graph import edges
-from db.graph.edges import ChangedEdgeType, EdgeDetailRow, EdgeRow, EdgeTypeRow, ListedEdge, ObservedEdge
+from db.graph.edges import ChangedEdgeType, EdgeDetailRow, EdgeRow, EdgeTypeRow, ListedEdge, ListedEdgeType, ObservedEdge
 from db.pool import JsonObject, Transaction
 from loci.models.graph import EdgeWrite
 from service.batches import renamed, write_all
@@ -77,6 +77,11 @@ async def get_edge(tx: Transaction, *, id: UUID, as_of: datetime | None, known_a
 async def delete_edge(tx: Transaction, *, id: UUID) -> EdgeRow:
     """Take an edge back: no longer believed, kept as history; returns it."""
     return rounded(await edges.delete_edge(tx, id=id))
+
+
+async def list_edge_types(tx: Transaction, *, limit: int, cursor: str | None = None) -> Page[ListedEdgeType]:
+    """Types of edges with rates and counts, in the order of the alphabet."""
+    return page(await edges.list_edge_types(tx, limit=limit + 1, cursor=cursor), limit)
 
 
 async def get_edge_type(tx: Transaction, *, type: str) -> EdgeTypeRow:

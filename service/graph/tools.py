@@ -38,7 +38,7 @@ def _traverse(given: JsonObject, _: str | None) -> Call:
 
 def _decay(given: JsonObject, _: str | None) -> Call:
     if "decayRate" in given:
-        return Call("PUT", f"/edge-types/{segment(given['edgeType'])}", {"decay_rate": given["decayRate"]})
+        return Call("PUT", f"/edge-types/{segment(given['edgeType'])}", {"decay_rate": given["decayRate"], "existing": True})
     return Call("POST", "/edges/decay", {"type": given["edgeType"]} if given else {})
 
 

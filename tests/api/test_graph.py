@@ -210,3 +210,31 @@ def test_confidence_has_six_digits(api: Api) -> None:
         ok(api.get("/knowledge/constellation", **asked))["edges"][0],
     ]
     assert [row["confidence"] for row in found if row] == [0.578871] * 4
+
+
+def test_types_of_edges_are_listed_with_rates_and_counts(api: Api) -> None:
+    for target, seen in (("b", "2020-01-01T00:00:00Z"), ("c", now())):
+        ok(api.post("/edges", {"source": "a", "type": "uses", "target": target, "observed_at": seen}), 201)
+    ok(api.client.put("/edge-types/knows", json={"decay_rate": 0.5, "single_valued": True}))
+    rows = ok(api.get("/edge-types"))["items"]
+    assert [(row["type"], row["decay_rate"], row["single_valued"], row["edges"], row["faded"]) for row in rows] == [
+        ("knows", 0.5, True, 0, 0),
+        ("uses", 0.01, False, 2, 1),
+    ]
+    first = ok(api.get("/edge-types", limit=1))
+    assert [row["type"] for row in ok(api.get("/edge-types", limit=1, cursor=first["next_cursor"]))["items"]] == ["uses"]
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda api, name: api.post("/edges/decay", {"type": name}),
+        lambda api, name: api.client.put(f"/edge-types/{name}", json={"decay_rate": 1, "existing": True}),
+    ],
+)
+def test_a_type_that_no_edge_has_is_named_with_the_nearest(api: Api, ask: Any) -> None:
+    for kind in ("works_on", "knows"):
+        ok(api.post("/edges", {"source": "a", "type": kind, "target": "b"}), 201)
+    body = problem(ask(api, "work_on"), 404, "not-found")
+    assert body["detail"] == "no edge has the type 'work_on'; the nearest is 'works_on'"
+    ok(ask(api, "works_on"))

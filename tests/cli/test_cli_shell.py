@@ -106,6 +106,7 @@ def test_demo_shows_the_graph_the_chain_and_the_hierarchy(loci: Loci) -> None:
     ways = loci("traverse", "--text", "What is Alice up to?", "--paths").stdout.splitlines()
     assert ways[0] == "Alice --works_on--> RockBot (confidence=0.90)  score=0.90: Alice --works_on--> RockBot"
     assert any(line.endswith("score=0.76: Alice --works_on--> RockBot --uses--> RabbitMQ") for line in ways)
+    assert {row["type"]: row["edges"] for row in json.loads(loci("edge-types", "--json").stdout)}["knows"] > 0
     technologies = json.loads(loci("--json", "traverse", "Alex", "-t", "works_on", "-t", "uses").stdout)
     assert {"PostgreSQL", "Typesense", "Node.js"} < {edge["target"] for edge in technologies["edges"]}
     chain = json.loads(loci("history", "alice-location", "--json").stdout)

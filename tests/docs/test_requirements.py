@@ -93,5 +93,5 @@ def test_every_command_of_the_requirements_is_there() -> None:
     from service.cli.main import app
 
     body = SECTIONS["Command line"]
-    named = re.findall(r"`([a-z]+)`", body[body.index("commands") : body.index("Long work")])
+    named = re.findall(r"`([a-z-]+)`", body[body.index("commands") : body.index("Long work")])
     assert named == sorted(typer.main.get_command(app).commands)  # type: ignore[attr-defined]

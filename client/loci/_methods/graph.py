@@ -12,6 +12,7 @@ from loci.models.graph import (
     EdgeOut,
     EdgesObserved,
     EdgeTypeChanged,
+    EdgeTypeListed,
     EdgeTypeOut,
     EdgeWrite,
     EdgeWritten,
@@ -302,6 +303,11 @@ class Graph:
         """Take an edge back: no longer believed, kept as history."""
         return delete(EdgeOut, "/edges/{id}", {"id": id})
 
+    @listing
+    def list_edge_types(self, *, limit: int | None = None, cursor: str | None = None) -> Request[Page[EdgeTypeListed]]:
+        """List types of edges with the rates in force and how many edges they have."""
+        return page(EdgeTypeListed, "/edge-types", limit=limit, cursor=cursor)
+
     @operation
     def get_edge_type(self, type: str) -> Request[EdgeTypeOut]:
         """Settings of an edge type."""
@@ -315,6 +321,7 @@ class Graph:
         decay_rate: float | Omitted | None = OMITTED,
         single_valued: bool | Omitted = OMITTED,
         description: str | Omitted | None = OMITTED,
+        existing: bool | Omitted = OMITTED,
     ) -> Request[EdgeTypeChanged]:
         """Change settings of an edge type; says how many edges faded and how many came back. `decay_rate=None`: the namespace's."""
         return change(
@@ -325,6 +332,7 @@ class Graph:
             decay_rate=decay_rate,
             single_valued=single_valued,
             description=description,
+            existing=existing,
         )
 
     @operation

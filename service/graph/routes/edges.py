@@ -19,6 +19,7 @@ from loci.models.graph import (
     EdgeTypeChanged,
     EdgeTypeChanges,
     EdgeTypeOut,
+    EdgeTypePage,
     EdgeWrite,
     EdgeWritten,
 )
@@ -91,13 +92,19 @@ async def delete_edge(id: EdgeId, caller: CallerDependency) -> Response:
     return await caller.write(lambda tx: edges.delete_edge(tx, id=id))
 
 
+@router.get("/edge-types", response_model=EdgeTypePage, responses=problems())
+async def list_edge_types(caller: CallerDependency, limit: Limit = 100, cursor: Cursor = None) -> Response:
+    """List types of edges in the order of the alphabet, with the rates in force and how many edges they have."""
+    return reply(await caller.read(lambda tx: edges.list_edge_types(tx, limit=limit, cursor=cursor)))
+
+
 @router.get("/edge-types/{type:path}", response_model=EdgeTypeOut, responses=problems(404))
 async def get_edge_type(type: EdgeTypeName, caller: CallerDependency) -> Response:
     """Settings of an edge type."""
     return reply(await caller.read(lambda tx: edges.get_edge_type(tx, type=type)))
 
 
-@router.put("/edge-types/{type:path}", response_model=EdgeTypeChanged, responses=problems())
+@router.put("/edge-types/{type:path}", response_model=EdgeTypeChanged, responses=problems(404))
 async def set_edge_type(type: EdgeTypeName, body: EdgeTypeChanges, caller: CallerDependency) -> Response:
     """Change settings of an edge type; says how many edges faded and how many came back.
 
@@ -106,7 +113,7 @@ async def set_edge_type(type: EdgeTypeName, body: EdgeTypeChanges, caller: Calle
     return await caller.write_in_steps(lambda tx: edges.set_edge_type(tx, type=type, changes=body.stated()), decay.edge_type_step)
 
 
-@router.post("/edges/decay", response_model=Decayed, responses=problems())
+@router.post("/edges/decay", response_model=Decayed, responses=problems(404))
 async def decay_edges(body: DecayInput, caller: CallerDependency) -> Response:
     """Recalculate when edges of a type, or of all, fade; says how many faded and how many came back. Reading never needs it."""
 

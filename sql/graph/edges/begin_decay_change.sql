@@ -15,6 +15,9 @@ begin
         raise invalid_parameter_value using message = format('type must have 1 to 128 characters, not %L', p_type),
             column = 'type';
     end if;
+    if p_type is not null then
+        perform loci_internal.refuse_unknown_edge_type(v_namespace_id, btrim(p_type));
+    end if;
     perform loci_internal.enqueue_decay_change(v_namespace_id, btrim(p_type));
 end $$;
 comment on function loci_api.begin_decay_change(text, text) is

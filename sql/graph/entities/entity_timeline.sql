@@ -4,9 +4,8 @@
 -- for forgotten ones. detail says what each was. Everything that was ever recorded is there, superseded or not. cursor,
 -- on every row, is what to send for the page that starts after it. p_as_of: what had happened by then. p_known_at: what
 -- had been recorded by then, under the name of then, and of memories what was believed of them. Cost: reads and sorts
--- all events of the
--- entity once a page (edges_source, edges_target, edge_observations_edge, memory_mentions_entity). Security definer:
--- past the policies; checks the caller itself. Errors: 42501, P0002, 22023 (limit, cursor).
+-- all events of the entity once a page (edges_source, edges_target, edge_observations_edge, memory_mentions_entity).
+-- Security definer: past the policies; checks the caller itself. Errors: 42501, P0002, 22023 (limit, cursor).
 create or replace function loci.entity_timeline(p_namespace text, p_ref text, p_limit integer default 100,
                                                 p_cursor text default null, p_as_of timestamptz default null,
                                                 p_known_at timestamptz default null)

@@ -88,6 +88,7 @@ class EdgeTypeChanges(Model):
     decay_rate: Rate | None = Field(default=None, description="Per day; null: the namespace's")
     single_valued: Flag | None = Field(default=None, description="Whether a new target ends the one before")
     description: Description | None = Field(default=None, description="What the type means, in words; null: nothing")
+    existing: Flag = Field(default=False, description="Only a type that is used or has settings: else 404, with the nearest")
 
 
 class DecayInput(Model):
@@ -209,6 +210,20 @@ class EdgeTypeOut(BaseModel):
     single_valued: bool = Field(description="Whether a new target ends the one before")
     description: str | None = Field(description="What the type means, in words")
     updated_at: datetime | None = Field(description="When it was last changed; null: never")
+
+
+class EdgeTypeListed(EdgeTypeOut):
+    """Settings of an edge type, and how many edges it has."""
+
+    edges: int = Field(description="Edges that are believed now, faded ones and those of the past too")
+    faded: int = Field(description="Of these, those that have faded")
+
+
+class EdgeTypePage(BaseModel):
+    """A page of edge types, in the order of the alphabet."""
+
+    items: Items[EdgeTypeListed]
+    next_cursor: NextCursor
 
 
 class Decayed(BaseModel):

@@ -1,0 +1,24 @@
+-- Refuse a type of edges that is neither used nor has settings, naming the nearest: the one that shares the most pairs
+-- of letters with it. One probe of edges_type; where that finds nothing, all types. Errors: P0002 (type).
+create or replace function loci_internal.refuse_unknown_edge_type(p_namespace_id integer, p_type text) returns void
+language plpgsql stable set search_path = ''
+as $$
+declare
+    v_near text;
+begin
+    if exists (select from loci_data.edges e where e.namespace_id = p_namespace_id and e.type = p_type)
+        or exists (select from loci_data.edge_types t where t.namespace_id = p_namespace_id and t.type = p_type) then
+        return;
+    end if;
+    select t.type into v_near
+    from (select e.type from loci_data.edges e where e.namespace_id = p_namespace_id
+          union select s.type from loci_data.edge_types s where s.namespace_id = p_namespace_id) t
+    cross join lateral (select count(*) as shared from generate_series(1, length(p_type) - 1) i
+                        where position(lower(substr(p_type, i, 2)) in lower(t.type)) > 0) s
+    where s.shared > 0
+    order by s.shared::double precision / greatest(length(p_type), length(t.type)) desc, t.type limit 1;
+    raise no_data_found using column = 'type',
+        message = format('no edge has the type %L', p_type) || coalesce(format('; the nearest is %L', v_near), '');
+end $$;
+comment on function loci_internal.refuse_unknown_edge_type(integer, text) is
+    'Refuse a type of edges that is not known, naming the nearest. Errors: P0002.';
