@@ -42,7 +42,6 @@ create index entities_name on loci_data.entities (namespace_id, name) where name
 create index entities_merged_into on loci_data.entities (namespace_id, merged_into) where merged_into is not null;
 create index entities_pinned on loci_data.entities (namespace_id, pinned_at, id) where pinned_at is not null;
 create index entities_projects on loci_data.entities (namespace_id, id) where type = 'project';
-create index entities_stated on loci_data.entities (namespace_id) where type <> 'extracted' and merged_into is null;
 
 create table loci_data.entity_beliefs (
     namespace_id   integer not null,
@@ -228,8 +227,8 @@ comment on column loci_data.entity_sessions.observations is 'Observations of the
 comment on column loci_data.entity_sessions.first_observed_at is 'Valid time: what the earliest of them dates from.';
 comment on column loci_data.entity_sessions.last_observed_at is 'Valid time: what the latest of them dates from.';
 comment on table loci_data.name_candidates is
-    'Proper-noun phrases seen in one memory so far. The second memory makes an entity of type extracted of '
-    'them.';
+    'Proper-noun phrases, and what they end with, seen in one memory so far. The second memory makes an entity of '
+    'type extracted of them.';
 comment on column loci_data.name_candidates.namespace_id is 'The namespace.';
 comment on column loci_data.name_candidates.canonical_name is 'Canonical form of the phrase.';
 comment on column loci_data.name_candidates.memory_id is 'The memory that has it.';

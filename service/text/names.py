@@ -32,6 +32,18 @@ GERMAN_OPENERS = GERMAN | _words(
     "die am in an er sie es du ihr meinen meinem unser unsere unseren unserem unserer sein seine ihre kein keine als da weil "
     "um vor seit bis gegen morgen dann hier dort diese dieser dieses jede jeder jedes beim ins ans so"
 )
+# The same in English, without what names begin with as well (The Hague, A Christmas Carol, Will, May).
+ENGLISH_OPENERS = _words(
+    "yesterday today tomorrow tonight now then later soon recently lately finally currently meanwhile afterwards earlier also "
+    "however therefore maybe perhaps apparently unfortunately luckily actually again once yes no ok okay so but and or if "
+    "when while after before since until because although though as at by in on for from with without about to my our his her "
+    "their your its this that these those here there hello hi hey dear thanks please what who whom whose where why how which "
+    "is are was were am do does did can could should would has have had ask asked tell told call called meet met remind note "
+    "reminder todo let let's we he she they it you not only even both either neither"
+)
+WEEKDAYS = _words(
+    "monday tuesday wednesday thursday friday saturday sunday montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag"
+)
 TELLING = 1000  # characters
 UNSPACED = re.compile(r"[\u0E00-\u0EFF\u1000-\u109F\u1780-\u17FF\u3005-\u3007\u3040-\u312F\u31F0-\u31FF\u3400-\u9FFF\uAC00-\uD7A3]")
 AMONG_UNSPACED = re.compile(
@@ -49,8 +61,9 @@ def find_names(text: str, *, source: str | None = None, language: str = "english
     """Names in a text, at most 50, in order of appearance, without that of the speaker.
 
     A name is a run of capitalised words inside a clause, joined by small words such as `of`; a lone capitalised word at the
-    start of a clause says nothing. A short first line without end punctuation is a heading, and names its subject.
-    `language` (a text search configuration) decides where the words of the text do not.
+    start of a clause says nothing, nor do the words that open one (Yesterday, On Monday). A short first line without end
+    punctuation is a heading, and names its subject. `language` (a text search configuration) decides where the words of the text
+    do not.
     """
     found: dict[str, str] = {}
     heading, _, rest = text.partition("\n")
@@ -68,6 +81,22 @@ def find_names(text: str, *, source: str | None = None, language: str = "english
             _keep(found, name)
     found.pop((source or "").lower(), None)
     return list(found.values())[:MOST]
+
+
+def phrases(names: list[str]) -> list[str]:
+    """What may be the name in each of these: itself, and what it ends with, from two words on.
+
+    Which capitalised words before a name belong to it, only other texts tell: in "Presumably Maria Gonzalez" and "Professor Maria
+    Gonzalez" it is what both have.
+    """
+    tried: dict[str, str] = {}
+    for name in names:
+        words = name.split(" ")
+        for start in range(max(len(words) - 1, 1)):
+            if start == 0 or words[start][:1].isupper():
+                tail = " ".join(words[start:])
+                tried.setdefault(tail.lower(), tail)
+    return list(tried.values())
 
 
 def _keep(found: dict[str, str], name: str) -> None:
@@ -102,17 +131,29 @@ def _spans(words: list[str], joiners: frozenset[str]) -> list[tuple[int, list[st
     return spans
 
 
+def _opened(first: int, run: list[str], openers: frozenset[str], joiners: frozenset[str]) -> tuple[int, list[str]]:
+    """A run without the words that open its clause, and its place then."""
+    start = 0
+    while start < len(run) and (
+        (first == 0 and run[start].lower() in openers)
+        or (run[start].lower() in WEEKDAYS and len(run) - start > (1 if start else 2))  # Friday Harbor is a town
+        or (start > 0 and run[start] in joiners)
+    ):
+        start += 1
+    return first + start, run[start:]
+
+
 def _runs(words: list[str]) -> list[str]:
     """Names where only names are capitalised."""
-    return [" ".join(run) for first, run in _spans(words, JOINERS) if len(run) > 1 or first > 0]
+    opened = (_opened(first, run, ENGLISH_OPENERS, JOINERS) for first, run in _spans(words, JOINERS))
+    return [" ".join(run) for first, run in opened if len(run) > 1 or (run and first > 0)]
 
 
 def _german_runs(words: list[str]) -> list[str]:
     """Names where all nouns are capitalised: several in a row, or one with a capital or a digit inside."""
     names = []
     for first, run in _spans(words, GERMAN_JOINERS):
-        if first == 0 and run[0].lower() in GERMAN_OPENERS:
-            run = run[1:]  # noqa: PLW2901
-        if len(run) > 1 or (run and any(letter.isupper() or letter.isdigit() for letter in run[0][1:])):
-            names.append(" ".join(run))
+        _, rest = _opened(first, run, GERMAN_OPENERS, GERMAN_JOINERS)
+        if len(rest) > 1 or (rest and any(letter.isupper() or letter.isdigit() for letter in rest[0][1:])):
+            names.append(" ".join(rest))
     return names

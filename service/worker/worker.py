@@ -37,7 +37,7 @@ from service.models.vectors import BATCH, ENTITIES, MEMORIES, C, Queue, embed_an
 from service.observability.logs import LogContext, described_error, log_context
 from service.observability.metrics import EMBEDDED, FAILURES, WORK_ROWS, WORK_SECONDS, WORKED_AT
 from service.supervision import Supervisor
-from service.text.names import find_names
+from service.text.names import find_names, phrases
 from service.worker.priority import Priorities
 
 log = logging.getLogger(__name__)
@@ -268,7 +268,7 @@ class Worker:
                 found = [
                     (row["namespace_id"], row["memory_id"], name)
                     for row in claimed
-                    for name in find_names(row["content"], source=row["source"], language=row["language"])
+                    for name in phrases(find_names(row["content"], source=row["source"], language=row["language"]))
                 ]
                 read = [(row["namespace_id"], row["memory_id"]) for row in claimed]
                 await names.store_found_names(tx, found=found, read=read)

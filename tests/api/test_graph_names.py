@@ -2,7 +2,7 @@
 
 import pytest
 
-from service.text.names import find_names
+from service.text.names import find_names, phrases
 
 
 @pytest.mark.parametrize(
@@ -13,11 +13,21 @@ from service.text.names import find_names
         ("The Great Wall of China is long", ["The Great Wall of China"]),
         ("I think I've seen Bob's dog", ["Bob"]),
         ("Leonard Cohen (singer)\nwas born in Montreal.", ["Leonard Cohen", "Montreal"]),
+        ("Yesterday Maria Gonzalez presented the plan", ["Maria Gonzalez"]),
+        ("On Monday Maria called from Rome", ["Maria", "Rome"]),
+        ("Black Friday and Friday Harbor", ["Black Friday and Friday Harbor"]),
+        ("In Berlin it rains", ["Berlin"]),
+        ("Yesterday it rained", []),
         ("", []),
     ],
 )
 def test_english_capitals_are_names(text: str, names: list[str]) -> None:
     assert find_names(text) == names
+
+
+def test_a_name_is_tried_from_every_word_but_the_last() -> None:
+    tried = ["Presumably Professor Maria Gonzalez", "Professor Maria Gonzalez", "Maria Gonzalez", "Bank of England", "Bob"]
+    assert phrases(["Presumably Professor Maria Gonzalez", "Bank of England", "Bob"]) == tried
 
 
 def test_the_speaker_is_no_name_of_the_text() -> None:
@@ -30,6 +40,7 @@ def test_the_speaker_is_no_name_of_the_text() -> None:
         ("Der Hund frisst das Futter in der Küche.", []),
         ("Die Deutsche Bahn hat mir geschrieben.", ["Deutsche Bahn"]),
         ("Ich habe mit Frau Weber über die Rechnung gesprochen.", ["Frau Weber"]),
+        ("Gestern Maria Gonzalez gesehen, am Montag Frau Weber.", ["Maria Gonzalez", "Frau Weber"]),
         ("Gestern habe ich etwas über Alexander von Humboldt gelesen.", ["Alexander von Humboldt"]),
         ("Wir nutzen PostgreSQL und ein iPhone bei der BMW.", ["PostgreSQL", "BMW"]),
         ("Die Katze der Nachbarin ist im Garten.", []),

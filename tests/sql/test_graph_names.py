@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from psycopg.types.json import Jsonb
 
+from service.text.names import find_names, phrases
 from tests.factories import World
 
 LONG = " ".join(f"word{n}" for n in range(36))  # 251 characters
@@ -264,6 +265,51 @@ def test_stated_entities_are_found_in_memories_however_they_are_spelt(world: Wor
         ids=ids,
     )
     assert {(row["name"], row["memory_id"]) for row in rows} == {("RabbitMQ", ids[0]), ("RabbitMQ", ids[1]), ("田中太郎", ids[2])}
+
+
+def read(world: World, *texts: str) -> list[Any]:
+    """Write memories and read them for names, one after the other, as the worker does; their ids."""
+    ids = []
+    for text in texts:
+        ids.append(world.write(text)["id"])
+        names = phrases(find_names(text))
+        world.rows(
+            """select loci_api.store_found_names(array_fill(%(ns_id)s::integer, array[%(count)s]), array_fill(%(id)s::uuid,
+                      array[%(count)s]), %(names)s, array[%(ns_id)s::integer], array[%(id)s::uuid])""",
+            count=len(names),
+            id=ids[-1],
+            names=names,
+        )
+    return ids
+
+
+def mentioned(world: World) -> dict[str, list[Any]]:
+    """Which memories mention which entity, in the order of their writing."""
+    rows = world.rows(
+        """select e.name, array_agg(m.memory_id order by m.memory_id) as ids, min(e.mentions) as mentions
+           from loci_data.memory_mentions m join loci_data.entities e using (namespace_id)
+           where m.namespace_id = %(ns_id)s and e.id = m.entity_id group by e.name"""
+    )
+    assert all(row["mentions"] == len(row["ids"]) for row in rows)
+    return {row["name"]: row["ids"] for row in rows}
+
+
+@pytest.mark.parametrize("first", ["Yesterday", "Presumably", "Professor", "On Monday"])
+def test_a_name_behind_another_capitalised_word_counts_and_links(world: World, first: str) -> None:
+    texts = (f"{first} Maria Gonzalez presented the plan", "Today Maria Gonzalez called", "maria gonzalez, and Maria Gonzalez")
+    ids = read(world, *texts)
+    assert mentioned(world) == {"Maria Gonzalez": ids}
+
+
+def test_what_two_memories_share_is_one_name_and_not_what_it_ends_with(world: World) -> None:
+    ids = read(world, *(f"{n}: we walked on the Great Wall of China, and The Great Wall of China is long" for n in range(3)))
+    assert mentioned(world) == {"The Great Wall of China": ids}
+
+
+def test_a_known_name_of_any_type_is_found_in_every_text(world: World) -> None:
+    know(world, {"name": "Oslo", "type": "place"}, {"name": "Will", "type": "extracted"}, {"name": "田中太郎", "type": "extracted"})
+    ids = read(world, "it will rain in oslo", "Will came", "it will rain, says Will", "田中太郎さん", "é will, Will", "é will")
+    assert mentioned(world) == {"Oslo": ids[:1], "Will": [ids[1], ids[2], ids[4]], "田中太郎": [ids[3]]}
 
 
 @pytest.mark.parametrize(("length", "kept"), [(None, ["Anna"]), (3, ["Anna", "Bob"]), (2, ["Anna", "Bob", "UN"]), (5, [])])
