@@ -16,6 +16,8 @@ class StoredMemory(TypedDict):
     id: UUID
     superseded: UUID | None
     duplicate: bool
+    ignored: list[str] | None
+    cut_short: JsonObject | None
 
 
 class MemoryRow(TypedDict):
@@ -47,10 +49,12 @@ class MemoryRow(TypedDict):
 
 
 class WrittenMemory(MemoryRow):
-    """A memory that was written, the version that it supersedes, and whether it was known."""
+    """A memory that was written, and what became of the write."""
 
     superseded: UUID | None
     duplicate: bool
+    ignored: list[str] | None
+    cut_short: JsonObject | None
 
 
 class ErasureReceipt(TypedDict):
@@ -88,15 +92,15 @@ class CategoryRow(TypedDict):
 
 
 async def remember(tx: Transaction, *, items: list[JsonObject]) -> list[StoredMemory]:
-    """Write memories in one transaction; one row (ordinal, id, superseded, duplicate) an item, in order."""
+    """Write memories in one transaction; one row an item, in order."""
     return await tx.rows(StoredMemory, "select * from loci_api.remember(%(namespace)s, %(items)s)", items=Jsonb(items))
 
 
 async def remember_one(tx: Transaction, *, item: JsonObject) -> WrittenMemory:
-    """Write one memory; the memory, with `superseded` and `duplicate`."""
+    """Write one memory; the memory, with what became of the write."""
     return await tx.row(
         WrittenMemory,
-        "select (memory).*, superseded, duplicate from loci_api.remember_one(%(namespace)s, %(item)s)",
+        "select (memory).*, superseded, duplicate, ignored, cut_short from loci_api.remember_one(%(namespace)s, %(item)s)",
         item=Jsonb(item),
     )
 

@@ -69,13 +69,13 @@ class World:
         return value
 
     def remember(self, *items: Row) -> list[Row]:
-        """Write items in one call; one outcome (ordinal, id, superseded, duplicate) each."""
+        """Write items in one call; one outcome (ordinal, id, superseded, duplicate, ignored, cut_short) each."""
         return self.rows("select * from loci_api.remember(%(ns)s, %(items)s)", items=Jsonb([stated(item) for item in items]))
 
     def write(self, content: str, **fields: Any) -> Row:
-        """Write one memory; its row, with what the write superseded and whether it was a duplicate."""
+        """Write one memory; its row, with what became of the write."""
         outcome = self.remember({"content": content, **fields})[0]
-        return {**self.get(outcome["id"]), "superseded": outcome["superseded"], "duplicate": outcome["duplicate"]}
+        return {**self.get(outcome["id"]), **{name: value for name, value in outcome.items() if name != "ordinal"}}
 
     def get(self, id: UUID) -> Row:
         """One memory, whatever its version or status."""

@@ -174,6 +174,7 @@ create type loci_internal.memory_input as (
     lengthens    uuid,
     until        timestamptz,
     duplicate    boolean,
+    on_duplicate text,
     details      loci.memory_details
 );
 -- What became of it.
@@ -181,7 +182,9 @@ create type loci_internal.memory_outcome as (
     ordinal    integer,
     id         uuid,
     superseded uuid,
-    duplicate  boolean
+    duplicate  boolean,
+    ignored    text[],
+    cut_short  jsonb
 );
 -- A memory as every surface shows it.
 create type loci.memory_record as (
@@ -252,9 +255,10 @@ end $$;
 comment on type loci_internal.memory_input is
     'One item of a write: as parsed, and once placed in its lineage with recorded_at, the version that it ends (and '
     'whether that goes on after it), the one that becomes longer until a moment because what followed was corrected, '
-    'and whether it is a duplicate.';
+    'whether it is a duplicate, and what becomes of one (reinforce, update, refuse).';
 comment on type loci_internal.memory_outcome is
-    'What became of one item: the memory it made or reinforced, and the version it superseded.';
+    'What became of one item: the memory it made or reinforced, the version it superseded, what a duplicate stated '
+    'otherwise, and where a later version cut its validity short ({stated, kept, by}).';
 comment on type loci.memory_record is 'A memory as REST, SQL and MCP show it; cursor pages listings.';
 comment on column loci.memory_record.id is 'Identifier of this version.';
 comment on column loci.memory_record.lineage is 'Name that groups the versions.';

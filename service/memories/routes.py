@@ -44,7 +44,9 @@ MemoryRef = Annotated[Text, Path(description="Id of any of its versions, or the 
 async def write_memory(body: MemorySave, caller: CallerDependency) -> Response:
     """Write a memory. An existing lineage gets a new version; an exact duplicate reinforces the memory that is there.
 
-    With `enrich`, a language model expands it later, in the background, into well-formed memories that say the same.
+    `on_duplicate` says otherwise; `ignored` in the reply names what a duplicate stated and the memory did not take over.
+    A stated validity ends where a later version of the lineage begins; `cut_short` says so. With `enrich`, a language model
+    expands it later, in the background, into well-formed memories that say the same.
     """
     item = {key: value for key, value in body.stated().items() if key != "enrich"}
     has_model = caller.state.resources.model is not None

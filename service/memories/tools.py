@@ -4,6 +4,7 @@ from uuid import UUID
 
 from pydantic import Field
 
+from loci.models.memories import OnDuplicate
 from service.mcp.text import VERSION, JsonObject, Shown, about, folded, kept, lines, moment, more, times, written
 from service.mcp.tool import Arguments, Call, Category, Cursor, Name, Names, Time, Tool, of_session, segment
 
@@ -18,6 +19,7 @@ class SaveMemory(Arguments):
     content: str = Field(description="One statement that stands alone: full names, no 'he' or 'yesterday'")
     category: Category | None = None
     tags: Names | None = None
+    on_duplicate: OnDuplicate | None = Field(None, description="What an exact repetition does; default reinforce")
 
 
 class DeleteMemory(Arguments):
@@ -47,10 +49,13 @@ def _history(given: JsonObject, _: str | None) -> Call:
 
 def saved(reply: JsonObject) -> Shown:
     """What became of a memory."""
-    names = ("id", "lineage", "version", "superseded", "duplicate", "content", "category", "tags", "valid_from")
+    names = ("id", "lineage", "version", "superseded", "duplicate", "ignored", "content", "category", "tags", "valid_from")
     facts = kept(reply, names) | kept(reply.get("enrichment") or {}, ("job_id",))
     if reply["duplicate"]:
-        return f"Known already as [{reply['id']}]; it is reinforced, nothing was added.", facts
+        known = f"Known already as [{reply['id']}]; it is reinforced, nothing was added."
+        ignored = [name for name in reply["ignored"] or () if name != "session_id"]  # which the agent did not state
+        left = f" Not taken over: {', '.join(ignored)}. With on_duplicate update they are." if ignored else ""
+        return known + left, facts
     return f"Saved as [{reply['id']}].", facts
 
 

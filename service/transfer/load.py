@@ -53,7 +53,9 @@ class Load:
     lines: int = 0
     written: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("entities", "memories", "edges"), 0))
     duplicates: int = 0
+    ignored: int = 0  # duplicates that stated something otherwise
     superseded: int = 0
+    cut_short: int = 0
     errors: list[LineError] = field(default_factory=list)
     started: float = field(default_factory=time.perf_counter)
     seconds: float = 0.0
@@ -63,7 +65,9 @@ class Load:
         return {
             **self.written,
             "duplicates": self.duplicates,
+            "ignored": self.ignored,
             "superseded": self.superseded,
+            "cut_short": self.cut_short,
             "lines": self.lines,
             "seconds": round(self.seconds, 3),
             "errors": [asdict(error) for error in self.errors],
@@ -73,6 +77,8 @@ class Load:
         """Count rows that were written."""
         self.written[kind.plural] += len(outcomes)
         self.duplicates += sum(1 for row in outcomes if row.get("duplicate"))
+        self.ignored += sum(1 for row in outcomes if row.get("ignored"))
+        self.cut_short += sum(1 for row in outcomes if row.get("cut_short"))
         self.superseded += sum(1 for row in outcomes if row.get("superseded"))
 
 
@@ -173,7 +179,9 @@ class Loader:
         self.load.errors += part.errors
         self.load.written[kind.plural] += part.written[kind.plural]
         self.load.duplicates += part.duplicates
+        self.load.ignored += part.ignored
         self.load.superseded += part.superseded
+        self.load.cut_short += part.cut_short
 
 
 async def write_or_split(tx: Transaction, kind: Kind, items: list[tuple[int, JsonObject]], load: Load) -> None:

@@ -62,7 +62,7 @@ begin
     where w.fold_scope is not null;
 
     return query
-    select i.ordinal, f.id, null::uuid, f.id <> i.id
+    select i.ordinal, f.id, null::uuid, f.id <> i.id, null::text[], null::jsonb
     from unnest(p_items) i
     cross join lateral (
         select case when i.fold_scope is null then i.id

@@ -2,8 +2,9 @@
 -- change ends the version that was valid then, and the belief in it unless the new one begins in the future; where the
 -- new one states an end before that, the old statement goes on after it, as a version of its own
 -- (resume_interrupted_versions). A correction (corrects) leaves the version that it corrects valid never, and so does
--- a write that states the very valid_from of a version. Lineage rows are locked by the caller, so nobody else writes
--- these chains. A write without valid_from comes after every version already recorded, even if the clock went back.
+-- a write that states the very valid_from of a version. A stated end beyond the beginning of the next version is cut
+-- short there, and the outcome says so. Lineage rows are locked by the caller, so nobody else writes these chains. A
+-- write without valid_from comes after every version already recorded, even if the clock went back.
 -- Errors: P0002, 22023, 23P01.
 create or replace function loci_internal.insert_versions(p_namespace_id integer, p_items loci_internal.memory_input[],
                                                          p_at timestamptz)
@@ -52,8 +53,13 @@ begin
     if exists (select from unnest(v_plan) i where i.resumes and not i.duplicate) then
         perform loci_internal.resume_interrupted_versions(p_namespace_id, v_plan);
     end if;
-    return query select i.ordinal, i.id, case when not i.duplicate then coalesce(i.corrects, i.ends) end, i.duplicate
-        from unnest(v_plan) i;
+    return query
+    select i.ordinal, i.id, case when not i.duplicate then coalesce(i.corrects, i.ends) end, i.duplicate, null::text[],
+           case when i.valid_to < s.valid_to then jsonb_build_object('stated', s.valid_to, 'kept', i.valid_to, 'by', (
+               select m.id from loci_data.memories m
+               where m.namespace_id = p_namespace_id and m.lineage = i.lineage and m.status = 'active'
+                 and m.valid_from = i.valid_to and (m.valid_to is null or m.valid_to > m.valid_from) limit 1)) end
+    from unnest(v_plan) i join unnest(p_items) s on s.ordinal = i.ordinal;
 end $$;
 comment on function loci_internal.insert_versions(integer, loci_internal.memory_input[], timestamptz) is
     'Insert new versions of locked lineages, ending what they supersede.';

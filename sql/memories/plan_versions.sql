@@ -14,7 +14,7 @@ begin
                       clock.recorded_at, ended.id,
                       ended.id is not null and final.valid_to < coalesce(ended.valid_to, 'infinity'), longer.id,
                       least(start.valid_from, longer.until),
-                      same.id is not null, loci_internal.complete_memory_details(i.details,
+                      same.id is not null, i.on_duplicate, loci_internal.complete_memory_details(i.details,
                           last.details))::loci_internal.memory_input order by i.ordinal)
     from unnest(p_items) i
     cross join lateral (select o.id, o.written_at from loci_data.lineages o

@@ -3,9 +3,10 @@
 -- place in the hierarchy comes after the versions. Items of one lineage in a batch follow each other in rounds. Graph
 -- parts of items come last. A batch is planned for its size and the tables'; a few items use generic plans of index
 -- look-ups (planning took longer than they do). Cost: a handful of set-based statements; the triggers index words in
--- the same transaction. Errors: 42501, P0002 (namespace), 22023 / 23514 (a field), 23503 (parent_id), P0001 (cycle).
+-- the same transaction. Errors: 42501, P0002 (namespace), 22023 / 23514 (a field), 23503 (parent_id), 23505 (a
+-- duplicate that is to be refused), P0001 (cycle).
 create or replace function loci_api.remember(p_namespace text, p_items jsonb)
-returns table (ordinal integer, id uuid, superseded uuid, duplicate boolean)
+returns table (ordinal integer, id uuid, superseded uuid, duplicate boolean, ignored text[], cut_short jsonb)
 language plpgsql volatile security definer set search_path from current set plan_cache_mode = force_generic_plan
 as $$
 declare
@@ -15,6 +16,7 @@ declare
     v_round    record;
     v_at       timestamptz;
 begin
+    perform loci_internal.check_on_duplicate(v_items);
     if cardinality(v_items) > 20 then
         set local plan_cache_mode = force_custom_plan;
     end if;
@@ -47,15 +49,20 @@ begin
     if exists (select from unnest(v_items) i where i.parent_id is not null) then
         perform loci_internal.place_memories(v_ns, v_items, v_outcomes);
     end if;
+    if exists (select from unnest(v_outcomes) o where o.duplicate) then
+        v_outcomes := loci_internal.settle_duplicates(v_ns, v_items, v_outcomes, v_at);
+    end if;
     perform loci_internal.upsert_memory_vectors(v_ns, array_agg(o.id), array_agg(i.embedding::halfvec))
     from unnest(v_items) i join unnest(v_outcomes) o on o.ordinal = i.ordinal and not o.duplicate
     where i.embedding is not null having count(*) > 0;
     perform loci_internal.remember_graph(v_ns, p_items, v_outcomes, v_at);
-    return query select o.ordinal, o.id, o.superseded, o.duplicate from unnest(v_outcomes) o order by o.ordinal;
+    return query select o.ordinal, o.id, o.superseded, o.duplicate, o.ignored, o.cut_short
+                 from unnest(v_outcomes) o order by o.ordinal;
 end $$;
 comment on function loci_api.remember(text, jsonb) is
     'Write memories (JSON array of items) in one transaction: new rows, new versions of lineages, or reinforced '
-    'duplicates. Returns one row an item, in order.';
+    'duplicates (on_duplicate: reinforce, update or refuse). Returns one row an item, in order: what it superseded, '
+    'what a duplicate stated otherwise (ignored), and where its validity was cut short.';
 
 -- The items of a write, typed: one scan of the JSON. An item that states no valid_from and is no episode may fold into
 -- an exact duplicate. An item that corrects a memory is written to its lineage. round: how many items of the same
@@ -73,19 +80,22 @@ as $$
                    or i.corrects is not null then null
                     else coalesce(i.lineage, '') end,
                i.lineage, i.parent_id, i.valid_from, i.valid_to, i.source, i.session_id, i.embedding, i.corrects,
-               null::timestamptz, null::uuid, false, null::uuid, null::timestamptz, false, i.details
+               null::timestamptz, null::uuid, false, null::uuid, null::timestamptz, false,
+               coalesce(i.on_duplicate, 'reinforce'), i.details
         from (
             select u.id, u.content, coalesce(u.lineage, (select m.lineage from loci_data.memories m
                                                          where m.namespace_id = p_namespace_id and m.id = u.corrects),
                                                              u.corrects::text) as lineage,
                    u.parent_id, u.valid_from, u.valid_to, u.source, u.session_id, u.embedding, u.corrects,
+                   u.on_duplicate,
                    jsonb_populate_record(null::loci.memory_details, u.item) as details, u.ordinal
             from rows from (jsonb_to_recordset(p_items) as (
                      id uuid, content text, lineage text, parent_id uuid, valid_from timestamptz, valid_to timestamptz,
                      source text,
-                     session_id text, embedding real[], corrects uuid), jsonb_array_elements(p_items)) with ordinality
+                     session_id text, embedding real[], corrects uuid, on_duplicate text),
+                     jsonb_array_elements(p_items)) with ordinality
                  as u(id, content, lineage, parent_id, valid_from, valid_to, source, session_id, embedding, corrects,
-                      item, ordinal)) i
+                      on_duplicate, item, ordinal)) i
     ) i
 $$;
 comment on function loci_internal.parse_memories(integer, jsonb) is

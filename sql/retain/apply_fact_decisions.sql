@@ -51,7 +51,8 @@ begin
         end if;
     end loop;
     if cardinality(v_written) > 0 then
-        v_outcomes := array(select (r.ordinal, r.id, r.superseded, r.duplicate)::loci_internal.memory_outcome
+        v_outcomes := array(select (r.ordinal, r.id, r.superseded, r.duplicate, r.ignored,
+                                    r.cut_short)::loci_internal.memory_outcome
                             from loci_api.remember(p_namespace, to_jsonb(v_written)) r order by r.ordinal);
         -- the vector of the bare fact serves until the worker's comes
         insert into loci_data.embedding_queue (namespace_id, memory_id, model_id)

@@ -133,7 +133,8 @@ def test_a_memory_is_written_read_changed_forgotten_and_restored(client: LociCli
         edges=[{"source": "Alice", "type": "lives_in", "target": "Oslo"}],
     )
     assert (written.version, written.superseded, written.duplicate, written.metadata) == (1, None, False, {"a": [1, None]})
-    assert client.get_memory(written.id).model_dump() == written.model_dump(exclude={"superseded", "duplicate", "enrichment"})
+    became = {"superseded", "duplicate", "ignored", "cut_short", "enrichment"}
+    assert client.get_memory(written.id).model_dump() == written.model_dump(exclude=became)
     assert client.change_memory(str(written.id), tags=[], importance=0.9).tags == []
     assert client.forget_memory(written.id).status == "forgotten"
     assert client.current_versions(["alice/city"]).items == []

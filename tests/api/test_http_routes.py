@@ -46,6 +46,37 @@ def test_a_write_says_what_became_of_it(api: Api) -> None:
     assert (third["id"], third["superseded"], third["duplicate"]) == (second["id"], None, True)
 
 
+def test_a_write_of_what_is_known_reinforces_updates_or_is_refused(api: Api) -> None:
+    first = api.write("x", tags=["a"])
+    assert (first["ignored"], first["cut_short"]) == (None, None)
+    again = ok(api.post("/memories", {"content": "x", "tags": ["b"]}), 201)
+    assert (again["id"], again["tags"], again["ignored"]) == (first["id"], ["a"], ["tags"])
+    updated = ok(api.post("/memories", {"content": "x", "tags": ["b"], "on_duplicate": "update"}), 201)
+    assert (updated["id"], updated["tags"], updated["ignored"], updated["observations"]) == (first["id"], ["b"], [], 3)
+    refused = problem(api.post("/memories", {"content": "x", "on_duplicate": "refuse"}), 409, "conflict")
+    assert first["id"] in refused["detail"]
+    batch = [{"content": "x", "tags": ["c"]}, {"content": "x", "on_duplicate": "refuse"}, {"content": "y"}]
+    results = ok(api.post("/memories/batch", {"items": batch}))["items"]
+    assert (results[0]["ignored"], results[1]["problem"]["status"], results[2]["duplicate"]) == (["tags"], 409, False)
+    wrong = problem(api.post("/memories", {"content": "x", "on_duplicate": "merge"}), 422, "invalid-request")
+    assert wrong["errors"][0]["field"] == "on_duplicate"
+
+
+def test_a_stated_span_ends_where_the_next_version_begins_and_the_reply_says_so(api: Api) -> None:
+    month = "2024-0{}-01T00:00:00Z".format
+    api.write("A", lineage="l", valid_from=month(1))
+    b = api.write("B", lineage="l", valid_from=month(5))
+    api.write("C", lineage="l", valid_from=month(7))
+    across = {"lineage": "l", "valid_from": month(3), "valid_to": month(9)}
+    written = api.write("X", **across)
+    (result,) = ok(api.post("/memories/batch", {"items": [{"content": "Y", **across}]}))["items"]
+    assert (written["valid_to"], written["cut_short"]) == (month(5), result["cut_short"])
+    assert (result["cut_short"]["stated"][:10], result["cut_short"]["kept"][:10]) == ("2024-09-01", "2024-05-01")
+    assert result["cut_short"]["by"] == b["id"]
+    inside = api.write("Z", lineage="l", valid_from=month(3), valid_to=month(4))
+    assert (inside["valid_to"], inside["cut_short"]) == (month(4), None)
+
+
 @pytest.mark.parametrize("offset", ["+02:00", "-11:30", "Z", ""])
 def test_times_keep_their_moment_whatever_their_zone_and_are_in_utc_without_one(api: Api, offset: str) -> None:
     written = api.write("x", valid_from=f"2020-06-01T12:00:00{offset}")

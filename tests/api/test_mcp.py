@@ -14,7 +14,7 @@ from tests.services import PATIENCE, Api, Service, eventually, new_api, ok, prob
 from tests.tools import ERAS, Tools, over_http, said
 
 PARAMETERS = {
-    "save_memory": {"content!", "category", "tags"},
+    "save_memory": {"content!", "category", "tags", "on_duplicate"},
     "search_memory": {"query!", "category", "tags"},
     "delete_memory": {"id!"},
     "list_memory_categories": set(),
@@ -127,12 +127,19 @@ def test_an_unknown_tool_is_an_error_that_names_those_there_are(tools: Tools) ->
 def test_save_memory_writes_what_post_memories_writes(api: Api, tools: Tools) -> None:
     saved = tools("save_memory", content="I prefer tea", category="user-preferences/drinks", tags=["tea", "morning"])
     there = ok(api.get(f"/memories/{saved['id']}"))
-    assert {field: there[field] for field in saved if field != "duplicate"} == {k: v for k, v in saved.items() if k != "duplicate"}
+    assert saved.pop("duplicate") is False
+    assert {field: there[field] for field in saved} == saved
     assert rows(api, "select content, category, tags from loci_data.memories where namespace_id = %s and id = %s", saved["id"]) == [
         ("I prefer tea", "user-preferences/drinks", ["tea", "morning"])
     ]
     assert saved["id"] in tools.text("save_memory", content="I prefer tea")
     assert tools("save_memory", content="I prefer tea")["duplicate"]
+
+
+def test_save_memory_says_what_a_repetition_did_not_take_over(tools: Tools) -> None:
+    tools("save_memory", content="I prefer tea", tags=["tea"])
+    assert "Not taken over: tags." in tools.text("save_memory", content="I prefer tea", tags=["drinks"])
+    assert tools("save_memory", content="I prefer tea", tags=["drinks"], on_duplicate="update")["tags"] == ["drinks"]
 
 
 @pytest.mark.parametrize("tags", ['["tea", "morning"]', "tea, morning", ["tea", "morning"]], ids=str)

@@ -67,7 +67,7 @@ def test_import_atomic_writes_all_of_a_good_file_from_standard_input(loci: Loci,
     result = loci("import", "-", "--namespace", namespace, "--atomic", "--batch-size", "8", "--json", input=lines)
     assert result.exit_code == 0, result.stderr
     assert json.loads(result.stdout) | {"seconds": 0} == {
-        "memories": 50, "entities": 0, "edges": 0, "duplicates": 0, "superseded": 43, "lines": 50, "seconds": 0, "errors": [],
+        "memories": 50, "entities": 0, "edges": 0, "duplicates": 0, "ignored": 0, "superseded": 43, "cut_short": 0, "lines": 50, "seconds": 0, "errors": [],
     }  # fmt: skip
     history = json.loads(loci("history", "l1", "--namespace", namespace, "--json").stdout)
     assert [row["content"] for row in history] == [f"fact {n}" for n in range(1, 50, 7)]
@@ -80,6 +80,19 @@ def test_import_again_folds_exact_duplicates(loci: Loci, namespace: str, tmp_pat
     again = json.loads(loci("import", str(path), "-n", namespace, "--json").stdout)
     assert again["duplicates"] == 2
     assert contents(loci, namespace) == ["one", "two"]
+
+
+def test_import_says_what_duplicates_did_not_take_over_and_what_was_cut_short(loci: Loci, namespace: str) -> None:
+    lines = [
+        {"content": "one"},
+        {"content": "one", "tags": ["a"]},
+        {"content": "one", "tags": ["b"], "on_duplicate": "update"},
+        {"content": "later", "lineage": "l", "valid_from": "2020-05-01"},
+        {"content": "across", "lineage": "l", "valid_from": "2020-03-01", "valid_to": "2020-09-01"},
+    ]
+    said = loci("import", "-", "-n", namespace, input="\n".join(map(json.dumps, lines))).stdout
+    assert "1 memories were known already, with fields stated otherwise" in said
+    assert "1 memories were valid only until a later version" in said
 
 
 def test_import_into_an_unknown_namespace_says_so_before_reading(loci: Loci, bad_file: str) -> None:

@@ -4,7 +4,9 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from psycopg import errors
 
+from tests.details import DETAILS, OTHERS, STATED
 from tests.factories import World, day
 
 
@@ -26,6 +28,66 @@ def test_a_content_that_differs_in_one_character_does_not_fold(world: World, oth
 def test_a_fold_keeps_the_fields_of_the_first_write(world: World) -> None:
     world.write("x", category="a", tags=["t"])
     assert world.write("x", category="b", tags=[])["category"] == "a"
+
+
+@pytest.mark.parametrize("name", DETAILS)
+def test_a_fold_says_what_it_did_not_take_over_and_an_update_takes_it_over(world: World, name: str) -> None:
+    before = world.write("x", **STATED)
+    stated = {**STATED, name: OTHERS[name]}
+    folded = world.write("x", **stated)
+    assert (folded["id"], folded["ignored"], folded[name]) == (before["id"], [name], STATED[name])
+    assert world.write("x", **STATED)["ignored"] == world.write("x")["ignored"] == []
+    then = world.now()
+    updated = world.write("x", **stated, on_duplicate="update")
+    assert (updated["id"], updated["duplicate"], updated["ignored"], updated[name]) == (before["id"], True, [], OTHERS[name])
+    assert (updated["version"], updated["observations"]) == (1, 5)
+    (believed,) = world.rows("select * from loci.get_memory(%(ns)s, %(id)s, null, %(then)s)", id=before["id"], then=then)
+    assert believed[name] == STATED[name]
+
+
+def test_a_new_memory_ignores_nothing(world: World) -> None:
+    assert world.write("x", tags=["a"], on_duplicate="update")["ignored"] is None
+
+
+def test_the_order_of_tags_is_no_difference(world: World) -> None:
+    world.write("x", tags=["a", "b"])
+    assert world.write("x", tags=["b", "a"])["ignored"] == []
+
+
+def test_who_said_it_first_stays_and_the_reply_says_so(world: World) -> None:
+    world.write("x", source="ann", session_id="s1")
+    again = world.write("x", source="bob", session_id="s2", on_duplicate="update")
+    assert (again["source"], again["session_id"], again["ignored"]) == ("ann", "s1", ["session_id", "source"])
+
+
+def test_a_parent_is_taken_over_by_an_update_alone(world: World) -> None:
+    first, second = (world.write(name, layer=1)["id"] for name in ("first", "second"))
+    world.write("x", parent_id=first)
+    folded = world.write("x", parent_id=second)
+    assert (folded["parent_id"], folded["ignored"]) == (first, ["parent_id"])
+    updated = world.write("x", parent_id=second, on_duplicate="update")
+    assert (updated["parent_id"], updated["ignored"]) == (second, [])
+
+
+@pytest.mark.parametrize("lineage", [None, "l"])
+def test_a_duplicate_that_is_to_be_refused_names_what_is_there_and_changes_nothing(world: World, lineage: str | None) -> None:
+    first = world.write("x", lineage=lineage, on_duplicate="refuse")
+    with pytest.raises(errors.UniqueViolation, match=f"memory {first['id']} says the same"), world.connection.transaction():
+        world.write("x", lineage=lineage, tags=["a"], on_duplicate="refuse")
+    with pytest.raises(errors.UniqueViolation), world.connection.transaction():
+        world.remember({"content": "y"}, {"content": "y", "on_duplicate": "refuse"})
+    assert (world.get(first["id"])["observations"], world.visible()) == (1, ["x"])
+
+
+def test_of_several_updates_in_a_batch_the_last_stays(world: World) -> None:
+    items = [{"content": "x", "importance": i, "on_duplicate": "update"} for i in (0.25, 0.5, 0.75)]
+    first, *_ = world.remember(*items)
+    assert world.get(first["id"])["importance"] == 0.75
+
+
+def test_another_word_for_on_duplicate_is_refused(world: World) -> None:
+    with pytest.raises(errors.InvalidParameterValue, match="must be reinforce, update or refuse, not 'merge'"):
+        world.write("x", on_duplicate="merge")
 
 
 @pytest.mark.parametrize(

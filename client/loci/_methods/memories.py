@@ -15,6 +15,7 @@ from loci.models.memories import (
     MemoryOut,
     MemoryPage,
     MemoryStored,
+    OnDuplicate,
     Versions,
 )
 from loci.requests import OMITTED, Id, Json, Moment, Omitted, Page, Request, change, delete, get, page, post
@@ -44,11 +45,14 @@ class Memories:
         edges: Iterable[EdgeInput | Json] | None = None,
         embedding: Iterable[float] | None = None,
         corrects: Id | None = None,
+        on_duplicate: OnDuplicate | None = None,
         enrich: bool | None = None,
     ) -> Request[MemoryStored]:
         """Write a memory. An existing lineage gets a new version; an exact duplicate reinforces the memory that is there.
 
-        `enrich`: have a language model expand it later, in the background, where the service has one.
+        `on_duplicate`: "update" lets that memory take over what is stated here, "refuse" raises Conflict. `ignored` in the reply
+        names what a duplicate stated otherwise, `cut_short` where a later version ends it earlier than stated. `enrich`: have
+        a language model expand it later, in the background, where the service has one.
         """
         return post(
             MemoryStored,
@@ -70,6 +74,7 @@ class Memories:
             edges=edges,
             embedding=embedding,
             corrects=corrects,
+            on_duplicate=on_duplicate,
             enrich=enrich,
         )
 

@@ -38,6 +38,14 @@ from loci.models.graph.edges import EdgeInput
 from loci.models.graph.entities import EntityInput
 from loci.models.problems import ItemProblem
 
+OnDuplicate = Annotated[
+    Literal["reinforce", "update", "refuse"],
+    Field(
+        description="What becomes of an exact duplicate. reinforce: what is there is counted once more, and stays as it is; "
+        "update: it takes over category, tags, layer, parent, importance, confidence, metadata and vector as well; refuse: 409"
+    ),
+]
+
 
 class MemoryInput(Model):
     """A memory to write. Only `content` is needed."""
@@ -63,6 +71,7 @@ class MemoryInput(Model):
     corrects: UUID | None = Field(
         default=None, description="The version that was wrong and never true: this one takes its validity"
     )
+    on_duplicate: OnDuplicate | None = Field(default=None, description="What becomes of an exact duplicate; default reinforce")
 
     @field_validator("valid_to")
     @classmethod
@@ -147,6 +156,23 @@ class LinkInput(Model):
     strength: Unit = Field(default=0.5, description="How strong the link is, 0 to 1")
 
 
+class CutShort(BaseModel):
+    """A stated end that was not kept, because a later version of the lineage begins before it."""
+
+    stated: datetime = Field(description="The end that was stated")
+    kept: datetime = Field(description="The end that it has: where the later version begins")
+    by: UUID | None = Field(description="The later version")
+
+
+Ignored = Annotated[
+    list[str] | None,
+    Field(
+        description="Of a duplicate: fields that were stated otherwise and not taken over; null: it is none", examples=[["tags"]]
+    ),
+]
+Cut = Annotated[CutShort | None, Field(description="Where a later version cut its stated validity short; null: nowhere")]
+
+
 class MemoryWritten(BaseModel):
     """What became of a write."""
 
@@ -155,6 +181,8 @@ class MemoryWritten(BaseModel):
     version: int = Field(description="Number of the version within its lineage")
     superseded: UUID | None = Field(description="The version that it ended; null: none")
     duplicate: bool = Field(description="True: it was known already, and was reinforced")
+    ignored: Ignored = None
+    cut_short: Cut = None
 
 
 class MemoryOut(BaseModel):
@@ -212,6 +240,8 @@ class ItemWritten(BaseModel):
     id: UUID | None = Field(default=None, description="Its id (UUID); null: it was not written")
     superseded: UUID | None = Field(default=None, description="The version that it ended; null: none")
     duplicate: bool = Field(default=False, description="True: it was known already, and was reinforced")
+    ignored: Ignored = None
+    cut_short: Cut = None
     problem: ItemProblem | None = Field(default=None, description="Why it was not written; null: it was")
 
 

@@ -103,6 +103,12 @@ def _report(loaded: "Load", *, atomic: bool, in_json: bool) -> None:
             f"{counts['memories']:,} memories ({counts['duplicates']:,} known already, {counts['superseded']:,} replaced an older "
             f"version), {counts['entities']:,} entities, {counts['edges']:,} edges in {loaded.seconds:.1f} s ({rate:,.0f}/s)"
         )
+        for count, said in (
+            (loaded.ignored, "known already, with fields stated otherwise that were not taken over (on_duplicate)"),
+            (loaded.cut_short, "valid only until a later version of their lineage begins, before the stated end"),
+        ):
+            if count:
+                echo(f"{count:,} memories were {said}")
         if loaded.errors:
             nothing = "; nothing was written" if atomic else ""
             complain(f"{len(loaded.errors):,} of {loaded.lines:,} lines are wrong{nothing}")
