@@ -2,7 +2,7 @@
 -- is true first.
 --   overlap     shared words, of all words of both
 --   same        the same words in the same order and tense
---   alike       as many words as that but for some that change nothing (is, does, our, really), in the same order
+--   alike       as many words as that but for some that change nothing (is, does, our, really, now), in the same order
 --   signal      one of the four of compare_statements, or a change that they do not know (change_signal)
 --   if both speak of the same one, by name or as one speaker
 --   sure        a version may be made of it: the older says one thing only, neither asks, and two values are of a
@@ -17,7 +17,8 @@ as $$
 declare
     v_idle   constant text[]
         := '{is,are,am,be,been,do,doe,has,have,that,this,our,your,it,there,realli,veri,still,alreadi,actual,simpli,'
-           'quit,just,certain,definit,truli,pleas}';
+           'quit,just,certain,definit,truli,pleas,now,current,nowaday,present,these_day,at_present,at_the_moment,'
+           'right_now,as_of_now}';
     v_older  text[] := array(select w from unnest(p_older.gist) with ordinality u(w, n) where w <> all (v_idle)
                              order by n);
     v_newer  text[] := array(select w from unnest(p_newer.gist) with ordinality u(w, n) where w <> all (v_idle)
@@ -40,10 +41,10 @@ begin
         select c.signal, c.confidence, c.evidence into signal, confidence, evidence
         from loci_internal.compare_statements(p_older.said, p_newer.said, null, p_shared_tokens) c;
         if signal is null then
-            evidence := array(select coalesce((p_newer.said).spoken ->> w, w)
-                              from unnest(loci_internal.change_signal(p_older.said, p_newer.said,
-                                                                      p_newer.names)) with ordinality u(w, n)
-                                                                          order by n);
+            evidence := array(
+                select coalesce((p_newer.said).spoken ->> w, w)
+                from unnest(loci_internal.change_signal(p_older.said, p_newer.said, p_newer.names, p_older.names))
+                     with ordinality u(w, n) order by n);
             if evidence <> '{}' then
                 signal := 'change';
                 confidence := 0.75;

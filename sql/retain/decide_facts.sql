@@ -1,7 +1,8 @@
 -- What becomes of each fact of a text, by rules, in order: a later fact sees what an earlier one made, and no longer
--- what it ended, so a text may correct itself. p_known: what fact_candidates found. Pure but for the settings.
+-- what it ended, so a text may correct itself. A question (p_questions: by place) is no fact, and is not kept. p_known:
+-- what fact_candidates found. Pure but for the settings.
 create or replace function loci_internal.decide_facts(p_namespace_id integer, p_facts integer,
-                                                      p_known loci_api.fact_candidate[])
+                                                      p_known loci_api.fact_candidate[], p_questions integer[])
                                                           returns loci_api.fact_decision[]
 language plpgsql stable set search_path = ''
 as $$
@@ -13,6 +14,12 @@ declare
     v_gone      integer[] := '{}'; -- earlier facts that are no memory of their own, or no longer
 begin
     for v_ordinal in 0 .. p_facts - 1 loop
+        if v_ordinal = any (p_questions) then
+            v_gone := v_gone || v_ordinal;
+            v_decisions := v_decisions || (v_ordinal, 'nothing', null, null, null, 1,
+                                           'it is a question and states nothing', null, '[]')::loci_api.fact_decision;
+            continue;
+        end if;
         v_decision := loci_internal.decide_fact(v_ordinal, array(
             select k from unnest(p_known) with ordinality u(ordinal, fact, memory_id, lineage, content, valid_from,
                                                             later, exact, same, alike, similarity, overlap,
@@ -37,7 +44,7 @@ begin
     end loop;
     return v_decisions;
 end $$;
-comment on function loci_internal.decide_facts(integer, integer, loci_api.fact_candidate[]) is
+comment on function loci_internal.decide_facts(integer, integer, loci_api.fact_candidate[], integer[]) is
     'What becomes of the facts of a text, by rules, in order.';
 
 -- What becomes of a fact, by rules, given what is known beside it? In this order:

@@ -40,7 +40,7 @@ begin
         group by k.ordinal
     )
     select d.ordinal, d.action = 'nothing', jsonb_strip_nulls(to_jsonb(d)), coalesce(b.known, '[]')
-    from unnest(loci_internal.decide_facts(v_ns, v_facts, v_known)) d
+    from unnest(loci_internal.decide_facts(v_ns, v_facts, v_known, loci_internal.questions_among(p_items))) d
     left join beside b on b.about = d.ordinal
     order by d.ordinal;
 end $$;

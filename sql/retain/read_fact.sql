@@ -14,15 +14,21 @@ declare
            'said|became)$';
     v_dense   constant text := '[\u3040-\u30FF\u3400-\u9FFF\u0E00-\u0E7F]{2}';  -- no spaces between words
     v_alike   constant jsonb
-        := '{"resid": "live", "dwell": "live", "utilis": "use", "utiliz": "use", "purchas": "buy", "assist": "help", '
-           '"commenc": "start", "begin": "start"}';
+        := '{"resid": "live", "dwell": "live", "utilis": "use", "utiliz": "use", "util": "use", "purchas": "buy", '
+           '"assist": "help", "commenc": "start", "begin": "start"}';
+    v_before  constant text  -- what was so before, said after what is
+        := '[,;(]\s*(?:and\s+|und\s+)?(?:formerly|previously|früher|vorher|zuvor|ehemals|vormals)\M[^.;]*';
     v_passive constant text[] := '{is,are,am,be,been,being,get,gets}';
 begin
-    v_read.said := loci_internal.read_statement(left(p_text, 2000));
+    v_read.said := loci_internal.read_statement(regexp_replace(left(p_text, 2000), v_before, '', 'i'));
     select array_agg(coalesce(v_alike ->> w.stem, w.stem) order by w.place),
            array_agg(coalesce((v_read.said).spoken ->> w.stem, w.stem) order by w.place)
     into v_read.gist, v_read.spoken
     from unnest((v_read.said).words) with ordinality w(stem, place) where w.stem not in (':', '=');
+    if left(p_text, 2000) ~* v_before then  -- it is part of what is said
+        v_read.gist := v_read.gist || regexp_split_to_array(lower(substring(left(p_text, 2000), '(?i)' || v_before)),
+                                                            '[^[:alnum:]]+');
+    end if;
     if p_text ~ v_dense then
         v_read.gist := array(select p.part from unnest(v_read.gist) with ordinality w(stem, place)
                              cross join lateral (select case when w.stem ~ v_dense then substr(w.stem, g.i, 2)
@@ -61,7 +67,8 @@ begin
         else 'named' end;
     v_read.compound := length(p_text) > 2000
         or regexp_replace(left(p_text, 2000), '\m(dr|mr|mrs|ms|prof|st|inc|ltd|e\.g|i\.e|vs|no)\.', '\1', 'gi')
-           ~* '\m(and|but|while|whereas|although|though|or)\M|[.!?;]["''\u201D\u2019)]*\s+\S|[\u3002\uFF01'
+           ~* '\m(and|but|while|whereas|although|though|or|und|aber|sondern|während|oder)\M'
+              '|[.!?;]["''\u201D\u2019)]*\s+\S|[\u3002\uFF01'
               '\uFF1F]\s*[[:alnum:]]|\n\s*\S';
     if length(p_text) > 2000 then
         v_read.said := null;

@@ -1,12 +1,10 @@
 -- Take in the facts of a text: each becomes a memory, a new version of one, a memory linked to others, or reinforces
 -- what is there. Items are those of loci_api.remember, in the order of the text. Decide, hold, apply: decisions are
--- data,
--- taken by rules (decide_facts) or given (p_decisions, see parse_fact_decisions); what they rest on is locked and
--- looked at
--- again, and if it changed, they are taken again. Retains of one namespace take turns, so that two agents who say the
--- same at once make one memory; other writes do not wait for them. One transaction, all or nothing. p_dry_run decides
--- and writes nothing; what would be made has no ids. Errors: 42501, P0002, 22023, 40001 (given decisions that no longer
--- stand).
+-- data, taken by rules (decide_facts) or given (p_decisions, see parse_fact_decisions); what they rest on is locked and
+-- looked at again, and if it changed, they are taken again. Retains of one namespace take turns, so that two agents who
+-- say the same at once make one memory; other writes do not wait for them. One transaction, all or nothing. p_dry_run
+-- decides and writes nothing; what would be made has no ids. Errors: 42501, P0002, 22023, 40001 (given decisions that
+-- no longer stand).
 create or replace function loci_api.retain(p_namespace text, p_items jsonb, p_decisions jsonb default null,
                                            p_dry_run boolean default false)
 returns table (ordinal integer, action text, memory_id uuid, lineage text, superseded uuid, target_id uuid, links jsonb,
@@ -31,7 +29,8 @@ begin
     for v_try in 1 .. 5 loop
         v_decisions := case when p_decisions is null
             then loci_internal.decide_facts(v_ns, v_facts,
-                                            array(select k from loci.fact_candidates(p_namespace, p_items) k))
+                                            array(select k from loci.fact_candidates(p_namespace, p_items) k),
+                                            loci_internal.questions_among(p_items))
                             else loci_internal.parse_fact_decisions(v_ns, p_decisions, v_facts) end;
         exit when p_dry_run or loci_internal.lock_facts(v_ns, v_decisions, case
                                                         when v_at < clock_timestamp() then v_at end);
@@ -55,9 +54,9 @@ comment on function loci_api.retain(text, jsonb, jsonb, boolean) is
     'Take in the facts of a text (items of loci_api.remember): create, update, link or nothing for each, decided by '
     'rules or as given. One row a fact. Errors: 42501, P0002, 22023, 40001.';
 
--- Decisions about facts that were taken elsewhere (by a model), checked: one for each fact, an action that
--- there is, and a target where the action needs one: a memory of the namespace (target_id), or an earlier fact of the
--- text (fact). Errors: 22023 (names the decision), P0002.
+-- Decisions about facts that were taken elsewhere (by a model), checked: one for each fact, an action that there is,
+-- and a target where the action needs one (nothing may do without: a question is kept nowhere): a memory of the
+-- namespace (target_id), or an earlier fact of the text (fact). Errors: 22023 (names the decision), P0002.
 create or replace function loci_internal.parse_fact_decisions(p_namespace_id integer, p_decisions jsonb,
                                                               p_facts integer) returns loci_api.fact_decision[]
 language plpgsql stable set search_path = ''
@@ -84,6 +83,7 @@ begin
                 message = format('action %L of decision %s must be create, update, link or nothing', v_stated.action,
                                  v_stated.place);
         elsif num_nonnulls(v_stated.target_id, v_stated.fact) <> (v_stated.action <> 'create')::integer
+              and (v_stated.action <> 'nothing' or num_nonnulls(v_stated.target_id, v_stated.fact) > 1)
             or v_stated.fact not between 0 and v_stated.ordinal - 1 then
             raise invalid_parameter_value using column = format('decisions.%s.target_id', v_stated.place),
                 message = format('decision %s is to %s, which needs %s', v_stated.place, v_stated.action,

@@ -1,9 +1,10 @@
 -- Does the newer of two statements tell a change that compare_statements leaves open? Two ways: someone who lives or is
--- based somewhere moved or relocated to what has a name (p_names: capitalised words), which is no team, and one thing
--- is done instead of another ("drinks tea instead of coffee" ends "drinks coffee"). Returns the words that tell, or
--- null. Pure.
+-- based somewhere, or moved there, moved or relocated to what has a name (p_names: capitalised words), which is no
+-- team, or lives elsewhere after a move; and one thing is done instead of another ("drinks tea instead of coffee" ends
+-- "drinks coffee"). Returns the words that tell, or null. Pure.
 create or replace function loci_internal.change_signal(p_older loci_internal.statement,
-                                                       p_newer loci_internal.statement, p_names text[]) returns text[]
+                                                       p_newer loci_internal.statement, p_names text[],
+                                                       p_older_names text[]) returns text[]
 language plpgsql immutable parallel safe set search_path = ''
 as $$
 declare
@@ -15,14 +16,11 @@ begin
         when p_older.negators is not null or p_newer.negators is not null or p_older.past is not null
         or p_newer.past is not null
              or p_older.moods is not null or p_newer.moods is not null or p_newer.additive then null
-        when p_newer.relation = 'change' and p_newer.predicate ~ '^(move|reloc)'
-             and p_older.relation = 'fn'
-             and p_older.predicate in ('live', 'resid', 'base', 'locat', 'situat', 'headquart')
+        when loci_internal.tells_place(p_newer, p_names) and loci_internal.tells_place(p_older, p_older_names)
+             and (p_newer.relation = 'change'  -- Acme moved to Slack and is based in Paris
+                  or p_older.relation = 'change' and p_newer.predicate in ('live', 'resid'))
              and coalesce(p_older.subject, '{}') @> coalesce(p_newer.subject, '{}') and
                  coalesce(p_older.subject, '{}') <@ coalesce(p_newer.subject, '{}')
-             and cardinality(p_newer.value) <= 3 and p_newer.value[1] = any (p_names)
-             and not p_newer.value && '{team,depart,group,engin,sale,market,design,financ,support}'
-             and array_to_string(p_newer.value, ' ') !~ '\d'
              and not p_older.value <@ p_newer.value
             then array[p_newer.predicate] || p_newer.value
         when v_at > 2 and cardinality(v_tail) > 0 and v_kept >= 2
@@ -30,5 +28,19 @@ begin
             then array['instead'] || v_tail
     end;
 end $$;
-comment on function loci_internal.change_signal(loci_internal.statement, loci_internal.statement, text[]) is
+comment on function loci_internal.change_signal(loci_internal.statement, loci_internal.statement, text[], text[]) is
     'Words by which a statement tells that what an older one says was changed, or null.';
+
+-- Does a statement say where somebody or something lives or moved to? A place has a name. Pure.
+create or replace function loci_internal.tells_place(p_said loci_internal.statement, p_names text[]) returns boolean
+language sql immutable parallel safe
+as $$
+    select case when p_said.relation = 'fn'
+                then p_said.predicate in ('live', 'resid', 'base', 'locat', 'situat', 'headquart')
+                when p_said.relation = 'change' and p_said.predicate ~ '^(move|reloc)' then
+                    cardinality(p_said.value) <= 3 and p_said.value[1] = any (p_names)
+                    and not p_said.value && '{team,depart,group,engin,sale,market,design,financ,support}'
+                    and array_to_string(p_said.value, ' ') !~ '\d' end
+$$;
+comment on function loci_internal.tells_place(loci_internal.statement, text[]) is
+    'Whether a statement says where its subject lives or moved to.';

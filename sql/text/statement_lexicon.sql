@@ -21,7 +21,7 @@ as $$
          'of to in on at by for with from as and or but that this these those it its his her their my our your he she '
          'they we you '
                  'i who which there here has have had having do does did doing done into onto about than then so '
-                 'out per via when where while is_used_to mr mrs dr'),
+                 'out per via when where while is_used_to mr mrs dr on_port'),
         ('soft',
          'always usually often really very still already again generally mainly mostly typically definitely strictly '
          'completely '
@@ -53,7 +53,7 @@ as $$
                'chair_by direct_by marri_to engag_to named called titled expir_on expir_in expir_at start_at start_on '
                'end_at end_on open_at '
                'close_at depart_at leav_at arriv_at begin_at begin_on due_on due_by rent_for assign_to stand_at '
-               'amount_to'),
+               'amount_to listen_on_port run_on_port serv_on_port answer_on_port reachabl_on_port'),
         ('count', 'has have had own contain count take last hold employ compris'),
         ('change',
          'move_to switch_to chang_to renam_to increas_to rais_to lower_to reduc_to extend_to postpon_to push_to '

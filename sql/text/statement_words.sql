@@ -2,8 +2,9 @@
 -- width, typographic apostrophes, contractions (don't, can't, won't → not), possessives; numbers in one form
 -- (find_numbers) and with their units in seconds, bytes or ones (fold_numbers); phrases that act as one word (no
 -- longer, used to) joined by an underscore. Whole words only, in any script that puts spaces between them. Commas,
--- colons and equals signs are words. A date stays as it is written: 1984 and May 1984 are no two values of one
--- birthday, and in one form they would look like two. Pure; about 60 µs, with decimals or separators 150.
+-- colons and equals signs are words. German words of structure are read as English ones (read_german). A date stays as
+-- it is written: 1984 and May 1984 are no two values of one birthday, and in one form they would look like two. Pure;
+-- about 60 µs, with decimals or separators 150.
 create or replace function loci_internal.statement_words(p_text text) returns text[]
 language plpgsql immutable parallel safe set search_path = ''
 as $$
@@ -33,6 +34,8 @@ begin
                             '([[:alnum:]_\u0300-\u036F]+(?:[.:/@+-][[:alnum:]_\u0300-\u036F]+)*%?|''(?:s|re|ve|ll|d|'
                             'm)\M|[,;:=])', 'g') m
         where m[1] not like '''%'), ' ') || ' ';
+    v_text := loci_internal.read_german(v_text);
+    v_text := regexp_replace(v_text, ' on port (?=\d)', ' on_port ', 'g');
     foreach v_phrase in array array['is used to', 'are used to', 'was used to', 'were used to', 'get used to',
                                     'gets used to', 'got used to',
         'not only', 'not just', 'not to mention', 'no doubt', 'no later than', 'no earlier than', 'whether or not',

@@ -54,9 +54,9 @@ class Decision(BaseModel):
 
     fact: str = Field(description="The fact")
     action: RetainAction = Field(
-        description="create: a memory; update: a new version of one; link: a memory linked to others; nothing: it is known"
+        description="create: a memory; update: a new version of one; link: a memory linked to others; nothing: known, or a question"
     )
-    memory_id: UUID | None = Field(description="The memory made or reinforced; null: would be made")
+    memory_id: UUID | None = Field(description="The memory made or reinforced; null: would be made, or a question")
     lineage: str | None = Field(description="Name of the memory's lineage; null: would be made")
     superseded: UUID | None = Field(description="The version that it ended")
     target_id: UUID | None = Field(description="The memory that the decision is about")
