@@ -72,7 +72,8 @@ class Found:
     """What starts from the question: arms by name, the entities that it names, constraints of the focal ones.
 
     `late`: the walk was cut short by its deadline. `took`: seconds by arm, as the database measured.
-    `model`: number of the active one.
+    `model`: number of the active one. `waits`: how many memories wait for a vector; `waiting`: the newest of them, with what is to
+    be embedded; `waited`: those that got a place in the vector arm nevertheless.
     """
 
     arms: dict[str, Hits]
@@ -81,6 +82,9 @@ class Found:
     late: bool
     took: dict[str, float] = field(default_factory=dict)
     model: int | None = None
+    waits: int = 0
+    waiting: list[JsonObject] = field(default_factory=list)
+    waited: set[int] = field(default_factory=set)
 
 
 def _hits(row: Mapping[str, Any], arm: str) -> Hits:
@@ -122,7 +126,9 @@ def _found(row: JsonObject, arms: list[str], *, with_vector: bool) -> Found:
     if row["walk_ids"]:
         hits["walk"] = _hits(row, "walk")
     late, took = bool(row["walk_timed_out"]), _took(row, STEPS)
-    return Found(hits, row["entities"] or [], row["constraints"] or [], late, took, row["model_id"])
+    found = Found(hits, row["entities"] or [], row["constraints"] or [], late, took, row["model_id"])
+    found.waits, found.waiting = row["waiting"] or 0, row["without_vector"] or []
+    return found
 
 
 def _took(row: Mapping[str, Any], steps: tuple[str, ...]) -> dict[str, float]:

@@ -19,13 +19,17 @@ from service.settings import EmbeddingSettings
 
 @dataclass
 class Answer:
-    """Results of a recall, constraints that hold whatever was found, and what did not take part. `recall_id`: if it was logged."""
+    """Results of a recall, constraints that hold whatever was found, and what did not take part.
+
+    `waiting`: memories whose vectors were not made yet. `recall_id`: if it was logged.
+    """
 
     results: list[JsonObject]
     constraints: list[JsonObject]
     entities: list[JsonObject]
     skipped: dict[str, str]
     took_ms: float
+    waiting: int = 0
     recall_id: UUID | None = None
 
     def shown(self) -> JsonObject:
@@ -69,6 +73,7 @@ class Pending:
             ranking.found.entities,
             ranking.skipped,
             milliseconds_since(ranking.started),
+            ranking.found.waits,
             self.recall_id,
         )
 
@@ -81,7 +86,10 @@ class Pending:
 
 
 def explain(ranking: Ranking, key: int) -> JsonObject:
-    """Each arm's rank, score, weight (or the normalised score that was averaged) and path; what neighbours lent."""
+    """Each arm's rank, score, weight (or the normalised score that was averaged) and path; what neighbours lent.
+
+    `waited`: its vector was not stored yet; its place in the vector arm is that of one made with the question, or of its words.
+    """
     plan, arms = ranking.plan, ranks_by_arm(ranking, key)
     for name, arm in arms.items():
         hits = ranking.arms[name]
@@ -93,7 +101,8 @@ def explain(ranking: Ranking, key: int) -> JsonObject:
             arm["lent"] = hits.scores[key] - hits.own.get(key, 0.0)
         arm["path"] = hits.paths.get(key)
     lent = ranking.fused[key] - ranking.alone.get(key, 0.0)
-    return {"fusion": plan.question.fusion, "rrf_k": None if plan.relative else plan.k, "lent": lent, "arms": arms}
+    shown = {"fusion": plan.question.fusion, "rrf_k": None if plan.relative else plan.k, "lent": lent, "arms": arms}
+    return {**shown, "waited": True} if key in ranking.found.waited else shown
 
 
 async def recall(tx: Transaction, question: Question, provider: Provider | None, settings: EmbeddingSettings) -> Pending:

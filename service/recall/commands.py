@@ -34,6 +34,8 @@ def recall(
         return
     for arm, reason in answer["skipped"].items():
         echo(f"without the {arm} arm: {reason}", err=True)
+    if answer["waiting"]:
+        echo(f"{answer['waiting']:,} memories wait for their vectors", err=True)
     if not answer["results"]:
         echo("nothing found", err=True)
         return
@@ -45,7 +47,7 @@ async def _ask(session: Session, question: "Question", namespace: str) -> dict[s
 
     async with open_provider(session) as provider, session.transaction(namespace) as tx:
         answer = (await (await recall(tx, question, provider, session.settings.embedding)).answer()).shown()
-    return {name: answer[name] for name in ("results", "entities", "skipped", "took_ms")}
+    return {name: answer[name] for name in ("results", "entities", "skipped", "took_ms", "waiting")}
 
 
 def _print_results(rows: list[dict[str, Any]], *, explain: bool) -> None:

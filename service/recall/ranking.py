@@ -17,6 +17,7 @@ from service.recall.fusion import Neighbours, normalised, ranked, reciprocal_ran
 from service.recall.question import Question
 from service.recall.sources import Asked, Source, ask_arms, by_place, hits_at_place, is_memory, join_hits, pack
 from service.recall.timing import count_arm_seconds, phase
+from service.recall.waiting import add_waiting
 from service.settings import EmbeddingSettings
 
 IN_ARM = (0.3, 0.15)  # share of a lexical hit's score that its neighbours get; measured, docs/decisions
@@ -139,6 +140,7 @@ async def _asked(
             reason = "the embedding model is being changed"
     if reason is not None:
         skipped["vector"] = reason
+    await add_waiting(asked.found, embedding, used, int(asked.settings["depth"]))
     return asked, used
 
 

@@ -173,6 +173,8 @@ def _join(answered: list[tuple[Source, Found]], depth: int) -> Found:
         together.constraints += found.constraints
         together.late |= found.late
         together.model = found.model
+        together.waits += found.waits
+        together.waiting += [{**row, "doc_id": pack(source.place, "memory", row["doc_id"])} for row in found.waiting]
         for step, seconds in found.took.items():
             together.took[step] = together.took.get(step, 0.0) + seconds
     together.arms = {arm: join_hits(hits, depth) for arm, hits in parts.items()}

@@ -22,6 +22,8 @@ as $$
     ('recall', 'weights.working_memory', 'number', 0, null,
      'Weight of entries of working memory, if they are asked for'),
     ('recall', 'weights.conversation', 'number', 0, null, 'Weight of turns of conversations, if they are asked for'),
+    ('recall', 'recall_waiting', 'integer', 0, 100,
+     'Memories still without a vector, the newest, that a recall embeds with its question'),
     ('recall', 'recall_namespaces', 'integer', 0, 100000000, 'Namespaces that one recall may span'),
     ('recall', 'recall_log', 'boolean', null, null, 'Whether recalls are logged as rows if the request does not say'),
     ('recall', 'recall_log_days', 'number', 0, 36500, 'Days that logged recalls are kept'),

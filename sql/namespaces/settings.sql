@@ -53,7 +53,8 @@ comment on function loci_internal.check_settings(jsonb) is
 create or replace function loci.default_settings() returns jsonb
 language sql immutable parallel safe
 return '{
-    "rrf_k": 5, "depth": 100, "recall_namespaces": 100, "recall_log": false, "recall_log_days": 30,
+    "rrf_k": 5, "depth": 100, "recall_waiting": 10, "recall_namespaces": 100, "recall_log": false,
+    "recall_log_days": 30,
     "weights": {"lexical": 1.5, "vector": 1.0, "graph": 1.0, "names": 2.0, "hierarchy": 0.75, "walk": 0.5,
                 "working_memory": 1.0, "conversation": 1.0},
 

@@ -4,7 +4,8 @@
 -- send and quick to fuse. Paths only where p_explain. took_ms: milliseconds for lexical, vector, names in the question,
 -- graph and walk with constraints, null for what did not take part. p_model_id: the model that made p_embedding. Where
 -- another one is active by now the vector takes no part; model_id is the active one, so that the caller can embed anew.
--- null: not known, it counts as the active one's. Security invoker: the functions called check for themselves.
+-- null: not known, it counts as the active one's. waiting, without_vector: memories that wait for their vectors (see
+-- memories_without_vector), null for none. Security invoker: the functions called check for themselves.
 create or replace function loci_api.recall_arms(
     p_namespace text, p_query text, p_embedding real[], p_arms text[], p_filter jsonb default '{}',
     p_as_of timestamptz default null, p_known_at timestamptz default null, p_explain boolean default false,
@@ -14,7 +15,7 @@ returns table (lexical_ids bigint[], lexical_scores double precision[], vector_i
                graph_ids bigint[], graph_scores double precision[], graph_paths jsonb,
                walk_ids bigint[], walk_scores double precision[], walk_paths jsonb, walk_timed_out boolean,
                entities jsonb, constraints json,
-               took_ms real[], model_id smallint)
+               took_ms real[], model_id smallint, waiting bigint, without_vector jsonb)
 language plpgsql stable set search_path = ''
 as $$
 declare
@@ -31,6 +32,8 @@ begin
     if p_embedding is not null and (p_model_id is null or p_model_id = model_id) then
         select array_agg(s.doc_id), array_agg(s.score) into vector_ids, vector_scores
         from loci.similar_memories(p_namespace, p_embedding, null, p_filter, p_as_of, p_known_at) s;
+        select w.waiting, w.newest into waiting, without_vector
+        from loci_api.memories_without_vector(p_namespace, p_filter, p_as_of, p_known_at) w;
     end if;
     took_ms := took_ms || (case when p_embedding is not null then 1000 * extract(epoch from clock_timestamp() - v_at)
                            end)::real;

@@ -13,7 +13,7 @@ returns table (namespace text, missing text,
                graph_ids bigint[], graph_scores double precision[], graph_paths jsonb,
                walk_ids bigint[], walk_scores double precision[], walk_paths jsonb, walk_timed_out boolean,
                entities jsonb, constraints json,
-               took_ms real[], model_id smallint)
+               took_ms real[], model_id smallint, waiting bigint, without_vector jsonb)
 language plpgsql stable set search_path = ''
 as $$
 declare
@@ -45,7 +45,8 @@ begin
                                 null::bigint[], null::double precision[], null::jsonb, null::bigint[],
                                 null::double precision[], null::jsonb,
                                 false, null::jsonb, null::json, null::real[],
-                                (select m.id from loci_data.embedding_models m where m.active);
+                                (select m.id from loci_data.embedding_models m where m.active), null::bigint,
+                                null::jsonb;
         end;
     end loop;
     if v_missing is not null and not v_some then

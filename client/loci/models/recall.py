@@ -111,7 +111,7 @@ class Explained(BaseModel):
     explain: dict[str, Any] | None = Field(
         default=None,
         description="Each arm's rank and score, its weight (or the normalised score that was averaged), and the path; "
-        "`lent`: what neighbours in the session gave, in all and in an arm",
+        "`lent`: what neighbours in the session gave, in all and in an arm; `waited`: its vector was not stored yet",
     )
 
 
@@ -164,6 +164,11 @@ class RecallOut(BaseModel):
     entities: list[dict[str, Any]] = Field(description="Entities that the question names")
     skipped: dict[str, str] = Field(description="Arms that did not take part, and why")
     took_ms: float = Field(description="Milliseconds that it took")
+    waiting: int = Field(
+        default=0,
+        description="Memories whose vectors were not made yet, up to 1,000 a namespace. The newest (setting recall_waiting) were "
+        "embedded with the question, others that have its words rank by meaning as they do by words",
+    )
     recall_id: UUID | None = Field(default=None, description="If it was logged: its id, in each namespace that logs it")
 
     @property

@@ -1,0 +1,64 @@
+"""Memories whose vectors are not there yet, in the answer of a recall.
+
+The worker makes vectors behind the writes, so a memory that was saved a moment ago is missing from the vector arm, and what is
+stale would stand before it. The newest are embedded with the question and take the places that they will have. An endpoint
+elsewhere is not asked for that, because a connection to the database would wait for it: of these memories, and of others that
+wait, those that have the question's words take the same rank by meaning as by words.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from db.recall.search import Found, Hits
+from service.embedding.active import ActiveModel
+from service.embedding.provider import EmbeddingError, Provider
+from service.embedding.turns import embed_claimed
+from service.recall.fusion import ranked
+
+ENDPOINT = "openai/"
+
+
+async def add_waiting(found: Found, question: NDArray[np.float32] | None, used: ActiveModel, depth: int) -> None:
+    """Give memories that wait for their vectors their places in the vector arm. `depth`: how many hits an arm has."""
+    if question is None or not found.waiting or "vector" not in found.arms:
+        return
+    hits = found.arms["vector"]
+    places = {**hits.scores, **await _similarities(found, question, used)}
+    scores = {key: places[key] for key in ranked(places)}
+    lexical = found.arms["lexical"].scores if "lexical" in found.arms else {}
+    scores = _placed_by_words(scores, lexical, {row["doc_id"] for row in found.waiting})
+    found.arms["vector"] = Hits(dict(list(scores.items())[:depth]), hits.paths)
+    found.waited = {row["doc_id"] for row in found.waiting} & set(found.arms["vector"].scores)
+
+
+async def _similarities(found: Found, question: NDArray[np.float32], used: ActiveModel) -> dict[int, float]:
+    """Cosines of what may be embedded here; none where the model says no."""
+    rows = [row for row in found.waiting if row.get("text")]
+    if not rows or (provider := _at_hand(found, used)) is None:
+        return {}
+    try:
+        vectors = await embed_claimed(provider, rows)
+    except EmbeddingError:
+        return {}
+    length = float(np.linalg.norm(question)) or 1.0
+    cosines = (vectors @ question) / length
+    return {row["doc_id"]: float(cosine) for row, cosine in zip(rows, cosines, strict=True)}
+
+
+def _at_hand(found: Found, used: ActiveModel) -> Provider | None:
+    """What embeds with the active model in this process."""
+    if used.provider is None or used.provider.name.startswith(ENDPOINT) or used.model not in (None, found.model):
+        return None
+    return used.provider
+
+
+def _placed_by_words(scores: dict[int, float], lexical: Iterable[int], waiting: set[int]) -> dict[int, float]:
+    """Scores, best first, with those that wait at the rank that they have by words, and the score of what stood there."""
+    order = list(scores.items())
+    for rank, key in enumerate(lexical):
+        if key in waiting and key not in scores:
+            there = order[min(rank, len(order) - 1)][1] if order else 0.0
+            order.insert(rank, (key, there))
+    return dict(order)
