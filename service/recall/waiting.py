@@ -16,6 +16,7 @@ from service.embedding.active import ActiveModel
 from service.embedding.provider import EmbeddingError, Provider
 from service.embedding.turns import embed_claimed
 from service.recall.fusion import ranked
+from service.recall.timing import phase
 
 ENDPOINT = "openai/"
 
@@ -39,7 +40,8 @@ async def _similarities(found: Found, question: NDArray[np.float32], used: Activ
     if not rows or (provider := _at_hand(found, used)) is None:
         return {}
     try:
-        vectors = await embed_claimed(provider, rows)
+        with phase("embed"):
+            vectors = await embed_claimed(provider, rows)
     except EmbeddingError:
         return {}
     length = float(np.linalg.norm(question)) or 1.0
