@@ -21,8 +21,7 @@ ALONE = "edges[0]."  # what the database calls the fields of an edge that is wri
 
 def rounded(row: R) -> R:
     """An edge with as many digits of confidence as mean something: six after the point."""
-    figures = {name: round(row[name], 6) for name in ("confidence", "score") if row.get(name) is not None}
-    return cast("R", {**row, **figures})
+    return cast("R", {**row, "confidence": round(row["confidence"], 6)})
 
 
 async def observe_edge(tx: Transaction, stated: EdgeWrite) -> JsonObject:
