@@ -124,6 +124,7 @@ COLUMNS = {
     "doc_id": "Number of the memory in its namespace; rankings use it.",
     "effective_confidence": "0 to 1.",
     "canonical_name": "Lower-cased, white space folded.",
+    "canonical_type": "Lower-cased, with underscores.",
     "triple": "The edge as one line.",
     "entity_count": "How many entities were walked over.",
     "event": "What happened.",

@@ -238,3 +238,24 @@ def test_a_type_that_no_edge_has_is_named_with_the_nearest(api: Api, ask: Any) -
     body = problem(ask(api, "work_on"), 404, "not-found")
     assert body["detail"] == "no edge has the type 'work_on'; the nearest is 'works_on'"
     ok(ask(api, "works_on"))
+
+
+def test_a_type_of_entities_has_one_form_too(api: Api) -> None:
+    made = ok(api.post("/entities", {"name": "Zeus", "type": "Greek God"}), 201)
+    assert made["type"] == "greek_god"
+    for said in ("greek_god", "Greek-God"):
+        assert [row["name"] for row in ok(api.get("/entities", type=said))["items"]] == ["Zeus"]
+    assert ok(api.client.patch("/entities/Zeus", json={"type": "Top God"}))["type"] == "top_god"
+
+
+@pytest.mark.parametrize("said", ["Works On", "works-on", " WORKS  on_"])
+def test_a_type_of_edges_has_one_form_however_it_is_written(api: Api, said: str) -> None:
+    made = [ok(api.post("/edges", {"source": "a", "type": kind, "target": "b"}), 201) for kind in ("works_on", said)]
+    assert (made[1]["type"], made[1]["id"]) == ("works_on", made[0]["id"])
+    assert len(ok(api.get("/edges", type=said))["items"]) == 1
+    assert len(ok(api.post("/graph/traverse", {"start": "a", "edge_types": [said]}))["edges"]) == 1
+    path = f"/edge-types/{quote(said, safe='')}"
+    assert ok(api.client.put(path, json={"decay_rate": 0}))["type"] == "works_on"
+    assert ok(api.get(path))["decay_rate"] == 0
+    ok(api.post("/edges/decay", {"type": said}))
+    assert [row["type"] for row in ok(api.get("/edge-types"))["items"]] == ["works_on"]

@@ -85,7 +85,7 @@ MEMORIES: list[tuple[dict[str, Any], str, str]] = [
     ),
     ({"content": "x", "valid_to": "2020-01-01T00:00:00Z"}, "valid_to", "before valid_from"),
     ({"content": "x", "entities": [{"name": ""}]}, "entities[0].name", "1 character"),
-    ({"content": "x", "entities": [{"name": "Zeus", "type": "A God"}]}, "entities[0].type", "pattern"),
+    ({"content": "x", "entities": [{"name": "Zeus", "type": "A God!"}]}, "entities[0].type", "pattern"),
     ({"content": "x", "edges": [{"source": "a", "type": "t"}]}, "edges[0]", "exactly one"),
     (
         {"content": "x", "edges": [{"source": "a", "type": "t", "target": "b", "literal": "c"}]},

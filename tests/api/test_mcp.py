@@ -324,10 +324,10 @@ def test_relation_decay_changes_a_rate_and_says_what_faded_and_came_back(api: Ap
     assert "No edges" in tools.text("graph_traverse", startEntity="a")
     changed = tools("relation_decay", edgeType="works on/off", decayRate=0)
     assert (changed["faded"], changed["revived"], changed["decay_rate"]) == (0, 1, 0)
-    assert rows(api, "select decay_rate from loci_data.edge_types where namespace_id = %s and type = 'works on/off'") == [(0,)]
+    assert rows(api, "select decay_rate from loci_data.edge_types where namespace_id = %s and type = 'works_on/off'") == [(0,)]
     assert "--> b" in tools.text("graph_traverse", startEntity="a")
     assert tools.text("relation_decay", edgeType="works on/off", decayRate=9) == (
-        "The rate of works on/off is now 9 per day. 1 edges faded, 0 came back."
+        "The rate of works_on/off is now 9 per day. 1 edges faded, 0 came back."
     )
     assert tools("relation_decay") == {"faded": 0, "revived": 0}
     assert tools("relation_decay", edgeType="works on/off") == {"faded": 0, "revived": 0}

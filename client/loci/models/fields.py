@@ -131,7 +131,11 @@ Vector = Annotated[
     AfterValidator(_storable_vector),
 ]
 Layer = Annotated[int, Field(ge=0, le=3, description="0 domain, 1 concept, 2 fact, 3 episode"), BeforeValidator(_no_flag)]
-EntityType = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$", description="Such as person, project, tool")]
+EntityType = Annotated[
+    str,
+    Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$", description="Such as person, project, tool"),
+    BeforeValidator(lambda kind: re.sub(r"[\s_-]+", "_", kind.lower()).strip("_") if isinstance(kind, str) else kind),
+]
 EdgeType = Annotated[
     str, Field(min_length=1, max_length=128, json_schema_extra=SOMETHING), AfterValidator(_storable), AfterValidator(_not_blank)
 ]

@@ -11,14 +11,14 @@ as $$
 declare
     v_namespace_id integer := loci_internal.authorize(p_namespace, 'writer');
 begin
-    if length(btrim(p_type)) not between 1 and 128 then
+    if length(loci.canonical_type(p_type)) not between 1 and 128 then
         raise invalid_parameter_value using message = format('type must have 1 to 128 characters, not %L', p_type),
             column = 'type';
     end if;
     if p_type is not null then
-        perform loci_internal.refuse_unknown_edge_type(v_namespace_id, btrim(p_type));
+        perform loci_internal.refuse_unknown_edge_type(v_namespace_id, loci.canonical_type(p_type));
     end if;
-    perform loci_internal.enqueue_decay_change(v_namespace_id, btrim(p_type));
+    perform loci_internal.enqueue_decay_change(v_namespace_id, loci.canonical_type(p_type));
 end $$;
 comment on function loci_api.begin_decay_change(text, text) is
     'Start to recalculate when edges of a type (null: of all) fade; call recalculate_decay_batch until it says done. '

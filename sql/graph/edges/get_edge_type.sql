@@ -8,9 +8,10 @@ declare
     v_namespace_id integer := loci_internal.authorize(p_namespace, 'reader');
 begin
     return query
-    select p_type, loci_internal.decay_rate(v_namespace_id, p_type), coalesce(t.single_valued, false), t.description,
+    select c.type, loci_internal.decay_rate(v_namespace_id, c.type), coalesce(t.single_valued, false), t.description,
            t.updated_at
-    from (select) nothing left join loci_data.edge_types t on t.namespace_id = v_namespace_id and t.type = p_type;
+    from (select loci.canonical_type(p_type) as type) c
+    left join loci_data.edge_types t on t.namespace_id = v_namespace_id and t.type = c.type;
 end $$;
 comment on function loci.get_edge_type(text, text) is
     'Decay rate in force, single_valued and description of an edge type. Errors: 42501, P0002.';

@@ -30,8 +30,8 @@ begin
     end if;
     v_after := coalesce((loci_internal.read_cursor(p_cursor, 'uuid'))[1]::uuid, loci_internal.nil_uuid());
     return query select r.*, loci_internal.make_cursor(jsonb_build_array(r.id)) from loci_internal.edge_rows(
-        v_namespace_id, loci_internal.edge_page(v_namespace_id, v_entity_id, p_type, p_faded, v_as_of, v_known_at,
-                                                v_after, p_limit),
+        v_namespace_id, loci_internal.edge_page(v_namespace_id, v_entity_id, loci.canonical_type(p_type), p_faded,
+                                                v_as_of, v_known_at, v_after, p_limit),
         v_as_of, v_known_at) r order by r.id;
 end $$;
 comment on function loci.list_edges(text, text, text, boolean, timestamptz, integer, text, timestamptz) is

@@ -12,8 +12,8 @@ begin
     if jsonb_typeof(p_edges) is distinct from 'array' then
         raise invalid_parameter_value using message = 'edges must be a JSON array', column = 'edges';
     end if;
-    select array_agg((i.ordinal, btrim(i.source), i.source_type, btrim(i.type), btrim(i.target), i.target_type,
-                      i.literal, btrim(i.aspect), i.confidence,
+    select array_agg((i.ordinal, btrim(i.source), i.source_type, loci.canonical_type(i.type), btrim(i.target),
+                      i.target_type, i.literal, btrim(i.aspect), i.confidence,
                       i.strength, i.session_id, i.memory_id, coalesce(i.observed_at, p_at), i.valid_from, i.valid_to,
                       nullif(i.metadata, 'null'),
                       least(i.observed_at, i.valid_from),

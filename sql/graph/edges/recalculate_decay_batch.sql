@@ -16,7 +16,7 @@ set enable_seqscan = off
 as $$
 declare
     v_namespace_id integer := loci_internal.authorize(p_namespace, 'writer');
-    v_type         text := coalesce(btrim(p_type), '');
+    v_type         text := coalesce(loci.canonical_type(p_type), '');
     v_change       loci_data.decay_changes;
     v_ids          uuid[];
     v_counts       record;

@@ -12,7 +12,7 @@ as $$
 #variable_conflict use_column
 declare
     v_namespace_id integer := loci_internal.authorize(p_namespace, 'writer');
-    v_type         text := btrim(p_type);
+    v_type         text := loci.canonical_type(p_type);
     v_at           timestamptz := clock_timestamp();
     v_was          double precision;
     v_wrong        text;

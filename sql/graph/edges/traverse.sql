@@ -48,6 +48,7 @@ begin
     end if;
 
     p_min_strength := coalesce(p_min_strength, 0);
+    p_edge_types := (select array_agg(loci.canonical_type(t)) from unnest(p_edge_types) t);
     v_start := loci_internal.resolve_entities(v_namespace_id, p_start, 'start', v_known_at);
     if p_text is not null then
         v_start := v_start || array(select f.id from loci_internal.find_entities_in_text(v_namespace_id, p_text) f

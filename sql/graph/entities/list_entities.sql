@@ -41,7 +41,8 @@ begin
                        coalesce(b.first_seen_at, i.first_seen_at) as first_seen_at,
                        case when b.entity_id is null then i.merged_into
                            else b.merged_into end as merged_into offset 0) s
-            where i.namespace_id = v_namespace_id and s.merged_into is null and (p_type is null or s.type = p_type)
+            where i.namespace_id = v_namespace_id and s.merged_into is null
+              and (p_type is null or s.type = loci.canonical_type(p_type))
               and (p_pinned is null or (s.pinned_at > '-infinity') = p_pinned)
               and (p_query is null or s.canonical_name ^@ loci.canonical_name(p_query))
               and i.created_at <= v_known_at and s.first_seen_at <= coalesce(p_as_of, 'infinity')

@@ -1,5 +1,5 @@
--- The entities of a write, typed and checked: names trimmed, types lower-cased; one row an item, ordinal from 1. Pure
--- but for what it raises. Errors: 22023 naming the field and the value.
+-- The entities of a write, typed and checked: names trimmed, types in their one form; one row an item, ordinal from 1.
+-- Pure but for what it raises. Errors: 22023 naming the field and the value.
 create or replace function loci_internal.parse_entities(p_entities jsonb)
 returns table (ordinal integer, name text, canonical_name text, type text, aliases text[], description text,
                metadata jsonb, confidence double precision, seen_at timestamptz)
@@ -12,7 +12,7 @@ begin
         raise invalid_parameter_value using message = 'entities must be a JSON array', column = 'entities';
     end if;
     return query
-    select i.ordinal::integer, btrim(i.name), loci.canonical_name(i.name), lower(btrim(i.type)), i.aliases,
+    select i.ordinal::integer, btrim(i.name), loci.canonical_name(i.name), loci.canonical_type(i.type), i.aliases,
            i.description,
            i.metadata, i.confidence, i.seen_at
     from rows from (jsonb_to_recordset(p_entities) as (name text, type text, aliases text[], description text,
@@ -25,7 +25,7 @@ begin
     cross join lateral (values
         ('name', i.item ->> 'name', coalesce(length(btrim(i.item ->> 'name')) between 1 and 255
                                              and loci.canonical_name(i.item ->> 'name') <> '', false)),
-        ('type', i.item ->> 'type', lower(btrim(i.item ->> 'type')) ~ '^[a-z0-9][a-z0-9_-]{0,63}$'),
+        ('type', i.item ->> 'type', loci.canonical_type(i.item ->> 'type') ~ '^[a-z0-9][a-z0-9_-]{0,63}$'),
         ('aliases', i.item ->> 'aliases', i.item -> 'aliases' = 'null'
          or not (i.item @? '$.aliases[*] ? (@.type() == "null" || @ like_regex "^.{255}." flag "s")')),
         ('metadata', i.item ->> 'metadata', jsonb_typeof(i.item -> 'metadata') in ('object', 'null')),
