@@ -18,10 +18,11 @@ KnownAt = Annotated[Moment | None, Query(description="As believed at this moment
 MemoryId = Annotated[UUID, Path(description="Id of the memory")]
 EntityRef = Annotated[Text, Path(description="The entity: id, name or alias")]
 OWN_PATHS = {"match", "search", "touch", "merge-duplicates"}  # of /entities; what is called so has an id
+OWN_ENDS = ("/aspects", "/history", "/merge", "/pin", "/split", "/unpin")
 
 
 def _no_path_of_its_own(ref: str) -> str:
-    if ref in OWN_PATHS:
+    if ref in OWN_PATHS or ref.endswith(OWN_ENDS):
         raise ValueError("is a path of its own: name the entity by its id")
     return ref
 

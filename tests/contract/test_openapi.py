@@ -133,6 +133,7 @@ def test_a_path_that_is_not_there_is_a_problem(api: Api, path: str) -> None:
         ("PUT", "/memories", "GET, POST"),
         ("DELETE", "/edges/batch", "POST"),
         ("PATCH", "/entities/match", "POST"),
+        ("PATCH", "/entities/Alice/pin", "POST"),
         ("TRACE", "/entities/Alice", "GET, PATCH"),
         ("OPTIONS", "/memories/00000000-0000-0000-0000-000000000000", "DELETE, GET, PATCH"),
         ("POST", "http://loci/healthz", "GET"),
