@@ -83,7 +83,7 @@ def remote(start_service: Callable[..., Any], endpoint: Endpoint) -> Iterator[Ap
     service = start_service(embedding=asked)
     with new_api(service) as other:  # a model is known once it has made a vector
         other.write("warm up")
-        eventually(lambda: other.found("warm up", arms=["vector"]))
+        eventually(lambda: endpoint.asked and pending(other) == 0)
     endpoint.asked.clear()
     with new_api(service) as client:
         yield client
@@ -224,7 +224,7 @@ def test_changing_the_model_embeds_everything_anew(start_service: Callable[..., 
     first = start_service(database, embedding={"provider": "openai", "endpoint": endpoint.url, "model": "one", "dimensions": 4})
     with new_api(first) as api:
         api.write("apple")
-        eventually(lambda: pending(api) == 0)
+        eventually(lambda: endpoint.asked and pending(api) == 0)  # before a model serves nothing waits either
         second = start_service(
             database, embedding={"provider": "openai", "endpoint": endpoint.url, "model": "two", "dimensions": 4}
         )
