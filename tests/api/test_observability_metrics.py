@@ -69,6 +69,7 @@ def test_every_metric_is_declared_where_the_documentation_test_looks() -> None:
 
 def test_a_recall_counts_each_arm_as_the_database_measured_it_and_each_phase(api: Api) -> None:
     api.write("Alice knows Bob", entities=[{"name": "Alice"}])
+    eventually(lambda: ok(api.get(f"/namespaces/{api.namespace}"))["pending_embeddings"] == 0)  # what waits is embedded too
     before = samples(api.client)
     api.recall("whom does Alice know?")
     after = samples(api.client)

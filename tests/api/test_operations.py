@@ -54,7 +54,7 @@ CALLS: list[tuple[str, str, Any, str, dict[str, int]]] = [
      "write_batch", {"memory.created": 1}),
     ("PATCH", "/memories/{memory}", {"tags": ["x"]}, "change_memory", {"memory.changed": 1}),
     ("PATCH", "/memories/{memory}", {"parent_id": "{other}"}, "change_memory", {"placement.created": 1}),
-    ("DELETE", "/memories/{memory}", None, "forget_memory", {"memory.changed": 1}),
+    ("DELETE", "/memories/{memory}", None, "forget_memory", {"memory.changed": 1, "edge.changed": 1}),
     ("POST", "/memories/erase", {"ids": ["{other}"]}, "erase_memories", {"memory.erased": 1}),
     ("POST", "/memories/{memory}/links", {"target_id": "{other}"}, "link_memory", {"link.created": 1}),
     ("POST", "/entities", {"name": "Eve"}, "write_entity", {"entity.created": 1}),

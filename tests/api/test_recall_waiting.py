@@ -16,7 +16,7 @@ QUESTION = "What is the cache of the billing service?"
 
 
 @pytest.fixture(scope="module")
-def quiet(own_database: Database) -> Iterator[Api]:
+def still(own_database: Database) -> Iterator[Api]:
     """A namespace with thirty notes that have vectors, in a service whose worker stands still since then."""
     with serve(own_database, embedding={"provider": "static"}) as service, new_api(service) as api:
         for number in range(30):
@@ -28,6 +28,18 @@ def quiet(own_database: Database) -> Iterator[Api]:
         service.client(**{"X-Namespace": name}) as client,
     ):
         yield Api(client, name, service)
+
+
+@pytest.fixture
+def quiet(still: Api) -> Iterator[Api]:
+    """The same, in which nothing waits yet."""
+    known = ids(still)
+    yield still
+    ok(still.post("/memories/erase", {"ids": sorted(ids(still) - known)}))
+
+
+def ids(api: Api) -> set[str]:
+    return {row["id"] for row in ok(api.get("/memories", limit=100))["items"]}
 
 
 def test_what_was_saved_a_moment_ago_ranks_as_if_its_vector_were_there(quiet: Api) -> None:

@@ -195,7 +195,7 @@ class Watch:
                 if number % 3 == 0:
                     replies.append(client.patch(f"/memories/{ids[-2]}", json={"tags": [f"tag{number}"]}))
                 if number % 5 == 0:
-                    replies.append(client.delete(f"/memories/{ids.pop(0)}?mode=erase"))
+                    replies.append(client.delete(f"/memories/{ids.pop(0)}"))
                 if number % 7 == 0:
                     replies.append(
                         client.post("/retain", json={"content": f"Bob has moved to pier {number}. He sails boat {number}."})

@@ -251,7 +251,9 @@ class History(RuleBasedStateMachine):
         times = {"as_of": as_of, "known_at": known_at, "id": version.id}
         rows = self.world.rows("select * from loci.history(%(ns)s, %(id)s::text, p_known_at => %(known_at)s)", **times)
         assert [(r["content"], r["status"]) for r in rows] == [
-            (v.content, v.status) for v in state.versions if v.lineage == version.lineage
+            (v.content, v.status)
+            for v in sorted(state.versions, key=lambda v: v.start)  # and then as they were written
+            if v.lineage == version.lineage
         ]
         rows = self.world.rows(
             "select depth, (memory).content, (memory).parent_id from loci.subtree(%(ns)s, %(id)s, 100, %(as_of)s, %(known_at)s)",

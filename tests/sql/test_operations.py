@@ -150,7 +150,7 @@ CALLS: dict[str, tuple[Callable[[World], Any], Callable[[World], Any], Counts]] 
     "an erasure of what a fact rests on": (
         lambda w: (entities(w, {"name": "Alice"}), attribute(w, "drinks tea", memory_id=w.write("tea")["id"])),
         lambda w: w.erase(memory(w)),
-        {"memory.erased": 1, "attribute.changed": 1},
+        {"memory.erased": 1, "attribute.erased": 1},
     ),
     "an entity": (nothing, lambda w: entities(w, {"name": "Alice"}), {"entity.created": 1}),
     "a new alias": (
