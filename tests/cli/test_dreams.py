@@ -100,8 +100,11 @@ def test_who_waits_is_told_of_each_try_its_error_and_when_the_next_one_is(
     monkeypatch.setenv("LOCI_JOBS__ATTEMPTS", "3")
     monkeypatch.setenv("LOCI_JOBS__BACKOFF", "1")
     get_settings.cache_clear()
-    answers = iter(["no JSON", "no JSON"])
-    endpoint.script = lambda _: next(answers, ANSWER)
+
+    def third_time(_: Any) -> Any:  # jobs that other tests have left are done here too, and are asked about at any time
+        return ANSWER if loci.rows("select tries from loci.jobs where namespace = %s", said)[0]["tries"] == 3 else "no JSON"
+
+    endpoint.script = third_time
     result = loci("dream", "-n", said, "--pass", "preferences", "--wait")
     assert result.exit_code == 0, result.stderr
     asked, *lines = result.stderr.splitlines()
