@@ -43,9 +43,15 @@ class Priorities:
             title = _title(pid)
             if not title.startswith("postgres: "):
                 return False
-            if self.logins.intersection(title.split()[1:3]):  # `postgres: login …`, or `postgres: cluster: login …`
+            if _login(title) in self.logins:
                 os.setpriority(os.PRIO_PROCESS, pid, NICENESS)
         return True
+
+
+def _login(title: str) -> str:
+    """Of `postgres: login database …`, or `postgres: cluster: login database …`; a database may be called as a login is."""
+    words = title.split()[1:]
+    return next((word for word in words if not word.endswith(":")), "")
 
 
 def _title(pid: int) -> str:
