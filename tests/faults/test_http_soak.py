@@ -50,7 +50,7 @@ class Honest:
     number: int
     key: str
     base: str
-    took: dict[str, list[tuple[str, float]]] = field(default_factory=lambda: {"alone": [], "with the others": []})
+    took: dict[str, list[tuple[str, float, float]]] = field(default_factory=lambda: {"alone": [], "with the others": []})
     statuses: Counter[int | str] = field(default_factory=Counter)
     written: dict[str, str] = field(default_factory=dict)  # what was acknowledged: id and content
     wrong: list[str] = field(default_factory=list)
@@ -80,7 +80,7 @@ class Honest:
         except httpx.TransportError as error:
             self.wrong.append(f"{kind}: {error!r}")
             return
-        self.took[phase].append((kind, time.monotonic() - began))
+        self.took[phase].append((kind, began, time.monotonic() - began))
         self.statuses[reply.status_code] += 1
         refused = reply.status_code in {429, 503} and "retry-after" in reply.headers
         if reply.status_code not in FINE and not refused:
@@ -120,8 +120,20 @@ class Scene:
 
     def quantile(self, phase: str, share: float, of: str | None = None) -> float:
         """Of the honest callers' times, in milliseconds; `of` one kind of request."""
-        times = sorted(took for caller in self.honest for kind, took in caller.took[phase] if of in {None, kind})
-        return 1000 * times[min(int(share * len(times)), len(times) - 1)] if times else 0.0
+        return quantile([took for caller in self.honest for kind, _, took in caller.took[phase] if of in {None, kind}], share)
+
+    def by_minute(self, phase: str) -> list[list[float]]:
+        """The honest callers' times, in the order of the minutes in which they asked."""
+        asked = sorted((began, took) for caller in self.honest for _, began, took in caller.took[phase])
+        minutes: dict[int, list[float]] = {}
+        for began, took in asked:
+            minutes.setdefault(int((began - asked[0][0]) // 60), []).append(took)
+        return list(minutes.values())
+
+
+def quantile(times: list[float], share: float) -> float:
+    """What so many of them stay under, in milliseconds."""
+    return 1000 * sorted(times)[min(int(share * len(times)), len(times) - 1)] if times else 0.0
 
 
 def world(database: Database) -> tuple[list[tuple[str, str, str]], tuple[str, str]]:
@@ -216,6 +228,8 @@ def table(scene: Scene) -> None:
         asked = sum(len(caller.took[phase]) for caller in scene.honest)
         p50, p99 = (scene.quantile(phase, share) for share in (0.5, 0.99))
         log.info("honest callers %s: %d requests, p50 %.0f ms, p99 %.0f ms", phase, asked, p50, p99)
+        for share in (0.5, 0.99):
+            log.info("p%.0f by the minute: %s", 100 * share, [round(quantile(times, share)) for times in scene.by_minute(phase)])
     for kind in sorted({kind for caller in scene.honest for kind, _ in caller.took["with the others"]}):
         both = [scene.quantile(phase, share, kind) for phase in ("alone", "with the others") for share in (0.5, 0.99)]
         log.info("%-24s p50 %.0f, p99 %.0f ms alone; p50 %.0f, p99 %.0f ms with the others", kind, *both)
