@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.recall_quality import read
+from bench.quality.sets import read
 from service.embedding.static import StaticProvider
 
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n")

@@ -18,7 +18,7 @@ from psycopg import Connection
 
 from bench.database import Database, database
 from bench.measure import Figure, Options, options, report
-from bench.recall_quality import score
+from bench.quality.scores import score
 from bench.server import running
 
 SETS = Path(__file__).parent / "data" / "languages"

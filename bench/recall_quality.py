@@ -1,118 +1,166 @@
 """Does recall bring back the evidence? Public question sets with annotated evidence, asked through REST.
 
-    python -m bench.recall_quality --data FOLDER [--sets locomo,hotpotqa_train] [--arms all,lexical,vector] [--fusion rrf]
+    python -m bench.recall_quality                                   # every set, single arms, BM25, and whether the default holds
+    python -m bench.recall_quality --sets locomo --keep /tmp/sets    # keep what was loaded, for the next run
+    python -m bench.recall_quality --keep /tmp/sets --variant 'no names: weights.names=0' --variant 'k=60: rrf_k=60'
+    python -m bench.recall_quality --keep /tmp/sets --choose grid.json --folds 5
+    python -m bench.recall_quality --json after.jsonl                # a row a question: the rank of each piece of evidence
+    python -m bench.recall_quality --compare before.jsonl after.jsonl
 
-Each folder holds documents.jsonl (namespace, id, seq, text and, in dialogues, speaker, session, timestamp) and queries.jsonl
-(namespace, text, category, evidence_ids). Turns become memories with source, session_id and valid_from; paragraphs become
-memories. A question counts as answered to the share of its evidence among the first k results.
+Each folder of --data holds documents.jsonl (namespace, id, seq, text and, in dialogues, speaker, session, timestamp) and
+queries.jsonl (namespace, id, text, category, evidence_ids). Turns become memories with source, session_id and valid_from;
+paragraphs become memories. A question counts as answered to the share of its evidence among the first k results. In chats
+of a user with an assistant X@k counts a message also where the other one of its exchange is found. ± is the standard error,
+by conversation where people speak and by question elsewhere.
+
+A way to ask is `NAME: key=value …`: arms=lexical+vector, fusion, rrf_k, weights.names=0, set.depth=50 (a setting of the
+namespaces while it is asked), or any other field of a recall. A file of ways is JSON: {"NAME": {"weights.names": 0}}, or
+{"grid": {"weights.names": [1, 2], "rrf_k": [5, 10]}}. What changes the text that is embedded or indexed needs a new folder.
 """
 
 import argparse
 import json
-import math
-import statistics
 import sys
-import time
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 
-from bench.server import service
+from bench.quality.asking import DEFAULT, Way, ask, load, parse_way, read_ways, value_of, way
+from bench.quality.baselines import bare_postgres, baselines
+from bench.quality.choosing import Choices, print_choices
+from bench.quality.sets import QuestionSet, read, read_set
+from bench.quality.tables import DIFFERENCE_HEADER, VERDICT_HEADER, print_differences, print_results, verdicts
+from bench.server import running, service
 
-METRICS = ("R@5", "R@10", "R@20", "nDCG@10")
 Row = dict[str, Any]
 
 
-def read(path: Path) -> list[Row]:
-    """Rows of a JSONL file."""
-    return [json.loads(line) for line in path.open()]
+def arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=Path("../shared/retrieval/data"))
+    parser.add_argument("--sets", help="comma-separated; default: every set of the folder")
+    parser.add_argument("--url", help="a running service; default: one is started for the run")
+    parser.add_argument("--keep", type=Path, help="folder of the service's database: loaded once, used again")
+    parser.add_argument("--arms", default="lexical,vector,lexical+vector", help="arms beside the default; several joined by +")
+    parser.add_argument("--no-baselines", action="store_true", help="leave BM25 out")
+    for name, what in (
+        ("fusion", "rrf or relative_score"),
+        ("weights", "lexical=1.5,vector=1"),
+        ("rrf-k", "constant of the fusion"),
+    ):
+        parser.add_argument(f"--{name}", help=f"for every way: {what}")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="setting of the namespaces, for every way")
+    parser.add_argument("--variant", action="append", default=[], metavar="'NAME: key=value …'", help="a way beside the default")
+    parser.add_argument("--variants", type=Path, metavar="FILE", help="ways beside the default, as JSON")
+    parser.add_argument("--choose", metavar="FILE", help="candidates, as JSON: chosen on other folds, judged on each")
+    parser.add_argument("--folds", type=int, default=5, help="folds of the questions about paragraphs; conversations are folds")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write a row a question")
+    parser.add_argument("--compare", type=Path, nargs=2, metavar="FILE", help="two such files: the paired differences")
+    return parser.parse_args()
 
 
-def memory(document: Row) -> Row:
-    """A document as the body of a write."""
-    item: Row = {"content": document["text"], "metadata": {"id": document["id"]}}
-    if "speaker" in document:
-        item |= {"source": document["speaker"], "session_id": str(document["session"]), "valid_from": document["timestamp"] + "Z"}
-    return item
+def base_way(options: argparse.Namespace) -> Way:
+    """What the command line says for every way."""
+    said: Row = {"fusion": options.fusion, "rrf_k": None if options.rrf_k is None else float(options.rrf_k)}
+    said |= {f"weights.{k}": float(v) for k, _, v in (pair.partition("=") for pair in (options.weights or "").split(",") if pair)}
+    said |= {f"set.{name}": value_of(value) for name, _, value in (pair.partition("=") for pair in options.set)}
+    return way(DEFAULT, {key: value for key, value in said.items() if value is not None})
 
 
-def load(client: httpx.Client, documents: list[Row]) -> None:
-    """Write documents into their namespaces and wait until vectors and names are there."""
-    by_namespace: dict[str, list[Row]] = defaultdict(list)
-    for document in documents:
-        by_namespace[document["namespace"].lower()].append(document)
-    for name, batch in by_namespace.items():
-        made = client.post("/namespaces", json={"name": name})
-        if made.status_code == 409 and client.get(f"/namespaces/{name}").json()["memories"] == len(batch):
-            continue  # loaded by an earlier run against the same service
-        made.raise_for_status()
-        for start in range(0, len(batch), 1000):
-            items = [memory(document) for document in batch[start : start + 1000]]
-            client.post("/memories/batch", json={"items": items, "atomic": True}, headers={"X-Namespace": name}).raise_for_status()
-    for name in by_namespace:
-        while any(client.get(f"/namespaces/{name}").json()[f"pending_{what}"] for what in ("embeddings", "names")):
-            time.sleep(0.2)
+def ways_of(options: argparse.Namespace) -> list[Way]:
+    """The default, then variants where some are named, else single arms."""
+    base = base_way(options)
+    others = [parse_way(text) for text in options.variant] + (read_ways(options.variants) if options.variants else [])
+    if options.choose:
+        others = read_ways(Path(options.choose.removeprefix("weights=")))
+    elif not others:
+        others = [way(arms, {"arms": arms}) for arms in options.arms.split(",") if arms not in {"all", ""}]
+    return [base, *(other.over(base) for other in others)]
 
 
-def score(found: list[str], evidence: set[str]) -> dict[str, float]:
-    """Recall at 5, 10, 20 and nDCG at 10 of one ranking."""
-    hits = [rank for rank, key in enumerate(found) if key in evidence]
-    ideal = sum(1 / math.log2(i + 2) for i in range(min(10, len(evidence))))
-    recalls = {f"R@{k}": sum(h < k for h in hits) / len(evidence) for k in (5, 10, 20)}
-    return recalls | {"nDCG@10": sum(1 / math.log2(h + 2) for h in hits if h < 10) / ideal}
+@contextmanager
+def served(options: argparse.Namespace) -> Iterator[httpx.Client]:
+    """A client of the service: a running one, one over the folder that is kept, or one for this run."""
+    with ExitStack() as stack:
+        if options.keep:
+            options.keep.mkdir(parents=True, exist_ok=True)
+            options.keep.chmod(0o755)  # the embedded server may run as another user
+            url, _ = stack.enter_context(running(options.keep))
+        else:
+            url = stack.enter_context(service(options.url))
+        yield stack.enter_context(httpx.Client(base_url=f"{url}/api/v1", timeout=120))
 
 
-def ask(client: httpx.Client, query: Row, arms: list[str] | None, fusion: str) -> tuple[list[str], float]:
-    """Document ids of the first 20 results, and milliseconds."""
-    body: Row = {"query": query["text"], "k": 20, "fusion": fusion} | ({"arms": arms} if arms else {})
-    started = time.perf_counter()
-    reply = client.post("/recall", json=body, headers={"X-Namespace": query["namespace"].lower()}).raise_for_status().json()
-    spent = 1000 * (time.perf_counter() - started)
-    return list(dict.fromkeys(r["metadata"]["id"] for r in reply["results"])), spent
+def evaluate(options: argparse.Namespace, sets: list[QuestionSet]) -> dict[str, dict[str, list[Row]]]:
+    """Load and ask every set; rows by set and way."""
+    ways, found, rows_file = ways_of(options), {}, options.json.open("w") if options.json else None
+    with served(options) as client, bare_postgres() as postgres:
+        for questions in sets:
+            load(client, questions, ways[0].settings)
+            results = {} if options.no_baselines or options.choose else baselines(postgres, questions)
+            results |= {chosen.name: ask(client, questions, chosen) for chosen in ways}
+            found[questions.name] = results
+            if rows_file:
+                rows_file.writelines(json.dumps(row) + "\n" for rows in results.values() for row in rows)
+                rows_file.flush()
+            if not options.choose:
+                print_results(questions, results)
+    return found
 
 
-def report(name: str, arms: str, rows: list[Row]) -> None:
-    """Print one line a category, and one for all (LoCoMo's headline leaves its adversarial questions out)."""
-    groups: dict[str, list[Row]] = defaultdict(list)
-    for row in rows:
-        groups[row["category"]].append(row)
-    if "adversarial" in groups:
-        groups["all but adversarial"] = [row for row in rows if row["category"] != "adversarial"]
-    else:
-        groups["all"] = rows
-    for category, members in groups.items():
-        cells = " | ".join(f"{100 * statistics.fmean(m[metric] for m in members):5.1f}" for metric in METRICS)
-        spent = statistics.median(m["ms"] for m in members)
-        print(f"| {name} | {arms} | {category} | {len(members)} | {cells} | {spent:.1f} |", flush=True)
+def compare(options: argparse.Namespace, sets: list[QuestionSet]) -> None:
+    """Paired differences of two files of rows, way by way."""
+    sides: list[dict[tuple[str, str], list[Row]]] = []
+    for path in options.compare:
+        side: dict[tuple[str, str], list[Row]] = defaultdict(list)
+        for row in read(path):
+            side[row["set"], row["choice"]].append(row)
+        sides.append(side)
+    print(DIFFERENCE_HEADER)
+    for questions in sets:
+        for (name, choice), before in sides[0].items():
+            if name == questions.name and (name, choice) in sides[1]:
+                print_differences(questions, before, sides[1][name, choice], choice)
+
+
+def summarise(options: argparse.Namespace, sets: list[QuestionSet], found: dict[str, dict[str, list[Row]]]) -> None:
+    """Whether the default holds, what each variant changes, or what is chosen."""
+    if options.choose:
+        print_choices(Choices({questions.name: questions for questions in sets}, found, options.folds), DEFAULT)
+        return
+    if options.variant or options.variants:
+        print(f"\n### Each way less the default ({DEFAULT})\n{DIFFERENCE_HEADER}")
+        for questions in sets:
+            results = found[questions.name]
+            for chosen in ways_of(options)[1:]:
+                print_differences(questions, results[DEFAULT], results[chosen.name], chosen.name)
+        return
+    print(VERDICT_HEADER)
+    for questions in sets:
+        for line in verdicts(questions, found[questions.name], DEFAULT):
+            print(line, flush=True)
 
 
 def main() -> None:
-    """Load each set into a fresh service, ask every question with each choice of arms, print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=Path("../shared/retrieval/data"))
-    parser.add_argument("--sets")
-    parser.add_argument("--arms", default="all,lexical,vector,lexical+vector", help="choices, comma-separated; arms joined by +")
-    parser.add_argument("--fusion", default="rrf", help="rrf or relative_score")
-    parser.add_argument("--url", help="a running service; default: one is started for the run")
-    options = parser.parse_args()
+    """Load each set, ask every question each way, print the tables."""
+    options = arguments()
     if not options.data.is_dir():
         print(f"skipped: no question sets in {options.data}")
         sys.exit(0)
     names = options.sets.split(",") if options.sets else sorted(p.name for p in options.data.iterdir() if p.is_dir())
-    print("| set | arms | category | n | " + " | ".join(METRICS) + " | ms p50 |\n|---|---|---|---|" + "---|" * 5)
-    with service(options.url) as url, httpx.Client(base_url=f"{url}/api/v1", timeout=120) as client:
-        for name in names:
-            load(client, read(options.data / name / "documents.jsonl"))
-            queries = read(options.data / name / "queries.jsonl")
-            for choice in options.arms.split(","):
-                arms = None if choice == "all" else choice.split("+")
-                rows = []
-                for query in queries:
-                    found, spent = ask(client, query, arms, options.fusion)
-                    rows.append({"category": query["category"], "ms": spent, **score(found, set(query["evidence_ids"]))})
-                report(name, choice, rows)
+    missing = [name for name in names if not (options.data / name / "queries.jsonl").is_file()]
+    if missing:
+        print(f"skipped: no {', '.join(missing)} in {options.data}")
+    sets = [read_set(options.data / name) for name in names if name not in missing]
+    if options.compare:
+        compare(options, sets)
+        return
+    summarise(options, sets, evaluate(options, sets))
 
 
 if __name__ == "__main__":

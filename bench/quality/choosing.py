@@ -1,0 +1,98 @@
+"""Choosing among ways to ask, and what the choice is worth on questions that took no part in it.
+
+Each fold is judged by the way that is best on all the others, of this set and of every other: one choice for all sets, as
+defaults are. A conversation is a fold by itself (its questions are about the same turns); questions about paragraphs fall
+into folds by their id. What a fold is not asked about is chosen by the mean, over sets, of each set's own measure.
+"""
+
+import hashlib
+import statistics
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+from bench.quality.scores import clusters, mean, measured
+from bench.quality.sets import QuestionSet, counted
+
+Row = dict[str, Any]
+Fold = tuple[str, str]  # set, and conversation or number
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Results of every way, by set: sums by fold, so that leaving one out costs a subtraction."""
+
+    sets: dict[str, QuestionSet]
+    rows: dict[str, dict[str, list[Row]]]  # by set, by way
+    folds: int
+
+    def fold(self, questions: QuestionSet, row: Row) -> Fold:
+        """Where a question belongs."""
+        if questions.dialogue:
+            return questions.name, row["namespace"]
+        return questions.name, str(int(hashlib.md5(row["id"].encode(), usedforsecurity=False).hexdigest(), 16) % self.folds)
+
+    def by_fold(self, name: str, way: str) -> dict[Fold, list[Row]]:
+        """The rows of a way by fold."""
+        found: dict[Fold, list[Row]] = defaultdict(list)
+        for row in counted(self.rows[name][way]):
+            found[self.fold(self.sets[name], row)].append(row)
+        return dict(sorted(found.items()))
+
+
+def value(questions: QuestionSet, row: Row) -> float:
+    """What a question counts when ways are compared: the mean of what the set is judged by."""
+    values = measured(row)
+    return statistics.fmean(values[metric] for metric in questions.headline)
+
+
+def choose(choices: Choices) -> dict[Fold | None, str]:
+    """For each fold the way that is best without it; for none the way that is best on everything."""
+    ways = list(next(iter(choices.rows.values())))
+    sums: dict[str, dict[Fold, tuple[float, int]]] = {}
+    for way in ways:
+        sums[way] = {
+            fold: (sum(value(choices.sets[name], row) for row in rows), len(rows))
+            for name in choices.rows
+            for fold, rows in choices.by_fold(name, way).items()
+        }
+
+    def worth(way: str, without: Fold | None) -> float:
+        means = []
+        for name in choices.rows:
+            kept = [pair for fold, pair in sums[way].items() if fold[0] == name and fold != without]
+            if kept:
+                means.append(sum(total for total, _ in kept) / sum(count for _, count in kept))
+        return statistics.fmean(means)
+
+    folds: list[Fold | None] = [None, *sums[ways[0]]]
+    return {fold: max(ways, key=lambda way: worth(way, fold)) for fold in folds}
+
+
+def print_choices(choices: Choices, default: str) -> list[Row]:
+    """Fold by fold the choice and its worth; then each set's figure beside those in sample and by default. Returns rows out of fold."""
+    chosen = choose(choices)
+    in_sample = chosen[None]
+    print(f"\n### Chosen on other folds\n\nBest on all of it: {in_sample}\n")
+    print("| set | fold | n | chosen on the others | out of fold | best in sample |\n|---|---|---|---|---|---|")
+    out: list[Row] = []
+    for name, questions in choices.sets.items():
+        best = choices.by_fold(name, in_sample)
+        for fold in best:
+            rows = choices.by_fold(name, chosen[fold])[fold]
+            figures = [figure(questions, members) for members in (rows, best[fold])]
+            print(f"| {name} | {fold[1]} | {len(rows)} | {chosen[fold]} | {figures[0]} | {figures[1]} |")
+            out += [{**row, "choice": "chosen on other folds"} for row in rows]
+    print("\n| set | measure | out of fold | in sample | by default | kinds of choices |\n|---|---|---|---|---|---|")
+    for name, questions in choices.sets.items():
+        picks = Counter(way for fold, way in chosen.items() if fold is not None and fold[0] == name)
+        for metric in questions.headline:
+            ways = ([row for row in out if row["set"] == name], *(counted(choices.rows[name][way]) for way in (in_sample, default)))
+            cells = [str(mean([measured(row)[metric] for row in rows], clusters(questions, rows))) for rows in ways]
+            print(f"| {name} | {metric} | {' | '.join(cells)} | {', '.join(f'{n} × {way}' for way, n in picks.most_common(3))} |")
+    return out
+
+
+def figure(questions: QuestionSet, rows: list[Row]) -> str:
+    """What the set is judged by, over the rows of a fold."""
+    return " / ".join(f"{100 * statistics.fmean(measured(row)[metric] for row in rows):.1f}" for metric in questions.headline)

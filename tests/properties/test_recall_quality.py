@@ -1,0 +1,99 @@
+"""The benchmark of recall's quality: what it counts, how sure it says that it is, and that nothing judges what chose it."""
+
+import math
+from typing import Any
+
+import pytest
+
+from bench.quality.asking import Way, parse_way, way
+from bench.quality.choosing import Choices, choose, print_choices
+from bench.quality.scores import as_row, difference, mean, measured, metrics, score
+from bench.quality.sets import QuestionSet
+
+Row = dict[str, Any]
+
+
+def chat() -> QuestionSet:
+    turns = [("user", "u1"), ("assistant", "a1"), ("user", "u2"), ("assistant", "a2")]
+    documents = [{"namespace": "c", "id": key, "speaker": who, "session": 1, "text": key} for who, key in turns]
+    return QuestionSet(
+        "chats", documents, [{"namespace": "c", "id": "q", "category": "temporal-reasoning", "evidence_ids": ["u1", "a2"]}]
+    )
+
+
+def paragraphs(name: str, count: int) -> QuestionSet:
+    queries = [{"namespace": name, "id": f"{name}{n}", "category": "bridge", "evidence_ids": ["p"]} for n in range(count)]
+    return QuestionSet(name, [{"namespace": name, "id": "p", "text": "p"}], queries)
+
+
+def test_evidence_counts_by_the_place_where_it_was_found() -> None:
+    assert metrics({"a": 1, "b": 6, "c": None, "d": 20}) == pytest.approx(
+        {"R@5": 0.25, "R@10": 0.5, "R@20": 0.75, "nDCG@10": (1 + 1 / math.log2(7)) / sum(1 / math.log2(n + 1) for n in range(1, 5))}
+    )
+    assert score(["x", "a"], {"a"}) == metrics({"a": 2})
+
+
+def test_an_exchange_is_found_by_either_of_its_messages() -> None:
+    questions = chat()
+    row = as_row(questions, questions.queries[0], ["a1", "u1", "x", "x2", "x3", "u2"], "way")
+    assert row["ranks"] == {"u1": 2, "a2": None}
+    assert row["exchange"] == {"u1": 1, "a2": 6}
+    assert measured(row)["X@5"] == 0.5
+    assert measured(row)["X@10"] == 1.0
+
+
+def test_questions_about_one_conversation_are_not_counted_as_independent() -> None:
+    values = [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]
+    alone, together = mean(values, range(6)), mean(values, [1, 1, 1, 2, 2, 2])
+    assert alone.error == pytest.approx(100 * math.sqrt(6 / 5 * 6 * 0.25) / 6)
+    assert together.error == pytest.approx(50)
+
+
+def test_a_difference_is_that_of_the_same_questions() -> None:
+    questions = paragraphs("wiki", 4)
+    ranks = {"before": [1, 9, 1, 9], "after": [1, 1, 1, 9]}
+    before, after = (
+        [
+            as_row(questions, query, ["x"] * (rank - 1) + ["p"], side)
+            for query, rank in zip(questions.queries, ranks[side], strict=True)
+        ]
+        for side in ("before", "after")
+    )
+    assert difference(questions, after, list(reversed(before)), "R@5").value == 25
+
+
+def test_a_fold_is_judged_by_what_is_best_without_it() -> None:
+    """Way `lucky` is right in one fold alone, but best in sample: it must not be what judges that fold."""
+    questions = paragraphs("wiki", 60)
+    rows: dict[str, list[Row]] = {"lucky": [], "sound": []}
+    choices = Choices({"wiki": questions}, {"wiki": rows}, 3)
+    folds = {query["id"]: choices.fold(questions, {"id": query["id"], "namespace": "wiki"}) for query in questions.queries}
+    lucky = min(folds.values())
+    for n, query in enumerate(questions.queries):
+        inside = folds[query["id"]] == lucky
+        for name, right in (("lucky", inside), ("sound", not inside and n % 4 == 0)):
+            rows[name].append(as_row(questions, query, ["p"] if right else [], name))
+    chosen = choose(choices)
+    assert (chosen[None], chosen[lucky]) == ("lucky", "sound")
+    out = print_choices(choices, "sound")
+    assert sorted(row["id"] for row in out) == sorted(folds)
+    assert not any(measured(row)["R@5"] for row in out if folds[row["id"]] == lucky)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("no names: weights.names=0", Way("no names", {"weights": {"names": 0}})),
+        ("words: arms=lexical+graph rrf_k=60", Way("words", {"arms": ["lexical", "graph"], "rrf_k": 60})),
+        ("deep: set.depth=50 fusion=rrf", Way("deep", {"fusion": "rrf"}, {"depth": 50})),
+    ],
+)
+def test_a_way_to_ask_is_read(text: str, expected: Way) -> None:
+    assert parse_way(text) == expected
+
+
+def test_a_way_keeps_what_the_base_says_and_it_does_not() -> None:
+    base = way("base", {"weights.vector": 2, "weights.names": 1, "rrf_k": 5, "set.depth": 10})
+    assert way("other", {"weights.names": 0, "set.depth": 20}).over(base) == Way(
+        "other", {"weights": {"vector": 2, "names": 0}, "rrf_k": 5}, {"depth": 20}
+    )
