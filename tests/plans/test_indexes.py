@@ -83,6 +83,17 @@ def fill_jobs(admin: psycopg.Connection[Any], namespace: int) -> None:
     )
 
 
+def store_names(world: World, ids: list[UUID]) -> None:
+    """Names as the worker finds them: each memory shares one with the next, and has four of its own, ends of one another."""
+    names = [[f"Town {n // 2}x", *(f"{'The Old ' * k}Hall {n}y" for k in range(4))] for n in range(len(ids))]
+    world.rows(
+        "select loci_api.store_found_names(array_fill(%(ns_id)s::integer, array[%(count)s]), %(ids)s, %(names)s)",
+        count=5 * len(ids),
+        ids=[key for key in ids for _ in range(5)],
+        names=[name for of_one in names for name in of_one],
+    )
+
+
 @pytest.fixture(scope="module")
 def worlds(own_database: Database) -> Iterator[dict[str, tuple[World, UUID]]]:
     """A large and a small namespace with fresh statistics."""
@@ -96,6 +107,10 @@ def worlds(own_database: Database) -> Iterator[dict[str, tuple[World, UUID]]]:
             for name, count in (("large", LARGE), ("small", SMALL)):
                 world = new_world(connection)
                 made[name] = (world, fill(world, count))
+                store_names(
+                    world,
+                    [row["id"] for row in world.rows("select id from loci_data.memories where namespace_id = %(ns_id)s limit 200")],
+                )
         with own_database.admin() as admin:
             fill_log(admin, made["large"][0].id)
             fill_jobs(admin, made["large"][0].id)
@@ -226,3 +241,26 @@ def test_changes_of_a_namespace_newer_than_the_statistics_are_looked_up_by_what_
         after = counts(new, "i")
     assert after["changes_subject"] - before.get("changes_subject", 0) >= 100
     assert after.get("changes_kind", 0) == before.get("changes_kind", 0)
+
+
+def test_names_of_a_namespace_newer_than_the_statistics_are_not_compared_with_all_its_names(
+    worlds: dict[str, tuple[World, UUID]],
+) -> None:
+    connection = worlds["large"][0].connection
+    with connection.transaction(force_rollback=True):
+        act_as(connection, OPERATOR)
+        new = new_world(connection)
+        ids = [row["id"] for row in new.remember(*({"content": f"memory {n}"} for n in range(100)))]
+        before = rows_read(new)
+        store_names(new, ids)
+        assert rows_read(new) - before < 20 * 5 * len(ids)
+
+
+def rows_read(world: World) -> int:
+    """Rows that scans of the indexes of name_candidates returned in this transaction."""
+    return int(
+        world.value(
+            """select sum(pg_stat_get_xact_tuples_returned(i.indexrelid)) from pg_index i
+               where i.indrelid = 'loci_data.name_candidates'::regclass"""
+        )
+    )

@@ -4,12 +4,13 @@
 -- shorter than setting extracted_length are refused. p_namespaces, p_memories and p_names are parallel, and so are
 -- p_read_namespaces and p_read: the memories that the worker has read, in whose texts known entities are looked for as
 -- well (known_mentions). All mentions of a namespace are written at once, because their entities are locked in order.
--- Security definer; the operator's.
+-- Generic plans: by what statistics say of other namespaces, a new one has one row, and its names would be joined by
+-- reading all of them for each. Security definer; the operator's.
 create or replace function loci_api.store_found_names(
     p_namespaces integer[], p_memories uuid[], p_names text[], p_read_namespaces integer[] default '{}',
     p_read uuid[] default '{}')
 returns integer
-language plpgsql volatile security definer set search_path = ''
+language plpgsql volatile security definer set search_path = '' set plan_cache_mode = force_generic_plan
 as $$
 declare
     v_ns       integer;
@@ -78,7 +79,8 @@ comment on function loci_internal.take_known_candidates(integer, text[]) is
     'Take candidates off that are names of entities by now; returns them as mentions.';
 
 -- Candidates that two memories share, as entities to save (JSON, null for none). A memory where it is the end of a
--- longer one that is shared as well does not count. Index ranges of the primary key, and by memory.
+-- longer one that is shared as well does not count. Index ranges of the primary key, and by memory; `offset 0` keeps
+-- these probes from becoming a join.
 create or replace function loci_internal.shared_candidates(p_namespace_id integer, p_names text[]) returns jsonb
 language sql stable
 as $$
@@ -96,7 +98,7 @@ as $$
               and right(o.canonical_name, length(w.canonical_name) + 1) = ' ' || w.canonical_name
               and exists (select from loci_data.name_candidates t
                           where t.namespace_id = p_namespace_id and t.canonical_name = o.canonical_name
-                            and t.memory_id <> o.memory_id))
+                            and t.memory_id <> o.memory_id offset 0) offset 0)
         group by w.canonical_name having count(*) > 1
     )
     select jsonb_agg(jsonb_build_object('name', s.name, 'type', 'extracted', 'seen_at', s.seen_at)
