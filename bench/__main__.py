@@ -9,8 +9,10 @@ from pathlib import Path
 
 from bench import (
     analysts,
+    changing_facts,
     context,
     edges,
+    fresh,
     history,
     ingest,
     jobs,
@@ -50,7 +52,7 @@ ALL = (
         jobs,
         working_memory,
     ),
-    *(edges, operations, languages, ingest, reembed),
+    *(edges, operations, languages, changing_facts, fresh, ingest, reembed),
 )
 
 
