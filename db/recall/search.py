@@ -8,7 +8,7 @@ Hits are document numbers (`doc_id`) with scores, best first.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, TypedDict
+from typing import Any, Protocol, TypedDict
 from uuid import UUID
 
 import numpy as np
@@ -57,14 +57,10 @@ class Scope:
 
 @dataclass
 class Hits:
-    """What one arm found: scores by document number, best first, and where it says so what led to each.
-
-    `own`: the scores before neighbours lent theirs, where they did.
-    """
+    """What one arm found: scores by document number, best first, and where it says so what led to each."""
 
     scores: dict[int, float]
     paths: dict[int, Any]
-    own: dict[int, float] | None = None
 
 
 @dataclass
@@ -72,8 +68,10 @@ class Found:
     """What starts from the question: arms by name, the entities that it names, constraints of the focal ones.
 
     `late`: the walk was cut short by its deadline. `took`: seconds by arm, as the database measured.
-    `model`: number of the active one. `waits`: how many memories wait for a vector; `waiting`: the newest of them, with what is to
-    be embedded; `waited`: those that got a place in the vector arm nevertheless.
+    `model`: number of the active one. `questions`: vector of the question by the place of a namespace in which memories wait for
+    theirs. `mean`: mean cosine of the question with a namespace, by its place, where known. `waits`: how many memories wait for a
+    vector; `waiting`: the newest of them, with what is to be embedded; `waited`: those that got a place in the vector arm
+    nevertheless.
     """
 
     arms: dict[str, Hits]
@@ -82,6 +80,8 @@ class Found:
     late: bool
     took: dict[str, float] = field(default_factory=dict)
     model: int | None = None
+    questions: dict[int, NDArray[np.float32]] = field(default_factory=dict)
+    mean: dict[int, float] = field(default_factory=dict)
     waits: int = 0
     waiting: list[JsonObject] = field(default_factory=list)
     waited: set[int] = field(default_factory=set)
@@ -92,11 +92,34 @@ def _hits(row: Mapping[str, Any], arm: str) -> Hits:
     return Hits(dict(zip(ids, scores, strict=True)), dict(zip(ids, paths, strict=False)))
 
 
+class QuestionWords(Protocol):
+    """A question word by word."""
+
+    @property
+    def words(self) -> list[str]:
+        """Different words."""
+
+    @property
+    def vectors(self) -> NDArray[np.float32]:
+        """A vector of each, shape (words, dimensions)."""
+
+
+Embedded = NDArray[np.float32] | QuestionWords
+
+
+def _embedded(embedding: Embedded | None) -> dict[str, Any]:
+    """Statement parameters of a question's vector, or of the vectors of its words."""
+    if embedding is None or isinstance(embedding, np.ndarray):
+        return {"embedding": None if embedding is None else Vector(embedding), "words": None, "word_vectors": None}
+    vectors = [Vector(vector) for vector in embedding.vectors]
+    return {"embedding": None, "words": embedding.words, "word_vectors": vectors}
+
+
 async def recall_arms(
     tx: Transaction,
     *,
     query: str,
-    embedding: NDArray[np.float32] | None,
+    embedding: Embedded | None,
     arms: list[str],
     scope: Scope,
     explain: bool = False,
@@ -109,12 +132,13 @@ async def recall_arms(
     row = await tx.row(
         JsonObject,
         """select * from loci_api.recall_arms(%(namespace)s, %(query)s, %(embedding)s::vector::real[], %(arms)s::text[],
-           %(filters)s, %(as_of)s, %(known_at)s, %(explain)s, %(model)s::smallint)""",
+           %(filters)s, %(as_of)s, %(known_at)s, %(explain)s, %(model)s::smallint, %(words)s::text[],
+           %(word_vectors)s::vector[])""",
         query=query,
         explain=explain,
-        embedding=None if embedding is None else Vector(embedding),
         arms=arms,
         model=model,
+        **_embedded(embedding),
         **scope.parameters(),
     )
     return _found(row, arms, with_vector=embedding is not None)
@@ -128,6 +152,10 @@ def _found(row: JsonObject, arms: list[str], *, with_vector: bool) -> Found:
     late, took = bool(row["walk_timed_out"]), _took(row, STEPS)
     found = Found(hits, row["entities"] or [], row["constraints"] or [], late, took, row["model_id"])
     found.waits, found.waiting = row["waiting"] or 0, row["without_vector"] or []
+    if row["question"] is not None:
+        found.questions[0] = np.asarray(row["question"], dtype=np.float32)
+    if row["vector_mean"] is not None:
+        found.mean[0] = row["vector_mean"]
     return found
 
 
@@ -150,7 +178,7 @@ async def recall_arms_in_namespaces(
     *,
     namespaces: list[str] | None,
     query: str,
-    embedding: NDArray[np.float32] | None,
+    embedding: Embedded | None,
     arms: list[str],
     scope: Scope,
     explain: bool = False,
@@ -161,13 +189,13 @@ async def recall_arms_in_namespaces(
         JsonObject,
         """select * from loci_api.recall_arms_in_namespaces(%(namespaces)s::text[], %(namespace)s, %(query)s,
            %(embedding)s::vector::real[], %(arms)s::text[], %(filters)s, %(as_of)s, %(known_at)s, %(explain)s,
-           %(model)s::smallint)""",
+           %(model)s::smallint, %(words)s::text[], %(word_vectors)s::vector[])""",
         namespaces=namespaces,
         query=query,
         model=model,
         explain=explain,
-        embedding=None if embedding is None else Vector(embedding),
         arms=arms,
+        **_embedded(embedding),
         **scope.parameters(),
     )
     return {row["namespace"]: _found(row, arms, with_vector=embedding is not None) for row in rows if row["missing"] is None}
@@ -205,6 +233,8 @@ class ExpansionRow(TypedDict):
     near_of: list[int] | None
     near_ids: list[int] | None
     near_distances: list[int] | None
+    near_sources: list[str | None] | None
+    share: float | None
     hierarchy_ids: list[int] | None
     hierarchy_scores: list[float] | None
     hierarchy_paths: list[JsonObject] | None
@@ -216,9 +246,14 @@ class ExpansionRow(TypedDict):
 
 @dataclass(frozen=True)
 class Expansion:
-    """What stands around the best hits: neighbours in time by document (number, distance), and two arms; seconds of each."""
+    """What stands around the best hits: neighbours in time by document (number, distance), and two arms; seconds of each.
+
+    `sources`: who said what, of these and their neighbours. `share`: what a hit lends, less where memories are long.
+    """
 
     near: dict[int, list[tuple[int, int]]]
+    sources: dict[int, str]
+    share: float
     hierarchy: Hits
     linked: Hits
     took: dict[str, float] = field(default_factory=dict)
@@ -244,9 +279,12 @@ async def read_expansion(sent: Sent[ExpansionRow]) -> Expansion:
     """What send_expansion asked for."""
     row = await sent.one()
     near: dict[int, list[tuple[int, int]]] = {}
-    for of, other, distance in zip(row["near_of"] or [], row["near_ids"] or [], row["near_distances"] or [], strict=True):
-        near.setdefault(of, []).append((other, distance))
-    return Expansion(near, _hits(row, "hierarchy"), _hits(row, "linked"), _took(row, EXPANSION_STEPS))
+    others = row["near_ids"] or []
+    for of, other, distance in zip(row["near_of"] or [], others, row["near_distances"] or [], strict=True):
+        if distance:
+            near.setdefault(of, []).append((other, distance))
+    sources = {other: source for other, source in zip(others, row["near_sources"] or [], strict=True) if source}
+    return Expansion(near, sources, row["share"] or 1.0, _hits(row, "hierarchy"), _hits(row, "linked"), _took(row, EXPANSION_STEPS))
 
 
 async def send_recalled_memories(tx: Transaction, *, documents: list[int], scope: Scope) -> Sent[MemoryRow]:

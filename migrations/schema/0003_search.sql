@@ -68,6 +68,15 @@ begin
     end loop;
 end $$;
 
+create table loci_data.vector_means (
+    namespace_id integer not null references loci_data.namespaces on delete cascade,
+    model_id     smallint not null references loci_data.embedding_models on delete cascade,
+    vectors      bigint not null,
+    stored       bigint not null,
+    mean         vector not null,
+    primary key (namespace_id, model_id)
+);
+
 create table loci_data.embedding_queue (
     namespace_id integer not null references loci_data.namespaces on delete cascade,
     memory_id    uuid not null,
@@ -131,6 +140,13 @@ comment on column loci_data.memory_vectors.namespace_id is 'The namespace.';
 comment on column loci_data.memory_vectors.memory_id is 'The memory.';
 comment on column loci_data.memory_vectors.model_id is 'The model that made the vector.';
 comment on column loci_data.memory_vectors.embedding is 'Unit vector, 16-bit floats.';
+comment on table loci_data.vector_means is
+    'The mean of a namespace''s vectors, which a question is told apart from. See keep_vector_mean.';
+comment on column loci_data.vector_means.namespace_id is 'The namespace.';
+comment on column loci_data.vector_means.model_id is 'The model that made the vectors.';
+comment on column loci_data.vector_means.vectors is 'How many there were when it was counted.';
+comment on column loci_data.vector_means.stored is 'How many were stored since.';
+comment on column loci_data.vector_means.mean is 'Their mean.';
 comment on table loci_data.embedding_queue is
     'Memories that wait for a vector. Written in the transaction of the memory, claimed with SKIP LOCKED, deleted '
     'with the arrival of the vector.';

@@ -20,7 +20,7 @@ create table loci_data.recalls (
     primary key (namespace_id, id),
     constraint recalls_session_check check (length(session_id) between 1 and 255),
     constraint recalls_query_check check (length(query) <= 10000),
-    constraint recalls_fusion_check check (fusion in ('rrf', 'relative_score')),
+    constraint recalls_fusion_check check (fusion in ('linear', 'rrf', 'relative_score')),
     constraint recalls_results_check check (results >= 0)
 );
 create index recalls_at on loci_data.recalls (namespace_id, at);
@@ -61,7 +61,7 @@ comment on column loci_data.recalls.agent_id is 'Who asked.';
 comment on column loci_data.recalls.session_id is 'The conversation that asked.';
 comment on column loci_data.recalls.query is 'The question, up to 10,000 characters.';
 comment on column loci_data.recalls.arms is 'Arms that it asked for.';
-comment on column loci_data.recalls.fusion is 'rrf or relative_score.';
+comment on column loci_data.recalls.fusion is 'linear, rrf or relative_score.';
 comment on column loci_data.recalls.k is 'How many results it asked for.';
 comment on column loci_data.recalls.filters is 'Filters.';
 comment on column loci_data.recalls.as_of is 'Valid at; null: now.';

@@ -17,7 +17,7 @@ from db.models import reembedding
 from db.models.reembedding import ModelInUse
 from db.pool import Transaction
 from service.embedding.factory import make_provider
-from service.embedding.provider import EmbeddingError, Provider, Vectors
+from service.embedding.provider import EmbeddingError, Provider, Vectors, Words, question_words
 from service.embedding.timed import Timed
 from service.settings import EmbeddingSettings
 
@@ -163,6 +163,16 @@ def active_model(provider: Provider | None) -> ActiveModel:
 async def find_active_model(provider: Provider | None, tx: Transaction) -> ActiveModel:
     """What embeds now, after a look at which model is active."""
     return await provider.follow(tx) if isinstance(provider, ActiveProvider) else active_model(provider)
+
+
+async def embed_words(
+    query: str, used: ActiveModel, settings: EmbeddingSettings
+) -> tuple[Words | NDArray[np.float32] | None, str | None]:
+    """A question word by word, where the model can tell words apart, else its vector; or None and the reason why there is none."""
+    words = question_words(used.provider, query[: settings.max_chars]) if used.provider is not None else None
+    if words is not None and used.dimensions in {None, words.vectors.shape[1]}:
+        return words, None
+    return await embed_question(query, used, settings)
 
 
 async def embed_question(

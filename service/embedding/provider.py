@@ -1,11 +1,23 @@
 """What a provider is, and how the configured one is made."""
 
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 Vectors = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Words:
+    """A question word by word: each different word and the sum of its vectors, shape (len(words), dimensions).
+
+    What belongs to no word stands under the empty one. The database weighs them, by how rare each is in the namespace.
+    """
+
+    words: list[str]
+    vectors: Vectors
 
 
 class EmbeddingError(Exception):
@@ -43,6 +55,19 @@ class Provider(Protocol):
 
     async def close(self) -> None:
         """Release what it holds."""
+
+
+@runtime_checkable
+class WordProvider(Protocol):
+    """A provider whose vectors are sums over words, so that those of a question can be weighed apart."""
+
+    def words(self, text: str) -> Words | None:
+        """The words of a question with their vectors; None where it has too many, or the model has no such vectors."""
+
+
+def question_words(provider: Provider, text: str) -> Words | None:
+    """The words of a question, where the provider can tell them apart."""
+    return provider.words(text) if isinstance(provider, WordProvider) else None
 
 
 def normalised(vectors: Vectors) -> Vectors:

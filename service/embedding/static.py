@@ -5,16 +5,19 @@ Shipped inside the package wordllama.
 
 import asyncio
 import logging
+import re
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
-from service.embedding.provider import Vectors, normalised
+from service.embedding.provider import Vectors, Words, normalised
 
 DIMENSIONS = 256
 SHORTER = (64, 128)  # the model was trained so that the first dimensions of a vector are a vector too
 REMEMBERED = 500  # texts whose tokens the tokenizer keeps; by itself it keeps 10,000, which are 120 MiB
+MOST_WORDS = 64  # of a question that is weighed word by word; each is a vector that travels to the database
+WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 TOKENS_AT_ONCE = 16_384  # texts of a batch are padded to the longest, so long ones go in smaller batches
 
 
@@ -59,6 +62,18 @@ class StaticProvider:
             vectors[rows] = self._model.embed([texts[i] or " " for i in rows], batch_size=len(rows))
             start = end
         return normalised(vectors)
+
+    def words(self, text: str) -> Words | None:
+        """The words of a question with the sums of their tokens' vectors; None for more than 64."""
+        spans = [(found.start(), found.end(), found.group()) for found in WORD.finditer(text)]
+        if not 0 < len({word for _, _, word in spans}) <= MOST_WORDS:
+            return None
+        encoded = self._model.tokenizer.encode(text, add_special_tokens=False)
+        sums: dict[str, Vectors] = {}
+        for token, (start, end) in zip(encoded.ids, encoded.offsets, strict=True):
+            word = next((word for first, last, word in spans if first < end and start < last), "")
+            sums[word] = sums.get(word, 0) + self._model.embedding[token].astype(np.float32)
+        return Words(list(sums), np.stack(list(sums.values())))
 
     async def close(self) -> None:
         """Nothing to release."""

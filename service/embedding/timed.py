@@ -3,7 +3,7 @@
 import time
 
 from db import traces
-from service.embedding.provider import Provider, Vectors
+from service.embedding.provider import Provider, Vectors, Words, question_words
 from service.observability.metrics import EMBED_SECONDS
 
 
@@ -27,6 +27,14 @@ class Timed:
             vectors = await self._provider.embed(texts, timeout=timeout)
         EMBED_SECONDS.labels("batch" if timeout is None else "question").observe(time.perf_counter() - started)
         return vectors
+
+    def words(self, text: str) -> Words | None:
+        """The words of a question, where the provider can tell them apart."""
+        started = time.perf_counter()
+        found = question_words(self._provider, text)
+        if found is not None:
+            EMBED_SECONDS.labels("question").observe(time.perf_counter() - started)
+        return found
 
     async def close(self) -> None:
         """Release what it holds."""

@@ -10,6 +10,7 @@ from db.recall import search
 from service.embedding.provider import Provider
 from service.observability.metrics import PHASE_SECONDS
 from service.recall.log import log_recall, ranks_by_arm
+from service.recall.plan import Fused
 from service.recall.question import Question
 from service.recall.ranking import Ranking, rank
 from service.recall.sources import by_place, pack
@@ -79,30 +80,44 @@ class Pending:
 
     def _result(self, key: int, row: JsonObject) -> JsonObject:
         """A memory, entry or turn with its score, and with `explain` what that is made of."""
-        row["score"] = self.ranking.fused[key]
+        row["score"] = self.ranking.fused.scores[key]
         if self.ranking.plan.question.explain:
             row["explain"] = explain(self.ranking, key)
         return row
 
 
 def explain(ranking: Ranking, key: int) -> JsonObject:
-    """Each arm's rank, score, weight (or the normalised score that was averaged) and path; what neighbours lent.
+    """What a score is made of: each arm's part with its rank, score, weight and path; what neighbours lent; who said it.
 
     `waited`: its vector was not stored yet; its place in the vector arm is that of one made with the question, or of its words.
     """
-    plan, arms = ranking.plan, ranks_by_arm(ranking, key)
+    plan, fused, arms = ranking.plan, ranking.fused, ranks_by_arm(ranking, key)
     for name, arm in arms.items():
-        hits = ranking.arms[name]
-        if plan.relative:
-            arm["normalised"] = plan.normalised(name, hits).get(key)
-        else:
-            arm["weight"] = plan.weights.get(name, 1.0)
-        if hits.own is not None:
-            arm["lent"] = hits.scores[key] - hits.own.get(key, 0.0)
-        arm["path"] = hits.paths.get(key)
-    lent = ranking.fused[key] - ranking.alone.get(key, 0.0)
-    shown = {"fusion": plan.question.fusion, "rrf_k": None if plan.relative else plan.k, "lent": lent, "arms": arms}
+        arm["part"] = fused.parts[name].get(key)
+        arm["weight"] = None if plan.relative else plan.weight(name)
+        arm["path"] = ranking.arms[name].paths.get(key)
+    shown = {
+        "because": because(fused, key, relative=plan.relative),
+        "fusion": plan.question.fusion,
+        "rrf_k": plan.k if plan.question.fusion == "rrf" else None,
+        "lent": fused.lent.get(key, 0.0),
+        "factor": fused.factors.get(key, 1.0),
+        "arms": arms,
+    }
     return {**shown, "waited": True} if key in ranking.found.waited else shown
+
+
+def because(fused: Fused, key: int, *, relative: bool) -> str:
+    """One line that says what a score is made of."""
+    parts = [f"{name} {part[key]:.3g}" for name, part in fused.parts.items() if key in part]
+    if relative:
+        return f"{fused.scores[key]:.3g} = mean of {', '.join(parts)}"
+    if given := fused.lent.get(key):
+        parts.append(f"neighbours {given:.3g}")
+    sum_, factor = " + ".join(parts) or "0", fused.factors.get(key, 1.0)
+    if factor == 1.0:
+        return f"{fused.scores[key]:.3g} = {sum_}"
+    return f"{fused.scores[key]:.3g} = ({sum_}) × {factor:g} (said by {fused.sources[key]})"
 
 
 async def recall(tx: Transaction, question: Question, provider: Provider | None, settings: EmbeddingSettings) -> Pending:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 Id = TypeVar("Id", int, str)
-Neighbours = Mapping[Id, Sequence[tuple[Id, int]]]
+Neighbours = Mapping[Id, Sequence[tuple[Id, float]]]
 
 
 def ranked(scores: Mapping[Id, float]) -> list[Id]:
@@ -37,13 +37,30 @@ def relative_score(arms: Iterable[Mapping[Id, float]]) -> dict[Id, float]:
     return {key: sum(values) / len(values) for key, values in found.items()}
 
 
-def smoothed(scores: Mapping[Id, float], neighbours: Neighbours[Id], shares: tuple[float, float]) -> dict[Id, float]:
-    """Add to each id a share of the scores of its neighbours at distance 1 and 2; neighbours that were not found may enter.
+def linear(arms: Iterable[tuple[Mapping[Id, float], float]]) -> dict[Id, float]:
+    """Fuse (scores, weight) pairs: each id gets the sum of weight × score (Bruch, Gai and Ingber, TOIS 2023)."""
+    fused: dict[Id, float] = {}
+    for scores, weight in arms:
+        for key, score in scores.items():
+            fused[key] = fused.get(key, 0.0) + weight * score
+    return fused
+
+
+def above(scores: Mapping[Id, float], mean: Mapping[Id, float]) -> dict[Id, float]:
+    """Scores by how far they stand above their mean, over the one that does so most: nought to one."""
+    over = {key: max(0.0, score - mean[key]) for key, score in scores.items()}
+    if not any(over.values()):
+        return dict.fromkeys(scores, 1.0)
+    return normalised(over)
+
+
+def lent(scores: Mapping[Id, float], neighbours: Neighbours[Id]) -> dict[Id, float]:
+    """What each id gets from its neighbours: the share that each lends, of its score. Who was not found may be among them.
 
     In a conversation the answer often stands beside the turn that has the words.
     """
-    lent: dict[Id, float] = defaultdict(float, scores)
+    given: dict[Id, float] = defaultdict(float)
     for key, score in scores.items():
-        for other, distance in neighbours.get(key, ()):
-            lent[other] += shares[distance - 1] * score
-    return dict(lent)
+        for other, share in neighbours.get(key, ()):
+            given[other] += share * score
+    return dict(given)

@@ -61,7 +61,7 @@ def _logged(ranking: Ranking, of: int) -> list[JsonObject]:
         {
             "document": number,
             "rank": nth,
-            "score": ranking.fused[key],
+            "score": ranking.fused.scores[key],
             "arms": ranks_by_arm(ranking, key),
         }
         for nth, key in enumerate(ranking.best, start=1)

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from db.recall import search
-from loci.models.recall import RecallInput
+from loci.models.recall import Fusion, RecallInput
 
 Arm = Literal["lexical", "vector", "graph", "hierarchy", "walk", "working_memory", "conversation"]
 ARMS: tuple[Arm, ...] = ("lexical", "vector", "graph", "hierarchy", "walk")
@@ -23,7 +23,7 @@ class Question:
     k: int = 10
     arms: tuple[Arm, ...] = ARMS
     weights: dict[str, float] = field(default_factory=dict)
-    fusion: Literal["rrf", "relative_score"] = "rrf"
+    fusion: Fusion = "linear"
     rrf_k: float | None = None
     scope: search.Scope = field(default_factory=lambda: search.Scope({}))
     embedding: list[float] | None = None

@@ -2,28 +2,25 @@
 
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from db.pool import Transaction
 from db.recall import search
 from db.recall.search import Expansion, Hits
 from db.sessions import feedback
-from service.embedding.active import ActiveModel, ActiveProvider, active_model, embed_question
+from service.embedding.active import ActiveModel, ActiveProvider, active_model, embed_words
 from service.embedding.provider import Provider
-from service.recall.fusion import Neighbours, normalised, ranked, reciprocal_rank, relative_score, smoothed
+from service.recall.fusion import lent, ranked
+from service.recall.plan import Fused, Plan, first_word
 from service.recall.question import Question
 from service.recall.sources import Asked, Source, ask_arms, by_place, hits_at_place, is_memory, join_hits, pack
 from service.recall.timing import count_arm_seconds, phase
 from service.recall.waiting import add_waiting
 from service.settings import EmbeddingSettings
 
-IN_ARM = (0.3, 0.15)  # share of a lexical hit's score that its neighbours get; measured, docs/decisions
-AFTER_FUSION = (0.1, 0.1)  # the same of fused scores
-LENDERS = 50
-COSINE_FLOOR = 0.5  # relative_score only
+LENDERS = 100
+SHARES = (0.4, 0.2)  # of a hit's score that the turns one and two away from it get; measured, docs/decisions
 
 
 async def rank(tx: Transaction, question: Question, provider: Provider | None, settings: EmbeddingSettings) -> "Ranking":
@@ -44,59 +41,29 @@ async def rank(tx: Transaction, question: Question, provider: Provider | None, s
     plan = Plan(question, {**weights, **question.weights}, asked.settings)
     by_words = set(arms["lexical"].scores) if "lexical" in arms else set()
     with phase("around"):
-        alone, fused = await _around(plan, asked.sources, arms)
-    best = ranked(fused)[: question.k]
+        fused = await _around(plan, asked, arms)
+    best = ranked(fused.scores)[: question.k]
     if question.session_id is not None:
         for place, documents in by_place([key for key in best if key in by_words]).items():
             await feedback.send_recall_hits(asked.sources[place].tx, session_id=question.session_id, documents=documents)
-    return Ranking(plan, best, fused, arms, asked.found, skipped, started, asked, alone)
-
-
-@dataclass(frozen=True)
-class Plan:
-    """A question with the weights and settings in force."""
-
-    question: Question
-    weights: dict[str, float]
-    settings: dict[str, Any]
-
-    @property
-    def k(self) -> float:
-        """K of reciprocal rank fusion."""
-        return float(self.settings["rrf_k"] if self.question.rrf_k is None else self.question.rrf_k)
-
-    @property
-    def relative(self) -> bool:
-        """Whether scores are averaged, which leaves weights, k and neighbours out of it."""
-        return self.question.fusion == "relative_score"
-
-    def normalised(self, arm: str, hits: Hits) -> dict[int, float]:
-        """Scores of an arm over its best, for relative_score; a cosine below the floor does not count."""
-        return normalised({key: s for key, s in hits.scores.items() if arm != "vector" or s >= COSINE_FLOOR})
-
-    def fuse(self, arms: dict[str, Hits]) -> dict[int, float]:
-        """One score a hit from what the arms found."""
-        if self.relative:
-            return relative_score(self.normalised(name, hits) for name, hits in arms.items())
-        return reciprocal_rank(((hits.scores, self.weights.get(name, 1.0)) for name, hits in arms.items()), k=self.k)
+    return Ranking(plan, best, fused, arms, asked.found, skipped, started, asked)
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """What a recall found: the best hits, and every hit's fused score and arms. `alone`: what it had before neighbours lent to it.
+    """What a recall found: the best hits, and every hit's fused score and arms.
 
     Where one namespace is searched, memories are their document numbers; other hits have their row in `asked.rows`.
     """
 
     plan: Plan
     best: list[int]
-    fused: dict[int, float]
+    fused: Fused
     arms: dict[str, Hits]
     found: search.Found
     skipped: dict[str, str]
     started: float
     asked: Asked
-    alone: dict[int, float]
 
     def documents(self, place: int = 0) -> list[int]:
         """Document numbers of the memories among the best, best first, of the namespace at this place."""
@@ -140,47 +107,65 @@ async def _asked(
             reason = "the embedding model is being changed"
     if reason is not None:
         skipped["vector"] = reason
-    await add_waiting(asked.found, embedding, used, int(asked.settings["depth"]))
+    await add_waiting(asked.found, used, int(asked.settings["depth"]))
     return asked, used
 
 
 async def _embedding(
     question: Question, used: ActiveModel, settings: EmbeddingSettings
-) -> tuple[NDArray[np.float32] | None, str | None]:
-    """The question's vector, or None; the reason, where the vector arm is skipped."""
+) -> tuple[search.Embedded | None, str | None]:
+    """The question's vector, or those of its words, or None; the reason, where the vector arm is skipped."""
     if "vector" not in question.arms:
         return None, None
     if question.embedding is not None:
         return np.asarray(question.embedding, dtype=np.float32), None
-    return await embed_question(question.query, used, settings)
+    return await embed_words(question.query, used, settings)
 
 
-async def _around(plan: Plan, sources: list[Source], arms: dict[str, Hits]) -> tuple[dict[int, float], dict[int, float]]:
-    """Lend scores to neighbours in time, and add what stands around the best hits: fused scores before and after lending."""
-    depth = int(plan.settings["depth"])
-    fused = plan.fuse(arms)
-    seeds = [key for key in ranked(fused) if is_memory(key)][: 2 * LENDERS]
+async def _around(plan: Plan, asked: Asked, arms: dict[str, Hits]) -> Fused:
+    """Fuse the arms, add what stands around the best hits, lend to their neighbours in time, and look who said what."""
+    depth, mean = int(plan.settings["depth"]), asked.found.mean
+    parts = plan.parts(arms, mean)
+    seeds = [key for key in ranked(plan.fuse(parts)) if is_memory(key)][:LENDERS]
     if not seeds:
-        return fused, fused
-    lexical = arms["lexical"].scores if "lexical" in arms else {}
-    found = await _ask_around(plan, sources, [] if plan.relative else list({**lexical, **dict.fromkeys(seeds)}), seeds[:20])
-    near: dict[int, list[tuple[int, int]]] = {}
-    for place, around in found:
-        count_arm_seconds(around.took)
-        base = pack(place, "memory", 0)
-        near |= {base | of: [(base | other, far) for other, far in them] for of, them in around.near.items()}
-    if near and lexical:
-        scores = smoothed(lexical, near, IN_ARM)
-        arms["lexical"].own = lexical
-        arms["lexical"].scores = {key: scores[key] for key in ranked(scores)[:depth]}
-    for name, parts in (
-        ("names", [hits_at_place(around.linked, place) for place, around in found if around.linked.scores]),
-        ("hierarchy", [hits_at_place(around.hierarchy, place) for place, around in found if around.hierarchy.scores]),
+        return Fused(plan.fuse(parts), parts)
+    found = await _ask_around(plan, asked.sources, [] if plan.relative else seeds, seeds[:20])
+    around = Around({}, {})
+    for place, expansion in found:
+        count_arm_seconds(expansion.took)
+        around.add(place, expansion)
+    for name, more in (
+        ("names", [hits_at_place(each.linked, place) for place, each in found if each.linked.scores]),
+        ("hierarchy", [hits_at_place(each.hierarchy, place) for place, each in found if each.hierarchy.scores]),
     ):
-        if parts:
-            arms[name] = join_hits(parts, depth)
-    alone = plan.fuse(arms)
-    return alone, _lend(alone, near)
+        if more:
+            arms[name] = join_hits(more, depth)
+            parts |= plan.parts({name: arms[name]}, mean)
+    return around.fused(plan, parts)
+
+
+@dataclass(frozen=True)
+class Around:
+    """What stands around the best hits: their neighbours in time, with the share that each gets, and who said what."""
+
+    near: dict[int, list[tuple[int, float]]]
+    sources: dict[int, str]
+
+    def add(self, place: int, found: Expansion) -> None:
+        """What was found in the namespace at a place."""
+        base = pack(place, "memory", 0)
+        self.sources.update({base | number: source for number, source in found.sources.items()})
+        for number, near in found.near.items():
+            self.near[base | number] = [(base | other, found.share * SHARES[distance - 1]) for other, distance in near]
+
+    def fused(self, plan: Plan, parts: dict[str, dict[int, float]]) -> Fused:
+        """Scores with what neighbours lend, times what it counts who said it."""
+        alone = plan.fuse(parts)
+        given = lent({key: alone[key] for key in ranked(alone)[:LENDERS]}, self.near)
+        named = {source for source in self.sources.values() if first_word(source) in plan.words}
+        factors = {key: plan.factor(source) for key, source in self.sources.items() if len(named) == 1 or source not in named}
+        scores = {key: (alone.get(key, 0.0) + given.get(key, 0.0)) * factors.get(key, 1.0) for key in {*alone, *given}}
+        return Fused(scores, parts, given, factors, self.sources)
 
 
 async def _ask_around(plan: Plan, sources: list[Source], documents: list[int], seeds: list[int]) -> list[tuple[int, Expansion]]:
@@ -201,12 +186,3 @@ async def _ask_around(plan: Plan, sources: list[Source], documents: list[int], s
         for place in {**of, **near}
     ]
     return [(place, await search.read_expansion(cursor)) for place, cursor in sent]
-
-
-def _lend(fused: dict[int, float], near: Neighbours[int]) -> dict[int, float]:
-    """Each of the best fused hits adds a share of its score to its neighbours in the session."""
-    if not near:
-        return fused
-    lenders = {key: fused[key] for key in ranked(fused)[:LENDERS]}
-    lent = smoothed(lenders, near, AFTER_FUSION)
-    return {key: fused.get(key, 0.0) + lent.get(key, 0.0) - lenders.get(key, 0.0) for key in {*fused, *lent}}

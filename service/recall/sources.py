@@ -8,9 +8,6 @@ document number. Equal scores are in order of these numbers: of namespaces, then
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from db.pool import JsonObject, Transaction
 from db.recall import search
 from db.recall.search import Found, Hits
@@ -100,7 +97,7 @@ def join_hits(parts: list[Hits], depth: int) -> Hits:
 async def ask_arms(
     tx: Transaction,
     question: "Question",
-    embedding: NDArray[np.float32] | None,
+    embedding: search.Embedded | None,
     skipped: dict[str, str],
     model: int | None = None,
 ) -> Asked:
@@ -116,7 +113,7 @@ async def ask_arms(
 
 
 async def _ask_one(
-    tx: Transaction, question: "Question", embedding: NDArray[np.float32] | None, tiers: list[Tier], model: int | None
+    tx: Transaction, question: "Question", embedding: search.Embedded | None, tiers: list[Tier], model: int | None
 ) -> Asked:
     sent = await _send_tiers(tx, question, tiers, MOST)
     found = await search.recall_arms(
@@ -136,7 +133,7 @@ async def _ask_one(
 
 
 async def _ask_each(
-    tx: Transaction, question: "Question", embedding: NDArray[np.float32] | None, tiers: list[Tier], model: int | None
+    tx: Transaction, question: "Question", embedding: search.Embedded | None, tiers: list[Tier], model: int | None
 ) -> Asked:
     """Two round trips, whatever the number of namespaces; a third where other tiers are asked."""
     names = None if question.namespaces == "*" else list(question.namespaces or ())
@@ -174,10 +171,12 @@ def _join(answered: list[tuple[Source, Found]], depth: int) -> Found:
         together.late |= found.late
         together.model = found.model
         together.waits += found.waits
+        together.questions |= dict(zip([source.place], found.questions.values(), strict=False))
+        together.mean |= dict(zip([source.place], found.mean.values(), strict=False))
         together.waiting += [{**row, "doc_id": pack(source.place, "memory", row["doc_id"])} for row in found.waiting]
         for step, seconds in found.took.items():
             together.took[step] = together.took.get(step, 0.0) + seconds
-    together.arms = {arm: join_hits(hits, depth) for arm, hits in parts.items()}
+    together.arms = {arm: join_hits(hits, 2 * depth if arm == "lexical" else depth) for arm, hits in parts.items()}
     together.constraints.sort(key=lambda rule: (rule["importance"], rule["id"]), reverse=True)
     return together
 

@@ -6,27 +6,28 @@ elsewhere is not asked for that, because a connection to the database would wait
 wait, those that have the question's words take the same rank by meaning as by words.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from db.recall.search import Found, Hits
 from service.embedding.active import ActiveModel
 from service.embedding.provider import EmbeddingError, Provider
 from service.embedding.turns import embed_claimed
 from service.recall.fusion import ranked
+from service.recall.sources import unpack
 from service.recall.timing import phase
 
 ENDPOINT = "openai/"
 
 
-async def add_waiting(found: Found, question: NDArray[np.float32] | None, used: ActiveModel, depth: int) -> None:
+async def add_waiting(found: Found, used: ActiveModel, depth: int) -> None:
     """Give memories that wait for their vectors their places in the vector arm. `depth`: how many hits an arm has."""
-    if question is None or not found.waiting or "vector" not in found.arms:
+    if not found.questions or not found.waiting or "vector" not in found.arms:
         return
     hits = found.arms["vector"]
-    places = {**hits.scores, **await _similarities(found, question, used)}
+    places = {**hits.scores, **await _similarities(found, used)}
     scores = {key: places[key] for key in ranked(places)}
     lexical = found.arms["lexical"].scores if "lexical" in found.arms else {}
     scores = _placed_by_words(scores, lexical, {row["doc_id"] for row in found.waiting})
@@ -34,9 +35,9 @@ async def add_waiting(found: Found, question: NDArray[np.float32] | None, used: 
     found.waited = {row["doc_id"] for row in found.waiting} & set(found.arms["vector"].scores)
 
 
-async def _similarities(found: Found, question: NDArray[np.float32], used: ActiveModel) -> dict[int, float]:
+async def _similarities(found: Found, used: ActiveModel) -> dict[int, float]:
     """Cosines of what may be embedded here; none where the model says no."""
-    rows = [row for row in found.waiting if row.get("text")]
+    rows = [row for row in found.waiting if row.get("text") and _place(row) in found.questions]
     if not rows or (provider := _at_hand(found, used)) is None:
         return {}
     try:
@@ -44,9 +45,13 @@ async def _similarities(found: Found, question: NDArray[np.float32], used: Activ
             vectors = await embed_claimed(provider, rows)
     except EmbeddingError:
         return {}
-    length = float(np.linalg.norm(question)) or 1.0
-    cosines = (vectors @ question) / length
-    return {row["doc_id"]: float(cosine) for row, cosine in zip(rows, cosines, strict=True)}
+    units = {place: vector / (float(np.linalg.norm(vector)) or 1.0) for place, vector in found.questions.items()}
+    return {row["doc_id"]: float(vector @ units[_place(row)]) for row, vector in zip(rows, vectors, strict=True)}
+
+
+def _place(row: Mapping[str, Any]) -> int:
+    """Place of the namespace of a memory that waits."""
+    return unpack(row["doc_id"])[0]
 
 
 def _at_hand(found: Found, used: ActiveModel) -> Provider | None:

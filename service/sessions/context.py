@@ -171,7 +171,7 @@ class Draft:
 
 def _scored(row: JsonObject, ranking: Ranking | None) -> JsonObject:
     """A memory with its score in the recall; None for one that no query found."""
-    score = ranking.fused.get(row["cursor"]) if ranking else None
+    score = ranking.fused.scores.get(row["cursor"]) if ranking else None
     return {**{key: value for key, value in row.items() if key != "cursor"}, "score": score}
 
 

@@ -54,6 +54,7 @@ grant select on
     loci_data.session_ends,
     loci_data.supersession_verdicts,
     loci_data.supersessions,
+    loci_data.vector_means,
     loci_data.working_memory
 to loci_app, loci_analyst;
 

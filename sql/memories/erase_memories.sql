@@ -46,8 +46,8 @@ begin
                                              v_gone || array(select s.id from loci_data.feedback_signals s
                                                              where s.namespace_id = v_ns
                                                                and s.memory_id = any (v_ids)));
-    perform loci_internal.requeue_session_neighbours(v_ns, v_ids);
     delete from loci_data.memories where namespace_id = v_ns and id = any (v_ids);
+    perform loci_internal.keep_vector_mean(v_ns, m.model_id) from loci_data.vector_means m where m.namespace_id = v_ns;
     perform loci_internal.reactivate_merge_sources(v_ns, v_left);
     perform loci_internal.settle_observations(v_ns, v_carried) where v_carried <> '{}';
     perform loci_internal.erase_changes(v_ns);

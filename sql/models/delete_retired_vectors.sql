@@ -103,6 +103,7 @@ begin
         execute format('drop index if exists loci_data.%I', v_index);
         return false;
     end if;
+    delete from loci_data.vector_means m where m.model_id = p_model_id;
     update loci_data.embedding_models m set dropped_at = clock_timestamp() where m.id = p_model_id;
     return true;
 end $$;

@@ -1,20 +1,9 @@
--- What is embedded of a memory? When and by whom it was said where that is known, after the two turns before it in its
--- session: never later ones, so that a new turn changes no vector.
+-- What is embedded of a memory? What it says, and who said it. Neither when (a question that names a date has its words)
+-- nor the turns before it: they help where all turns are short, and where replies are long they drown the message.
+-- Measured: docs/decisions/0047-a-recall-that-adds-up.md.
 create or replace function loci_internal.memory_embedding_text(p_memory loci_data.memories) returns text
 language sql stable parallel safe
-as $$
-    select concat(
-        case when p_memory.valid_from <> p_memory.recorded_at
-             then to_char(p_memory.valid_from at time zone 'UTC', '"["FMDD FMMonth YYYY"] "') end,
-        (select string_agg(left(concat_ws(': ', b.source, b.content), 2000), E'\n' order by b.valid_from, b.doc_id)
-         || E'\n'
-         from (select m.* from loci_data.memories m
-               where m.namespace_id = p_memory.namespace_id and m.session_id = p_memory.session_id
-                 and m.status = 'active'
-                 and (m.valid_from, m.doc_id) < (p_memory.valid_from, p_memory.doc_id)
-               order by m.valid_from desc, m.doc_id desc limit 2) b),
-        concat_ws(': ', p_memory.source, p_memory.content))
-$$;
+return concat_ws(': ', p_memory.source, p_memory.content);
 comment on function loci_internal.memory_embedding_text(loci_data.memories) is
     'Text whose embedding stands for a memory.';
 

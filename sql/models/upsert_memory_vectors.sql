@@ -1,4 +1,5 @@
--- Keep the vectors of memories, made by the active model unless another is named; what waited in the queue is done.
+-- Keep the vectors of memories, made by the active model unless another is named, and their mean; what waited in the
+-- queue is done.
 -- Errors: 22023 for a wrong dimension.
 create or replace function loci_internal.upsert_memory_vectors(p_namespace_id integer, p_ids uuid[],
                                                                p_embeddings halfvec[], p_model_id smallint default null)
@@ -19,6 +20,7 @@ begin
     get diagnostics v_count = row_count;
     delete from loci_data.embedding_queue
     where namespace_id = p_namespace_id and memory_id = any (p_ids) and model_id = v_model.id;
+    perform loci_internal.keep_vector_mean(p_namespace_id, v_model.id, v_count);
     return v_count;
 end $$;
 comment on function loci_internal.upsert_memory_vectors(integer, uuid[], halfvec[], smallint) is

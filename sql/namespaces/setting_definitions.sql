@@ -10,7 +10,7 @@ as $$
            d.type, d.lowest::numeric, d.highest::numeric, d.meaning
     from (values
     ('recall', 'rrf_k', 'number', 0, null, 'k of reciprocal rank fusion; the larger, the less first ranks weigh'),
-    ('recall', 'depth', 'integer', 0, 10000, 'Results that each arm hands to fusion'),
+    ('recall', 'depth', 'integer', 0, 10000, 'Results that each arm hands to fusion; the search by words twice as many'),
     ('recall', 'weights.lexical', 'number', 0, null, 'Weight of the search by words (BM25)'),
     ('recall', 'weights.vector', 'number', 0, null, 'Weight of the search by meaning (cosine)'),
     ('recall', 'weights.graph', 'number', 0, null, 'Weight of memories found over the edges of named entities'),
@@ -22,6 +22,10 @@ as $$
     ('recall', 'weights.working_memory', 'number', 0, null,
      'Weight of entries of working memory, if they are asked for'),
     ('recall', 'weights.conversation', 'number', 0, null, 'Weight of turns of conversations, if they are asked for'),
+    ('recall', 'speaker_weight', 'number', 0, null,
+     'What the score of a memory is multiplied by whose source the question names'),
+    ('recall', 'assistant_weight', 'number', 0, null,
+     'The same for what an assistant said (source assistant): a reply often repeats what it was told'),
     ('recall', 'recall_waiting', 'integer', 0, 100,
      'Memories still without a vector, the newest, that a recall embeds with its question'),
     ('recall', 'recall_namespaces', 'integer', 0, 100000000, 'Namespaces that one recall may span'),

@@ -55,8 +55,9 @@ language sql immutable parallel safe
 return '{
     "rrf_k": 5, "depth": 100, "recall_waiting": 10, "recall_namespaces": 100, "recall_log": false,
     "recall_log_days": 30,
-    "weights": {"lexical": 1.5, "vector": 1.0, "graph": 1.0, "names": 2.0, "hierarchy": 0.75, "walk": 0.5,
-                "working_memory": 1.0, "conversation": 1.0},
+    "weights": {"lexical": 1.0, "vector": 0.8, "graph": 0.7, "names": 2.0, "hierarchy": 0.5, "walk": 0.35,
+                "working_memory": 0.7, "conversation": 0.7},
+    "speaker_weight": 1.5, "assistant_weight": 0.5,
 
     "decay_rate": 0.01, "edge_threshold": 0.1, "reinforcement": "full",
     "max_hops": 2, "fan_out": 1000, "traverse_ms": 250, "context_triples": 15,

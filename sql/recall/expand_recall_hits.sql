@@ -1,19 +1,26 @@
 -- Second half of a recall: what stands around the best hits, in one statement: neighbours in time of p_documents, and
 -- of the best of them (p_seeds, best first) the hierarchy and the memories that share rare names. Arrays are parallel.
--- took_ms: milliseconds for neighbours, hierarchy, shared names; null for what did not take part. Security invoker: the
--- functions called check for themselves.
+-- near_of and near_ids: of a document itself (distance 0), and of its neighbours; near_sources: who said each. Memories
+-- without a session and a source are left out. share: what a hit lends to its neighbours, less where memories are long,
+-- since a long one stands for itself: 60 terms over their mean, at most 1. took_ms: milliseconds for neighbours,
+-- hierarchy, shared names; null for what did not take part. Security definer; checks first.
 create or replace function loci_api.expand_recall_hits(
     p_namespace text, p_query text, p_documents bigint[], p_seeds bigint[], p_arms text[], p_filter jsonb default '{}',
     p_as_of timestamptz default null, p_known_at timestamptz default null)
-returns table (near_of bigint[], near_ids bigint[], near_distances integer[],
+returns table (near_of bigint[], near_ids bigint[], near_distances integer[], near_sources text[],
+               share double precision,
                hierarchy_ids bigint[], hierarchy_scores double precision[], hierarchy_paths jsonb,
                linked_ids bigint[], linked_scores double precision[], linked_paths jsonb, took_ms real[])
-language plpgsql stable set search_path = ''
+language plpgsql stable security definer set search_path = ''
 as $$
 declare
     v_at timestamptz := clock_timestamp();  -- when the step began
+    v_ns integer := loci_internal.authorize(p_namespace, 'reader');
 begin
-    select array_agg(n.doc_id), array_agg(n.neighbour_id), array_agg(n.distance) into near_of, near_ids, near_distances
+    select least(1, 60.0 * sum(c.documents) / nullif(sum(c.terms), 0)) into share
+    from loci_data.corpus_counts c where c.namespace_id = v_ns;
+    select array_agg(n.doc_id), array_agg(n.neighbour_id), array_agg(n.distance), array_agg(n.source)
+    into near_of, near_ids, near_distances, near_sources
     from loci_api.neighbours_in_session(p_namespace, p_documents, p_filter, p_as_of, p_known_at) n;
     took_ms := took_ms || (1000 * extract(epoch from clock_timestamp() - v_at))::real;
     v_at := clock_timestamp();

@@ -29,16 +29,21 @@ begin
     select greatest(sum(c.documents), 1) into v_documents from loci_data.corpus_counts c where c.namespace_id = v_ns;
     return query
     with hit as materialized (
-        select o.id, h.place, o.opening
+        select o.id, h.place, o.opening, w.words
         from unnest(p_documents) with ordinality h(doc_id, place)
         cross join lateral (select s.id, loci.fold_characters(left(s.content, 255)) as opening
                             from loci_data.memories s where s.namespace_id = v_ns and s.doc_id = h.doc_id limit 1) o
+        left join lateral (  -- its names are still to be found: whether it has one of the question's, its words tell
+            select array_to_string(loci_internal.name_tokens(loci.fold_characters(left(s.content, 2000))), '') || ' ' as words
+            from loci_data.name_queue n join loci_data.memories s on s.namespace_id = v_ns and s.id = n.memory_id
+            where n.namespace_id = v_ns and n.memory_id = o.id limit 1) w on true
     ), named as materialized (
         select q.name, h.id, h.place, starts_with(h.opening, q.name) as about
         from unnest(v_names, v_entities, v_memories) q(name, entity_id, memory_id)
         join hit h on h.id = q.memory_id or exists (
              select from loci_data.memory_mentions m where m.namespace_id = v_ns and m.memory_id = h.id
                  and m.entity_id = q.entity_id)
+             or position(' ' || q.name || ' ' in regexp_replace(' ' || h.words, '[^[:alnum:]]+', ' ', 'g')) > 0
     ), seed as (
         select distinct on (n.name) n.name, n.id, n.place from named n order by n.name, n.about desc, n.place, n.id
     ), bridge as (
@@ -72,7 +77,11 @@ comment on function loci_api.memories_sharing_names(text, text, bigint[], intege
 
 -- Which names does a question hold: of entities, and of what one memory alone mentions so far? A name inside a longer
 -- one does not count. Entities are found by name_phrases. The beginnings of name_candidates are not indexed: every
--- phrase of up to 8 tokens is looked up in their primary key. Of the first 2,000 characters.
+-- phrase of up to 8 tokens is looked up in their primary key. What was only read out of texts counts where the question
+-- means it as a name: it is written with a capital or a digit, and is not the lone first word, which always is; or three
+-- of four memories that have its rarest word have it as this name; or the question knows no capitals, and it has several
+-- words. Headings make "The" and "Books" names, and a question about books should not be led by them. Of the first 2,000
+-- characters.
 create or replace function loci_internal.question_names(p_namespace_id integer, p_text text)
 returns table (name text, entity_id uuid, memory_id uuid)
 language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan
@@ -80,6 +89,8 @@ as $$
 declare
     v_text      constant text := left(p_text, 2000);
     v_pieces    constant text[] := loci_internal.name_tokens(loci.fold_characters(v_text));
+    v_written   constant text[] := loci_internal.name_tokens(v_text);
+    v_cased     constant boolean := v_text <> lower(v_text);
     v_settings  constant jsonb := loci_internal.settings(p_namespace_id);
     v_shortest  constant integer := (v_settings ->> 'match_length')::integer;
     v_namesakes constant integer := (v_settings ->> 'match_namesakes')::integer;
@@ -91,24 +102,48 @@ begin
         from generate_subscripts(v_pieces, 1) f(first_token)
         cross join lateral generate_series(1, least(8, cardinality(v_pieces) - f.first_token + 1)) n(tokens)
     ), found as materialized (
-        select p.first_token, p.tokens, p.name, k.entity_id, null::uuid as memory_id
+        select p.first_token, p.tokens, p.name, k.entity_id, null::uuid as memory_id, k.type, k.mentions
         from loci_internal.name_phrases(p_namespace_id, v_text) p
         cross join lateral (
-            select e.entity_id from loci_data.entity_names e
+            select e.entity_id, o.type, o.mentions from loci_data.entity_names e
+            join loci_data.entities o on o.namespace_id = p_namespace_id and o.id = e.entity_id
             where e.namespace_id = p_namespace_id and e.canonical_name = p.name
             order by e.is_alias, e.entity_id limit v_namesakes) k
         where length(p.name) >= v_shortest
         union all
-        select p.first_token, p.tokens, p.name, null, k.memory_id
+        select p.first_token, p.tokens, p.name, null, k.memory_id, 'extracted', 1
         from phrase p
         cross join lateral (
             select c.memory_id from loci_data.name_candidates c
             where c.namespace_id = p_namespace_id and c.canonical_name = p.name offset 0) k
         where length(p.name) >= v_shortest
+    ), meant as (
+        select f.*, array_to_string(v_written[f.first_token:f.first_token + f.tokens - 1], '') as written from found f
     )
-    select f.name, f.entity_id, f.memory_id from found f
+    select f.name, f.entity_id, f.memory_id from meant f
     where not exists (select from found w where w.tokens > f.tokens and w.first_token <= f.first_token
-                                            and w.first_token + w.tokens >= f.first_token + f.tokens);
+                                            and w.first_token + w.tokens >= f.first_token + f.tokens)
+      and (f.type <> 'extracted'
+           or (f.written <> lower(f.written) or f.written ~ '\d' or lower(f.name) = upper(f.name))
+              and (f.first_token > 1 or f.tokens > 1)
+           or not v_cased and f.name ~ '\S\s+\S'
+           or loci_internal.is_mostly_name(p_namespace_id, f.name, f.mentions));
 end $$;
 comment on function loci_internal.question_names(integer, text) is
     'Names in a question that entities or single memories are known by.';
+
+-- Do three of four memories that have the rarest word of a name have it as that name? p_mentions: how many mention it.
+-- A range of postings for each word.
+create or replace function loci_internal.is_mostly_name(p_namespace_id integer, p_name text, p_mentions bigint)
+returns boolean
+language sql stable set search_path = ''
+as $$
+    select coalesce(p_mentions >= 0.75 * min(w.memories), false)
+    from (select coalesce(sum(p.size), 0) as memories
+          from loci_data.namespaces n
+          cross join lateral loci_internal.document_terms(n.language, p_name) t
+          left join loci_data.postings p on p.namespace_id = p_namespace_id and p.term = t.term
+          where n.id = p_namespace_id group by t.term) w
+$$;
+comment on function loci_internal.is_mostly_name(integer, text, bigint) is
+    'Whether most memories with a word of a name have it as that name.';

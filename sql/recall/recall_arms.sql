@@ -1,41 +1,53 @@
 -- First half of a recall: the arms that start from the question, in one statement: lexical, vector (where a vector is
--- given), graph, and walk; the entities that the question names, and the constraints of these and the pinned ones,
--- which no choice of arms leaves out. Arrays are parallel, best first; ids are document numbers, which are short to
+-- given, or words with theirs, which weigh_question joins), graph, and walk; the entities that the question names, and
+-- the constraints of these and the pinned ones, which no choice of arms leaves out. Arrays are parallel, best first; ids are document numbers, which are short to
 -- send and quick to fuse. Paths only where p_explain. took_ms: milliseconds for lexical, vector, names in the question,
--- graph and walk with constraints, null for what did not take part. p_model_id: the model that made p_embedding. Where
+-- graph and walk with constraints, null for what did not take part. p_model_id: the model that made the vectors. Where
 -- another one is active by now the vector takes no part; model_id is the active one, so that the caller can embed anew.
 -- null: not known, it counts as the active one's. waiting, without_vector: memories that wait for their vectors (see
--- memories_without_vector), null for none. Security invoker: the functions called check for themselves.
+-- memories_without_vector), null for none; question is the vector of the question then. vector_mean: the mean cosine of
+-- the question with this namespace, null where no mean is kept. The lexical arm goes twice as deep as the others, for
+-- what the graph brings has its words as well. Security definer; checks first.
 create or replace function loci_api.recall_arms(
     p_namespace text, p_query text, p_embedding real[], p_arms text[], p_filter jsonb default '{}',
     p_as_of timestamptz default null, p_known_at timestamptz default null, p_explain boolean default false,
-    p_model_id smallint default null)
+    p_model_id smallint default null, p_words text[] default null, p_word_vectors vector[] default null)
 returns table (lexical_ids bigint[], lexical_scores double precision[], vector_ids bigint[],
                vector_scores double precision[],
                graph_ids bigint[], graph_scores double precision[], graph_paths jsonb,
                walk_ids bigint[], walk_scores double precision[], walk_paths jsonb, walk_timed_out boolean,
                entities jsonb, constraints json,
-               took_ms real[], model_id smallint, waiting bigint, without_vector jsonb)
-language plpgsql stable set search_path = ''
+               took_ms real[], model_id smallint, waiting bigint, without_vector jsonb, question real[],
+               vector_mean double precision)
+language plpgsql stable security definer set search_path from current
 as $$
 declare
-    v_at timestamptz := clock_timestamp();  -- when the step began
+    v_at    timestamptz := clock_timestamp();  -- when the step began
+    v_ns    integer := loci_internal.authorize(p_namespace, 'reader');
+    v_query real[] := p_embedding;
 begin
     if 'lexical' = any (p_arms) then
         select array_agg(s.doc_id), array_agg(s.score) into lexical_ids, lexical_scores
-        from loci.search_text(p_namespace, p_query, null, p_filter, p_as_of, p_known_at) s;
+        from loci.search_text(p_namespace, p_query,
+                              2 * (loci_internal.settings(v_ns) ->> 'depth')::integer, p_filter, p_as_of,
+                              p_known_at) s;
     end if;
     took_ms := took_ms || (case when 'lexical' = any (p_arms) then 1000 * extract(epoch from clock_timestamp() - v_at)
                            end)::real;
     v_at := clock_timestamp();
     model_id := (select m.id from loci_data.embedding_models m where m.active);
-    if p_embedding is not null and (p_model_id is null or p_model_id = model_id) then
+    if (p_embedding is not null or p_words is not null) and (p_model_id is null or p_model_id = model_id) then
+        if p_words is not null then
+            v_query := loci_internal.weigh_question(v_ns, model_id, p_words, p_word_vectors)::real[];
+        end if;
+        vector_mean := loci_internal.mean_similarity(v_ns, model_id, v_query::vector);
         select array_agg(s.doc_id), array_agg(s.score) into vector_ids, vector_scores
-        from loci.similar_memories(p_namespace, p_embedding, null, p_filter, p_as_of, p_known_at) s;
+        from loci.similar_memories(p_namespace, v_query, null, p_filter, p_as_of, p_known_at) s;
         select w.waiting, w.newest into waiting, without_vector
         from loci_api.memories_without_vector(p_namespace, p_filter, p_as_of, p_known_at) w;
+        question := case when waiting > 0 then v_query end;
     end if;
-    took_ms := took_ms || (case when p_embedding is not null then 1000 * extract(epoch from clock_timestamp() - v_at)
+    took_ms := took_ms || (case when v_query is not null then 1000 * extract(epoch from clock_timestamp() - v_at)
                            end)::real;
     v_at := clock_timestamp();
     select jsonb_agg(to_jsonb(e) order by e.position, e.id) into entities
@@ -62,6 +74,6 @@ begin
     return next;
 end $$;
 comment on function loci_api.recall_arms(text, text, real[], text[], jsonb, timestamptz, timestamptz, boolean,
-                                         smallint) is
+                                         smallint, text[], vector[]) is
     'Arms of a recall that start from the question: one row of parallel arrays, best first, null for an arm that did '
     'not take part or found nothing; entities named, and constraints; what each took; the active embedding model.';

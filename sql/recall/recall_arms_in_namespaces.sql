@@ -6,15 +6,16 @@
 create or replace function loci_api.recall_arms_in_namespaces(
     p_namespaces text[], p_own text, p_query text, p_embedding real[], p_arms text[], p_filter jsonb default '{}',
     p_as_of timestamptz default null, p_known_at timestamptz default null, p_explain boolean default false,
-    p_model_id smallint default null)
+    p_model_id smallint default null, p_words text[] default null, p_word_vectors vector[] default null)
 returns table (namespace text, missing text,
                lexical_ids bigint[], lexical_scores double precision[], vector_ids bigint[],
                vector_scores double precision[],
                graph_ids bigint[], graph_scores double precision[], graph_paths jsonb,
                walk_ids bigint[], walk_scores double precision[], walk_paths jsonb, walk_timed_out boolean,
                entities jsonb, constraints json,
-               took_ms real[], model_id smallint, waiting bigint, without_vector jsonb)
-language plpgsql stable set search_path = ''
+               took_ms real[], model_id smallint, waiting bigint, without_vector jsonb, question real[],
+               vector_mean double precision)
+language plpgsql stable set search_path from current
 as $$
 declare
     v_name    text;
@@ -29,7 +30,7 @@ begin
             return query
             select v_name, null::text, a.*
             from loci_api.recall_arms(v_name, p_query, p_embedding, p_arms, p_filter, p_as_of, p_known_at, p_explain,
-                                      p_model_id) a;
+                                      p_model_id, p_words, p_word_vectors) a;
             v_some := true;
         exception when no_data_found then
             get stacked diagnostics v_column = column_name, v_message = message_text;
@@ -46,7 +47,7 @@ begin
                                 null::double precision[], null::jsonb,
                                 false, null::jsonb, null::json, null::real[],
                                 (select m.id from loci_data.embedding_models m where m.active), null::bigint,
-                                null::jsonb;
+                                null::jsonb, null::real[], null::double precision;
         end;
     end loop;
     if v_missing is not null and not v_some then
@@ -54,6 +55,6 @@ begin
     end if;
 end $$;
 comment on function loci_api.recall_arms_in_namespaces(text[], text, text, real[], text[], jsonb, timestamptz,
-                                                       timestamptz, boolean, smallint) is
+                                                       timestamptz, boolean, smallint, text[], vector[]) is
     'Arms of a recall in each of several namespaces, one row of parallel arrays for each; missing: what a filter '
     'names and it does not have. Errors: 42501, P0002, 22023.';

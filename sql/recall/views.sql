@@ -20,7 +20,7 @@ comment on column loci.recall_log.at is 'When it was asked.';
 comment on column loci.recall_log.agent_id is 'Who asked.';
 comment on column loci.recall_log.session_id is 'The conversation that asked.';
 comment on column loci.recall_log.query is 'The question.';
-comment on column loci.recall_log.fusion is 'rrf or relative_score.';
+comment on column loci.recall_log.fusion is 'linear, rrf or relative_score.';
 comment on column loci.recall_log.k is 'How many results were asked for.';
 comment on column loci.recall_log.skipped is 'Arms that did not take part, and why.';
 comment on column loci.recall_log.took_ms is 'Milliseconds until the ranking stood.';

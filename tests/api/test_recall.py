@@ -122,7 +122,9 @@ def test_each_arm_works_alone(api: Api, arm: str) -> None:
 def test_the_explanation_holds_rank_score_and_weight_of_every_arm(api: Api) -> None:
     api.write("Alice lives in Oslo")
     eventually(lambda: embedded(api))
-    (result,) = api.recall("Where does Alice live?", explain=True, weights={"lexical": 2.0, "vector": 1.0}, rrf_k=60)["results"]
+    (result,) = api.recall("Where does Alice live?", explain=True, weights={"lexical": 2.0, "vector": 1.0}, rrf_k=60, fusion="rrf")[
+        "results"
+    ]
     assert (result["explain"]["fusion"], result["explain"]["rrf_k"]) == ("rrf", 60)
     arms = result["explain"]["arms"]
     assert {"lexical", "vector"} <= set(arms)
@@ -143,7 +145,7 @@ def test_a_weight_of_nought_silences_an_arm(api: Api) -> None:
     assert api.recall("Alice", arms=["lexical"], weights={"lexical": 0})["results"][0]["score"] == 0
 
 
-@pytest.mark.parametrize("fusion", ["rrf", "relative_score"])
+@pytest.mark.parametrize("fusion", ["linear", "rrf", "relative_score"])
 @pytest.mark.parametrize("k", [1, 3, 10])
 def test_at_most_k_results_best_first(api: Api, fusion: str, k: int) -> None:
     api.post("/memories/batch", {"items": [{"content": f"apple {'pear ' * n}"} for n in range(8)]})

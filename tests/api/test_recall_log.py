@@ -26,7 +26,7 @@ def test_a_recall_is_logged_when_it_asks_for_it(api: Api, answered: dict[str, An
     )
     assert (listed["arms"], listed["fusion"], listed["filters"], listed["skipped"]) == (
         ["lexical"],
-        "rrf",
+        "linear",
         {"category": "general"},
         {},
     )

@@ -138,11 +138,11 @@ def test_neighbours_and_relatives_of_a_hit_come_from_its_own_namespace(two: tupl
 def test_weights_and_k_are_those_of_the_request_s_own_namespace(orchards: tuple[Api, Api]) -> None:
     first, second = orchards
     ok(first.client.patch(f"/namespaces/{first.namespace}", json={"settings": {"weights": {"lexical": 7.0}, "rrf_k": 11}}))
-    question = {"namespaces": names(second), "arms": ["lexical"], "explain": True}
+    question = {"namespaces": names(second), "arms": ["lexical"], "explain": True, "fusion": "rrf"}
     (result,) = first.recall("Porto", **question)["results"]
     assert (result["explain"]["rrf_k"], result["explain"]["arms"]["lexical"]["weight"]) == (11, 7.0)
     (result,) = second.recall("Porto", **question)["results"]
-    assert (result["explain"]["rrf_k"], result["explain"]["arms"]["lexical"]["weight"]) == (5, 1.5)
+    assert (result["explain"]["rrf_k"], result["explain"]["arms"]["lexical"]["weight"]) == (5, 1.0)
 
 
 def test_other_tiers_of_every_namespace_take_part(two: tuple[Api, Api]) -> None:

@@ -86,15 +86,14 @@ def test_every_result_says_its_tier_and_namespace_and_has_the_fields_of_its_tier
     )
 
 
-def test_tiers_are_fused_by_rank_with_the_weights_of_the_settings(tiers: Api) -> None:
+def test_tiers_are_fused_with_the_weights_of_the_settings(tiers: Api) -> None:
     ok(tiers.client.patch(f"/namespaces/{tiers.namespace}", json={"settings": {"weights": {"working_memory": 3.0}}}))
     results = tiers.recall("apple crates", arms=["lexical", "working_memory", "conversation"], explain=True)["results"]
     assert results[0]["tier"] == "working_memory"
     for result in results:
-        arms = result["explain"]["arms"]
-        assert result["score"] == pytest.approx(sum(arm["weight"] / (5 + arm["rank"]) for arm in arms.values()))
+        assert result["score"] == pytest.approx(sum(arm["part"] for arm in result["explain"]["arms"].values()))
     weights = {name: arm["weight"] for result in results for name, arm in result["explain"]["arms"].items()}
-    assert weights == {"lexical": 1.5, "working_memory": 3.0, "conversation": 1.0}
+    assert weights == {"lexical": 1.0, "working_memory": 3.0, "conversation": 0.7}
 
 
 def test_weights_of_a_request_count_for_other_tiers_too(tiers: Api) -> None:
@@ -212,12 +211,12 @@ def test_relative_scores_are_what_their_explanation_says(stated: Api) -> None:
         "results"
     ]
     for result in results:
-        shares = [arm["normalised"] for arm in result["explain"]["arms"].values() if arm["normalised"] is not None]
+        shares = [arm["part"] for arm in result["explain"]["arms"].values() if arm["part"] is not None]
         assert result["score"] == pytest.approx(sum(shares) / len(shares))
         assert 0 <= result["score"] <= 1
         assert (result["explain"]["lent"], result["explain"]["rrf_k"]) == (0, None)
     apple = next(result for result in results if result["content"] == "apple")
-    assert apple["explain"]["arms"]["vector"]["normalised"] is None
+    assert apple["explain"]["arms"]["vector"]["part"] is None
 
 
 def test_relative_scores_owe_nothing_to_neighbours_nor_to_weights(api: Api) -> None:
@@ -244,15 +243,44 @@ def test_an_explanation_says_what_a_hit_owes_to_its_neighbours(api: Api) -> None
     results = api.recall("summer", arms=["lexical"], explain=True)["results"]
     found = {result["content"]: result for result in results}
     asked, answer = found["Where did you go last summer?"], found["Norway."]
-    words = asked["explain"]["arms"]["lexical"]
-    assert words["lent"] == pytest.approx(0)
-    assert answer["explain"]["arms"]["lexical"]["lent"] == pytest.approx(answer["explain"]["arms"]["lexical"]["score"])
-    assert answer["explain"]["arms"]["lexical"]["score"] == pytest.approx(0.3 * words["score"])
-    for result in results:
-        ranks = sum(arm["weight"] / (5 + arm["rank"]) for arm in result["explain"]["arms"].values())
-        assert result["score"] == pytest.approx(ranks + result["explain"]["lent"])
-    assert asked["explain"]["lent"] == pytest.approx(0)
-    assert answer["explain"]["lent"] == pytest.approx(0.1 * 1.5 / 6)  # a tenth of what the first of the only arm has
+    assert (asked["score"], asked["explain"]["lent"]) == (1, 0)
+    assert (answer["explain"]["arms"], answer["explain"]["lent"]) == ({}, pytest.approx(0.4))  # of the turn beside it
+    assert found["Nice!"]["explain"]["lent"] == pytest.approx(0.2)
+    assert answer["explain"]["because"] == "0.4 = neighbours 0.4"
+
+
+def test_who_said_it_counts_and_the_explanation_says_so(api: Api) -> None:
+    for source, lake in (("Caroline", "lake"), ("Melanie", "river"), ("assistant", "sea")):
+        api.write(f"I have painted a sunrise over the {lake}", source=source, session_id=source)
+    results = api.recall("When did Caroline paint the sunrise?", arms=["lexical"], explain=True)["results"]
+    assert {result["source"]: result["explain"]["factor"] for result in results} == {
+        "Caroline": 1.5,
+        "Melanie": 1.0,
+        "assistant": 0.5,
+    }
+    assert results[0]["source"] == "Caroline"
+    assert results[0]["explain"]["because"].endswith("× 1.5 (said by Caroline)")
+    both = api.recall("What did Caroline and Melanie paint?", arms=["lexical"], explain=True)["results"]
+    assert {result["explain"]["factor"] for result in both if result["source"] != "assistant"} == {1.0}
+    (asked,) = (r for r in api.recall("What has the assistant painted?", explain=True)["results"] if r["source"] == "assistant")
+    assert asked["explain"]["factor"] == 1.5
+    ok(api.client.patch(f"/namespaces/{api.namespace}", json={"settings": {"speaker_weight": 1, "assistant_weight": 1}}))
+    assert {r["explain"]["factor"] for r in api.recall("Caroline sunrise", explain=True)["results"]} == {1.0}
+
+
+@pytest.mark.parametrize("fusion", ["linear", "rrf"])
+def test_an_explanation_adds_up(api: Api, fusion: str) -> None:
+    for number, (source, turn) in enumerate(
+        [("Ann", "Bob Stone moved to Oslo"), ("assistant", "Oslo is cold"), ("Ann", "He likes it")]
+    ):
+        api.write(turn, source=source, session_id="s", layer=3, valid_from=f"2020-01-01T00:0{number}:00Z")
+    api.write("Bob Stone paints crates", entities=[{"name": "Bob Stone"}], category="people/bob")
+    for question in ("What did Ann say of Oslo?", "crates", "Who is Bob Stone?"):
+        for result in api.recall(question, fusion=fusion, explain=True)["results"]:
+            explained = result["explain"]
+            sum_ = sum(arm["part"] for arm in explained["arms"].values()) + explained["lent"]
+            assert result["score"] == pytest.approx(sum_ * explained["factor"])
+            assert explained["because"].startswith(f"{result['score']:.3g} = ")
 
 
 def test_the_path_of_the_graph_arm_says_what_decay_did(api: Api) -> None:

@@ -57,9 +57,10 @@ def test_what_was_saved_a_moment_ago_ranks_as_if_its_vector_were_there(quiet: Ap
 
 def test_its_similarity_is_that_of_the_vector_that_it_will_have(quiet: Api, api: Api) -> None:
     def cosine(client: Api) -> float:
-        result = client.recall(QUESTION, arms=["vector"], filters={"tags": ["x"]}, explain=True)["results"][0]
+        result = client.recall(QUESTION, arms=["vector"], filters={"tags": ["x"]}, explain=True, embedding=toward)["results"][0]
         return float(result["explain"]["arms"]["vector"]["score"])
 
+    toward = [1.0] + [0.1] * 255  # given, since the question's own vector tells itself apart from what is stored
     quiet.write("The ledger is kept in Oslo", tags=["x"])
     api.write("The ledger is kept in Oslo", tags=["x"])
     eventually(lambda: ok(api.get(f"/namespaces/{api.namespace}"))["pending_embeddings"] == 0)
@@ -81,6 +82,7 @@ async def test_an_endpoint_is_not_asked_for_what_waits() -> None:
         name, weight, focus = "openai/x", 1.0, 0.0
 
     found = Found({"lexical": Hits({1: 9.0, 2: 8.0, 3: 7.0}, {}), "vector": Hits({1: 0.9, 3: 0.5}, {})}, [], [], False, model=1)
+    found.questions[0] = np.ones(2, dtype=np.float32)
     found.waiting = [{"doc_id": 2, "text": "two"}, {"doc_id": 4, "text": "four"}]
-    await add_waiting(found, np.ones(2, dtype=np.float32), ActiveModel(1, Endpoint()), depth=3)  # type: ignore[arg-type]
+    await add_waiting(found, ActiveModel(1, Endpoint()), depth=3)  # type: ignore[arg-type]
     assert (list(found.arms["vector"].scores), found.waited) == ([1, 2, 3], {2})

@@ -1,5 +1,6 @@
 """Laws of rank fusion."""
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -8,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from db.recall.search import Hits
-from service.recall.fusion import normalised, ranked, reciprocal_rank, relative_score, smoothed
+from service.recall.fusion import above, lent, linear, normalised, ranked, reciprocal_rank, relative_score
+from service.recall.plan import Plan
 from service.recall.question import Question
-from service.recall.ranking import Plan, require_similarity
+from service.recall.ranking import require_similarity
 from service.recall.sources import BITS, TIERS, Tier, by_place, hits_at_place, is_memory, join_hits, pack, unpack
 
 IDS = st.integers(0, 12)
@@ -87,10 +89,14 @@ def test_the_best_of_an_arm_that_is_alone_has_one(scores: dict[int, float]) -> N
     assert max(normalised(scores).values(), default=1.0) == 1.0
 
 
+def fused(plan: Plan, arms: dict[str, Hits]) -> dict[int, float]:
+    return plan.fuse(plan.parts(arms, {}))
+
+
 def test_relative_scores_by_hand() -> None:
     plan = Plan(Question("q", fusion="relative_score"), {"lexical": 9.0}, {"rrf_k": 5})
     arms = {"lexical": Hits({1: 8.0, 2: 4.0, 3: 2.0}, {}), "vector": Hits({2: 0.8, 4: 0.6, 1: 0.5, 3: 0.49, 5: 0.1}, {})}
-    assert plan.fuse(arms) == pytest.approx({1: (1 + 0.5 / 0.8) / 2, 2: (0.5 + 1) / 2, 3: 0.25, 4: 0.75})
+    assert fused(plan, arms) == pytest.approx({1: (1 + 0.5 / 0.8) / 2, 2: (0.5 + 1) / 2, 3: 0.25, 4: 0.75})
 
 
 COSINES = st.dictionaries(IDS, st.floats(-1, 1), max_size=10)
@@ -102,10 +108,31 @@ def test_a_cosine_below_the_floor_changes_no_relative_score(
 ) -> None:
     plan = Plan(Question("q", fusion="relative_score"), {}, {})
     near = {key: score for key, score in vector.items() if score >= 0.5}
-    fused = plan.fuse({"lexical": Hits(lexical, {}), "vector": Hits(vector, {}), "graph": Hits(graph, {})})
-    assert fused == plan.fuse({"lexical": Hits(lexical, {}), "vector": Hits(near, {}), "graph": Hits(graph, {})})
-    assert set(fused) == {*lexical, *near, *graph}
-    assert all(0 <= score <= 1 for score in fused.values())
+    scores = fused(plan, {"lexical": Hits(lexical, {}), "vector": Hits(vector, {}), "graph": Hits(graph, {})})
+    assert scores == fused(plan, {"lexical": Hits(lexical, {}), "vector": Hits(near, {}), "graph": Hits(graph, {})})
+    assert set(scores) == {*lexical, *near, *graph}
+    assert all(0 <= score <= 1 for score in scores.values())
+
+
+@given(lexical=SCORES, vector=COSINES, names=SCORES, mean=st.floats(-1, 1))
+def test_an_arm_adds_at_most_its_weight_and_never_takes_away(
+    lexical: dict[int, float], vector: dict[int, float], names: dict[int, float], mean: float
+) -> None:
+    weights = {"lexical": 1.0, "vector": 0.8, "names": 2.0}
+    plan = Plan(Question("q"), weights, {})
+    arms = {"lexical": Hits(lexical, {}), "vector": Hits(vector, {}), "names": Hits(names, {})}
+    parts = plan.parts(arms, {0: mean})
+    for name, part in parts.items():
+        assert set(part) == set(arms[name].scores)
+        assert all(0 <= score <= weights[name] * (1 + 1e-9) for score in part.values())
+        order = ranked(arms[name].scores)
+        assert all(part[a] >= part[b] for a, b in itertools.pairwise(order))
+    assert plan.fuse(parts) == pytest.approx(linear((part, 1.0) for part in parts.values()))
+
+
+def test_cosines_count_by_how_far_they_stand_above_the_mean_of_their_namespace() -> None:
+    assert above({1: 0.9, 2: 0.5, 3: 0.1}, {1: 0.3, 2: 0.2, 3: 0.2}) == pytest.approx({1: 1.0, 2: 0.5, 3: 0.0})
+    assert above({1: 0.4}, {1: 0.4}) == {1: 1.0}  # the only one is not nought
 
 
 @given(lexical=SCORES, vector=COSINES, similarity=st.floats(-1, 1))
@@ -159,22 +186,16 @@ def test_what_an_arm_found_in_many_namespaces_is_one_ranking_whatever_their_orde
 
 @given(
     scores=SCORES,
-    neighbours=st.dictionaries(IDS, st.lists(st.tuples(IDS, st.sampled_from([1, 2])), max_size=4)),
-    shares=st.tuples(st.floats(0, 1), st.floats(0, 1)),
+    neighbours=st.dictionaries(IDS, st.lists(st.tuples(IDS, st.floats(0, 1)), max_size=4)),
 )
-def test_lending_costs_nobody_and_gives_each_neighbour_its_share(
-    scores: dict[int, float], neighbours: dict[int, list[tuple[int, int]]], shares: tuple[float, float]
-) -> None:
-    lent = smoothed(scores, neighbours, shares)
-    given_away = sum(
-        shares[distance - 1] * scores[key] for key, near in neighbours.items() if key in scores for _, distance in near
-    )
-    assert all(lent[key] >= score for key, score in scores.items())
-    assert sum(lent.values()) == pytest.approx(sum(scores.values()) + given_away)
+def test_each_neighbour_gets_its_share(scores: dict[int, float], neighbours: dict[int, list[tuple[int, float]]]) -> None:
+    away = sum(share * scores[key] for key, near in neighbours.items() if key in scores for _, share in near)
+    assert sum(lent(scores, neighbours).values()) == pytest.approx(away)
 
 
 @pytest.mark.parametrize(
-    "fuse", [lambda: reciprocal_rank([], k=5), lambda: relative_score([]), lambda: smoothed({}, {}, (0.1, 0.1))]
+    "fuse",
+    [lambda: reciprocal_rank([], k=5), lambda: relative_score([]), lambda: linear([]), lambda: lent({}, {}), lambda: above({}, {})],
 )
 def test_nothing_in_is_nothing_out(fuse: Callable[[], dict[int, float]]) -> None:
     assert fuse() == {}

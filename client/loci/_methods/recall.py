@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from loci.descriptors import listing, operation
-from loci.models.recall import ArmName, Filters, ListedRecall, RecallDetail, RecallOut, SearchOut, Weights
+from loci.models.recall import ArmName, Filters, Fusion, ListedRecall, RecallDetail, RecallOut, SearchOut, Weights
 from loci.requests import API, Id, Json, Moment, Page, Request, get, nothing, page, post
 
 
@@ -20,7 +20,7 @@ class Recall:
         arms: Iterable[ArmName] | None = None,
         namespaces: Iterable[str] | Literal["*"] | None = None,
         weights: Weights | Mapping[str, float] | None = None,
-        fusion: Literal["rrf", "relative_score"] | None = None,
+        fusion: Fusion | None = None,
         rrf_k: float | None = None,
         filters: Filters | Json | None = None,
         as_of: Moment | None = None,

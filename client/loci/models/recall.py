@@ -68,6 +68,9 @@ class Weights(Model):
 ArmName = Literal["lexical", "vector", "graph", "hierarchy", "walk", "working_memory", "conversation"]
 
 
+Fusion = Literal["linear", "rrf", "relative_score"]
+
+
 class RecallInput(Model):
     """A question."""
 
@@ -84,13 +87,14 @@ class RecallInput(Model):
         description="Search these, or with * all that the key may read; weights and k are those of X-Namespace still",
     )
     weights: Weights | None = Field(default=None, description="Weights of the arms")
-    fusion: Literal["rrf", "relative_score"] = Field(
-        default="rrf",
-        description="relative_score: the mean, over the arms that found it, of its score over the arm's best (so of words and "
+    fusion: Fusion = Field(
+        default="linear",
+        description="linear: the weighted sum of the arms' scores, each over what its arm can give. rrf: reciprocal ranks. "
+        "relative_score: the mean, over the arms that found it, of its score over the arm's best (so of words and "
         "meaning the mean where both did, else the single score); cosines from 0.5",
     )
     rrf_k: Annotated[float, Field(ge=0, le=1000, allow_inf_nan=False)] | None = Field(
-        default=None, description="Constant of the fusion; default: the namespace's setting"
+        default=None, description="Constant of rrf; default: the namespace's setting"
     )
     filters: Filters | None = Field(default=None, description="What the results are restricted to")
     as_of: Moment | None = Field(default=None, description="Valid at this moment; default now")
@@ -110,8 +114,9 @@ class Explained(BaseModel):
     score: float = Field(description="What it was ranked by; larger is better")
     explain: dict[str, Any] | None = Field(
         default=None,
-        description="Each arm's rank and score, its weight (or the normalised score that was averaged), and the path; "
-        "`lent`: what neighbours in the session gave, in all and in an arm; `waited`: its vector was not stored yet",
+        description="What the score is made of: (the `part` of each arm + `lent` by neighbours in the session) × `factor`, for who "
+        "said it; with relative_score the mean of the parts. `because` says it in one line. Each arm's rank, score, weight and the "
+        "path that led there; `waited`: its vector was not stored yet",
     )
 
 
@@ -209,7 +214,7 @@ class LoggedRecall(BaseModel):
     session_id: str | None = Field(description="The conversation that asked; null: none was named")
     query: str = Field(description="The question")
     arms: list[str] = Field(description="The arms that searched")
-    fusion: Literal["rrf", "relative_score"] = Field(description="How the rankings were joined")
+    fusion: Fusion = Field(description="How the rankings were joined")
     k: int = Field(description="How many results were asked for")
     filters: dict[str, Any] = Field(description="What the results were restricted to")
     as_of: datetime | None = Field(description="Valid at this moment; null: when it was asked")

@@ -1,0 +1,92 @@
+"""How what the arms found becomes one score: weights, normalisation, and who said it. No database here."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from db.recall.search import Hits
+from service.recall.fusion import above, linear, normalised, reciprocal_rank, relative_score
+from service.recall.question import Question
+from service.recall.sources import unpack
+
+NAMES_FULL = 3.0  # score over shared names from which a hit has the whole weight of that arm
+COSINE_FLOOR = 0.5  # relative_score only
+ASSISTANT = "assistant"  # the role under which frameworks keep what a model said
+WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+
+
+def first_word(source: str) -> str:
+    """The word by which a question names who said something."""
+    return next(iter(WORD.findall(source.lower())), "")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A question with the weights and settings in force."""
+
+    question: Question
+    weights: dict[str, float]
+    settings: dict[str, Any]
+
+    @property
+    def k(self) -> float:
+        """K of reciprocal rank fusion."""
+        return float(self.settings["rrf_k"] if self.question.rrf_k is None else self.question.rrf_k)
+
+    def fuse(self, parts: Mapping[str, Mapping[int, float]]) -> dict[int, float]:
+        """One score a hit from what the arms add."""
+        return relative_score(parts.values()) if self.relative else linear((part, 1.0) for part in parts.values())
+
+    @property
+    def relative(self) -> bool:
+        """Whether scores are averaged, which leaves weights, k and neighbours out of it."""
+        return self.question.fusion == "relative_score"
+
+    def normalised(self, arm: str, hits: Hits, mean: Mapping[int, float]) -> dict[int, float]:
+        """Scores of an arm as they are added or averaged, nought to one; `mean`: of cosines, by the place of a namespace."""
+        if self.relative:  # a cosine below the floor does not count
+            return normalised({key: s for key, s in hits.scores.items() if arm != "vector" or s >= COSINE_FLOOR})
+        if arm == "vector":
+            lowest = min(hits.scores.values(), default=0.0)
+            return above(hits.scores, {key: mean.get(unpack(key)[0], lowest) for key in hits.scores})
+        if arm == "names":
+            return {key: min(1.0, score / NAMES_FULL) for key, score in hits.scores.items()}
+        return normalised(hits.scores)
+
+    def parts(self, arms: Mapping[str, Hits], mean: Mapping[int, float]) -> dict[str, dict[int, float]]:
+        """What each arm adds to the score of each hit that it found; with relative_score, what is averaged."""
+        if self.question.fusion == "rrf":
+            return {name: reciprocal_rank([(hits.scores, self.weight(name))], k=self.k) for name, hits in arms.items()}
+        scores = {name: self.normalised(name, hits, mean) for name, hits in arms.items()}
+        return scores if self.relative else {name: linear([(of, self.weight(name))]) for name, of in scores.items()}
+
+    def weight(self, arm: str) -> float:
+        """Weight of an arm."""
+        return self.weights.get(arm, 1.0)
+
+    def factor(self, source: str) -> float:
+        """What the score of a memory is multiplied by, for who said it."""
+        if first_word(source) in self.words:
+            return float(self.settings["speaker_weight"])
+        return float(self.settings["assistant_weight"]) if source == ASSISTANT else 1.0
+
+    @cached_property
+    def words(self) -> set[str]:
+        """Words of the question, without the ending of a genitive."""
+        return {word.removesuffix("'s").removesuffix("’s") for word in WORD.findall(self.question.query.lower())}
+
+
+@dataclass(frozen=True)
+class Fused:
+    """Scores, and what they are made of: (the arms' parts + what neighbours lent) × a factor for who said it.
+
+    With relative_score, the mean of the parts.
+    """
+
+    scores: dict[int, float]
+    parts: dict[str, dict[int, float]]
+    lent: dict[int, float] = field(default_factory=dict)
+    factors: dict[int, float] = field(default_factory=dict)
+    sources: dict[int, str] = field(default_factory=dict)

@@ -1,0 +1,32 @@
+-- Keep the mean of a namespace's vectors: counted anew when a tenth and twenty more were stored since, or there is none
+-- yet, so a vector pays for about ten. p_stored null: now, because vectors went away; of more than 5,000 it is dropped
+-- then, and the next vector that is stored makes it. Who meets another one at it leaves it to that one.
+create or replace function loci_internal.keep_vector_mean(p_namespace_id integer, p_model_id smallint,
+                                                          p_stored bigint default null) returns void
+language plpgsql volatile set search_path from current
+as $$
+declare
+    v_kept loci_data.vector_means;
+begin
+    select * into v_kept from loci_data.vector_means m
+    where m.namespace_id = p_namespace_id and m.model_id = p_model_id for update skip locked;
+    if found and p_stored is null and v_kept.vectors > 5000 then
+        delete from loci_data.vector_means m where m.namespace_id = p_namespace_id and m.model_id = p_model_id;
+        return;
+    elsif found and v_kept.stored + p_stored <= 20 + v_kept.vectors / 10 then
+        update loci_data.vector_means m set stored = m.stored + p_stored
+        where m.namespace_id = p_namespace_id and m.model_id = p_model_id;
+        return;
+    elsif not found and exists (select from loci_data.vector_means m
+                                where m.namespace_id = p_namespace_id and m.model_id = p_model_id) then
+        return;
+    end if;
+    delete from loci_data.vector_means m where m.namespace_id = p_namespace_id and m.model_id = p_model_id;
+    insert into loci_data.vector_means (namespace_id, model_id, vectors, stored, mean)
+    select p_namespace_id, p_model_id, count(*), 0, avg(v.embedding::vector)
+    from loci_data.memory_vectors v where v.namespace_id = p_namespace_id and v.model_id = p_model_id
+    having count(*) > 0
+    on conflict (namespace_id, model_id) do nothing;
+end $$;
+comment on function loci_internal.keep_vector_mean(integer, smallint, bigint) is
+    'Count the mean of a namespace''s vectors anew where it is due.';
