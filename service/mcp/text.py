@@ -101,6 +101,13 @@ def shortened(row: JsonObject) -> JsonObject:
     return row
 
 
+def waiting(reply: JsonObject) -> str:
+    """How many memories have no vector yet, if there are any."""
+    waits = reply["waiting"]
+    some = "1 memory waits for its vector" if waits == 1 else f"{waits:,} memories wait for their vectors"
+    return f"\n{some}, and may change places with others until then." if waits else ""
+
+
 def more(reply: JsonObject) -> str:
     """How to go on, where there is more."""
     return f'\n… and more: call again with cursor "{reply["next_cursor"]}".' if reply["next_cursor"] else ""

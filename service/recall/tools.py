@@ -17,6 +17,7 @@ from service.mcp.text import (
     memory_line,
     shortened,
     turn_line,
+    waiting,
 )
 from service.mcp.tool import AnyTag, Arguments, Call, CategoryFilter, Names, Session, Time, Tool, of_session
 
@@ -74,7 +75,7 @@ def found(reply: JsonObject) -> Shown:
     data: JsonObject = {"results": [shortened(kept(row, fields)) for row, _, fields in kinds]}
     if rules:
         data["constraints"] = [kept(row, ("id", "entity", "aspect", "content", "importance")) for row in rules]
-    return text, data | kept(reply, ("recall_id",))
+    return text + waiting(reply), data | kept({**reply, "waiting": reply["waiting"] or None}, ("waiting", "recall_id"))
 
 
 TOOLS = [

@@ -42,6 +42,8 @@ def show_context(
         return
     for arm, reason in built["skipped"].items():
         echo(f"without the {arm} arm: {reason}", err=True)
+    if built["waiting"]:
+        echo(f"{built['waiting']:,} memories wait for their vectors", err=True)
     if built["text"]:
         echo(built["text"])
 

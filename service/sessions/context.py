@@ -73,6 +73,7 @@ async def build_context(
         "held_back": parts.held_back,
         "truncated": left_out,
         "skipped": ranking.skipped if ranking else {},
+        "waiting": ranking.found.waits if ranking else 0,
         "took_ms": round(1000 * (time.perf_counter() - started), 2),
     }
 

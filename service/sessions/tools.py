@@ -2,7 +2,7 @@
 
 from pydantic import Field, JsonValue
 
-from service.mcp.text import ENTRY, JsonObject, Shown, entry_line, kept, lines, moment, shortened, written
+from service.mcp.text import ENTRY, JsonObject, Shown, entry_line, kept, lines, moment, shortened, waiting, written
 from service.mcp.tool import AnyTag, Arguments, Call, CategoryFilter, Name, Names, Prefix, Session, Tool, in_session, segment
 
 
@@ -100,8 +100,9 @@ def removed(_: JsonObject) -> Shown:
 
 def context(reply: JsonObject) -> Shown:
     """What goes before the next answer."""
-    data = kept(reply, ("session_id", "space", "first", "text", "truncated"))
-    return reply["text"] or "Nothing to add to this conversation.", data | {"memories": [row["id"] for row in reply["memories"]]}
+    data = kept({**reply, "waiting": reply["waiting"] or None}, ("session_id", "space", "first", "text", "truncated", "waiting"))
+    text = reply["text"] or "Nothing to add to this conversation."
+    return text + waiting(reply), data | {"memories": [row["id"] for row in reply["memories"]]}
 
 
 TOOLS = [

@@ -10,6 +10,7 @@ from service.embedding.active import ActiveModel
 from service.recall.waiting import add_waiting
 from tests.databases import Database
 from tests.services import Api, eventually, new_api, ok, serve
+from tests.tools import over_http
 
 FRESH = "The billing service uses Valkey as its cache"
 QUESTION = "What is the cache of the billing service?"
@@ -74,6 +75,18 @@ def test_more_than_the_setting_are_not_embedded_but_placed_by_their_words(quiet:
     assert (result["explain"]["waited"], result["explain"]["arms"]["vector"]["rank"]) == (True, 1)
     assert "Zebras graze near the aqueduct" not in quiet.found("striped horses", arms=["vector"])
     ok(quiet.client.patch(f"/namespaces/{quiet.namespace}", json={"settings": {"recall_waiting": 10}}))
+
+
+def test_contexts_and_tools_say_as_well_how_many_wait(quiet: Api) -> None:
+    assert ok(quiet.post("/context", {"message": QUESTION}))["waiting"] == 0
+    with over_http(quiet.service, **{"X-Namespace": quiet.namespace}) as tools:
+        assert "vector" not in tools.text("recall", query=QUESTION) + tools.text("get_context", message=QUESTION)
+        quiet.write(FRESH)
+        quiet.write("Swans winter on the Alster")
+        assert ok(quiet.post("/context", {"message": QUESTION}))["waiting"] == 2
+        for tool, given in (("search_memory", "query"), ("recall", "query"), ("get_context", "message")):
+            assert "\n2 memories wait for their vectors" in tools.text(tool, **{given: QUESTION})
+            assert tools(tool, **{given: QUESTION})["waiting"] == 2
 
 
 @pytest.mark.anyio

@@ -109,6 +109,9 @@ class ContextOut(BaseModel):
     held_back: int = Field(description="Memories that were found and had been shown to the session before")
     truncated: list[LeftOut] = Field(description="What sections lack")
     skipped: dict[str, str] = Field(description="Arms of the recall that did not take part, and why")
+    waiting: int = Field(
+        default=0, description="Memories whose vectors were not made yet, up to 1,000; they have a place in the recall nevertheless"
+    )
     took_ms: float = Field(description="Milliseconds that it took")
 
 
