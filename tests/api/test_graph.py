@@ -237,6 +237,7 @@ def test_a_type_that_no_edge_has_is_named_with_the_nearest(api: Api, ask: Any) -
         ok(api.post("/edges", {"source": "a", "type": kind, "target": "b"}), 201)
     body = problem(ask(api, "work_on"), 404, "not-found")
     assert body["detail"] == "no edge has the type 'work_on'; the nearest is 'works_on'"
+    assert problem(ask(api, "zq"), 404, "not-found")["detail"] == "no edge has the type 'zq'"
     ok(ask(api, "works_on"))
 
 

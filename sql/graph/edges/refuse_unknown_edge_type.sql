@@ -18,7 +18,8 @@ begin
     where s.shared > 0
     order by s.shared::double precision / greatest(length(p_type), length(t.type)) desc, t.type limit 1;
     raise no_data_found using column = 'type',
-        message = format('no edge has the type %L', p_type) || coalesce(format('; the nearest is %L', v_near), '');
+        message = format('no edge has the type %L', p_type)
+                  || case when v_near is null then '' else format('; the nearest is %L', v_near) end;
 end $$;
 comment on function loci_internal.refuse_unknown_edge_type(integer, text) is
     'Refuse a type of edges that is not known, naming the nearest. Errors: P0002.';
