@@ -1,4 +1,5 @@
--- Restore lines of one kind of an export, a JSON array of them, after begin_restore and in its transaction. A row whose
+-- Restore lines of one kind of an export, a JSON array of them, after begin_restore and in its transaction. Types of
+-- entities and edges are read in their one form (canonical_type). A row whose
 -- key is free is written as it stands in the line; one that is there already and says the same is left alone; one that
 -- says something else stays, and is a conflict. problems: [{row, reason, conflict}], row from 1; unless all are
 -- conflicts, nothing was written. Triggers index, close the hierarchy, refuse overlaps and queue as for any write; what
@@ -13,8 +14,12 @@ as $$
 declare
     v_ns    integer := loci_internal.authorize(p_namespace, 'admin');
     v_kind  text := p_kind || '_kind';  -- where lines have a column kind
+    v_typed boolean := p_kind in ('entity', 'entity_belief', 'edge_type', 'edge');
     v_lines jsonb := (select jsonb_agg(case when l ? v_kind then l - v_kind || jsonb_build_object('kind', l -> v_kind)
-                                       else l - 'kind' end order by o)
+                                       else l - 'kind' end
+                                       || case when v_typed and jsonb_typeof(l -> 'type') = 'string'
+                                           then jsonb_build_object('type', loci.canonical_type(l ->> 'type'))
+                                           else '{}' end order by o)
                       from jsonb_array_elements(p_lines) with ordinality x(l, o));
     v_query record;
 begin

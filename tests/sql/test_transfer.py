@@ -11,6 +11,7 @@ from psycopg.types.json import Jsonb
 from tests.catalogue import ROOT
 from tests.details import DEFAULTS
 from tests.factories import Row, World, act_as, grant, new_world
+from tests.sql.test_graph import observe
 
 # Tables with a namespace_id that are no lines of an export, and why.
 NOT_EXPORTED = {
@@ -292,6 +293,26 @@ def test_a_value_that_no_row_can_have_is_refused(world: World, change: Row, erro
     with pytest.raises(error), world.connection.transaction():
         restored(world, "memory", memory(), {**memory(content="Bob"), **change})
     assert world.value("select count(*) from loci_data.memories where namespace_id = %(ns_id)s") == 0
+
+
+def test_types_are_read_in_their_one_form_however_a_file_spells_them(world: World) -> None:
+    world.rows("select * from loci_api.set_edge_type(%(ns)s, 'works_on', '{\"decay_rate\": 0.5}')")
+    world.rows("select * from loci_api.upsert_entities(%(ns)s, %(e)s)", e=Jsonb([{"name": "Ada", "type": "team_lead"}]))
+    observe(world, {"source": "Ada", "type": "works_on", "target": "Loom"})
+    spelt = {"works_on": "Works On", "team_lead": "Team-Lead"}
+    kinds = ("edge_type", "entity", "edge", "edge_observation")
+    lines = {
+        kind: [{**line, **({"type": spelt.get(line["type"], line["type"])} if "type" in line else {})} for line in exported(world, kind)]
+        for kind in kinds
+    }
+    other = new_world(world.connection)
+    for count in ("written", "unchanged"):
+        for kind in kinds:
+            outcome = restored(other, kind, *lines[kind])
+            assert (outcome[count], outcome["problems"]) == (len(lines[kind]), [])
+    assert other.value("select string_agg(type, ' ') from loci.list_edges(%(ns)s, p_type => 'works on')") == "works_on"
+    assert other.value("select type from loci.get_entity(%(ns)s, 'Ada')") == "team_lead"
+    assert other.value("select decay_rate from loci.get_edge_type(%(ns)s, 'works_on')") == 0.5
 
 
 def test_a_line_without_a_field_says_which(world: World) -> None:
