@@ -16,6 +16,8 @@ as $$
 declare
     v_ns    integer := loci_internal.authorize(p_namespace, 'writer');
     v_at    timestamptz := clock_timestamp();
+    v_known record := loci_internal.lock_evidence(v_ns, array(  -- what is in force now is so until the end
+        select (m.id #>> '{}')::uuid from jsonb_path_query(p_plan, '$.*[*].evidence[*].memory_id') m(id)));
     v_named jsonb := (select coalesce(jsonb_agg(to_jsonb(x) order by x.ordinal), '[]')
                       from loci_internal.resolve_extracted_entities(v_ns, coalesce(p_plan -> 'entities', '[]')) x);
     v_items jsonb;

@@ -6,21 +6,26 @@ returns setof loci.memory_record
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-    v_ns integer := loci_internal.authorize(p_namespace, 'writer');
+    v_ns  integer := loci_internal.authorize(p_namespace, 'writer');
+    v_old loci_data.memories;
+    v_new loci_data.memories;
 begin
-    return query
-    update loci_data.memories m
-    set status = case when p_forget then 'forgotten' else 'active' end, updated_at = clock_timestamp(),
-        valid_to = case when p_forget or m.status = 'active' or m.valid_to is distinct from m.valid_from then m.valid_to
-            else nullif(coalesce((select coalesce(b.valid_to, 'infinity') from loci_data.memory_beliefs b
-                                  where b.namespace_id = v_ns and b.memory_id = p_id
-                                    and b.believed_to = m.believed_at), m.valid_to), 'infinity') end
-    where m.namespace_id = v_ns and m.id = p_id
-    returning (loci.memory_record(m, clock_timestamp(),
-                                  (select p.parent_id from loci_internal.parent_of(m, clock_timestamp(), null) p))).*;
+    select * into v_old from loci_data.memories where namespace_id = v_ns and id = p_id for no key update;
     if not found then
         raise no_data_found using message = format('memory %s does not exist', p_id), column = 'id';
     end if;
+    v_new := v_old;
+    v_new.status := case when p_forget then 'forgotten' else 'active' end;
+    v_new.updated_at := clock_timestamp();
+    if not p_forget and v_old.status <> 'active' and v_old.valid_to = v_old.valid_from then
+        v_new.valid_to := nullif(coalesce((select coalesce(b.valid_to, 'infinity') from loci_data.memory_beliefs b
+                                           where b.namespace_id = v_ns and b.memory_id = p_id
+                                             and b.believed_to = v_old.believed_at), v_old.valid_to), 'infinity');
+    end if;
+    select * into v_new from loci_internal.change_memories(v_ns, array[v_new]);
+    return query
+    select (loci.memory_record(v_new, clock_timestamp(), (
+        select p.parent_id from loci_internal.parent_of(v_new, clock_timestamp(), null) p))).*;
 end $$;
 comment on function loci_api.forget_memory(text, uuid, boolean) is
     'Forget (true) or restore (false) a memory; returns it. Errors: 42501, P0002, 23P01 and 23505 (its place is '

@@ -208,6 +208,83 @@ def test_two_workers_never_claim_the_same(own_database: Database) -> None:
     assert claims[0].isdisjoint(claims[1])
 
 
+def remembered(connection: psycopg.Connection[Any], content: str) -> Any:
+    """The id of a new memory."""
+    row = connection.execute("select id from loci_api.remember('default', %s)", [Jsonb([{"content": content}])]).fetchone()
+    return row["id"] if row else None
+
+
+def forget(connection: psycopg.Connection[Any], memory: Any, *, forgotten: bool = True) -> None:
+    with connection.transaction():
+        act_as(connection, OPERATOR)
+        connection.execute("select * from loci_api.forget_memory('default', %s, %s)", [memory, forgotten])
+
+
+def test_of_two_restores_of_the_same_words_at_once_the_second_is_told_which_took_its_place(own_database: Database) -> None:
+    with (
+        psycopg.connect(own_database.app_url, row_factory=dict_row, autocommit=True) as one,
+        psycopg.connect(own_database.app_url, row_factory=dict_row, autocommit=True) as other,
+        own_database.admin() as watcher,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        memories = []
+        for _ in range(2):
+            with one.transaction():
+                act_as(one, OPERATOR)
+                memories.append(remembered(one, "said twice"))
+            forget(one, memories[-1])
+        with one.transaction():
+            forget(one, memories[0], forgotten=False)
+            restoring = blocked(pool, watcher, other, lambda: forget(other, memories[1], forgotten=False))
+        with pytest.raises(psycopg.errors.UniqueViolation, match=f"memory {memories[0]} says exactly the same") as raised:
+            restoring.result(PATIENCE)
+        assert raised.value.diag.column_name == "id"
+
+
+NAMED = "select * from loci_api.upsert_entities('default', %s)"
+OBSERVED = "select * from loci_api.observe_edges('default', %s)"
+EVIDENCE = [(OBSERVED, {"source": "Uwe", "type": "works_at", "target": "Siemens"}), (NAMED, {"name": "Uwe"})]
+
+
+@pytest.mark.parametrize(("statement", "item"), EVIDENCE, ids=["edge", "entity"])
+@pytest.mark.parametrize("first", ["forgets", "observes"])
+def test_a_memory_forgotten_while_it_is_given_as_evidence_shows_nothing(
+    own_database: Database, statement: Any, item: dict[str, Any], first: str
+) -> None:
+    """Whoever comes first, the other waits: then it is refused as evidence, or what it showed goes with it."""
+    with (
+        psycopg.connect(own_database.app_url, row_factory=dict_row, autocommit=True) as forgetting,
+        psycopg.connect(own_database.app_url, row_factory=dict_row, autocommit=True) as observing,
+        own_database.admin() as watcher,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        with observing.transaction():
+            act_as(observing, OPERATOR)
+            observing.execute(NAMED, [Jsonb([{"name": "Uwe"}])])
+            memory = remembered(observing, f"{first} {item}")
+
+        def observe() -> None:
+            with observing.transaction():
+                act_as(observing, OPERATOR)
+                observing.execute(statement, [Jsonb([{**item, "memory_id": str(memory)}])])
+
+        if first == "forgets":
+            with forgetting.transaction():
+                forget(forgetting, memory)
+                late = blocked(pool, watcher, observing, observe)
+            with pytest.raises(psycopg.errors.InvalidParameterValue, match="forgotten"):
+                late.result(PATIENCE)
+        else:
+            with observing.transaction():
+                observe()
+                late = blocked(pool, watcher, forgetting, lambda: forget(forgetting, memory))
+            late.result(PATIENCE)
+        with observing.transaction():
+            act_as(observing, OPERATOR)
+            shown = "select (select count(*) from loci.list_edges('default', 'Uwe')) as edges, mentions from loci.get_entity('default', 'Uwe')"
+            assert observing.execute(shown).fetchall() == [{"edges": 0, "mentions": 0}]
+
+
 def test_two_writers_past_the_service_cannot_make_two_versions_valid_at_once(own_database: Database) -> None:
     """The owner inserts rows directly, both transactions open: the second waits for the first, and is refused."""
     with psycopg.connect(own_database.app_url, row_factory=dict_row) as writer:

@@ -2,8 +2,8 @@
 -- memory that showed it, the aspect, the edge and its evidence. In the caller's transaction, whatever else that does;
 -- nothing is counted twice for one memory. Of a type with one target at a time, an edge ends the one before it:
 -- superseded says which, as [{supersession_id, id, target_id, target, literal, valid_to}]. Set-based, for one or
--- thousands. One row an item, ordinal from 1, in order. Locks: entities in order of canonical_name, then edges in order
--- of id. Errors: P0002 (entity id), 22023 (a forgotten memory, too), 23503 (memory), 23514, 40001.
+-- thousands. One row an item, ordinal from 1, in order. Locks: memories and entities in order of id and canonical_name,
+-- then edges in order of id. Errors: P0002 (entity id), 22023 (a forgotten memory, too), 23503 (memory), 23514, 40001.
 create or replace function loci_internal.write_edges(p_namespace_id integer, p_items loci_internal.edge_input[],
                                                      p_at timestamptz)
 returns table (ordinal integer, id uuid, source_id uuid, target_id uuid, created boolean, restored boolean,
@@ -18,19 +18,19 @@ declare
     v_others   uuid[] := '{}';  -- edges to be folded from all their evidence
     v_single   text[];
     v_ended    uuid[] := '{}';  -- supersessions
-    v_hidden   integer;         -- an item whose memory is forgotten
+    v_hidden   record;          -- an item whose memory is forgotten
 begin
     if cardinality(p_items) = 0 then
         return;
     end if;
-    select min(i.ordinal) into v_hidden from unnest(p_items) i
-    cross join lateral (select m.status from loci_data.memories m where m.namespace_id = p_namespace_id
-                        and m.id = i.memory_id limit 1) m
-    where i.memory_id is not null and m.status <> 'active';
-    if v_hidden is not null then
-        raise invalid_parameter_value using column = format('edges[%s].memory_id', v_hidden - 1),
-            message = format('edges[%s].memory_id must be a memory that shows something: %s is forgotten',
-                             v_hidden - 1, p_items[v_hidden].memory_id), hint = 'Restore it first.';
+    if exists (select from unnest(p_items) i where i.memory_id is not null) then
+        v_hidden := loci_internal.lock_evidence(p_namespace_id,
+                                                array(select i.memory_id from unnest(p_items) i order by i.ordinal));
+        if v_hidden.place is not null then
+            raise invalid_parameter_value using column = format('edges[%s].memory_id', v_hidden.place - 1),
+                message = format('edges[%s].memory_id must be a memory that shows something: %s is forgotten',
+                                 v_hidden.place - 1, v_hidden.memory_id), hint = 'Restore it first.';
+        end if;
     end if;
     v_items := loci_internal.resolve_edge_ends(p_namespace_id, p_items, p_at);
     perform loci_internal.observe_entities(p_namespace_id,

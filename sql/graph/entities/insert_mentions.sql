@@ -1,7 +1,7 @@
 -- Record which memories mention which entities, once a pair, and count them in entities.mentions, but for forgotten
 -- memories. A mention found in a
--- text is no observation: it says that a name stands there. Idempotent. Entities are locked first, in order of
--- canonical_name, like everywhere. Returns how many mentions are new.
+-- text is no observation: it says that a name stands there. Idempotent. Memories are locked first (lock_evidence), then
+-- entities, in order of canonical_name, like everywhere. Returns how many mentions are new.
 create or replace function loci_internal.insert_mentions(p_namespace_id integer, p_mentions jsonb) returns integer
 language plpgsql volatile set search_path = '' set plan_cache_mode = force_generic_plan
 -- where there is a choice: the size of a batch is unknown to the planner
@@ -11,6 +11,8 @@ declare
     v_new integer;
 begin
     perform loci_internal.current_operation_id();  -- of which its mentions and evidence are
+    perform loci_internal.lock_evidence(p_namespace_id, array(
+        select distinct i.memory_id from jsonb_to_recordset(p_mentions) i(memory_id uuid)));
     perform from loci_data.entities e
     where e.namespace_id = p_namespace_id
       and e.id = any(array(select distinct i.entity_id from jsonb_to_recordset(p_mentions) i(entity_id uuid)))
