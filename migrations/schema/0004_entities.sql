@@ -21,6 +21,7 @@ create table loci_data.entities (
     last_referenced_at timestamptz,
     merged_into        uuid,
     merged_at          timestamptz,
+    hidden             boolean not null default false,
     primary key (namespace_id, id),
     constraint entities_merged_into_fkey foreign key (namespace_id, merged_into)
         references loci_data.entities (namespace_id, id) on delete cascade deferrable,
@@ -30,6 +31,7 @@ create table loci_data.entities (
     constraint entities_aliases_check check (cardinality(aliases) <= 100 and array_position(aliases, null) is null),
     constraint entities_confidence_check check (confidence between 0 and 1 and initial_confidence between 0 and 1),
     constraint entities_mentions_check check (mentions >= 0),
+    constraint entities_hidden_check check (not hidden or mentions = 0 and observations = 0 and not pinned),
     constraint entities_pinned_check check (pinned = (pinned_at is not null)),
     constraint entities_metadata_check
         check (jsonb_typeof(metadata) = 'object' and octet_length(metadata::text) <= 1048576),
@@ -41,6 +43,7 @@ where merged_into is null;
 create index entities_name on loci_data.entities (namespace_id, name) where name is not null;
 create index entities_merged_into on loci_data.entities (namespace_id, merged_into) where merged_into is not null;
 create index entities_pinned on loci_data.entities (namespace_id, pinned_at, id) where pinned_at is not null;
+create index entities_hidden on loci_data.entities (namespace_id, id) where hidden;
 create index entities_projects on loci_data.entities (namespace_id, id) where type = 'project';
 
 create table loci_data.entity_beliefs (
@@ -55,6 +58,7 @@ create table loci_data.entity_beliefs (
     pinned_at      timestamptz,
     first_seen_at  timestamptz not null,
     merged_into    uuid,
+    hidden         boolean not null default false,
     believed_at    timestamptz not null,
     believed_to    timestamptz not null,
     primary key (namespace_id, entity_id, believed_to),
@@ -62,6 +66,7 @@ create table loci_data.entity_beliefs (
         references loci_data.entities (namespace_id, id) on delete cascade,
     constraint entity_beliefs_believed_check check (believed_to > believed_at)
 );
+create index entity_beliefs_hidden on loci_data.entity_beliefs (namespace_id, entity_id) where hidden;
 create index entity_beliefs_name on loci_data.entity_beliefs (namespace_id, canonical_name);
 
 create table loci_data.entity_names (
@@ -175,6 +180,8 @@ comment on column loci_data.entities.merged_into is
     'The entity that it was merged into: from then on its id, name and aliases lead there. Its own id: it was '
     'removed, and leads nowhere. Null: it stands for itself.';
 comment on column loci_data.entities.merged_at is 'Recorded time: when it was merged or removed.';
+comment on column loci_data.entities.hidden is
+    'Out of sight: forgotten memories alone show it. Whatever else is said of it brings it back.';
 comment on table loci_data.entity_beliefs is
     'What was believed of an entity before: kept by a trigger whenever what it says of itself changes (not counters), '
     'so that known_at can be answered.';
@@ -190,6 +197,7 @@ comment on column loci_data.entity_beliefs.pinned_at is 'Since when it was pinne
 comment on column loci_data.entity_beliefs.first_seen_at is 'The first_seen_at believed then.';
 comment on column loci_data.entity_beliefs.merged_into is
     'What it was merged into then; its own id: it was removed; null: it stood for itself.';
+comment on column loci_data.entity_beliefs.hidden is 'Whether it was out of sight then.';
 comment on column loci_data.entity_beliefs.believed_at is 'Since when this was believed.';
 comment on column loci_data.entity_beliefs.believed_to is 'Until when (exclusive).';
 comment on table loci_data.entity_names is

@@ -47,6 +47,8 @@ create unique index edges_triple on loci_data.edges (namespace_id, source_id, ty
     where target_id is not null and superseded_at is null;
 create unique index edges_literal on loci_data.edges (namespace_id, source_id, type, md5(literal))
     where literal is not null and superseded_at is null;
+-- those that hold at no moment
+create index edges_empty on loci_data.edges (namespace_id, id) where valid_to = valid_from and superseded_at is null;
 create index edges_source on loci_data.edges (namespace_id, source_id, id);
 create index edges_strength on loci_data.edges (namespace_id, source_id, strength, id) where target_id is not null;
 create index edges_target on loci_data.edges (namespace_id, target_id, id) where target_id is not null;

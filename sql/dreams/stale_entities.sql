@@ -25,7 +25,8 @@ begin
            + (select count(*) from loci_data.edges g where g.namespace_id = v_ns and g.target_id = e.id
               and g.source_id <> e.id and g.superseded_at is null)
     from loci_data.entities e
-    where e.namespace_id = v_ns and e.merged_into is null and e.type <> 'person' and e.pinned_at is null
+    where e.namespace_id = v_ns and e.merged_into is null and not e.hidden and e.type <> 'person'
+      and e.pinned_at is null
       and e.last_referenced_at is null and e.created_at <= v_before
       and (select g.id from loci_data.edges g where g.namespace_id = v_ns and g.source_id = e.id
            and g.superseded_at is null

@@ -69,7 +69,7 @@ as $$
             order by n.entity_id limit 50) k
     ), project as materialized (
         select e.id, translate(e.canonical_name, '-_.', '   ') as folded from loci_data.entities e
-        where e.namespace_id = p_namespace_id and e.type = 'project' and e.merged_into is null
+        where e.namespace_id = p_namespace_id and e.type = 'project' and e.merged_into is null and not e.hidden
         order by e.id desc limit 10000
     ), found as (
         select n.* from named n
@@ -123,7 +123,7 @@ begin
     return array(
         select e.id from (select distinct u.id from unnest(v_found) u(id)) f
         cross join lateral (select o.id, o.mentions from loci_data.entities o
-                            where o.namespace_id = p_namespace_id and o.id = f.id limit 1) e
+                            where o.namespace_id = p_namespace_id and o.id = f.id and not o.hidden limit 1) e
         order by e.mentions desc, e.id limit p_limit);
 end $$;
 comment on function loci_internal.query_entities(integer, text, integer) is

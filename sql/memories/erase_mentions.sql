@@ -37,12 +37,14 @@ begin
           and s.observations > t.times
     ), counted as materialized (
         select g.entity_id, (count(*) filter (where g.memory_id = any (v_active)))::integer as mentions,
-               (count(*) filter (where g.observed))::integer as observations from gone g group by g.entity_id
+               (count(*) filter (where g.observed and g.memory_id = any (v_active)))::integer as observations,
+               bool_or(g.observed) as observed
+        from gone g group by g.entity_id
     ), lowered as (
         update loci_data.entities e
         set mentions = greatest(e.mentions - c.mentions, 0),
             observations = greatest(e.observations - c.observations, 0),
-            confidence = case when c.observations > 0 and e.observations - c.observations <= 1
+            confidence = case when c.observed and e.observations - c.observations <= 1
                 then e.initial_confidence else e.confidence end
         from counted c
         where e.namespace_id = p_namespace_id and e.id = c.entity_id and e.merged_into is null
@@ -52,6 +54,7 @@ begin
     v_gone := array(
         select u.id from unnest(v_gone) u(id) where not exists (  -- a forgotten memory may come back
                select from loci_data.memory_mentions m where m.namespace_id = p_namespace_id and m.entity_id = u.id));
+    perform loci_internal.hide_entities(p_namespace_id, v_entities, clock_timestamp());
     v_gone := v_gone || array(
         select e.id from loci_data.entities e
         where e.namespace_id = p_namespace_id and e.id = any (v_entities) and e.merged_into = e.id and not exists (

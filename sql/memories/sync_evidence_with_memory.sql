@@ -1,5 +1,6 @@
 -- Trigger: a memory was forgotten or restored, and what rests on it follows in the same transaction. It no longer
--- counts as a mention of its entities, or does again. Its observations of edges are withdrawn, unless a memory that
+-- counts as a mention or an observation of its entities, or does again; those that nothing else shows are hidden
+-- (hide_entities). Its observations of edges are withdrawn, unless a memory that
 -- was made of it (carried_by) is active, and come back with it; so do those that it carries for others. Edges, and
 -- what they had ended, are reckoned anew: one without any other evidence holds at no moment, and known_at before still
 -- shows it. Locks as every writer: entities by name, then edges by id. A memory that shows nothing costs three
@@ -9,8 +10,11 @@ create or replace function loci_internal.sync_evidence_with_memory() returns tri
 language plpgsql volatile security definer set search_path = '' set enable_seqscan = off
 as $$
 declare
+    v_step      constant integer := case new.status when 'active' then 1 else -1 end;
     v_mentioned uuid[] := array(select m.entity_id from loci_data.memory_mentions m
                                 where m.namespace_id = new.namespace_id and m.memory_id = new.id);
+    v_observed  uuid[] := array(select m.entity_id from loci_data.memory_mentions m
+                                where m.namespace_id = new.namespace_id and m.memory_id = new.id and m.observed);
     v_shown     uuid[] := array(
         select o.id from loci_data.edge_observations o
         where o.namespace_id = new.namespace_id and o.memory_id = new.id
@@ -29,8 +33,13 @@ begin
           select g.source_id from loci_data.edges g where g.namespace_id = new.namespace_id and g.id = any (v_edges)))
     order by e.canonical_name, e.id for no key update;
     update loci_data.entities e
-    set mentions = greatest(e.mentions + case new.status when 'active' then 1 else -1 end, 0)
+    set mentions = greatest(e.mentions + v_step, 0),
+        observations = greatest(e.observations + case when e.id = any (v_observed) then v_step else 0 end, 0),
+        updated_at = greatest(e.updated_at, new.believed_at)
     where e.namespace_id = new.namespace_id and e.id = any (v_mentioned) and e.merged_into is null;
+    if v_step < 0 then
+        perform loci_internal.hide_entities(new.namespace_id, v_mentioned, new.believed_at);
+    end if;
     perform loci_internal.withdraw_observations(new.namespace_id, v_shown, new.believed_at);
     perform loci_internal.refold_edges(new.namespace_id, v_edges, new.believed_at);
     return null;

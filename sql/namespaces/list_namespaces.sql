@@ -1,5 +1,6 @@
 -- The namespaces that the caller may read, by name, with their settings in force, the caller's role and their sizes.
--- p_name asks for one. Counts are index-only scans of each namespace listed.
+-- p_name asks for one. What forgotten memories alone show does not count. Counts are index-only scans of each namespace
+-- listed.
 create or replace function loci.list_namespaces(p_name text default null, p_limit integer default 100,
                                                 p_cursor text default null)
 returns table (name text, description text, language text, role text, settings jsonb, memories bigint,
@@ -23,8 +24,12 @@ begin
            (select count(*) from loci_data.memories m where m.namespace_id = n.id),
            (select count(*) from loci_data.memories m where m.namespace_id = n.id and m.status = 'active'
             and m.valid_from <= clock_timestamp() and (m.valid_to is null or m.valid_to > clock_timestamp())),
-           (select count(*) from loci_data.entities e where e.namespace_id = n.id and e.merged_into is null),
-           (select count(*) from loci_data.edges e where e.namespace_id = n.id and e.superseded_at is null),
+           (select count(*) from loci_data.entities e where e.namespace_id = n.id and e.merged_into is null)
+               - (select count(*) from loci_data.entities e where e.namespace_id = n.id and e.hidden
+                  and e.merged_into is null),
+           (select count(*) from loci_data.edges e where e.namespace_id = n.id and e.superseded_at is null)
+               - (select count(*) from loci_data.edges e where e.namespace_id = n.id and e.superseded_at is null
+                  and e.valid_to = e.valid_from),
            (select count(*) from loci_data.embedding_queue q where q.model_id = a.id and q.namespace_id = n.id
             and q.error is null)
                + (select count(*) from loci_data.entity_queue q where q.model_id = a.id and q.namespace_id = n.id

@@ -32,6 +32,22 @@ def targets(world: World, known_at: datetime | None = None, as_of: datetime | No
     ]
 
 
+def names(world: World, known_at: datetime | None = None) -> list[str]:
+    """The entities that are in sight, by every way of reading; they must agree."""
+    listed = world.rows("select name from loci.list_entities(%(ns)s, p_known_at => %(k)s)", k=known_at)
+    found = world.rows("select name from loci.search_entities(%(ns)s, 'Pia Acme Rex', p_mode => 'name', p_known_at => %(k)s)", k=known_at)
+    matched = world.rows("select name from loci.match_entities(%(ns)s, 'Pia Acme Rex', p_known_at => %(k)s)", k=known_at)
+    ways = [sorted(row["name"] for row in rows) for rows in (listed, found, matched)]
+    if known_at is None:
+        ways.append(sorted(row["name"] for row in world.rows("select name from loci.entities where namespace = %(ns)s")))
+        catalogue = world.rows("select name from loci_api.entity_catalogue(%(ns)s, '{Pia}', 10)")
+        ways.append(sorted(row["name"] for row in catalogue))
+        for counted in ("loci.list_namespaces(%(ns)s)", "loci.namespace_stats where namespace = %(ns)s"):
+            assert world.value("select entities from " + counted) == len(listed)  # type: ignore[arg-type]
+    assert all(way == ways[0] for way in ways), ways
+    return ways[0]
+
+
 def mentions(world: World, name: str) -> int:
     return int(world.value("select mentions from loci.get_entity(%(ns)s, %(name)s)", name=name))
 
@@ -102,6 +118,57 @@ def test_an_edge_is_back_when_somebody_else_says_so(world: World) -> None:
     assert broken(world) == []
 
 
+def test_entities_that_only_a_forgotten_memory_shows_are_out_of_sight_until_it_is_restored(world: World) -> None:
+    before_all = world.now()
+    memory = remember(world, "Pia works at Acme", entities=[{"name": "Rex"}], edges=[EDGE])
+    world.rows("select * from loci_api.upsert_entities(%(ns)s, %(e)s)", e=Jsonb([{"name": "Acme"}]))
+    before = world.now()
+    world.forget(memory)
+    forgotten = world.now()
+    assert (names(world), names(world, before), names(world, before_all)) == (["Acme"], ["Acme", "Pia", "Rex"], [])
+    for name in ("Pia", "Rex"):
+        with pytest.raises(NoDataFound), world.connection.transaction():
+            mentions(world, name)
+    assert world.row("select entities::text as e, edges::text as g from loci.constellation(%(ns)s)") == {"e": "[]", "g": "[]"}
+    assert world.value("select edges from loci.list_namespaces(%(ns)s)") == 0
+    world.forget(memory, False)
+    assert (names(world), names(world, forgotten), names(world, before)) == (["Acme", "Pia", "Rex"], ["Acme"], ["Acme", "Pia", "Rex"])
+    counted = world.rows("select name, mentions, observations from loci.list_entities(%(ns)s) order by name")
+    assert [tuple(row.values()) for row in counted] == [("Acme", 1, 2), ("Pia", 1, 1), ("Rex", 1, 1)]
+    assert (world.value("select edges from loci.list_namespaces(%(ns)s)"), broken(world)) == (1, [])
+
+
+SAYING = {
+    "an edge": lambda world, _: observe(world, {"source": "Pia", "type": "likes", "target": "Rex"}),
+    "a memory": lambda world, _: remember(world, "Pia again", entities=[{"name": "Pia"}]),
+    "a description": lambda world, pia: world.rows(
+        "select * from loci_api.update_entity(%(ns)s, %(id)s, '{\"description\": \"x\"}')", id=pia
+    ),
+    "a pin": lambda world, pia: world.rows("select * from loci_api.pin_entity(%(ns)s, %(id)s, true)", id=pia),
+    "an aspect": lambda world, _: world.rows("select * from loci_api.upsert_aspect(%(ns)s, 'Pia', '{\"name\": \"x\"}')"),
+}
+
+
+@pytest.mark.parametrize("saying", SAYING.values(), ids=SAYING.keys())
+def test_an_entity_is_back_when_anybody_says_something_of_it(world: World, saying: Any) -> None:
+    memory = remember(world, "Pia", entities=[{"name": "Pia"}])
+    known = world.value("select id from loci.get_entity(%(ns)s, 'Pia')")
+    world.forget(memory)
+    hidden = world.now()
+    saying(world, known)
+    assert world.value("select id from loci.get_entity(%(ns)s, 'Pia')") == known
+    assert ("Pia" in names(world), names(world, hidden)) == (True, [])
+
+
+def test_what_somebody_said_beside_a_memory_keeps_its_entities_in_sight(world: World) -> None:
+    memory = remember(world, "Pia works at Acme", entities=[{"name": "Rex"}], edges=[EDGE])
+    rex = world.value("select id from loci.get_entity(%(ns)s, 'Rex')")
+    world.rows("select * from loci_api.pin_entity(%(ns)s, %(id)s, true)", id=rex)
+    world.rows("select * from loci_api.upsert_aspect(%(ns)s, 'Acme', '{\"name\": \"x\"}')")
+    world.forget(memory)
+    assert names(world) == ["Acme", "Rex"]
+
+
 def test_a_forgotten_memory_is_no_mention(world: World) -> None:
     memories = [remember(world, f"m{n}", entities=[{"name": "Pia"}]) for n in range(2)]
     world.forget(memories[0])
@@ -121,7 +188,7 @@ def test_an_entity_that_a_forgotten_memory_mentions_stays_when_another_is_erased
     memories = [remember(world, f"m{n}", entities=[{"name": "Pia"}]) for n in range(2)]
     world.forget(memories[0])
     world.erase(memories[1])
-    assert mentions(world, "Pia") == 0
+    assert names(world) == []
     world.forget(memories[0], False)
     assert mentions(world, "Pia") == 1
     world.forget(memories[0])

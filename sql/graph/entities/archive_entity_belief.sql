@@ -11,10 +11,10 @@ begin
     new.updated_at := greatest(new.updated_at, v_since + interval '1 microsecond');
     insert into loci_data.entity_beliefs (namespace_id, entity_id, name, canonical_name, type, aliases, description,
                                           metadata,
-                                          pinned_at, first_seen_at, merged_into, believed_at, believed_to)
+                                          pinned_at, first_seen_at, merged_into, hidden, believed_at, believed_to)
     values (old.namespace_id, old.id, old.name, old.canonical_name, old.type, old.aliases, old.description,
             old.metadata,
-            old.pinned_at, old.first_seen_at, old.merged_into, v_since, new.updated_at);
+            old.pinned_at, old.first_seen_at, old.merged_into, old.hidden, v_since, new.updated_at);
     return new;
 end $$;
 comment on function loci_internal.archive_entity_belief() is
@@ -27,5 +27,6 @@ create or replace trigger entities_belief before update on loci_data.entities
                        or old.metadata <> new.metadata
                        or old.description is distinct from new.description or old.pinned_at
                            is distinct from new.pinned_at
-                       or old.first_seen_at <> new.first_seen_at or old.merged_into is distinct from new.merged_into)
+                       or old.first_seen_at <> new.first_seen_at or old.merged_into is distinct from new.merged_into
+                       or old.hidden <> new.hidden)
     execute function loci_internal.archive_entity_belief();

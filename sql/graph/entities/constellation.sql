@@ -16,6 +16,7 @@ declare
     v_limit    integer := coalesce(p_limit, (loci_internal.settings(v_ns) ->> 'constellation_entities')::integer);
     v_as_of    timestamptz := (loci_internal.resolve_filter(v_ns, '{}', p_as_of, p_known_at)).as_of;
     v_known_at timestamptz := coalesce(p_known_at, 'infinity');
+    v_hidden   uuid[] := loci_internal.hidden_entities(v_ns, v_known_at);
     v_ids      uuid[];
 begin
     perform loci_internal.check_limit(v_limit, 10000);
@@ -30,7 +31,7 @@ begin
               (select o.id, null, o.mentions from loci_data.entities o
                where o.namespace_id = v_ns and o.pinned_at is null
                  and (o.merged_into is null or o.merged_at > v_known_at) and o.created_at <= v_known_at
-                 and o.first_seen_at <= v_as_of
+                 and o.first_seen_at <= v_as_of and o.id <> all (v_hidden)
                  and (o.mentions > 0 or exists (select from loci_data.aspects a where a.namespace_id = v_ns
                                                 and a.entity_id = o.id)
                       or exists (select from loci_data.edges i where i.namespace_id = v_ns and i.source_id = o.id
@@ -73,12 +74,14 @@ comment on function loci.constellation(text, integer, timestamptz, timestamptz) 
     'The entities that stand out, their aspects with attributes, and the living edges between them. Errors: 42501, '
     'P0002, 22023.';
 
--- Had an edge begun at a moment, as known at another? Whether it still holds, or has faded, is no matter. Inlines.
+-- Had an edge begun at a moment, as known at another? Whether it still holds, or has faded, is no matter; one that holds
+-- at no moment never began. Inlines.
 create or replace function loci_internal.edge_had_begun(p_edge loci_data.edges, p_as_of timestamptz,
                                                         p_known_at timestamptz) returns boolean
 language sql immutable parallel safe
 return p_edge.recorded_at <= p_known_at and (p_edge.superseded_at is null or p_edge.superseded_at > p_known_at)
-    and p_edge.valid_from <= p_as_of;
+    and p_edge.valid_from <= p_as_of
+    and (p_edge.valid_to is null or p_edge.valid_to > p_edge.valid_from or p_edge.updated_at > p_known_at);
 comment on function loci_internal.edge_had_begun(loci_data.edges, timestamptz, timestamptz) is
     'Whether an edge had begun at a moment, and was believed at another.';
 

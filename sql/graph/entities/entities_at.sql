@@ -1,4 +1,5 @@
--- Of these entities those that were there: seen by p_as_of, known by p_known_at, and not merged or removed by then.
+-- Of these entities those that were there: seen by p_as_of, known by p_known_at, and not merged, removed or hidden by
+-- then.
 -- Null: now. What they say of themselves is what was believed then; mentions are a present figure (entity_rows). A few
 -- primary key look-ups each. Inlines.
 create or replace function loci_internal.entities_at(p_namespace_id integer, p_ids uuid[], p_as_of timestamptz,
@@ -10,12 +11,13 @@ as $$
     from loci_internal.entity_rows(p_namespace_id, p_ids, coalesce(p_known_at, 'infinity')) r
     join loci_data.entities e on e.namespace_id = p_namespace_id and e.id = r.id
     left join lateral (
-        select b.entity_id, b.merged_into from loci_data.entity_beliefs b
+        select b.entity_id, b.merged_into, b.hidden from loci_data.entity_beliefs b
         where e.updated_at > p_known_at and b.namespace_id = p_namespace_id and b.entity_id = e.id
           and b.believed_to > p_known_at
         order by b.believed_to limit 1) b on true
     where (p_known_at is null or r.created_at <= p_known_at) and (p_as_of is null or r.first_seen_at <= p_as_of)
       and case when b.entity_id is null then e.merged_into else b.merged_into end is null
+      and not case when b.entity_id is null then e.hidden else b.hidden end
 $$;
 comment on function loci_internal.entities_at(integer, uuid[], timestamptz, timestamptz) is
     'Those of some entities that were there at two moments, as believed then.';

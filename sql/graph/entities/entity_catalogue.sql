@@ -21,10 +21,10 @@ begin
     with named as (
         select e.*, u.place from unnest(v_named) with ordinality u(id, place)
         cross join lateral (select i.* from loci_data.entities i where i.namespace_id = v_ns and i.id = u.id
-                            and i.merged_into is null offset 0) e
+                            and i.merged_into is null and not i.hidden offset 0) e
     ), others as (
         select e.* from loci_data.entities e
-        where e.namespace_id = v_ns and e.merged_into is null and e.id <> all (v_named)
+        where e.namespace_id = v_ns and e.merged_into is null and not e.hidden and e.id <> all (v_named)
         order by e.mentions desc, e.id limit greatest(p_limit - cardinality(v_named), 0)
     )
     select n.id, n.name, n.type, n.aliases, n.mentions, true from named n

@@ -21,7 +21,8 @@ begin
         else loci_internal.find_entity_id(v_namespace_id, p_ref) end;
     return query
     select e.* from loci_internal.entity_rows(v_namespace_id, array[v_id], v_known_at) e
-    where e.created_at <= v_known_at and e.first_seen_at <= coalesce(p_as_of, 'infinity');
+    where e.created_at <= v_known_at and e.first_seen_at <= coalesce(p_as_of, 'infinity')
+      and e.id <> all (loci_internal.hidden_entities(v_namespace_id, v_known_at));
     if not found then
         raise no_data_found using message = format('entity %L does not exist', p_ref), column = 'entity';
     end if;

@@ -1,6 +1,6 @@
 -- Entities of a namespace, pinned ones first, then by mentions: a page at a time. p_query: how the canonical name
 -- begins. As of p_as_of (those seen by then), as known at p_known_at (null: as believed now): filters and order go by
--- what was believed then, mentions are present ones; what was merged by then is left out. cursor, on every row, is what
+-- what was believed then, mentions are present ones; what was merged, or hidden, by then is left out. cursor, on every row, is what
 -- to send for the page that starts after it. Cost: reads the namespace's entities once a page. Security definer: past
 -- the policies; checks the caller itself. Errors: 42501, P0002, 22023 (limit, cursor).
 create or replace function loci.list_entities(
@@ -19,6 +19,7 @@ declare
     v_known_at     timestamptz := coalesce(p_known_at, 'infinity');
     v_key          text[];
     v_after        record;
+    v_hidden       uuid[] := loci_internal.hidden_entities(v_namespace_id, v_known_at);
 begin
     perform loci_internal.check_page(p_limit);
     v_key := loci_internal.read_cursor(p_cursor, 'timestamptz', 'integer', 'uuid');
@@ -41,7 +42,7 @@ begin
                        coalesce(b.first_seen_at, i.first_seen_at) as first_seen_at,
                        case when b.entity_id is null then i.merged_into
                            else b.merged_into end as merged_into offset 0) s
-            where i.namespace_id = v_namespace_id and s.merged_into is null
+            where i.namespace_id = v_namespace_id and s.merged_into is null and i.id <> all (v_hidden)
               and (p_type is null or s.type = loci.canonical_type(p_type))
               and (p_pinned is null or (s.pinned_at > '-infinity') = p_pinned)
               and (p_query is null or s.canonical_name ^@ loci.canonical_name(p_query))

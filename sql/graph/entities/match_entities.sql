@@ -25,7 +25,7 @@ begin
     from loci_internal.find_entities_in_text(v_namespace_id, p_text) f
     cross join lateral (select i.* from loci_data.entities i where i.namespace_id = v_namespace_id
                         and i.id = f.id offset 0) e
-    where p_as_of is null or e.first_seen_at <= p_as_of
+    where (p_as_of is null or e.first_seen_at <= p_as_of) and not e.hidden
     order by f.position, length(f.matched) desc, e.id;
 end $$;
 comment on function loci.match_entities(text, text, timestamptz, timestamptz) is

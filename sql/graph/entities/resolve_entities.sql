@@ -19,7 +19,8 @@ begin
                 || coalesce((select format('; the nearest is %L', r.name)
                              from loci_internal.similar_names(p_namespace_id, v_ref, 1, null, null,
                                                               nullif(p_known_at, 'infinity')) n
-                             cross join lateral loci_internal.entity_rows(p_namespace_id, array[n.id], p_known_at) r),
+                             cross join lateral loci_internal.entity_rows(p_namespace_id, array[n.id], p_known_at) r
+                             where r.id <> all (loci_internal.hidden_entities(p_namespace_id, p_known_at))),
                             '');
         elsif v_id <> all(v_ids) then
             v_ids := v_ids || v_id;

@@ -44,7 +44,7 @@ begin
         confidence = case when e.confidence = v_merged.confidence
                           then greatest((v_moved ->> 'confidence')::double precision, v_others.confidence)
                               else e.confidence end,
-        observations = greatest(e.observations - v_merged.observations, 1),
+        observations = greatest(e.observations - v_merged.observations, 0),
         pinned_at = case when v_before.entity_id is not null and v_before.pinned_at is null
             and e.pinned_at = v_merged.pinned_at then null else e.pinned_at end,
         pinned = e.pinned and not
