@@ -1,5 +1,6 @@
 -- What stands around these memories in the hierarchy: parent, children, siblings, and links. Seeds come best first; a
--- relative is worth its relation (link: its strength) over the rank of its seed. At most 20 of a kind for a seed.
+-- relative is worth its relation (link: its strength of then, see link_at) over the rank of its seed. At most 20 of a
+-- kind for a seed.
 -- Ranges of memory_closure and memory_links by node, then the visible version of each.
 create or replace function loci_api.related_memories(
     p_namespace text, p_documents bigint[], p_limit integer default null, p_filter jsonb default '{}',
@@ -39,17 +40,21 @@ begin
                and loci.holds_at(b.valid_from, b.valid_to, b.recorded_at, b.superseded_at, v_filter.as_of, p_known_at)
              order by b.descendant_id limit 20)
             union all
-            (select l.target_id, l.type, l.strength from loci_data.memory_links l
+            (select l.target_id, l.type, h.strength from loci_data.memory_links l
+             cross join lateral (select l.strength where p_as_of is null union all
+                                 select (loci_internal.link_at(l, p_as_of)).strength where p_as_of is not null) h
              where l.namespace_id = v_ns and l.source_id = s.node
                and (p_known_at is null or l.recorded_at <= p_known_at)
                and (l.superseded_at is null or l.superseded_at > p_known_at)
-             order by l.strength desc, l.target_id limit 20)
+             order by h.strength desc, l.target_id limit 20)
             union all
-            (select l.source_id, l.type, l.strength from loci_data.memory_links l
+            (select l.source_id, l.type, h.strength from loci_data.memory_links l
+             cross join lateral (select l.strength where p_as_of is null union all
+                                 select (loci_internal.link_at(l, p_as_of)).strength where p_as_of is not null) h
              where l.namespace_id = v_ns and l.target_id = s.node
                and (p_known_at is null or l.recorded_at <= p_known_at)
                and (l.superseded_at is null or l.superseded_at > p_known_at)
-             order by l.strength desc, l.source_id limit 20)) r
+             order by h.strength desc, l.source_id limit 20)) r
     )
     select m.id, m.doc_id, sum(r.weight / r.place) as score,
            (array_agg(r.id order by r.weight / r.place desc, r.place))[1],

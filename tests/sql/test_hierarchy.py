@@ -198,6 +198,24 @@ def test_a_link_survives_new_versions_of_its_ends(world: World) -> None:
     assert len(links(world, newer)) == 1
 
 
+def test_recall_weighs_a_link_by_the_strength_that_it_had(world: World) -> None:
+    a, b = (world.write(content, valid_from=day(0))["id"] for content in "ab")
+    seed = world.value("select doc_id from loci_data.memories where namespace_id = %(ns_id)s and id = %(a)s", a=a)
+
+    def weight(**moment: Any) -> float:
+        (row,) = world.rows(
+            """select score from loci_api.related_memories(%(ns)s, array[%(seed)s]::bigint[], p_as_of => %(as_of)s,
+               p_known_at => %(known_at)s)""",
+            **{"seed": seed, "as_of": None, "known_at": None, **moment},
+        )
+        return float(row["score"])
+
+    link(world, a, b, strength=0.75)
+    then = world.now()
+    link(world, a, b, strength=0.25)
+    assert (weight(), weight(as_of=then), weight(known_at=then), weight(as_of=world.now())) == (0.25, 0.75, 0.75, 0.25)
+
+
 @pytest.mark.parametrize(("strength", "type"), [(1.1, "t"), (-0.1, "t"), (0.5, ""), (0.5, "t" * 129)])
 def test_a_wrong_link_is_refused(world: World, strength: float, type: str) -> None:
     a, b = world.write("a")["id"], world.write("b")["id"]
