@@ -27,7 +27,8 @@ __all__ = ["pytest_sessionstart", "pytest_terminal_summary"]  # hooks
 settings.register_profile(
     "ci", max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-settings.register_profile("thorough", settings.get_profile("ci"), max_examples=500, derandomize=False)
+thorough = int(os.environ.get("HYPOTHESIS_EXAMPLES", "500"))
+settings.register_profile("thorough", settings.get_profile("ci"), max_examples=thorough, derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 

@@ -1,8 +1,8 @@
 -- Let memories be as given in their validity, status and details; the rest of the rows given is ignored, but for
--- fold_scope and updated_at. The rows as they are now, after the triggers. Where another says exactly the same, the error
--- names it: the trigger memories_duplicate sees one that is there, the index memories_fold one that another writer made
--- current in the same moment. A probe of the primary key a memory. The caller has locked them, and planning for indexes.
--- Errors: 23505, 23514, 23P01.
+-- fold_scope and updated_at. The rows as they are now, after the triggers. Where another says exactly the same, the
+-- error names it: the trigger memories_duplicate sees one that is there, the index memories_fold one that another
+-- writer made current in the same moment. A probe of the primary key a memory. The caller has locked them, and planning
+-- for indexes. Errors: 23505, 23514, 23P01.
 create or replace function loci_internal.change_memories(p_namespace_id integer, p_memories loci_data.memories[])
 returns setof loci_data.memories
 language plpgsql volatile

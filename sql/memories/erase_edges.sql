@@ -1,7 +1,7 @@
 -- What memories showed, once they are gone: their evidence goes, an edge without any left goes (its literal may be
 -- their words), and so do the edges of entities that go. Others, and those that had made way for what goes, are
--- reckoned from the evidence that is left. Returns the edges that went. Edges are locked in order of id, like
--- everywhere. Index ranges of edge_observations and edges.
+-- reckoned from the evidence that is left, and so is what was believed of them. Returns the edges that went. Edges are
+-- locked in order of id, like everywhere. Index ranges of edge_observations and edges.
 create or replace function loci_internal.erase_edges(p_namespace_id integer, p_ids uuid[], p_entity_ids uuid[])
 returns uuid[]
 language plpgsql volatile set search_path = ''
@@ -37,8 +37,9 @@ begin
     delete from loci_data.edge_observations o where o.namespace_id = p_namespace_id and o.edge_id = any (v_gone);
     delete from loci_data.edges e where e.namespace_id = p_namespace_id and e.id = any (v_gone);
     perform set_config('loci.erasing', 'on', true);
-    perform loci_internal.refold_edges(p_namespace_id, array(
-        select s from unnest(v_shown) s where s <> all (v_gone) union select unnest(v_rivals)), clock_timestamp());
+    v_shown := array(select s from unnest(v_shown) s where s <> all (v_gone) union select unnest(v_rivals));
+    perform loci_internal.refold_edges(p_namespace_id, v_shown, clock_timestamp());
+    perform loci_internal.rebuild_edge_beliefs(p_namespace_id, v_shown);
     perform set_config('loci.erasing', '', true);
     return v_gone;
 end $$;

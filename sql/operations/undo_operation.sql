@@ -30,8 +30,8 @@ begin
         perform loci_internal.authorize(p_namespace, 'admin');
     end if;
     select count(*) as count, min(format('%s %s was changed since%s', c.kind, c.name,
-                                         case when c.operation_id is null then ''
-                                             else format(', by operation %s (%s)', c.operation_id, c.action) end)) as first,
+                                         case when c.operation_id is null then '' else
+                                             format(', by operation %s (%s)', c.operation_id, c.action) end)) as first,
            coalesce(array_agg(distinct c.subject_id) filter (where c.subject_id is not null), '{}') as ids,
            jsonb_agg(distinct c.kind) as kinds into v_changed from loci_internal.changed_since(v_ns, p_id, v_kinds) c;
     if v_changed.count > 0 and not p_skip_changed then

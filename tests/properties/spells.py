@@ -71,6 +71,11 @@ class State:
         self.said = [one for one in self.said if one not in self.edges(forgotten=True).get(triple, [])]
         self.beside = {pair for pair in self.beside if triple not in {self.now(one) for one in pair}}
 
+    def erase(self, memory: int) -> None:
+        self.said = [one for one in self.said if one.memory != memory]
+        there = {self.now(one.triple) for one in self.said}
+        self.beside = {pair for pair in self.beside if {self.now(one) for one in pair} <= there}
+
     def spells(self, single: str) -> dict[Triple, set[int]]:
         """The steps in which each edge holds; those of a source with the type `single` are rivals."""
         edges = self.edges()

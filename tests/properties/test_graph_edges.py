@@ -1,4 +1,4 @@
-"""Whatever is observed, taken back, merged, forgotten, restored and undone: every edge at every two moments is the plain model's."""
+"""Whatever is observed, taken back, merged, forgotten, restored, erased and undone: every edge at every two moments is the plain model's."""
 
 import copy
 from collections.abc import Callable
@@ -57,6 +57,7 @@ CALLS = st.lists(
         one_of("remember", observations(), st.booleans()),
         one_of("forget", NUMBER),
         one_of("forget", NUMBER),
+        one_of("erase", NUMBER),
         one_of("delete", NUMBER),
         one_of("merge", st.permutations(NAMES)),
         one_of("split again"),
@@ -81,7 +82,11 @@ class Pair:
         self.merges: list[tuple[Any, str]] = []
         self.last: tuple[Any, State] | None = None  # the last operation that can be undone, and what stood before
         self.set_mode(mode)
-        world.rows("select * from loci_api.upsert_entities(%(ns)s, %(e)s)", e=Jsonb([{"name": n} for n in [*NAMES, *PLACES]]))
+        entities = world.rows(
+            "select * from loci_api.upsert_entities(%(ns)s, %(e)s)", e=Jsonb([{"name": n} for n in [*NAMES, *PLACES]])
+        )
+        for entity in entities:  # what is erased takes none of them with it
+            world.rows("select * from loci_api.pin_entity(%(ns)s, %(id)s, true)", id=entity["id"])
         world.rows("select * from loci_api.set_edge_type(%(ns)s, %(t)s, '{\"single_valued\": true}')", t=SINGLE)
 
     def set_mode(self, mode: str) -> None:
@@ -95,6 +100,7 @@ class Pair:
             "observe": self.observe,
             "remember": self.remember,
             "forget": self.forget,
+            "erase": self.erase,
             "delete": self.delete,
             "merge": self.merge,
             "split again": self.split_again,
@@ -162,12 +168,24 @@ class Pair:
 
     def forget(self, number: int) -> None:
         """Forget a memory, or restore it."""
-        if self.memories:
-            number %= len(self.memories)
+        left = [place for place, memory in enumerate(self.memories) if memory is not None]
+        if left:
+            number = left[number % len(left)]
             forgotten = number not in self.state.forgotten
             self.noted(lambda: self.world.forget(self.memories[number], forget=forgotten))
             self.state.forgotten ^= {number}
             event("forgotten" if forgotten else "restored")
+
+    def erase(self, number: int) -> None:
+        """Erase a memory: what it said was never said, at no moment of recorded time either."""
+        left = [place for place, memory in enumerate(self.memories) if memory is not None]
+        if left:
+            number = left[number % len(left)]
+            self.world.erase(self.memories[number])
+            self.memories[number] = None
+            for state in [self.state, *(state for _, state in self.past)]:
+                state.erase(number)
+            event("erased")
 
     def delete(self, number: int) -> None:
         rows = self.edges()

@@ -35,7 +35,9 @@ def targets(world: World, known_at: datetime | None = None, as_of: datetime | No
 def names(world: World, known_at: datetime | None = None) -> list[str]:
     """The entities that are in sight, by every way of reading; they must agree."""
     listed = world.rows("select name from loci.list_entities(%(ns)s, p_known_at => %(k)s)", k=known_at)
-    found = world.rows("select name from loci.search_entities(%(ns)s, 'Pia Acme Rex', p_mode => 'name', p_known_at => %(k)s)", k=known_at)
+    found = world.rows(
+        "select name from loci.search_entities(%(ns)s, 'Pia Acme Rex', p_mode => 'name', p_known_at => %(k)s)", k=known_at
+    )
     matched = world.rows("select name from loci.match_entities(%(ns)s, 'Pia Acme Rex', p_known_at => %(k)s)", k=known_at)
     ways = [sorted(row["name"] for row in rows) for rows in (listed, found, matched)]
     if known_at is None:
@@ -91,6 +93,24 @@ def test_of_an_edge_that_others_show_too_only_the_forgotten_evidence_is_out_of_s
     assert (both, alone, figures()) == ((2, day(1), day(1)), (1, day(3), day(3)), both)
 
 
+def test_erasing_takes_its_own_from_the_past_and_leaves_what_a_forgotten_memory_had_shown(world: World) -> None:
+    erased = remember(
+        world, "one", edges=[{**EDGE, "valid_from": str(day(0)), "valid_to": str(day(9)), "observed_at": str(day(20))}]
+    )
+    forgotten = remember(world, "two", edges=[{**EDGE, "valid_from": str(day(5)), "observed_at": str(day(21))}])
+    edge = world.value("select edge_id from loci.edge_spells where namespace = %(ns)s limit 1")
+    both = world.now()
+    world.forget(forgotten)
+    alone = world.now()
+    world.erase(erased)
+    shown = [[targets(world, known, day(at)) for at in (1, 6, 12)] for known in (both, alone, None)]
+    assert shown == [[[], ["Acme"], ["Acme"]], [[], [], []], [[], [], []]]
+    spells = world.rows("select valid_from, valid_to from loci.edge_spells where namespace = %(ns)s and edge_id = %(id)s", id=edge)
+    assert spells == [{"valid_from": day(5), "valid_to": None}]
+    world.forget(forgotten, False)
+    assert (targets(world, as_of=day(6)), targets(world, alone, day(6)), broken(world)) == (["Acme"], [], [])
+
+
 def test_what_a_forgotten_memory_ended_goes_on_and_ends_again(world: World) -> None:
     world.rows("select * from loci_api.set_edge_type(%(ns)s, 'lives_in', '{\"single_valued\": true}')")
     observe(world, {"source": "Pia", "type": "lives_in", "target": "Rome", "observed_at": str(day(1))})
@@ -132,7 +152,11 @@ def test_entities_that_only_a_forgotten_memory_shows_are_out_of_sight_until_it_i
     assert world.row("select entities::text as e, edges::text as g from loci.constellation(%(ns)s)") == {"e": "[]", "g": "[]"}
     assert world.value("select edges from loci.list_namespaces(%(ns)s)") == 0
     world.forget(memory, False)
-    assert (names(world), names(world, forgotten), names(world, before)) == (["Acme", "Pia", "Rex"], ["Acme"], ["Acme", "Pia", "Rex"])
+    assert (names(world), names(world, forgotten), names(world, before)) == (
+        ["Acme", "Pia", "Rex"],
+        ["Acme"],
+        ["Acme", "Pia", "Rex"],
+    )
     counted = world.rows("select name, mentions, observations from loci.list_entities(%(ns)s) order by name")
     assert [tuple(row.values()) for row in counted] == [("Acme", 1, 2), ("Pia", 1, 1), ("Rex", 1, 1)]
     assert (world.value("select edges from loci.list_namespaces(%(ns)s)"), broken(world)) == (1, [])
@@ -142,7 +166,7 @@ SAYING = {
     "an edge": lambda world, _: observe(world, {"source": "Pia", "type": "likes", "target": "Rex"}),
     "a memory": lambda world, _: remember(world, "Pia again", entities=[{"name": "Pia"}]),
     "a description": lambda world, pia: world.rows(
-        "select * from loci_api.update_entity(%(ns)s, %(id)s, '{\"description\": \"x\"}')", id=pia
+        'select * from loci_api.update_entity(%(ns)s, %(id)s, \'{"description": "x"}\')', id=pia
     ),
     "a pin": lambda world, pia: world.rows("select * from loci_api.pin_entity(%(ns)s, %(id)s, true)", id=pia),
     "an aspect": lambda world, _: world.rows("select * from loci_api.upsert_aspect(%(ns)s, 'Pia', '{\"name\": \"x\"}')"),

@@ -302,7 +302,10 @@ def test_types_are_read_in_their_one_form_however_a_file_spells_them(world: Worl
     spelt = {"works_on": "Works On", "team_lead": "Team-Lead"}
     kinds = ("edge_type", "entity", "edge", "edge_observation")
     lines = {
-        kind: [{**line, **({"type": spelt.get(line["type"], line["type"])} if "type" in line else {})} for line in exported(world, kind)]
+        kind: [
+            {**line, **({"type": spelt.get(line["type"], line["type"])} if "type" in line else {})}
+            for line in exported(world, kind)
+        ]
         for kind in kinds
     }
     other = new_world(world.connection)

@@ -1,6 +1,7 @@
 -- When do edges hold, by what their observations say? p_ids: one edge, or all of a source and type that has one target
--- at a time. Those of forgotten memories say nothing. The others speak in the order in which they were made (then of
--- recording), and what was said later overrides what was said before:
+-- at a time. Those of memories that were forgotten at p_known_at (infinity: now), or recorded after it, say nothing.
+-- The others speak in the order in which they were made (then of recording), and what was said later overrides what was
+-- said before:
 --   it begins at valid_from, else when it was observed
 --   it lasts until valid_to, which also ends the spell that goes on there; where no end is stated, as long as the spell
 --   that it was observed in, else until the next one begins, else on
@@ -11,8 +12,9 @@
 -- (starts); older, newer, ended_at: which edge ended which, and when in valid time. Index edge_observations_edge; about
 -- 10 µs for an observation that changes something, times the edges.
 create or replace function loci_internal.fold_spells(
-    p_namespace_id integer, p_ids uuid[], p_older uuid[], p_newer uuid[], out spells tstzmultirange[],
-    out starts timestamptz[], out older uuid[], out newer uuid[], out ended_at timestamptz[])
+    p_namespace_id integer, p_ids uuid[], p_older uuid[], p_newer uuid[],
+    p_known_at timestamptz default 'infinity', out spells tstzmultirange[], out starts timestamptz[],
+    out older uuid[], out newer uuid[], out ended_at timestamptz[])
 language plpgsql stable parallel safe set search_path = '' set enable_seqscan = off
 as $$
 declare
@@ -33,7 +35,7 @@ begin
     for v_one in
         select array_position(p_ids, o.edge_id) as place, o.observed_at, o.valid_from, o.valid_to
         from loci_data.edge_observations o where o.namespace_id = p_namespace_id and o.edge_id = any (p_ids)
-          and upper_inf(o.withdrawn) is not true
+          and o.recorded_at <= p_known_at and (o.withdrawn is null or not o.withdrawn @> p_known_at)
         order by o.observed_at, o.recorded_at, coalesce(o.origin_id, o.id), o.edge_id
     loop
         v_own := spells[v_one.place];
@@ -84,7 +86,7 @@ begin
           where not spells[array_position(p_ids, u.older)] @> u.ended_at
             and spells[array_position(p_ids, u.newer)] @> u.ended_at order by 3, 1, 2) d;
 end $$;
-comment on function loci_internal.fold_spells(integer, uuid[], uuid[], uuid[]) is
+comment on function loci_internal.fold_spells(integer, uuid[], uuid[], uuid[], timestamptz) is
     'The spells of edges, from their observations, and which of them ended which.';
 
 -- Is this pair among those that hold beside each other, whichever came first? Inlines.

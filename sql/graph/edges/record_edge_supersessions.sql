@@ -48,8 +48,9 @@ comment on function loci_internal.record_edge_supersessions(integer, uuid[], uui
     'Note which edges ended which, and what of that is so no longer; the new ones.';
 
 -- Which of these edges hold beside each other, because it was undone that one ended the other? By the ids that they
--- have now. Index supersessions_beside: next to nothing where nothing was undone.
-create or replace function loci_internal.edges_beside(p_namespace_id integer, p_ids uuid[])
+-- have now; by what was decided until p_known_at. Index supersessions_beside: next to nothing where nothing was undone.
+create or replace function loci_internal.edges_beside(p_namespace_id integer, p_ids uuid[],
+                                                      p_known_at timestamptz default 'infinity')
 returns table (older_id uuid, newer_id uuid)
 language sql stable set search_path = '' set enable_seqscan = off
 as $$
@@ -58,12 +59,13 @@ as $$
     cross join lateral (select loci_internal.edge_among(p_namespace_id, s.older_edge_id, p_ids) as older_id,
                                loci_internal.edge_among(p_namespace_id, s.newer_edge_id, p_ids) as newer_id offset 0) c
     where s.namespace_id = p_namespace_id and s.ended_at is not null and s.status = 'undone'
+      and s.decided_at <= p_known_at
       and exists (select from loci_data.edges a join loci_data.edges b on b.namespace_id = a.namespace_id
                       and b.id = s.older_edge_id and b.type = a.type
                   where a.namespace_id = p_namespace_id and a.id = p_ids[1])
       and num_nulls(c.older_id, c.newer_id) = 0
 $$;
-comment on function loci_internal.edges_beside(integer, uuid[]) is
+comment on function loci_internal.edges_beside(integer, uuid[], timestamptz) is
     'Pairs of edges that hold beside each other, because a supersession was undone.';
 
 -- Which of these edges is this one by now? Itself, or the one that was recorded anew with some of its evidence; null:

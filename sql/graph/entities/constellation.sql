@@ -74,8 +74,8 @@ comment on function loci.constellation(text, integer, timestamptz, timestamptz) 
     'The entities that stand out, their aspects with attributes, and the living edges between them. Errors: 42501, '
     'P0002, 22023.';
 
--- Had an edge begun at a moment, as known at another? Whether it still holds, or has faded, is no matter; one that holds
--- at no moment never began. Inlines.
+-- Had an edge begun at a moment, as known at another? Whether it still holds, or has faded, is no matter; one that
+-- holds at no moment never began. Inlines.
 create or replace function loci_internal.edge_had_begun(p_edge loci_data.edges, p_as_of timestamptz,
                                                         p_known_at timestamptz) returns boolean
 language sql immutable parallel safe

@@ -93,7 +93,7 @@ as $$
                 else (select jsonb_object_agg(f.key, f.value) from jsonb_each(o.fields) f where f.value
                       is distinct from o.before -> f.key) end
     from ordered o join loci_data.entities e on e.namespace_id = p_namespace_id and e.id = p_id
-    where (o.fields, o.removed) is distinct from (o.before, o.was_removed)  -- whether it was in sight is no change of it
+    where (o.fields, o.removed) is distinct from (o.before, o.was_removed)  -- out of sight is no change
 $$;
 comment on function loci_internal.entity_events(integer, uuid) is
     'Creation, changes, removal and return of an entity as dated events.';

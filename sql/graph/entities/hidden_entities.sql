@@ -1,6 +1,6 @@
--- Which entities did forgotten memories alone show, as known at a moment (infinity: now)? They are out of sight: readers
--- leave them out; writers find them by their names, and whatever is said of one brings it back. Indexes entities_hidden,
--- entity_beliefs_hidden: nothing to read where nothing was forgotten.
+-- Which entities did forgotten memories alone show, as known at a moment (infinity: now)? They are out of sight:
+-- readers leave them out; writers find them by their names, and whatever is said of one brings it back. Indexes
+-- entities_hidden, entity_beliefs_hidden: nothing to read where nothing was forgotten.
 create or replace function loci_internal.hidden_entities(p_namespace_id integer, p_known_at timestamptz) returns uuid[]
 language sql stable parallel safe set search_path = '' set enable_seqscan = off
 as $$

@@ -1,8 +1,8 @@
 -- Entities of a namespace, pinned ones first, then by mentions: a page at a time. p_query: how the canonical name
 -- begins. As of p_as_of (those seen by then), as known at p_known_at (null: as believed now): filters and order go by
--- what was believed then, mentions are present ones; what was merged, or hidden, by then is left out. cursor, on every row, is what
--- to send for the page that starts after it. Cost: reads the namespace's entities once a page. Security definer: past
--- the policies; checks the caller itself. Errors: 42501, P0002, 22023 (limit, cursor).
+-- what was believed then, mentions are present ones; what was merged, or hidden, by then is left out. cursor, on every
+-- row, is what to send for the page that starts after it. Cost: reads the namespace's entities once a page. Security
+-- definer: past the policies; checks the caller itself. Errors: 42501, P0002, 22023 (limit, cursor).
 create or replace function loci.list_entities(
     p_namespace text, p_type text default null, p_query text default null, p_pinned boolean default null,
     p_limit integer default 50,

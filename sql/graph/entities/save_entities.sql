@@ -1,7 +1,7 @@
--- Write entities: what they say of themselves (describe_entities), and that they were observed
--- (observe_entities): in the conversation session_id, else by the memory memory_id, else in this call. A stated
--- confidence is the initial one of a new entity; for a known one it is what a running average is given. One row an
--- item, ordinal from 1; created is true for the first item of a new entity. Errors: 22023 (a forgotten memory, too), 23503 (memory).
+-- Write entities: what they say of themselves (describe_entities), and that they were observed (observe_entities): in
+-- the conversation session_id, else by the memory memory_id, else in this call. A stated confidence is the initial one
+-- of a new entity; for a known one it is what a running average is given. One row an item, ordinal from 1; created is
+-- true for the first item of a new entity. Errors: 22023 (a forgotten memory, too), 23503 (memory).
 create or replace function loci_internal.save_entities(p_namespace_id integer, p_entities jsonb, p_at timestamptz)
 returns table (ordinal integer, id uuid, name text, created boolean)
 language plpgsql volatile set search_path = ''

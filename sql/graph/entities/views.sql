@@ -3,10 +3,11 @@ create or replace view loci.entities with (security_invoker = true) as
 select n.name as namespace, e.id, e.name, e.canonical_name, e.type, e.aliases, e.description, e.confidence, e.mentions,
        e.observations,
        e.pinned, e.pinned_at, e.metadata, e.first_seen_at, e.created_at, e.updated_at, e.last_referenced_at
-from loci_data.entities e join loci_data.namespaces n on n.id = e.namespace_id where e.merged_into is null and not e.hidden;
+from loci_data.entities e join loci_data.namespaces n on n.id = e.namespace_id
+where e.merged_into is null and not e.hidden;
 comment on view loci.entities is
-    'Named things, one row a canonical name; merged and removed ones, and those that forgotten memories alone show, are '
-    'left out.';
+    'Named things, one row a canonical name; merged and removed ones, and those that forgotten memories alone show, '
+    'are left out.';
 comment on column loci.entities.namespace is 'Name of the namespace.';
 comment on column loci.entities.id is 'Identifier.';
 comment on column loci.entities.name is 'Name as first written.';
