@@ -27,12 +27,12 @@ begin
         select d from unnest(v_dangling) d union
         select s from unnest(v_shown) s where not exists (
                select from loci_data.edge_observations o where o.namespace_id = p_namespace_id and o.edge_id = s));
-    v_rivals := array(  -- of edges that go: the next of the same source and type that stays
+    v_rivals := array(  -- of edges that go: one of the same source and type that stays, believed or not
         select distinct on (e.source_id, e.type) o.id from loci_data.edges e
         join loci_data.edge_types y on y.namespace_id = p_namespace_id and y.type = e.type and y.single_valued
         cross join lateral (select x.id from loci_data.edges x where x.namespace_id = p_namespace_id
-                            and x.source_id = e.source_id and x.type = e.type and x.superseded_at is null
-                            and x.id <> all (v_gone) limit 1) o
+                            and x.source_id = e.source_id and x.type = e.type and x.id <> all (v_gone)
+                            order by x.id limit 1) o
         where e.namespace_id = p_namespace_id and e.id = any (v_gone) order by e.source_id, e.type, o.id);
     delete from loci_data.edge_observations o where o.namespace_id = p_namespace_id and o.edge_id = any (v_gone);
     delete from loci_data.edges e where e.namespace_id = p_namespace_id and e.id = any (v_gone);

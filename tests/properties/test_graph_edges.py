@@ -7,7 +7,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from hypothesis import event, given, note
+from hypothesis import event, example, given, note
 from hypothesis import strategies as st
 from psycopg.types.json import Jsonb
 
@@ -271,6 +271,16 @@ def shown(row: Row) -> Shown:
     )
 
 
+LIVED: Row = {"source": "Ann", "type": SINGLE, "start": None, "end": None, "confidence": 0.2, "session": None}
+ERASED_RIVAL_OF_A_CLOSED_EDGE = [
+    ("remember", {**LIVED, "target": "Rome", "at": 1}, False),
+    ("observe", [{**LIVED, "target": "Oslo", "at": 0}]),
+    ("undo",),
+    ("erase", 0),
+]
+
+
+@example(calls=ERASED_RIVAL_OF_A_CLOSED_EDGE, mode="full", moments=[0, 1])
 @given(calls=CALLS, mode=st.sampled_from(MODES), moments=MOMENTS)
 def test_every_edge_at_every_two_moments_is_the_models(
     connection: psycopg.Connection[Any], calls: list[Call], mode: str, moments: list[int]
