@@ -113,8 +113,8 @@ as $$
     from (select distinct on (j.id) j.* from jsonb_to_recordset(p_entities) j(id uuid, seen timestamptz)
           order by j.id) i
     left join lateral (select x.* from loci_data.entities x
-                       where x.namespace_id = p_namespace_id and x.id = i.id and x.merged_into is null limit 1) e
-                           on true
+                       where x.namespace_id = p_namespace_id and x.id = i.id and x.merged_into is null
+                         and not x.hidden limit 1) e on true  -- a hidden one comes back with its memory
     order by i.id
 $$;
 comment on function loci_internal.protected_entities(integer, jsonb, uuid[]) is

@@ -92,10 +92,14 @@ def test_what_a_memory_in_force_mentions_stays(graph: World) -> None:
     assert clean(graph, plan(graph, "Lonely")) == [("entity", "mentioned")]
 
 
-def test_what_only_forgotten_memories_mention_may_go(graph: World) -> None:
+def test_what_only_forgotten_memories_mention_stays_for_when_they_come_back(graph: World) -> None:
     made = graph.write("Lonely is a tool", entities=[{"name": "Lonely", "type": "tool"}])
+    going = plan(graph, "Lonely")
     graph.forget(made["id"])
-    assert clean(graph, plan(graph, "Lonely")) == [("entity", None)]
+    assert "Lonely" not in [row["name"] for row in graph.rows("select name from loci_api.stale_entities(%(ns)s, 100)")]
+    assert clean(graph, going) == [("entity", "gone")]
+    graph.forget(made["id"], False)
+    assert get(graph, "Lonely")["mentions"] == 1
 
 
 def test_what_has_facts_stays(graph: World) -> None:
