@@ -31,15 +31,22 @@ begin
               (select o.id, null, o.mentions from loci_data.entities o
                where o.namespace_id = v_ns and o.pinned_at is null
                  and (o.merged_into is null or o.merged_at > v_known_at) and o.created_at <= v_known_at
-                 and o.first_seen_at <= v_as_of and o.id <> all (v_hidden)
-                 and (o.mentions > 0 or exists (select from loci_data.aspects a where a.namespace_id = v_ns
-                                                and a.entity_id = o.id)
-                      or exists (select from loci_data.edges i where i.namespace_id = v_ns and i.source_id = o.id
-                                 and loci_internal.edge_had_begun(i, v_as_of, v_known_at))
-                      or exists (select from loci_data.edges i where i.namespace_id = v_ns and i.target_id = o.id
-                                 and loci_internal.edge_had_begun(i, v_as_of, v_known_at)))
+                 and o.first_seen_at <= v_as_of and o.id <> all (v_hidden) and o.mentions > 0
                order by o.mentions desc, o.id limit v_limit + 1)) e
         order by e.pinned_at desc nulls last, e.mentions desc, e.id limit v_limit + 1);
+    if cardinality(v_ids) <= v_limit then  -- then those that no memory mentions, in order of id, until there are enough
+        v_ids := v_ids || array(
+            select o.id from loci_data.entities o
+            where o.namespace_id = v_ns and o.pinned_at is null and o.mentions = 0
+              and (o.merged_into is null or o.merged_at > v_known_at) and o.created_at <= v_known_at
+              and o.first_seen_at <= v_as_of and o.id <> all (v_hidden)
+              and (exists (select from loci_data.aspects a where a.namespace_id = v_ns and a.entity_id = o.id)
+                   or exists (select from loci_data.edges i where i.namespace_id = v_ns and i.source_id = o.id
+                              and loci_internal.edge_had_begun(i, v_as_of, v_known_at))
+                   or exists (select from loci_data.edges i where i.namespace_id = v_ns and i.target_id = o.id
+                              and loci_internal.edge_had_begun(i, v_as_of, v_known_at)))
+            order by o.id limit v_limit + 1 - cardinality(v_ids));
+    end if;
     more := cardinality(v_ids) > v_limit;
     v_ids := v_ids[:v_limit];
 
