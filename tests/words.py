@@ -178,6 +178,8 @@ COLUMNS = {
     "context_parts.working_memory": "Entries of the space.",
     "conversation_log.content": "What was said.",
     "conversation_log.metadata": "Any JSON object.",
+    "list_namespaces.edges": "Edges believed, those that have faded or ended included; those that hold at no moment are not.",
+    "list_edge_types.edges": "Edges believed, faded ones included.",
     "edges_as_of.faded": "Whether its confidence was below the threshold.",
     "list_edges.faded": "Whether its confidence is below the threshold.",
     "get_edge.faded": "Whether its confidence was below the threshold.",
