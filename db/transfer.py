@@ -1,6 +1,7 @@
 """Export and import of a namespace: wrappers of the SQL functions that read and restore its lines."""
 
 from typing import TypedDict
+from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
@@ -79,3 +80,44 @@ async def restore_vectors(tx: Transaction, *, lines: str) -> RestoredRows:
 async def finish_restore(tx: Transaction) -> None:
     """Check what restored lines say of later ones."""
     await tx.run("select loci_api.finish_restore(%(namespace)s)")
+
+
+class ImportedRow(TypedDict):
+    """What became of an item of another system's file: `written`, `merged` into what says the same, or `there` already."""
+
+    ordinal: int
+    id: UUID
+    outcome: str
+
+
+async def import_memories(tx: Transaction, *, items: list[JsonObject]) -> list[ImportedRow]:
+    """Write memories with their ids, once; one row an item, in order."""
+    return await tx.rows(ImportedRow, "select * from loci_api.import_memories(%(namespace)s, %(items)s)", items=Jsonb(items))
+
+
+async def import_entities(tx: Transaction, *, items: list[JsonObject]) -> list[ImportedRow]:
+    """Write entities, or what is new of them; one row an item, in order."""
+    return await tx.rows(ImportedRow, "select * from loci_api.import_entities(%(namespace)s, %(items)s)", items=Jsonb(items))
+
+
+async def import_edges(tx: Transaction, *, items: list[JsonObject]) -> list[ImportedRow]:
+    """Write edges that are not believed yet; one row an item, in order."""
+    return await tx.rows(ImportedRow, "select * from loci_api.import_edges(%(namespace)s, %(items)s)", items=Jsonb(items))
+
+
+async def import_turns(tx: Transaction, *, items: list[JsonObject]) -> list[ImportedRow]:
+    """Append turns to their sessions, once; one row an item, in order."""
+    return await tx.rows(
+        ImportedRow,
+        "select ordinal, null::uuid as id, outcome from loci_api.import_turns(%(namespace)s, %(items)s)",
+        items=Jsonb(items),
+    )
+
+
+async def import_links(tx: Transaction, *, items: list[JsonObject]) -> list[ImportedRow]:
+    """Link memories, once; one row an item, in order."""
+    return await tx.rows(
+        ImportedRow,
+        "select ordinal, null::uuid as id, outcome from loci_api.import_links(%(namespace)s, %(items)s)",
+        items=Jsonb(items),
+    )

@@ -95,6 +95,11 @@ class Spool:
         if len(self._waiting) >= PART:
             await self._flush()
 
+    @property
+    def file(self) -> BinaryIO:
+        """The file, once it has ended: for readers with a position of their own."""
+        return self._file
+
     async def end(self) -> None:
         """Nothing more will be written."""
         await self._flush()

@@ -12,14 +12,16 @@ from fastapi.responses import Response, StreamingResponse
 
 from db.errors import Conflict, DeadlineExceeded, FieldError, Invalid, LociError
 from db.pool import OPERATOR, Transaction
-from loci.models.transfer import Imported
+from loci.models.transfer import Imported, ImportReport
 from service.http.caller import Caller, CallerDependency
 from service.http.parameters import NamespaceInPath
 from service.http.replies import reply
 from service.http.responses import problems
 from service.spool import Behind, Spool
 from service.transfer.export import export_lines
-from service.transfer.restore import Refused, restore, split_lines
+from service.transfer.foreign.run import import_stream
+from service.transfer.foreign.write import Report
+from service.transfer.restore import Refused, Restored, restore, split_lines
 
 log = logging.getLogger(__name__)
 router = APIRouter(tags=["namespaces"])
@@ -47,38 +49,61 @@ async def export_namespace(
     return StreamingResponse(_resumed(first, stream), media_type=NDJSON, headers=headers)
 
 
-@router.post("/namespaces/{name}/import", response_model=Imported, responses=problems(404, 409, 413), openapi_extra=BODY)
-async def import_namespace(name: NamespaceInPath, request: Request, caller: CallerDependency) -> Response:
+@router.post(
+    "/namespaces/{name}/import", response_model=Imported | ImportReport, responses=problems(404, 409, 413), openapi_extra=BODY
+)
+async def import_namespace(
+    name: NamespaceInPath,
+    request: Request,
+    caller: CallerDependency,
+    format: Annotated[
+        str, Query(description="`loci`, an export; `auto` or the name of a format: another memory system's file")
+    ] = "loci",
+    dry_run: Annotated[bool, Query(description="Of another system's file: say what would be written, and write nothing")] = False,
+    account: Annotated[str, Query(max_length=100, description="Of another system's file: whose it is")] = "",
+    valid_from_created: Annotated[bool, Query(description="Of another system's file: true since it was written there")] = False,
+) -> Response:
     """Restore an export into a namespace, in one transaction: all of it or nothing. The operator may name a new one. Admin.
 
     Rows that are there already and say the same stay as they are, so a repetition changes nothing and needs no Idempotency-Key.
     The lines are read to their end before the first is written. Wrong lines are a 422; lines that contradict what is stored, a 409.
+
+    With another `format` the body is what another memory system has written: a file, or an archive of files. It is written in
+    batches; items that are wrong are named in the reply, and the rest goes in. A repetition writes nothing. Writer.
     """
 
     def open_(into: str) -> AbstractAsyncContextManager[Transaction]:
         return caller.transaction(None, into)
 
-    await _may_import(caller, name)
+    def open_as(into: str | None, role: str | None) -> AbstractAsyncContextManager[Transaction]:
+        return caller.transaction(role, into)
+
+    foreign = format != "loci"
+    await _may_import(caller, name, foreign=foreign)
     with caller.state.spools.opened(caller.key_hash, "import") as spool:
         async for data in request.stream():
             await spool.write(data)
         await spool.end()
         caller.arm()
         try:
-            done = await restore(open_, split_lines(spool.parts()), namespace=name)
+            if foreign:
+                options: dict[str, Any] = {"account": account, "valid_from_created": valid_from_created}
+                done: Restored | Report = await import_stream(open_as, spool.file, name, format, dry_run=dry_run, **options)
+            else:
+                done = await restore(open_, split_lines(spool.parts()), namespace=name)
         except Refused as error:
             raise _problem(error) from None
     caller.state.worker.wake()
     return reply(done.counts(), 200, **caller.headers)
 
 
-async def _may_import(caller: Caller, name: str) -> None:
+async def _may_import(caller: Caller, name: str, *, foreign: bool) -> None:
     """Raise what keeps the caller from importing into a namespace, before its lines are read. The operator may name a new one."""
     try:
-        async with caller.transaction("admin", name) as tx:
+        async with caller.transaction("writer" if foreign else "admin", name) as tx:
             await tx.entered()
     except psycopg.errors.NoDataFound:
-        if caller.key_hash is not OPERATOR:
+        if foreign or caller.key_hash is not OPERATOR:
             raise
 
 

@@ -3,13 +3,14 @@
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from loci.descriptors import operation
-from loci.models.transfer import Imported
+from loci.models.transfer import Imported, ImportReport
 from loci.requests import API, Request, nothing, reading
 
-LINES = "application/x-ndjson"
+LINES, BYTES = "application/x-ndjson", "application/octet-stream"
+T = TypeVar("T")
 
 
 class Transfer:
@@ -21,15 +22,38 @@ class Transfer:
 
         Bytes and a file may be sent again after a lost connection, other iterables may not.
         """
-        request = Request(
-            method="POST",
-            route=API + "/namespaces/{name}/import",
-            parts={"name": name},
-            read=reading(Imported),
-            content=content,
-            media=LINES,
-        )
-        return replace(request, repeatable=isinstance(content, (bytes, Path)))
+        return _sending(Imported, name, content, LINES)
+
+    @operation
+    def import_from(
+        self,
+        name: str,
+        content: bytes | Path | Iterable[bytes],
+        *,
+        format: str = "auto",
+        dry_run: bool | None = None,
+        account: str | None = None,
+        valid_from_created: bool | None = None,
+    ) -> Request[ImportReport]:
+        """Import what another memory system has written: a file, or an archive of files; a repetition writes nothing. Writer.
+
+        `format` is told by the content, if it is not named. Items that are wrong are in the report, and the rest goes in.
+        """
+        query = {"format": format, "dry_run": dry_run, "account": account, "valid_from_created": valid_from_created}
+        return replace(_sending(ImportReport, name, content, BYTES), query=query)
+
+
+def _sending(shape: type[T], name: str, content: bytes | Path | Iterable[bytes], media: str) -> Request[T]:
+    """What sends a file to be imported. Bytes and a file may be sent again after a lost connection."""
+    return Request(
+        method="POST",
+        route=API + "/namespaces/{name}/import",
+        parts={"name": name},
+        read=reading(shape),
+        content=content,
+        media=media,
+        repeatable=isinstance(content, (bytes, Path)),
+    )
 
 
 def exporting(name: str, *, vectors: bool | None = None) -> Request[Any]:

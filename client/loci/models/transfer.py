@@ -14,3 +14,27 @@ class Imported(BaseModel):
     unchanged: dict[str, int] = Field(description="Lines that were there already, by kind")
     lines: int = Field(description="Lines that were read")
     seconds: float = Field(description="Seconds that it took")
+
+
+class WrongItem(BaseModel):
+    """An item of a file that did not go in."""
+
+    place: str = Field(description="Where it stands: a line, a path in the JSON, a file of an archive")
+    reason: str = Field(description="What is wrong with it")
+
+
+class ImportReport(BaseModel):
+    """What an import of another memory system's file has written, or would write."""
+
+    format: str = Field(description="What the file is, such as mem0")
+    namespace: str = Field(description="Name of the namespace")
+    dry_run: bool = Field(description="Whether nothing was written")
+    written: dict[str, int] = Field(description="Items that are new, by kind: entities, memories, edges, turns, links")
+    merged: dict[str, int] = Field(description="Items that say what a memory says already, by kind")
+    there: dict[str, int] = Field(description="Items that were there, by kind")
+    skipped: dict[str, int] = Field(description="What was left out on purpose, and how often")
+    no_place: dict[str, int] = Field(description="What has no place in Loci, and how often")
+    remarks: list[str] = Field(description="What readers of the report should know")
+    wrong: int = Field(description="How many items are wrong")
+    errors: list[WrongItem] = Field(description="Items that are wrong, the first thousand")
+    seconds: float = Field(description="Seconds that it took")

@@ -1,10 +1,11 @@
-"""`loci export`: a namespace as JSON lines."""
+"""`loci export`: a namespace as JSON lines, or as a folder of Markdown."""
 
 import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
@@ -18,6 +19,13 @@ from service.text.visible import visible_json
 
 if TYPE_CHECKING:
     from service.transfer.export import Part
+
+
+class Form(StrEnum):
+    """How an export is written."""
+
+    JSONL = "jsonl"
+    MARKDOWN = "markdown"
 
 
 @dataclass
@@ -37,17 +45,28 @@ def export_(
     vectors: Annotated[
         bool, typer.Option("--vectors", help="With the vectors of the active model; without, they are made anew.")
     ] = False,
+    format: Annotated[Form, typer.Option(help="jsonl, all of it; markdown, a file for each lineage as it is now.")] = Form.JSONL,
+    to: Annotated[Path | None, typer.Option("--to", metavar="DIR", help="The folder of --format markdown.")] = None,
     as_json: Json = False,
 ) -> None:
     """Export a namespace as JSON lines, as it is at one moment, for `loci import`.
 
     Memories in all versions with both times, entities, edges and their evidence, the hierarchy, links, aspects, working memory,
     conversations, settings; ids are kept. Not keys and grants. A file appears under its name when it is whole.
+
+    As Markdown, what is believed now is a folder that git can hold: a file that says the same is left alone, one whose lineage
+    is no more is removed. `loci import` takes it back, with what was edited.
     """
+    in_json = wants_json(context, as_json)
+    if format is Form.MARKDOWN or to is not None:
+        if format is not Form.MARKDOWN or to is None or output != "-" or vectors:
+            raise Failure("--format markdown and --to DIR belong together, without --output and --vectors")
+        _write_folder(namespace, to, in_json=in_json)
+        return
     with _target(output) as file, _progress() as advance:
         written = run(lambda session: _write(session, file, namespace, vectors=vectors, advance=advance))
     took = time.perf_counter() - written.started
-    if wants_json(context, as_json):
+    if in_json:
         result = {"namespace": namespace, "lines": written.lines, "bytes": written.bytes, "seconds": round(took, 3)}
         if output == "-":
             echo(orjson.dumps(result).decode(), err=True)
@@ -55,6 +74,23 @@ def export_(
             print_json(result)
     else:
         echo(f"{written.lines:,} lines, {written.bytes:,} bytes of {namespace} in {took:.1f} s", err=True)
+
+
+def _write_folder(namespace: str, target: Path, *, in_json: bool) -> None:
+    """Write the folder, and say what that changed in it."""
+    from service.transfer.markdown import Folder, write_folder
+
+    target.mkdir(parents=True, exist_ok=True)
+
+    async def work(session: Session) -> Folder:
+        async with session.transaction(namespace, "reader", snapshot=True) as tx:
+            return await write_folder(tx, target, lambda _: None)
+
+    done = run(work)
+    if in_json:
+        print_json({"namespace": namespace, **asdict(done)})
+    else:
+        echo(f"{done.written:,} files written to {target}, {done.unchanged:,} unchanged, {done.removed:,} removed", err=True)
 
 
 async def _write(session: Session, file: BinaryIO, namespace: str, *, vectors: bool, advance: "Callable[[Part], None]") -> Written:

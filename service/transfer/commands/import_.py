@@ -1,16 +1,16 @@
-"""`loci import`: memories, entities and edges from JSON lines, in batches; or an export, restored as a whole."""
+"""`loci import`: JSON lines in batches, an export restored as a whole, or what another memory system has written."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
 from service.cli.output import console, echo, print_json
 from service.cli.session import run
-from service.cli.shell import Json, Namespace, complain, complain_of_lines, wants_json
+from service.cli.shell import Failure, Json, Namespace, complain, complain_of_lines, wants_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,13 +21,24 @@ if TYPE_CHECKING:
 
 def import_(
     context: typer.Context,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="JSON lines; - reads standard input.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A file, an archive or a folder; - reads standard input.")],
     namespace: Namespace = "default",
+    source: Annotated[
+        str | None,
+        typer.Option("--from", metavar="FORMAT", help="What has written it; default: told by its content. `list` lists them."),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Of other systems' files: say what would be written, and write nothing.")
+    ] = False,
+    account: Annotated[str, typer.Option(help="Of other systems' files: whose they are, to keep those of two people apart.")] = "",
+    valid_from_created: Annotated[
+        bool, typer.Option("--valid-from-created", help="Of other systems' files: what was written there was true from then on.")
+    ] = False,
     atomic: Annotated[bool, typer.Option("--atomic", help="All or nothing: one wrong line, and nothing is written.")] = False,
     batch_size: Annotated[int, typer.Option(min=1, max=10_000, help="Lines a statement.")] = 1000,
     as_json: Json = False,
 ) -> None:
-    """Import memories, entities and edges from JSON lines, or what `loci export` wrote.
+    """Import memories, entities and edges from JSON lines, what `loci export` wrote, or what another memory system has.
 
     A line is {"kind": "memory", "content": …}, {"kind": "entity", "name": …} or {"kind": "edge", "source": …, "type": …,
     "target": …} with the fields of the REST API. A line without kind that has content is a memory. A wrong line is
@@ -35,18 +46,29 @@ def import_(
 
     An export is known by its first line. It is restored as a whole or not at all, into the namespace that it names or the
     one that is given, which is made if there is none; what is there already stays as it is.
+
+    Files of other systems are told by their content: docs/import.md has the list. Run twice, they write nothing.
     """
+    from service.transfer.commands.foreign import find_foreign, import_foreign
     from service.transfer.commands.restore import report_restored, restore_lines
     from service.transfer.load import load
     from service.transfer.restore import begins_export
 
+    in_json = wants_json(context, as_json)
+    options: dict[str, Any] = {"dry_run": dry_run, "account": account, "valid_from_created": valid_from_created}
+    with find_foreign(file, source) as foreign:
+        if foreign is not None:
+            import_foreign(foreign, namespace, in_json=in_json, atomic=atomic, **options)
+            return
+    if any(options.values()):
+        raise Failure("--dry-run, --account and --valid-from-created are for other systems' files, which this is not")
     with _opened(file) as (stream, size), _progress(size) as advance:
         first = stream.readline()
         lines = chain([first], stream)
         restored = loaded = None
         if begins_export(first):
-            source = context.get_parameter_source("namespace")
-            given = source is not None and source.name != "DEFAULT"
+            named = context.get_parameter_source("namespace")
+            given = named is not None and named.name != "DEFAULT"
             restored = run(lambda session: restore_lines(session, lines, namespace if given else None, batch_size, advance))
         else:
             loaded = run(
@@ -54,7 +76,6 @@ def import_(
                     session.transaction, lines, namespace=namespace, atomic=atomic, batch_size=batch_size, advance=advance
                 )
             )
-    in_json = wants_json(context, as_json)
     if restored is not None:
         report_restored(restored, in_json=in_json)
     if loaded is not None:

@@ -1,0 +1,53 @@
+"""The formats that can be imported, by name."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from service.transfer.foreign import (
+    chatgpt,
+    claude,
+    claude_code,
+    cogx,
+    graphiti,
+    langgraph,
+    letta,
+    mcp_memory,
+    mem0,
+    notes,
+    sqlite,
+)
+from service.transfer.foreign.records import Notes, Record
+from service.transfer.foreign.sources import Source
+
+Read = Callable[[Source, Notes], Iterator[Record]]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format: how it is read, and what its system is called in what is written."""
+
+    name: str
+    title: str
+    read: Read
+    system: str
+
+
+FORMATS = {
+    each.name: each
+    for each in (
+        Format("mcp-memory", "the reference MCP memory server", mcp_memory.read, "mcp-memory"),
+        Format("mem0", "mem0: pages, table rows, its plugin's notes", mem0.read, "mem0"),
+        Format("mem0-history", "mem0: its history of changes", sqlite.read_history, "mem0"),
+        Format("claude-code", "Claude Code: sessions and memory files", claude_code.read, "claude-code"),
+        Format("claude", "Claude: an export", claude.read, "claude"),
+        Format("chatgpt", "ChatGPT: an export", chatgpt.read, "chatgpt"),
+        Format("langgraph", "LangGraph: a store", langgraph.read, "langgraph"),
+        Format("graphiti", "Graphiti and Zep: graphs", graphiti.read, "graphiti"),
+        Format("obsidian", "Obsidian: a vault; any folder of Markdown", notes.read_obsidian, "obsidian"),
+        Format("basic-memory", "basic-memory: a project of notes", notes.read_basic_memory, "basic-memory"),
+        Format("okf", "OKF: a bundle of concepts", notes.read_okf, "okf"),
+        Format("markdown", "Loci: what `loci export --format markdown` wrote", notes.read_markdown, "loci"),
+        Format("letta", "Letta: agent files and passages", letta.read, "letta"),
+        Format("cogx", "COGX: a folder or archive", cogx.read, "cogx"),
+    )
+}

@@ -1,0 +1,93 @@
+"""The items of a JSON file, whether it is a list, a list in an object, or lines; each with its place, and a wrong one named."""
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import islice
+from typing import Any
+
+import ijson
+from ijson.common import ObjectBuilder
+
+from service.transfer.foreign.records import Json, Notes, Record, Unreadable
+from service.transfer.foreign.sources import File, parse_json
+from service.transfer.foreign.values import WrongValue, object_of
+
+PREVIEW = 5000  # events of a parser
+FIRST_LINES = 20
+Make = Callable[[str, Json], Iterator[Record]]
+
+
+def preview(file: File) -> Any:
+    """How the first value of a file begins: enough to tell what it is, however large or damaged it is."""
+    builder = ObjectBuilder()
+    with file.open() as stream, suppress(ijson.JSONError, UnicodeDecodeError, OverflowError):
+        depth = 0
+        for event, value in islice(ijson.basic_parse(stream, use_float=True, multiple_values=True), PREVIEW):
+            builder.event(event, value)
+            depth += {"start_map": 1, "start_array": 1, "end_map": -1, "end_array": -1}.get(event, 0)
+            if depth == 0:
+                break
+    return getattr(builder, "value", None)
+
+
+def first_lines(file: File) -> list[Json]:
+    """The objects on the first lines of a file."""
+    found = []
+    with suppress(Unreadable):
+        for number, line in islice(file.lines(), FIRST_LINES):
+            with suppress(Unreadable):
+                value = parse_json(line, f"line {number}")
+                found.append(value) if isinstance(value, dict) else None
+    return found
+
+
+def is_list(file: File) -> bool:
+    """Whether a file is one JSON list."""
+    return file.head(1024).lstrip()[:1] == b"["
+
+
+def values(file: File, notes: Notes, *wrappers: str) -> Iterator[tuple[str, Any]]:
+    """The items with their places. `wrappers`: keys of the object that they may be listed in."""
+    if is_list(file):
+        yield from ((file.place(f"[{number}]"), value) for number, value in enumerate(file.items("item")))
+        return
+    start = preview(file)
+    keys = [key for key in wrappers if isinstance(start, dict) and isinstance(start.get(key), list)]
+    for key in keys:
+        yield from ((file.place(f"{key}[{number}]"), value) for number, value in enumerate(file.items(f"{key}.item")))
+    if not keys:
+        yield from lines(file, notes)
+
+
+def lines(file: File, notes: Notes) -> Iterator[tuple[str, Any]]:
+    """The values on the lines of a file; a line that is no JSON is named and left out. One value over many lines is one item."""
+    wrong: list[tuple[str, str]] = []
+    good = 0
+    for number, line in file.lines():
+        place = file.place(f"line {number}")
+        try:
+            yield place, parse_json(line, place)
+            good += 1
+        except Unreadable as error:
+            wrong.append((error.place, error.reason))
+            if not good and number > FIRST_LINES:
+                break
+    if good or not wrong:
+        for place, reason in wrong:
+            notes.error(place, reason)
+    else:
+        yield file.place(), file.json()
+
+
+def each(found: Iterator[tuple[str, Any]], notes: Notes, make: Make) -> Iterator[Record]:
+    """The records that items make; an item that is wrong is named, and the next one follows."""
+    for place, value in found:
+        try:
+            yield from make(place, object_of(value))
+        except WrongValue as error:
+            notes.error(place, str(error))
+
+
+def first_of(item: Json, *names: str) -> Any:
+    """The first of these fields that is there and not null."""
+    return next((item[name] for name in names if item.get(name) is not None), None)

@@ -1,0 +1,179 @@
+"""Letta: agent files (`.af`, of version 2 and of 0.6), and pages of archival passages, which no agent file holds."""
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+from service.transfer.foreign.items import each, is_list, values
+from service.transfer.foreign.records import Json, Memory, Notes, Record, Turn
+from service.transfer.foreign.sources import Source
+from service.transfer.foreign.values import WrongValue, category, label, list_of, moment, object_of, stated, text_of, words_of
+
+ROLES = ("system", "user", "assistant", "tool", "approval", "summary")
+LOST = ("tools", "tool_rules", "mcp_servers", "skills", "groups", "files", "sources", "tool_exec_environment_variables")
+
+
+def read(source: Source, notes: Notes) -> Iterator[Record]:
+    """Blocks, each in a lineage of its agent and label; what was said; passages."""
+    for file in source.files:
+        if is_list(file):
+            yield from each(values(file, notes), notes, lambda place, item: _passage(place, item, notes))
+            continue
+        whole = object_of_file(file.json(), file.place())
+        for name in LOST:
+            notes.lose(name, len(whole[name]) if isinstance(whole.get(name), list) else 0)
+        if "core_memory" in whole:
+            yield from _agent(file.place("agent"), whole, whole["core_memory"], notes)
+        blocks = _by_id(whole.get("blocks"), notes)
+        for number, agent in enumerate(whole.get("agents") or []):
+            place = file.place(f"agents[{number}]")
+            if not isinstance(agent, dict):
+                notes.error(place, "must be an object")
+                continue
+            yield from _agent(place, agent, _blocks(place, agent, blocks, notes), notes)
+
+
+def object_of_file(value: Any, place: str) -> Json:
+    """The object that an agent file is. Raises Unreadable."""
+    from service.transfer.foreign.records import Unreadable
+
+    if not isinstance(value, dict):
+        raise Unreadable("must be an object", place)
+    return value
+
+
+def _by_id(blocks: Any, notes: Notes) -> dict[str, Json]:
+    found: dict[str, Json] = {}
+    for number, block in enumerate(blocks if isinstance(blocks, list) else []):
+        place = f"blocks[{number}]"
+        if not isinstance(block, dict) or not isinstance(block.get("id"), str):
+            notes.error(place, "must be an object with an id")
+        elif block["id"] in found:
+            notes.error(place, f"id: {block['id']!r} is there twice")
+        else:
+            found[block["id"]] = block
+    return found
+
+
+def _blocks(place: str, agent: Json, blocks: dict[str, Json], notes: Notes) -> list[Json]:
+    found = []
+    for key in agent.get("block_ids") or []:
+        if key in blocks:
+            found.append(blocks[key])
+        else:
+            notes.error(place, f"block_ids: {key!r} is no block of the file")
+    return found
+
+
+def _agent(place: str, agent: Json, blocks: Any, notes: Notes) -> Iterator[Record]:
+    name = label(str(agent.get("name") or "agent"))
+    notes.lose("secrets", len(agent.get("secrets") or {}))
+    for block in blocks if isinstance(blocks, list) else []:
+        here = f"{place}.blocks.{block.get('label') if isinstance(block, dict) else '?'}"
+        try:
+            found = _block(here, object_of(block), name, words_of(agent.get("tags")))
+        except WrongValue as error:
+            notes.error(here, str(error))
+            continue
+        if found is None:
+            notes.skip("empty blocks")
+        else:
+            yield found
+    for number, message in enumerate(agent.get("messages") or []):
+        here = f"{place}.messages[{number}]"
+        try:
+            found_turn = _turn(here, object_of(message), name, number)
+        except WrongValue as error:
+            notes.error(here, str(error))
+            continue
+        if found_turn is None:
+            notes.skip("messages of the system, tools and events, and thoughts")
+        else:
+            yield found_turn
+
+
+def _block(place: str, block: Json, agent: str, tags: list[str]) -> Memory | None:
+    name, value = text_of(block.get("label"), "label"), block.get("value")
+    if value == "":
+        return None
+    made, changed = moment(block.get("created_at"), "created_at"), moment(block.get("updated_at"), "updated_at")
+    about = stated(
+        label=name, description=block.get("description"), read_only=block.get("read_only") or None, limit=block.get("limit")
+    )
+    key = f"{agent}/{name}"
+    return Memory(
+        place,
+        key,
+        text_of(value, "value"),
+        lineage=key,
+        category=category("letta", name),
+        tags=tags,
+        made=made,
+        changed=changed,
+        source=agent,
+        metadata=about,
+    )
+
+
+def _turn(place: str, message: Json, agent: str, number: int) -> Turn | None:
+    """What was said: the words in the envelope of the person, and what the agent gave to `send_message`."""
+    role = message.get("role")
+    if role not in ROLES:
+        raise WrongValue(f"role: must be one of {', '.join(ROLES)}, not {role!r}")
+    said = moment(message.get("created_at"), "created_at")
+    text: Any = _text(message.get("content"))
+    if role == "user":
+        with suppress(ValueError):
+            envelope = json.loads(text)
+            if isinstance(envelope, dict):
+                text = envelope.get("message") if envelope.get("type") == "user_message" else ""
+    elif role == "assistant":
+        text = _sent(message) or ("" if message.get("tool_calls") else text)
+    else:
+        return None
+    if not isinstance(text, str) or not text.strip():
+        return None
+    key = f"{agent}/{message.get('created_at') or ''}/{number}"
+    return Turn(place, key, agent, role, text, said, stated(source_system="letta", agent=agent))
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, str) or content is None:
+        return content or ""
+    parts = [part.get("text") for part in list_of(content, "content") if isinstance(part, dict) and part.get("type") == "text"]
+    return "\n".join(part for part in parts if isinstance(part, str))
+
+
+def _sent(message: Json) -> str:
+    for call in list_of(message.get("tool_calls"), "tool_calls"):
+        function = call.get("function") if isinstance(call, dict) else None
+        if isinstance(function, dict) and function.get("name") == "send_message":
+            try:
+                return str(json.loads(function.get("arguments") or "{}").get("message") or "")
+            except (ValueError, AttributeError, TypeError):
+                raise WrongValue("tool_calls: the arguments of send_message are no JSON") from None
+    return ""
+
+
+def _passage(place: str, item: Json, notes: Notes) -> Iterator[Record]:
+    if item.get("is_deleted"):
+        notes.skip("passages that were deleted there")
+        return
+    notes.lose("embeddings", int(item.get("embedding") is not None))
+    key = text_of(item.get("id"), "id")
+    made, changed = moment(item.get("created_at"), "created_at"), moment(item.get("updated_at"), "updated_at")
+    metadata = object_of(item.get("metadata") or {}, "metadata")
+    source, archive = item.get("file_name"), item.get("archive_id")
+    yield Memory(
+        place,
+        key,
+        text_of(item.get("text"), "text"),
+        lineage=key,
+        category=category("letta/archive"),
+        tags=words_of(item.get("tags")),
+        made=made,
+        changed=changed,
+        source=source if isinstance(source, str) else "letta",
+        metadata={**metadata, **stated(archive=archive)},
+    )

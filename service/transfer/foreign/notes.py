@@ -1,0 +1,303 @@
+"""Folders of Markdown notes: Obsidian, basic-memory, OKF, and what `loci export --format markdown` wrote.
+
+A note is a memory in a lineage of its path; where notes link to each other their memories do, and a relation with a name is an edge
+between the entities that the notes are about.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+from service.transfer.foreign.markdown import inline_links, lenient, prose, tags_in, wiki_links, without_comments
+from service.transfer.foreign.records import Entity, Json, Link, Memory, Notes, Record
+from service.transfer.foreign.sources import File, Source
+from service.transfer.foreign.values import WrongValue, category, entity_type, label, moment, rest_of, stated, words_of
+
+OBSERVATION = re.compile(r"^\s*[-*]\s+(?:\[(?![ xX]\]|\d\d:|\[)([^\[\]()]+)\](?!\()\s+)?(.+)$", re.MULTILINE)
+CONTEXT = re.compile(r"\s*\(([^()]*)\)\s*$")
+RELATION = re.compile(r"^\s*[-*]\s+(?:\"([^\"]+)\"|([\w-]+))\s+\[\[([^\[\]]+)\]\]", re.MULTILINE)
+LISTED = {"tags", "aliases", "title", "type", "permalink", "created", "modified", "schema"}
+WIKI_ONLY = re.compile(r"^\[\[([^\[\]]+)\]\]$")
+
+
+@dataclass
+class Note:
+    """A note as it was read."""
+
+    file: File
+    fields: Json
+    body: str
+    name: str
+
+    @property
+    def path(self) -> str:
+        """Its path without the ending: its identity."""
+        return self.file.path.removesuffix(".md") or self.name
+
+
+class Vault:
+    """Notes by their paths and their short names."""
+
+    def __init__(self, source: Source, notes: Notes) -> None:
+        self.notes: list[Note] = []
+        self._by: dict[str, list[Note]] = {}
+        hidden = {part for part in source.folders if PurePosixPath(part).name.startswith(".")}
+        for file in source.files:
+            if any(file.path.startswith(f"{folder}/") for folder in hidden):
+                continue
+            if file.path and not file.path.lower().endswith(".md"):
+                notes.skip("files that are no notes")
+                continue
+            self._add(file, notes)
+
+    def _add(self, file: File, notes: Notes) -> None:
+        fields, body, wrong = lenient(file.text())
+        if wrong is not None:
+            notes.remark(f"{file.place()}: read as plain text: {wrong}")
+        name = str(fields.get("title") or PurePosixPath(file.path).stem or "note").strip()
+        note = Note(file, fields, body, label(name))
+        self.notes.append(note)
+        for key in {note.path, PurePosixPath(note.path).name, name, str(fields.get("permalink") or name)}:
+            self._by.setdefault(key.lower(), []).append(note)
+
+    def find(self, target: str, near: Note) -> Note | None:
+        """The note that a link means: by its path, else the nearest of that name."""
+        found = self._by.get(target.strip("/").removesuffix(".md").lower(), [])
+        return min(
+            found, key=lambda note: (PurePosixPath(note.path).parent != PurePosixPath(near.path).parent, note.path), default=None
+        )
+
+    def at(self, path: str, near: Note) -> Note | None:
+        """The note at a path of a Markdown link, from the note or the root. Raises WrongValue for one that leaves the folder."""
+        steps = [] if path.startswith("/") else list(PurePosixPath(near.file.path).parts[:-1])
+        for step in PurePosixPath(path.lstrip("/")).parts:
+            if step == ".." and not steps:
+                raise WrongValue(f"a link leads out of the folder: {path!r}")
+            steps.pop() if step == ".." else steps.append(step) if step != "." else None
+        wanted = "/".join(steps).removesuffix(".md").lower()
+        return next((note for note in self._by.get(wanted, []) if note.path.lower() == wanted), None)
+
+
+def read_obsidian(source: Source, notes: Notes) -> Iterator[Record]:
+    """A vault. A property that is a link is an edge of its name; the creation of a file is not in it."""
+    vault = Vault(source, notes)
+    for note in vault.notes:
+        body = without_comments(note.body)
+        if not body:
+            notes.skip("notes without a text")
+            continue
+        edges = [
+            {"source": note.name, "type": name[:128], "target": target}
+            for name, value in note.fields.items()
+            for target in _links_of(value)
+        ]
+        tags = list(dict.fromkeys([*words_of(note.fields.get("tags")), *map(label, tags_in(note.body))]))
+        yield from _about(note, edges, words_of(note.fields.get("aliases")))
+        metadata = stated(path=note.file.path, **rest_of(note.fields, ("tags", "aliases")))
+        folder = category(PurePosixPath(note.path).parent.as_posix())
+        yield Memory(
+            note.file.place(), note.path, body, lineage=note.path, category=folder, tags=tags, metadata=metadata, edges=edges
+        )
+        yield from _links(note, vault, notes)
+
+
+def read_basic_memory(source: Source, notes: Notes) -> Iterator[Record]:
+    """basic-memory: the note, its observations as memories of their own, its relations as edges."""
+    vault = Vault(source, notes)
+    for note in vault.notes:
+        key = str(note.fields.get("permalink") or note.path)
+        made, changed = _moments(note, notes, "created", "modified")
+        plain = prose(note.body)
+        relations = [(quoted or word, target.split("|")[0].strip()) for quoted, word, target in RELATION.findall(plain)]
+        edges = [{"source": note.name, "type": kind[:128], "target": label(target)} for kind, target in relations]
+        kind = entity_type(note.fields.get("type"))
+        yield Entity(note.file.place(), note.name, None if kind == "note" else kind)
+        about = [{"name": note.name}]
+        folder = category(PurePosixPath(key).parent.as_posix())
+        if note.body.strip():
+            metadata = stated(path=note.file.path, title=note.name, **rest_of(note.fields, LISTED))
+            yield Memory(
+                note.file.place(),
+                key,
+                note.body.strip(),
+                lineage=key,
+                category=folder,
+                tags=words_of(note.fields.get("tags")),
+                made=made,
+                changed=changed,
+                metadata=metadata,
+                entities=about,
+                edges=edges,
+            )
+        for kind_of, text, context, tags in observations(plain):
+            metadata = stated(note=key, context=context)
+            where = category(folder, kind_of)
+            yield Memory(
+                note.file.place(), f"{key}#{text[:200]}", text, category=where, tags=tags, metadata=metadata, entities=about
+            )
+        yield from _links(note, vault, notes, frozenset(target for _, target in relations))
+
+
+def observations(text: str) -> Iterator[tuple[str | None, str, str | None, list[str]]]:
+    """Observations of a note: category, text, context, tags. Tasks, times, links and quotes are none."""
+    for kind, line in OBSERVATION.findall(text):
+        if "[[" in line or (not kind and (line.startswith("[") or not tags_in(line))):
+            continue
+        tags = tags_in(line)
+        words = re.sub(r"\s*(?<!\S)#[\w/-]+", "", line).strip()
+        context = CONTEXT.search(words)
+        said = words[: context.start()] if context else words
+        if said.strip():
+            yield kind.strip() or "Note", said.strip(), context[1] if context else None, tags
+
+
+def read_okf(source: Source, notes: Notes) -> Iterator[Record]:
+    """OKF 0.1 and 0.2: concepts, each with what it is about; `index.md` and `log.md` are reserved."""
+    vault = Vault(source, notes)
+    for note in list(vault.notes):
+        if PurePosixPath(note.file.path).name in ("index.md", "log.md"):
+            notes.skip("reserved files (index.md, log.md)")
+            continue
+        for number, (fields, body) in enumerate(_entries(note)):
+            place = note.file.place(f"entry {number + 1}" if number else "")
+            try:
+                yield from _concept(place, note, fields, body, number)
+            except WrongValue as error:
+                notes.error(place, str(error))
+        if isinstance(note.fields.get("type"), str):
+            yield from _links(note, vault, notes)
+
+
+def _entries(note: Note) -> Iterator[tuple[Json, str]]:
+    first, *rest = re.split(r"^<!-- okf-entry -->\s*$", note.body, flags=re.MULTILINE)
+    yield note.fields, first
+    for part in rest:
+        fields, body, _ = lenient(part.lstrip())
+        yield fields, body
+
+
+def _concept(place: str, note: Note, fields: Json, body: str, number: int) -> Iterator[Record]:
+    kind = fields.get("type")
+    if not isinstance(kind, str) or not kind.strip():
+        raise WrongValue("type: is missing, and a concept needs one")
+    found = fields.get("generated")
+    generated: Json = found if isinstance(found, dict) else {}
+    found = fields.get("x_memanto")
+    own: Json = found if isinstance(found, dict) else {}
+    made = moment(generated.get("at") or fields.get("timestamp"), "generated.at")
+    key = str(own.get("id") or note.path) if number or own else note.path
+    title = label(str(fields.get("title") or note.name))
+    ended = fields.get("status") == "deprecated" or own.get("status") == "superseded"
+    confidence = own.get("confidence")
+    description = fields.get("description")
+    text = body.strip() or str(description or "")
+    yield Entity(place, title, entity_type(kind), [], description if isinstance(description, str) else None)
+    yield Memory(
+        place,
+        key,
+        text,
+        lineage=key,
+        category=category(kind, PurePosixPath(note.path).parent.as_posix()),
+        tags=words_of(fields.get("tags")),
+        valid_to=made if ended else None,
+        made=made,
+        changed=made,
+        source=label(str(generated.get("by") or own.get("source") or "okf")),
+        confidence=confidence if isinstance(confidence, float) and 0 <= confidence <= 1 else None,
+        metadata=stated(**{name: value for name, value in fields.items() if name not in ("tags", "type")}),
+        entities=[{"name": title}],
+    )
+
+
+def read_markdown(source: Source, notes: Notes) -> Iterator[Record]:
+    """What `loci export --format markdown` wrote: each file goes back to its lineage; one that was edited is a new version."""
+    for file in source.named(".md") if source.single is None else source.files:
+        fields, body, wrong = lenient(file.text())
+        own = fields.get("loci")
+        if wrong is not None or not isinstance(own, dict):
+            notes.error(file.place(), wrong or "loci: the properties of an exported memory are missing")
+            continue
+        try:
+            yield _exported(file, fields, own, body.removesuffix("\n"))
+        except WrongValue as error:
+            notes.error(file.place(), str(error))
+
+
+def _exported(file: File, fields: Json, own: Json, body: str) -> Memory:
+    lineage = str(own.get("lineage") or "")
+    same = own.get("sha256") == digest(body)
+    if not lineage:
+        raise WrongValue("loci.lineage: is missing")
+    start, end = moment(fields.get("valid_from"), "valid_from"), moment(fields.get("valid_to"), "valid_to")
+    metadata = fields.get("metadata")
+    return Memory(
+        file.place(),
+        lineage if same else f"{lineage}#{digest(body)}",
+        body,
+        id=str(own["id"]) if same and own.get("id") else None,
+        lineage=lineage,
+        category=fields.get("category"),
+        tags=words_of(fields.get("tags")),
+        layer=fields.get("layer"),
+        valid_from=start if same else None,
+        valid_to=end if same else None,
+        source=fields.get("source"),
+        session=fields.get("session"),
+        importance=fields.get("importance"),
+        confidence=fields.get("confidence"),
+        metadata=metadata if isinstance(metadata, dict) else {},
+    )
+
+
+def digest(body: str) -> str:
+    """What tells whether a file was edited since it was written."""
+    return hashlib.sha256(body.encode()).hexdigest()[:16]
+
+
+def _about(note: Note, edges: list[Json], aliases: list[str]) -> Iterator[Record]:
+    """The entity that a note is about, where anything says that it is one."""
+    if edges or aliases:
+        yield Entity(note.file.place(), note.name, None, aliases)
+
+
+def _links_of(value: Any) -> Iterator[str]:
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, str) and (found := WIKI_ONLY.match(item.strip())):
+            target = re.split(r"[#|^]", found[1], maxsplit=1)[0].strip()
+            if target:
+                yield label(PurePosixPath(target).name)
+
+
+def _links(note: Note, vault: Vault, notes: Notes, but: frozenset[str] = frozenset()) -> Iterator[Record]:
+    """Links to other notes of the folder; those to no note are counted."""
+    key = str(note.fields.get("permalink") or note.path)
+    text = prose(note.body)
+    found: dict[str, Note | None] = {}
+    for target, embed in wiki_links(text):
+        if embed:
+            notes.lose("embeds")
+        elif target not in but:
+            found[target] = vault.find(target, note)
+    for path in inline_links(text):
+        try:
+            found[path] = vault.at(path, note)
+        except WrongValue as error:
+            notes.remark(f"{note.file.place()}: {error}")
+    notes.skip("links to no note", sum(1 for target in found.values() if target is None))
+    ends = {str(target.fields.get("permalink") or target.path) for target in found.values() if target is not None} - {key}
+    for end in sorted(ends):
+        yield Link(note.file.place(), key, end, "links_to")
+
+
+def _moments(note: Note, notes: Notes, *names: str) -> list[Any]:
+    found = []
+    for name in names:
+        try:
+            found.append(moment(note.fields.get(name), name))
+        except WrongValue as error:
+            notes.error(note.file.place(), str(error))
+            found.append(None)
+    return found

@@ -1,0 +1,122 @@
+"""What readers of foreign files yield: neutral records, each with the place that it came from, and what has no place here."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, TypeAlias
+
+Json: TypeAlias = dict[str, Any]
+MOST_ERRORS = 1000  # that are listed; all are counted
+
+
+class Unreadable(Exception):
+    """A file that cannot be imported as a whole, and why."""
+
+    def __init__(self, reason: str, place: str = "the file") -> None:
+        super().__init__(f"{place}: {reason}")
+        self.place, self.reason = place, reason
+
+
+@dataclass(slots=True)
+class Memory:
+    """A statement. `key` is its identity there; `lineage` groups versions; made and changed are the times it was written there."""
+
+    place: str
+    key: str
+    content: Any
+    lineage: str | None = None
+    category: str | None = None
+    tags: list[str] = field(default_factory=list)
+    layer: int | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    made: datetime | None = None
+    changed: datetime | None = None
+    source: str | None = None
+    session: str | None = None
+    importance: float | None = None
+    confidence: float | None = None
+    metadata: Json = field(default_factory=dict)
+    entities: list[Json] = field(default_factory=list)
+    edges: list[Json] = field(default_factory=list)
+    id: str | None = None  # of Loci, where the file has one
+
+
+@dataclass(slots=True)
+class Turn:
+    """What somebody said in a conversation."""
+
+    place: str
+    key: str
+    session: str
+    role: str
+    content: Any
+    said: datetime | None = None
+    metadata: Json = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Entity:
+    """Something that has a name."""
+
+    place: str
+    name: Any
+    type: str | None = None
+    aliases: list[str] = field(default_factory=list)
+    description: str | None = None
+    metadata: Json = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Edge:
+    """A relation that no memory states."""
+
+    place: str
+    source: Any
+    type: Any
+    target: Any
+
+
+@dataclass(slots=True)
+class Link:
+    """A relation of two memories, by their keys."""
+
+    place: str
+    source: str
+    target: str
+    type: str
+
+
+Record: TypeAlias = Memory | Turn | Entity | Edge | Link
+
+
+@dataclass
+class Notes:
+    """What readers say beside their records: items that are wrong, left out, or have no place here."""
+
+    errors: list[tuple[str, str]] = field(default_factory=list)
+    wrong: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+    no_place: Counter[str] = field(default_factory=Counter)
+    remarks: list[str] = field(default_factory=list)
+
+    def error(self, place: str, reason: str) -> None:
+        """An item is wrong and does not go in."""
+        self.wrong += 1
+        if len(self.errors) < MOST_ERRORS:
+            self.errors.append((place, reason))
+
+    def skip(self, what: str, count: int = 1) -> None:
+        """Items were left out on purpose."""
+        if count:
+            self.skipped[what] += count
+
+    def lose(self, what: str, count: int = 1) -> None:
+        """Something has no place in Loci."""
+        if count:
+            self.no_place[what] += count
+
+    def remark(self, what: str) -> None:
+        """Something that readers of the report should know, said once."""
+        if what not in self.remarks:
+            self.remarks.append(what)

@@ -1,0 +1,315 @@
+"""What an import is given, as files: one file, a folder, or an archive, of which nothing is unpacked beside temporary files.
+
+Archives are refused that have links, absolute paths or `..`, or that are larger than they say or than anybody's notes.
+"""
+
+import gzip
+import io
+import os
+import shutil
+import stat
+import tarfile
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+
+import ijson
+import orjson
+
+from service.transfer.foreign.records import Unreadable
+
+MIB = 1024 * 1024
+MOST_MEMBERS = 100_000
+MOST_BYTES = 8 * 1024 * MIB  # of all members, unpacked
+MOST_RATIO = 200  # of a packed file, once it is larger than this:
+SMALL = 16 * MIB
+LONGEST_LINE = 256 * MIB
+HEAD = 256 * 1024
+IN_MEMORY = 64 * MIB  # the largest file that is read whole
+HIDDEN = frozenset({".git", ".trash", "__MACOSX"})
+Binary = IO[bytes]
+
+
+@dataclass(frozen=True)
+class File:
+    """A file by its path inside of what was given; a file that was given by itself has no path."""
+
+    path: str
+    size: int
+    opener: Callable[[], Binary] = field(repr=False)
+
+    @contextmanager
+    def open(self) -> Iterator[Binary]:
+        """The bytes, from the beginning, after a byte order mark. Raises Unreadable where they are damaged."""
+        try:
+            with self.opener() as stream:
+                start = stream.read(3)
+                if start != b"\xef\xbb\xbf":
+                    stream.seek(0)
+                yield stream
+        except (zipfile.BadZipFile, zlib.error, gzip.BadGzipFile, EOFError, tarfile.TarError) as error:
+            raise Unreadable(f"is damaged: {error}", self.place()) from None
+
+    def place(self, inner: str = "") -> str:
+        """How errors name it, or something in it."""
+        return f"{self.path}: {inner}" if self.path and inner else self.path or inner or "the file"
+
+    def head(self, size: int = HEAD) -> bytes:
+        """How it begins."""
+        with self.open() as stream:
+            return stream.read(size)
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """Its lines that are not blank, numbered from 1."""
+        with self.open() as stream:
+            number = 0
+            while line := stream.readline(LONGEST_LINE):
+                number += 1
+                if len(line) == LONGEST_LINE:
+                    raise Unreadable(f"is longer than {LONGEST_LINE:,} bytes", self.place(f"line {number}"))
+                if line.strip():
+                    yield number, line
+
+    def text(self) -> str:
+        """All of it as text; bytes that are no UTF-8 become U+FFFD."""
+        return self._whole().decode("utf-8", "replace")
+
+    def json(self) -> Any:
+        """All of it as JSON."""
+        return parse_json(self._whole(), self.place())
+
+    def items(self, path: str) -> Iterator[Any]:
+        """The items of a list in it, one by one, whatever its size: `item`, `results.item`. Raises Unreadable."""
+        number = 0
+        with self.open() as stream:
+            try:
+                for value in ijson.items(stream, path, use_float=True):
+                    yield value
+                    number += 1
+            except (ijson.JSONError, UnicodeDecodeError, OverflowError, RecursionError) as error:
+                place = self.place(f"{path.removesuffix('item').removesuffix('.')}[{number}]")
+                raise Unreadable(f"is no JSON from here on: {str(error).splitlines()[0]}", place) from None
+
+    def _whole(self) -> bytes:
+        with self.open() as stream:
+            data = stream.read(IN_MEMORY + 1)
+        if len(data) > IN_MEMORY:
+            raise Unreadable(f"is larger than the {IN_MEMORY // MIB} MiB that a file of this kind may have", self.place())
+        return data
+
+
+def parse_json(data: bytes, place: str) -> Any:
+    """JSON, also with halves of surrogates, which are replaced later. Raises Unreadable."""
+    import json
+
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        try:
+            return json.loads(data.decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            raise Unreadable(f"is no JSON: {error}", place) from None
+
+
+@dataclass
+class Source:
+    """The files of an import, in order of their paths; folders is what they lie in. Close it at the end."""
+
+    files: list[File]
+    folders: set[str] = field(default_factory=set)
+    skipped: int = 0  # links in a folder
+    stack: ExitStack = field(default_factory=ExitStack)
+
+    @property
+    def single(self) -> File | None:
+        """The file, if one was given by itself."""
+        return self.files[0] if len(self.files) == 1 and not self.files[0].path else None
+
+    def named(self, *endings: str) -> list[File]:
+        """Files whose names end so."""
+        return [file for file in self.files if file.path.lower().endswith(endings)]
+
+
+def open_source(path: Path) -> Source:
+    """A file, an archive or a folder on disk."""
+    if path.is_dir():
+        return _folder(path)
+    return unpacked(File("", path.stat().st_size, lambda: path.open("rb")))
+
+
+def open_stream(stream: Binary) -> Source:
+    """A file that is open already, such as what a request brought."""
+    stream.seek(0, os.SEEK_END)
+    size = stream.tell()
+    return unpacked(File("", size, lambda: _shared(stream)))
+
+
+class _Positioned(io.RawIOBase):
+    """A file that others read too, with a position of its own. Whoever opened it closes it."""
+
+    def __init__(self, number: int) -> None:
+        self._number, self._place = number, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._place}.get(whence)
+        self._place = offset + (os.fstat(self._number).st_size if start is None else start)
+        return self._place
+
+    def readinto(self, buffer: Any) -> int:
+        data = os.pread(self._number, len(buffer), self._place)
+        buffer[: len(data)] = data
+        self._place += len(data)
+        return len(data)
+
+
+def _shared(stream: Binary) -> Binary:
+    return io.BufferedReader(_Positioned(stream.fileno()))
+
+
+def unpacked(file: File) -> Source:
+    """What is in a file: its members, if it is an archive; else the file."""
+    start = file.head(4)
+    if start[:4] == b"PK\x03\x04":
+        return _zip(file)
+    if start[:2] == b"\x1f\x8b":
+        return _gzip(file)
+    source = Source([file])
+    with file.open() as stream:
+        stream.seek(257)
+        if stream.read(5) == b"ustar":
+            return _tar(file, source)
+    return source
+
+
+def _folder(path: Path) -> Source:
+    source = Source([])
+    for root, folders, names in os.walk(path):
+        relative = Path(root).relative_to(path)
+        folders[:] = sorted(name for name in folders if name not in HIDDEN and not (Path(root) / name).is_symlink())
+        source.folders.update((relative / name).as_posix() for name in folders)
+        for name in sorted(names):
+            found = Path(root) / name
+            if not found.is_file() or found.is_symlink():
+                source.skipped += 1
+                continue
+            inner = (relative / name).as_posix()
+            source.files.append(File(inner, found.stat().st_size, lambda found=found: found.open("rb")))  # type: ignore[misc]
+            if len(source.files) > MOST_MEMBERS:
+                raise Unreadable(f"has more than {MOST_MEMBERS:,} files", "the folder")
+    source.files.sort(key=lambda file: file.path)
+    return source
+
+
+def _inner_path(name: str) -> str:
+    """A path inside of an archive. Raises Unreadable for one that leaves it."""
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts or "\\" in name or ":" in path.parts[0]:
+        raise Unreadable("leads out of the archive, which is refused", repr(name))
+    return path.as_posix()
+
+
+def _zip(file: File, depth: int = 0) -> Source:
+    source = Source([])
+    try:
+        archive = source.stack.enter_context(zipfile.ZipFile(source.stack.enter_context(file.opener())))
+    except zipfile.BadZipFile as error:
+        raise Unreadable(f"is a damaged zip archive: {error}", file.place()) from None
+    members = archive.infolist()
+    _check_sizes(len(members), sum(member.file_size for member in members), file.size)
+    for member in members:
+        inner = _inner_path(member.filename)
+        if stat.S_ISLNK(member.external_attr >> 16):
+            raise Unreadable("is a link, and links in archives are refused", repr(member.filename))
+        if member.flag_bits & 1:
+            raise Unreadable("is encrypted", repr(member.filename))
+        if member.is_dir() or set(PurePosixPath(inner).parts) & HIDDEN:
+            continue
+        found = File(inner, member.file_size, lambda member=member: archive.open(member))  # type: ignore[misc]
+        if inner.lower().endswith(".zip") and depth == 0:
+            found = File(inner, found.size, lambda found=found: _copy(found))  # type: ignore[misc]
+            nested = _zip(found, depth=1)
+            source.stack.push(nested.stack)
+            source.files += [File(f"{inner}/{each.path}", each.size, each.opener) for each in nested.files]
+        else:
+            source.files.append(found)
+    _finish(source)
+    return source
+
+
+def _finish(source: Source) -> None:
+    """Order the files of an archive, and name their folders."""
+    source.files.sort(key=lambda each: each.path)
+    source.folders.update(str(parent) for each in source.files for parent in PurePosixPath(each.path).parents if str(parent) != ".")
+
+
+def _copy(file: File) -> Binary:
+    """A member as a temporary file, which can be read from anywhere in it."""
+    target = tempfile.TemporaryFile()  # noqa: SIM115 (its reader closes it)
+    with file.opener() as stream:
+        shutil.copyfileobj(stream, target, MIB)
+    target.seek(0)
+    return target
+
+
+def _gzip(file: File) -> Source:
+    """What is packed: a tar archive, or a file of lines. It is unpacked to a temporary file, and no further than it may."""
+    target = tempfile.TemporaryFile()  # noqa: SIM115 (the stack closes it)
+    size = 0
+    try:
+        with file.opener() as packed, gzip.GzipFile(fileobj=packed) as stream:
+            while part := stream.read(MIB):
+                size += len(part)
+                _check_sizes(1, size, file.size)
+                target.write(part)
+    except (OSError, EOFError, zlib.error) as error:
+        target.close()
+        raise Unreadable(f"is damaged: {error}", file.place()) from None
+    target.flush()
+    inner = File("", size, lambda: _shared(target))
+    source = Source([inner])
+    source.stack.callback(target.close)
+    with inner.open() as stream:
+        stream.seek(257)
+        if stream.read(5) == b"ustar":
+            return _tar(inner, source)
+    return source
+
+
+def _tar(file: File, source: Source) -> Source:
+    source.files = []
+    try:
+        stream = source.stack.enter_context(file.opener())
+        archive = source.stack.enter_context(tarfile.TarFile(fileobj=stream))
+        members = archive.getmembers()
+    except tarfile.TarError as error:
+        raise Unreadable(f"is a damaged tar archive: {error}", file.place()) from None
+    _check_sizes(len(members), sum(member.size for member in members), file.size * MOST_RATIO)
+    for member in members:
+        inner = _inner_path(member.name)
+        if member.isdir():
+            continue
+        if not member.isreg():
+            raise Unreadable("is no file, and links in archives are refused", repr(member.name))
+        source.files.append(File(inner, member.size, lambda member=member: archive.extractfile(member) or io.BytesIO()))  # type: ignore[misc]
+    _finish(source)
+    return source
+
+
+def _check_sizes(members: int, size: int, packed: int) -> None:
+    if members > MOST_MEMBERS:
+        raise Unreadable(f"has more than {MOST_MEMBERS:,} members", "the archive")
+    if size > MOST_BYTES:
+        raise Unreadable(f"holds more than {MOST_BYTES // MIB:,} MiB", "the archive")
+    if size > SMALL and size > packed * MOST_RATIO:
+        raise Unreadable(f"would grow more than {MOST_RATIO}-fold, which is refused", "the archive")

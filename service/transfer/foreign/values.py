@@ -1,0 +1,146 @@
+"""Values as other systems write them: times in five ways, names of any length, texts with what no database takes."""
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterable
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+from service.transfer.foreign.records import Json
+
+LONGEST = 255
+SECONDS_END = 2e10  # a number above this is no count of seconds
+UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+NO_TYPE = re.compile(r"[^a-z0-9]+")
+
+
+class WrongValue(ValueError):
+    """A value that is not what its field should hold."""
+
+
+def moment(value: Any, what: str) -> datetime | None:
+    """A time in UTC: ISO 8601 with or without offset (then UTC), a date, seconds or milliseconds. None is none."""
+    if value is None or value == "":
+        return None
+    if isinstance(value, bool):
+        raise WrongValue(f"{what}: {value!r} is no time")
+    try:
+        if isinstance(value, (int, float)):
+            return datetime.fromtimestamp(value / 1000 if abs(value) > SECONDS_END else value, UTC)
+        if isinstance(value, datetime):
+            return _in_utc(value)
+        if isinstance(value, date):
+            return datetime(value.year, value.month, value.day, tzinfo=UTC)
+        return _in_utc(datetime.fromisoformat(str(value).strip()))
+    except (ValueError, OverflowError, OSError):
+        raise WrongValue(f"{what}: {str(value)[:60]!r} is no time") from None
+
+
+def end_of(value: Any, what: str) -> datetime | None:
+    """A time as an end: a date alone means the end of that day."""
+    found = moment(value, what)
+    whole_day = (isinstance(value, date) and not isinstance(value, datetime)) or (
+        isinstance(value, str) and re.fullmatch(r"\d{4}-\d{2}-\d{2}", value.strip())
+    )
+    return found + timedelta(days=1) if found is not None and whole_day else found
+
+
+def _in_utc(value: datetime) -> datetime:
+    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+def text_of(value: Any, what: str) -> str:
+    """A text that says something."""
+    if not isinstance(value, str):
+        raise WrongValue(f"{what}: must be text, not {kind_of(value)}")
+    if not value.strip():
+        raise WrongValue(f"{what}: is empty")
+    return value
+
+
+def object_of(value: Any, what: str = "the item") -> Json:
+    """A JSON object."""
+    if not isinstance(value, dict):
+        raise WrongValue(f"{what}: must be an object, not {kind_of(value)}")
+    return value
+
+
+def list_of(value: Any, what: str) -> list[Any]:
+    """A list; none is an empty one."""
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise WrongValue(f"{what}: must be a list, not {kind_of(value)}")
+    return value
+
+
+def kind_of(value: Any) -> str:
+    """What JSON calls a value."""
+    names = {type(None): "null", bool: "a boolean", str: "text", list: "a list", dict: "an object"}
+    return names.get(type(value), "a number")
+
+
+def words_of(value: Any) -> list[str]:
+    """Labels: a list of texts, or one text with commas; what is no text is left out."""
+    items = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else []
+    return list(dict.fromkeys(label(str(item).strip()) for item in items if isinstance(item, (str, int)) and str(item).strip()))
+
+
+def label(value: str) -> str:
+    """A text that fits where 255 characters do; a longer one ends in its own hash, so that two do not become one."""
+    value = value.strip()
+    if len(value) <= LONGEST:
+        return value
+    return value[: LONGEST - 17] + "~" + hashlib.sha256(value.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def category(*parts: Any) -> str | None:
+    """A slash path of what is there."""
+    steps = [step.strip() for part in parts if isinstance(part, str) for step in part.split("/") if step.strip(" .")]
+    return label("/".join(steps)).rstrip("/") or None
+
+
+def entity_type(value: Any) -> str | None:
+    """A type of entity in its one form: small letters, digits and `_`."""
+    if not isinstance(value, str):
+        return None
+    plain = unicodedata.normalize("NFKD", value).encode("ascii", "ignore").decode().lower()
+    return NO_TYPE.sub("_", plain).strip("_")[:64].strip("_") or None
+
+
+def edge_type(value: Any) -> str:
+    """A type of edge as it may be stored."""
+    return text_of(value, "the relation").strip()[:128]
+
+
+def stated(**fields: Any) -> Json:
+    """Metadata of what is there: without null and what is empty. Times as text."""
+    return {
+        name: value.isoformat() if isinstance(value, (datetime, date)) else value
+        for name, value in fields.items()
+        if value is not None and not (isinstance(value, (str, list, dict)) and not value)
+    }
+
+
+def rest_of(item: Json, known: Iterable[str]) -> Json:
+    """What an item says beside the fields that have a place of their own."""
+    taken = set(known)
+    return stated(**{str(name): value for name, value in item.items() if name not in taken})
+
+
+def storable(value: Any) -> tuple[Any, int]:
+    """A value without NUL and halves of surrogates, each replaced by U+FFFD, and how many there were."""
+    if isinstance(value, str):
+        return UNSTORABLE.subn("\ufffd", value) if UNSTORABLE.search(value) else (value, 0)
+    if isinstance(value, dict):
+        pairs = [(storable(str(name)), storable(item)) for name, item in value.items()]
+        return {name[0]: item[0] for name, item in pairs}, sum(name[1] + item[1] for name, item in pairs)
+    if isinstance(value, list):
+        items = [storable(item) for item in value]
+        return [item for item, _ in items], sum(count for _, count in items)
+    if isinstance(value, (datetime, date)):
+        return value.isoformat(), 0
+    if isinstance(value, float) and (value != value or value in {float("inf"), float("-inf")}):  # noqa: PLR0124 (NaN)
+        return str(value), 0
+    return value, 0

@@ -1,0 +1,78 @@
+-- Turns out of another system's file, into their sessions, in the order given. A turn is there already if its session
+-- has one with the same source_id in its metadata. Sessions are locked in order of their names. Cost: the turns of the
+-- sessions are read once a call (primary key). Security definer: writes past the policies; checks the caller itself.
+-- Errors: those of add_turns.
+create or replace function loci_api.import_turns(p_namespace text, p_turns jsonb)
+returns table (ordinal integer, outcome text)
+language plpgsql volatile security definer set search_path = ''
+as $$
+#variable_conflict use_column
+declare
+    v_ns      integer := loci_internal.authorize(p_namespace, 'writer');
+    v_session record;
+    v_new     integer[] := '{}';
+    v_wanted  integer[];
+begin
+    for v_session in
+        select t.turn ->> 'session_id' as name, array_agg(t.ordinal::integer order by t.ordinal) as ordinals
+        from jsonb_array_elements(p_turns) with ordinality t(turn, ordinal)
+        group by t.turn ->> 'session_id' order by t.turn ->> 'session_id' collate "C"
+    loop
+        perform loci_internal.lock_session(v_ns, v_session.name);
+        v_wanted := array(
+            select min(o) from unnest(v_session.ordinals) o
+            cross join lateral (select p_turns -> (o - 1) -> 'metadata' ->> 'source_id' as key) k
+            where not exists (
+                select from loci_data.conversation_turns t
+                where t.namespace_id = v_ns and t.session_id = v_session.name and t.metadata ->> 'source_id' = k.key)
+            group by k.key order by 1);
+        if v_wanted <> '{}' then
+            perform count(*) from loci_api.add_turns(
+                p_namespace, v_session.name,
+                (select jsonb_agg((p_turns -> (o - 1)) - 'session_id' order by o) from unnest(v_wanted) o));
+            v_new := v_new || v_wanted;
+        end if;
+    end loop;
+    return query select o, case when o = any (v_new) then 'written' else 'there' end
+                 from generate_series(1, jsonb_array_length(p_turns)) o order by o;
+end $$;
+comment on function loci_api.import_turns(text, jsonb) is
+    'Append turns of another system''s file: JSON array of {session_id, role, content, metadata: {source_id}, '
+    'said_at?}. One row an item, ordinal from 1: written or there. Errors: those of add_turns.';
+
+-- Links between memories of an import, which may have been merged into others. Security definer: link_memories checks
+-- the caller. A link that is there stays as it is, and so does one from a lineage to itself. Errors: those of
+-- link_memories.
+create or replace function loci_api.import_links(p_namespace text, p_links jsonb)
+returns table (ordinal integer, outcome text)
+language plpgsql volatile security definer set search_path = ''
+as $$
+declare
+    v_ns   integer := loci_internal.authorize(p_namespace, 'writer');
+    v_link record;
+begin
+    for v_link in
+        select l.place, l.type, l.source_id, l.target_id,
+               (select m.lineage_id from loci_data.memories m
+                where m.namespace_id = v_ns and m.id = l.source_id) as source,
+               (select m.lineage_id from loci_data.memories m
+                where m.namespace_id = v_ns and m.id = l.target_id) as target
+        from rows from (jsonb_to_recordset(p_links) as (source_id uuid, target_id uuid, type text))
+             with ordinality as l(source_id, target_id, type, place)
+        order by l.place
+    loop
+        ordinal := v_link.place;
+        if v_link.source = v_link.target or exists (
+            select from loci_data.memory_links k where k.namespace_id = v_ns and k.source_id = v_link.source
+               and k.target_id = v_link.target and k.type = v_link.type and k.superseded_at is null) then
+            outcome := 'there';
+        else
+            perform count(*) from loci_api.link_memories(p_namespace, v_link.source_id, v_link.target_id, v_link.type);
+            outcome := 'written';
+        end if;
+        return next;
+    end loop;
+end $$;
+comment on function loci_api.import_links(text, jsonb) is
+    'Link memories of an import: JSON array of {source_id, target_id, type}. One row an item, ordinal from 1: written '
+    'or there. Errors: those of link_memories.';

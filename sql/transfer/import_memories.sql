@@ -1,0 +1,82 @@
+-- Memories out of another system's file, each with an id that follows from its identity there. A memory of that id is
+-- there already, whatever became of it since: nothing is written, so that a file may be imported again. Content that an
+-- open memory states (without a lineage; or the newest version of the named one) is merged into it: it gains what the
+-- item says of entities and edges, and is not reinforced, because a copy of a file is no observation. All others are
+-- written by remember. Cost: two index probes an item, and remember. Errors: those of remember.
+create or replace function loci_api.import_memories(p_namespace text, p_items jsonb)
+returns table (ordinal integer, id uuid, outcome text)
+language plpgsql volatile security definer set search_path = ''
+as $$
+#variable_conflict use_column
+declare
+    v_ns      integer := loci_internal.authorize(p_namespace, 'writer');
+    v_at      timestamptz := clock_timestamp();
+    v_known   jsonb;
+    v_new     jsonb;
+    v_merged  jsonb;
+begin
+    select jsonb_agg(jsonb_build_object('ordinal', k.ordinal, 'id', k.id, 'outcome', k.outcome, 'item', k.item)
+                     order by k.ordinal) into v_known
+    from loci_internal.find_imported_memories(v_ns, p_items, v_at) k;
+    v_new := (select jsonb_agg(k -> 'item' order by (k ->> 'ordinal')::integer) from jsonb_array_elements(v_known) k
+              where k ->> 'outcome' = 'written');
+    if v_new is not null then
+        perform count(*) from loci_api.remember(p_namespace, v_new);
+    end if;
+    v_merged := (select jsonb_agg(k order by (k ->> 'ordinal')::integer) from jsonb_array_elements(v_known) k
+                 where k ->> 'outcome' = 'merged');
+    if v_merged is not null then
+        perform loci_internal.remember_graph(
+            v_ns, (select jsonb_agg(m -> 'item' order by n)
+                   from jsonb_array_elements(v_merged) with ordinality a(m, n)),
+            array(select ((n - 1)::integer, (m ->> 'id')::uuid, null, true, null, null)::loci_internal.memory_outcome
+                  from jsonb_array_elements(v_merged) with ordinality a(m, n) order by n), v_at);
+    end if;
+    return query select (k ->> 'ordinal')::integer, (k ->> 'id')::uuid, k ->> 'outcome'
+                 from jsonb_array_elements(v_known) k order by (k ->> 'ordinal')::integer;
+end $$;
+comment on function loci_api.import_memories(text, jsonb) is
+    'Write memories of another system''s file, each with its id. One row an item, ordinal from 1: written, merged (its '
+    'content was there) or there (it was imported before). Errors: those of remember.';
+
+-- Which items of an import are there already, and as what? By their ids; by their content, where it may fold; or by an
+-- item before them. Index probes: primary key, memories_fold, memories_open_lineage.
+create or replace function loci_internal.find_imported_memories(p_namespace_id integer, p_items jsonb, p_at timestamptz)
+returns table (ordinal integer, id uuid, outcome text, item jsonb)
+language sql stable set search_path = '' set enable_seqscan = off set plan_cache_mode = force_custom_plan
+as $$
+    with item as materialized (
+        select i.ordinal::integer, (i.item ->> 'id')::uuid as id, i.item, i.item ->> 'lineage' as lineage,
+               loci_internal.content_hash(i.item ->> 'content') as hash,
+               i.item ->> 'valid_from' is null and i.item ->> 'valid_to' is null
+               and coalesce(i.item ->> 'layer', '') <> '3' as folds
+        from jsonb_array_elements(p_items) with ordinality i(item, ordinal)
+    ), stored as materialized (
+        select i.*, same.id is not null as there, said.id as said
+        from item i
+        left join lateral (select m.id from loci_data.memories m
+                           where m.namespace_id = p_namespace_id and m.id = i.id limit 1) same on true
+        left join lateral (
+            select m.id from loci_data.memories m
+            where i.folds and i.lineage is null and m.namespace_id = p_namespace_id and m.content_hash = i.hash
+              and m.valid_to is null and m.status = 'active' and m.layer <> 3 and m.valid_from <= p_at
+            order by m.fold_scope limit 1) folded on true
+        left join lateral (
+            select m.id from loci_data.memories m
+            where i.folds and i.lineage is not null and m.namespace_id = p_namespace_id and m.lineage = i.lineage
+              and m.valid_to is null and m.status = 'active' and m.content_hash = i.hash limit 1) newest on true
+        cross join lateral (select coalesce(folded.id, newest.id) as id) said
+    )
+    select s.ordinal, case when s.there then s.id else coalesce(s.said, first.id, s.id) end,
+           case when s.there or twin.ordinal is not null then 'there'
+                when s.said is not null or first.id is not null then 'merged' else 'written' end, s.item
+    from stored s
+    left join (select t.id, min(t.ordinal) as ordinal from item t group by t.id) twin
+         on twin.id = s.id and twin.ordinal < s.ordinal
+    left join (select distinct on (t.hash) t.hash, t.id, t.ordinal from stored t
+               where t.folds and t.lineage is null and not t.there and t.said is null order by t.hash, t.ordinal) first
+         on first.hash = s.hash and first.ordinal < s.ordinal and s.folds and s.lineage is null
+    order by s.ordinal
+$$;
+comment on function loci_internal.find_imported_memories(integer, jsonb, timestamptz) is
+    'What items of an import are: written anew, merged into a memory, or there already.';
