@@ -14,9 +14,10 @@ declare
     v_wanted  integer[];
 begin
     for v_session in
-        select t.turn ->> 'session_id' as name, array_agg(t.ordinal::integer order by t.ordinal) as ordinals
-        from jsonb_array_elements(p_turns) with ordinality t(turn, ordinal)
-        group by t.turn ->> 'session_id' order by t.turn ->> 'session_id' collate "C"
+        select t.name, array_agg(t.ordinal order by t.ordinal) as ordinals
+        from (select i.turn ->> 'session_id' collate "C" as name, i.ordinal::integer
+              from jsonb_array_elements(p_turns) with ordinality i(turn, ordinal)) t
+        group by t.name order by t.name
     loop
         perform loci_internal.lock_session(v_ns, v_session.name);
         v_wanted := array(
