@@ -291,6 +291,49 @@ COGX = {
     "permissions.json": "{ never opened",
 }
 
+OPENMEMORY = rows(
+    {"id": "o-1", "content": "Ada sings", "state": "active", "app": "desk", "categories": ["Home"]},
+    {"id": "o-2", "content": "Lives in Paris", "state": "archived", "app": "desk", "created_at": "2025-06-02T09:00:00+00:00"},
+    {"id": "o-3", "content": "Gone", "state": "deleted", "app": "desk"},
+    {"id": "o-4", "content": "Unknown", "state": "snoozed", "app": "desk"},
+)
+CREWAI = [
+    {"id": "w-1", "content": "Ada sings", "scope": "/team/ada", "categories": ["people"], "importance": 0.8, "embedding": [0.1]},
+    {"id": "w-2", "content": "Ada hums", "scope": "no slash", "importance": 0.5},
+]
+SUPERMEMORY = {
+    "documents": [{"id": "d-1", "content": "Ada: I moved.", "source": "desk", "createdAt": "2026-03-02T17:00:00Z"}],
+    "memories": [
+        {"id": "k-2", "memory": "Ada lives in London", "version": 2, "rootMemoryId": "k-1", "isLatest": True, "createdAt": "2026-03-02T17:00:00Z"},
+        {"id": "k-1", "memory": "Ada lives in Paris", "version": 1, "isLatest": False, "createdAt": "2025-03-02T17:00:00Z"},
+        {"id": "k-3", "memory": "She packed", "version": 1, "isLatest": True, "memoryRelations": {"k-2": "extends"}},
+        {"id": "k-4", "memory": "of itself", "version": 2, "parentMemoryId": "k-4"},
+    ],
+}  # fmt: skip
+GEMINI = [
+    {
+        "header": "Gemini Apps",
+        "title": "Prompted How?",
+        "time": "2026-02-20T09:30:00Z",
+        "safeHtmlItem": [{"html": "<p>Like <b>this</b>.</p><script>no</script>"}],
+    },
+    {"header": "Search", "title": "Searched", "time": "2026-02-20T09:30:00Z"},
+    {"header": "Gemini Apps", "title": "Prompted", "time": "20 Feb"},
+]
+HINDSIGHT = {
+    "manifest.json": json.dumps({"schema_version": 1, "source_bank_id": "ada"}),
+    "documents/000000.json": json.dumps({
+        "id": "a chat",
+        "original_text": "The loom broke, so we stopped.",
+        "facts": [
+            {"text": "The loom broke", "fact_type": "world", "entities": ["Loom"]},
+            {"text": "Work stopped", "fact_type": "experience", "causal_relations": [{"relation_type": "caused_by", "target_fact_index": 0}]},
+            {"text": "No such cause", "fact_type": "world", "causal_relations": [{"relation_type": "caused_by", "target_fact_index": 9}]},
+        ],
+    }),
+    "observations.json": json.dumps([{"text": "Looms break.", "proof_count": 1, "sources": [{"document_id": "a chat", "fact_index": 0}]}]),
+}  # fmt: skip
+
 SAMPLES = [
     Sample("mcp-lines", "mcp-memory", one(MCP), {"Entity": 2, "Memory": 3, "Edge": 1}, ("line 3", "line 6", "line 4")),
     Sample("mcp-graph", "mcp-memory", one({"entities": [{"name": "Ada", "entityType": "person", "observations": ["Sings"]}], "relations": [{"from_id": "Ada", "to_id": "Loom", "relation_type": "uses"}]}), {"Entity": 1, "Memory": 1, "Edge": 1}),
@@ -312,6 +355,11 @@ SAMPLES = [
     Sample("okf", "okf", OKF, {"Memory": 2, "Entity": 2, "Link": 1}, ("no.md",)),
     Sample("letta-agent", "letta", one(LETTA), {"Memory": 1, "Turn": 2}, ("blocks[1]", "agents[0]", "agents[0].messages[3]"), ("tools", "secrets")),
     Sample("letta-passages", "letta", one(PASSAGES), {"Memory": 1}, lost=("embeddings",)),
+    Sample("openmemory", "openmemory", one(OPENMEMORY), {"Memory": 2}, ("line 4",)),
+    Sample("crewai", "crewai", one(CREWAI), {"Memory": 1}, ("[1]",), ("embeddings",)),
+    Sample("supermemory", "supermemory", one(SUPERMEMORY), {"Memory": 4, "Link": 1}, ("memories[3]",)),
+    Sample("gemini", "gemini", one(GEMINI), {"Turn": 2}, ("[2]",)),
+    Sample("hindsight", "hindsight", HINDSIGHT, {"Memory": 4, "Link": 2}, ("documents/000000.json.facts[2]",)),
     Sample("cogx", "cogx", COGX, {"Entity": 1, "Memory": 1, "Turn": 1}, ("facts.jsonl: line 2", "facts.jsonl: line 3", "episodes.jsonl: line 1.turns[1]")),
 ]  # fmt: skip
 

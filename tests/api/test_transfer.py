@@ -1,7 +1,9 @@
 """Export and import of a namespace over REST: streams that are whole or broken off."""
 
 import json
+import shutil
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -12,7 +14,9 @@ from psycopg.rows import dict_row
 
 from db import transfer
 from db.pool import JsonObject
+from tests.clients import client_of
 from tests.databases import Server
+from tests.foreign import SAMPLES, Sample
 from tests.rich import fill, moments
 from tests.services import Api, Service, eventually, new_api, ok, problem, serve
 
@@ -210,3 +214,43 @@ def test_a_body_in_chunks_of_any_size_is_read_line_by_line(api: Api) -> None:
     pieces = (data[n : n + 7] for n in range(0, len(data), 7))
     reply = ok(api.client.post(f"/namespaces/{api.namespace}/import", content=pieces))
     assert reply["unchanged"]["memory"] == 5
+
+
+# What other systems have written
+
+
+@pytest.mark.parametrize(
+    "sample", [sample for sample in SAMPLES if sample.name in {"mem0-page", "obsidian", "chatgpt"}], ids=lambda s: s.name
+)
+def test_a_file_of_another_system_comes_in_over_rest_and_the_client(api: Api, sample: Sample, tmp_path: Path) -> None:
+    path = sample.write(tmp_path)
+    if path.is_dir():  # over REST, a folder is an archive
+        path = Path(shutil.make_archive(str(tmp_path / "packed"), "gztar", path))
+    before = exported(api.client, api.namespace).split(b"\n")[1:]
+    with client_of(api.service, api.namespace) as client:
+        said = client.import_from(api.namespace, path, dry_run=True)
+        assert exported(api.client, api.namespace).split(b"\n")[1:] == before
+        report = client.import_from(api.namespace, path, format=sample.format)
+        assert (report.format, report.written, len(report.errors)) == (sample.format, said.written, report.wrong)
+        assert report.written["memories"] > 0
+        assert not any(client.import_from(api.namespace, path).written.values())
+
+
+def test_what_is_of_no_format_or_a_trap_is_refused_over_rest(api: Api) -> None:
+    def refused(body: bytes, **query: Any) -> str:
+        answer = api.client.post(f"/namespaces/{api.namespace}/import", content=body, params={"format": "auto", **query})
+        return str(problem(answer, 422, "invalid-request")["detail"])
+
+    assert "no format that is known" in refused(b"just words")
+    assert "no format is called" in refused(b"{}", format="mem1")
+    assert "damaged" in refused(b"\x1f\x8b no gzip at all")
+    assert "damaged" in refused(b"PK\x03\x04 no zip at all")
+
+
+def test_a_writers_key_imports_what_others_have_written_and_a_readers_does_not(api: Api) -> None:
+    body = b'{"type":"entity","name":"Ada","entityType":"person","observations":["Sings"]}'
+    for role, status in (("reader", 403), ("writer", 200)):
+        key = ok(api.post("/keys", {"role": role, "name": role}), 201)["key"]
+        with api.service.client(Authorization=f"Bearer {key}") as client:
+            answer = client.post(f"/namespaces/{api.namespace}/import", content=body, params={"format": "auto"})
+            assert answer.status_code == status, answer.text

@@ -29,7 +29,9 @@ EXPECTED = {
     "chatgpt-conversations.broken.json": (0, 3), "claude-conversations.json": (2, 0), "claude-conversations.broken.json": (0, 3),
     "claude-memories.json": (4, 0), "claude-memories.broken.json": (0, 3), "claude-code-session.jsonl": (3, 0),
     "claude-code-session.broken.jsonl": (1, 2), "claude-code-memory": (3, 1), "okf": (4, 0), "okf-memanto": (4, 0), "cogx": (9, 0),
-    "cogx.broken": (0, 1), "basic-memory": (11, 0), "obsidian": (4, 0),
+    "cogx.broken": (0, 1), "basic-memory": (11, 0), "obsidian": (4, 0), "openmemory-memories.jsonl": (3, 0), "crewai-records.json": (2, 0),
+    "crewai-records.broken.json": (0, 2), "supermemory-dump.json": (4, 0), "supermemory-dump.broken.json": (0, 3), "gemini-my-activity.json": (4, 0),
+    "hindsight": (5, 0), "hindsight.broken": (0, 1),
 }  # fmt: skip
 
 

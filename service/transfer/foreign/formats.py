@@ -9,11 +9,13 @@ from service.transfer.foreign import (
     claude_code,
     cogx,
     graphiti,
+    hindsight,
     langgraph,
     letta,
     mcp_memory,
     mem0,
     notes,
+    others,
     sqlite,
 )
 from service.transfer.foreign.records import Notes, Record
@@ -49,5 +51,10 @@ FORMATS = {
         Format("markdown", "Loci: what `loci export --format markdown` wrote", notes.read_markdown, "loci"),
         Format("letta", "Letta: agent files and passages", letta.read, "letta"),
         Format("cogx", "COGX: a folder or archive", cogx.read, "cogx"),
+        Format("openmemory", "OpenMemory: a backup", others.read_openmemory, "openmemory"),
+        Format("hindsight", "Hindsight: documents with facts", hindsight.read, "hindsight"),
+        Format("supermemory", "supermemory: a dump", others.read_supermemory, "supermemory"),
+        Format("crewai", "CrewAI: records of its memory", others.read_crewai, "crewai"),
+        Format("gemini", "Gemini: Google Takeout's activity", others.read_gemini, "gemini"),
     )
 }

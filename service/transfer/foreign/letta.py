@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 from service.transfer.foreign.items import each, is_list, values
-from service.transfer.foreign.records import Json, Memory, Notes, Record, Turn
+from service.transfer.foreign.records import Json, Memory, Notes, Record, Turn, Unreadable
 from service.transfer.foreign.sources import Source
 from service.transfer.foreign.values import WrongValue, category, label, list_of, moment, object_of, stated, text_of, words_of
 
@@ -36,8 +36,6 @@ def read(source: Source, notes: Notes) -> Iterator[Record]:
 
 def object_of_file(value: Any, place: str) -> Json:
     """The object that an agent file is. Raises Unreadable."""
-    from service.transfer.foreign.records import Unreadable
-
     if not isinstance(value, dict):
         raise Unreadable("must be an object", place)
     return value

@@ -42,6 +42,13 @@ class Memory:
     id: str | None = None  # of Loci, where the file has one
 
 
+def end_versions(versions: list[Memory]) -> None:
+    """Where the last version of a lineage is over, those before it are too: each begins when it was written."""
+    if versions and versions[-1].valid_to is not None:
+        for version in versions:
+            version.valid_from = version.valid_from or version.made or versions[-1].valid_to
+
+
 @dataclass(slots=True)
 class Turn:
     """What somebody said in a conversation."""

@@ -5,6 +5,7 @@ Archives are refused that have links, absolute paths or `..`, or that are larger
 
 import gzip
 import io
+import json
 import os
 import shutil
 import stat
@@ -105,8 +106,6 @@ class File:
 
 def parse_json(data: bytes, place: str) -> Any:
     """JSON, also with halves of surrogates, which are replaced later. Raises Unreadable."""
-    import json
-
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError as error:

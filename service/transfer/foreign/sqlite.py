@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from itertools import groupby
 from typing import Any
 
-from service.transfer.foreign.records import Json, Memory, Notes, Record, Unreadable
+from service.transfer.foreign.records import Json, Memory, Notes, Record, Unreadable, end_versions
 from service.transfer.foreign.sources import MIB, File, Source
 from service.transfer.foreign.values import WrongValue, moment, stated, text_of
 
@@ -89,10 +89,9 @@ def _lineage(file: File, memory_id: str, rows: list[Json], notes: Notes) -> list
                 raise WrongValue(f"event: must be ADD, UPDATE or DELETE, not {event!r}")
         except WrongValue as error:
             notes.error(place, str(error))
-    if ended is not None and versions:  # what is over has its times; so have the versions before it
-        for version in versions:
-            version.valid_from = version.made or ended
+    if ended is not None and versions:
         versions[-1].valid_to = ended
+    end_versions(versions)
     return versions
 
 
