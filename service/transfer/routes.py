@@ -12,7 +12,7 @@ from fastapi.responses import Response, StreamingResponse
 
 from db.errors import Conflict, DeadlineExceeded, FieldError, Invalid, LociError
 from db.pool import OPERATOR, Transaction
-from loci.models.transfer import Imported, ImportReport
+from loci.models.transfer import Imported, ImportFormat, ImportReport
 from service.http.caller import Caller, CallerDependency
 from service.http.parameters import NamespaceInPath
 from service.http.replies import reply
@@ -57,7 +57,7 @@ async def import_namespace(
     request: Request,
     caller: CallerDependency,
     format: Annotated[
-        str, Query(description="`loci`, an export; `auto` or the name of a format: another memory system's file")
+        ImportFormat, Query(description="`loci`, an export; `auto` or the name of a format: another memory system's file")
     ] = "loci",
     dry_run: Annotated[bool, Query(description="Of another system's file: say what would be written, and write nothing")] = False,
     account: Annotated[str, Query(max_length=100, description="Of another system's file: whose it is")] = "",

@@ -8,10 +8,11 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
+from loci.models.transfer import ImportFormat
 from service.transfer.foreign import sources
 from service.transfer.foreign.formats import FORMATS
 from service.transfer.foreign.recognise import recognise
@@ -68,6 +69,10 @@ def test_samples_of_others_give_what_they_hold(name: str) -> None:
         EXPECTED[name][0],
         EXPECTED[name][1],
     )
+
+
+def test_the_service_and_its_document_name_the_same_formats() -> None:
+    assert get_args(ImportFormat) == ("loci", "auto", *FORMATS)
 
 
 def test_the_history_of_mem0_is_lineages_whose_end_is_a_deletion(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from loci.descriptors import operation
-from loci.models.transfer import Imported, ImportReport
+from loci.models.transfer import Imported, ImportFormat, ImportReport
 from loci.requests import API, Request, nothing, reading
 
 LINES, BYTES = "application/x-ndjson", "application/octet-stream"
@@ -30,7 +30,7 @@ class Transfer:
         name: str,
         content: bytes | Path | Iterable[bytes],
         *,
-        format: str = "auto",
+        format: ImportFormat = "auto",
         dry_run: bool | None = None,
         account: str | None = None,
         valid_from_created: bool | None = None,

@@ -1,6 +1,33 @@
 """Transfer: what an import has written."""
 
+from typing import Literal
+
 from pydantic import BaseModel, Field
+
+# What an import reads: an export of Loci, or another system's file, told by its content or named.
+ImportFormat = Literal[
+    "loci",
+    "auto",
+    "mcp-memory",
+    "mem0",
+    "mem0-history",
+    "claude-code",
+    "claude",
+    "chatgpt",
+    "langgraph",
+    "graphiti",
+    "obsidian",
+    "basic-memory",
+    "okf",
+    "markdown",
+    "letta",
+    "cogx",
+    "openmemory",
+    "hindsight",
+    "supermemory",
+    "crewai",
+    "gemini",
+]
 
 
 class Imported(BaseModel):

@@ -213,7 +213,7 @@ def _folder(path: Path) -> Source:
 def _inner_path(name: str) -> str:
     """A path inside of an archive. Raises Unreadable for one that leaves it."""
     path = PurePosixPath(name)
-    if path.is_absolute() or ".." in path.parts or "\\" in name or ":" in path.parts[0]:
+    if path.is_absolute() or ".." in path.parts or "\\" in name or ":" in str(path)[:2]:
         raise Unreadable("leads out of the archive, which is refused", repr(name))
     return path.as_posix()
 

@@ -1,6 +1,6 @@
--- Entities and edges out of another system's file. Who is known by name or alias keeps its description and metadata,
--- gains what they lack, and is not observed again; edges whose triple is believed are left alone. So a repetition
--- writes nothing, whichever of two files comes last. Set-based; a look-up by name an item. Errors: 42501, P0002
+-- Entities out of another system's file. Who is known by name or alias keeps its description and metadata, gains what
+-- they lack, and is not observed again. So a repetition writes nothing, whichever of two files comes last. Set-based; a
+-- look-up by name an item. Security definer: writes past the policies; checks the caller itself. Errors: 42501, P0002
 -- (namespace), 22023.
 create or replace function loci_api.import_entities(p_namespace text, p_entities jsonb)
 returns table (ordinal integer, id uuid, outcome text)
@@ -42,38 +42,3 @@ as $$
 $$;
 comment on function loci_internal.new_of_entities(integer, jsonb) is
     'Entities of an import, without descriptions and metadata that are there.';
-
--- Edges that no memory states; security definer, as its sibling.
-create or replace function loci_api.import_edges(p_namespace text, p_edges jsonb)
-returns table (ordinal integer, id uuid, outcome text)
-language plpgsql volatile security definer set search_path = ''
-as $$
-#variable_conflict use_column
-declare
-    v_ns    integer := loci_internal.authorize(p_namespace, 'writer');
-    v_items jsonb;
-    v_new   jsonb;
-begin
-    select jsonb_agg(jsonb_build_object('ordinal', e.ordinal, 'item', e.item, 'id', e.id,
-                                        'new', e.id is null and e.nth = 1)
-                     order by e.ordinal) into v_items
-    from (select i.ordinal, i.item, f.id,
-                 row_number() over (partition by loci.canonical_name(i.item ->> 'source'),
-                                                 loci.canonical_type(i.item ->> 'type'),
-                                                 loci.canonical_name(i.item ->> 'target') order by i.ordinal) as nth
-          from jsonb_array_elements(p_edges) with ordinality i(item, ordinal)
-          cross join lateral (select loci_internal.find_edge_id(
-              v_ns, loci_internal.find_entity_id(v_ns, i.item ->> 'source'), loci.canonical_type(i.item ->> 'type'),
-              loci_internal.find_entity_id(v_ns, i.item ->> 'target'), null) as id offset 0) f) e;
-    v_new := (select jsonb_agg(v -> 'item' order by (v ->> 'ordinal')::integer) from jsonb_array_elements(v_items) v
-              where (v ->> 'new')::boolean);
-    if v_new is not null then
-        perform count(*) from loci_api.observe_edges(p_namespace, v_new);
-    end if;
-    return query select (v ->> 'ordinal')::integer, (v ->> 'id')::uuid,
-                        case when (v ->> 'new')::boolean then 'written' else 'there' end
-                 from jsonb_array_elements(v_items) v order by 1;
-end $$;
-comment on function loci_api.import_edges(text, jsonb) is
-    'Write edges of another system''s file that are not believed yet: JSON array of {source, type, target}. One row an '
-    'item, ordinal from 1: written or there. Errors: those of observe_edges.';
