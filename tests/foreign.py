@@ -20,6 +20,7 @@ class Sample:
 
     def write(self, folder: Path) -> Path:
         """Put it on disk; where it is. Names of files say nothing."""
+        folder.mkdir(exist_ok=True)
         if "" in self.files:
             path = folder / f"{self.name}.sample"
             path.write_text(self.files[""], encoding="utf-8", newline="")
@@ -139,7 +140,7 @@ CLAUDE = [
     {"uuid": "c-3", "chat_messages": [{"uuid": "9", "sender": "human", "text": "x", "parent_message_uuid": "9"}]},
 ]  # fmt: skip
 CLAUDE_MEMORIES = [
-    {"conversations_memory": "**Work**\n\nAda turns wheels.\n\n**Home**\n\nLives in London.", "project_memories": {"p-1": {"text": "no text"}}, "account_uuid": "acc",
+    {"conversations_memory": "**Work**\n\nAda turns wheels.\n\n**Home**\n\nLives in London.", "project_memories": {"p-1": {"text": "no text"}, "p-2": "words without a heading"}, "account_uuid": "acc",
      "memory_files": [{"path": "/areas/wheel.md", "content": "left", "updated_at": "2026-03-30T18:00:00Z"}, {"path": "../out.md", "content": "x"}]}
 ]  # fmt: skip
 
@@ -343,7 +344,7 @@ SAMPLES = [
     Sample("claude-code-session", "claude-code", one(SESSION), {"Turn": 2, "Memory": 1}, ("line 9", "line 10")),
     Sample("claude-code-memory", "claude-code", CODE_MEMORY, {"Memory": 2, "Link": 1}, ("broken.md",)),
     Sample("claude-chats", "claude", one(CLAUDE), {"Turn": 2}, ("[2]",)),
-    Sample("claude-memories", "claude", one(CLAUDE_MEMORIES), {"Memory": 3}, ("[0].project_memories.p-1", "[0].memory_files[1]")),
+    Sample("claude-memories", "claude", one(CLAUDE_MEMORIES), {"Memory": 4}, ("[0].project_memories.p-1", "[0].memory_files[1]")),
     Sample("chatgpt", "chatgpt", one(CHATGPT), {"Turn": 2, "Memory": 1}, ("[1]", "[2]"), ("images and other parts that are no text",)),
     Sample("langgraph-rows", "langgraph", one(LANGGRAPH), {"Memory": 3}, ("line 4", "line 5"), ("ttl_minutes",)),
     Sample("langgraph-items", "langgraph", one([{"namespace": ["a", "b"], "key": "k", "value": {"content": ["two", "lines"]}, "score": 0.5}]), {"Memory": 1}, lost=("score",)),

@@ -2,11 +2,14 @@
 
 import io
 import json
+import random
 import tarfile
 import tracemalloc
 import zipfile
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -16,9 +19,11 @@ from loci.models.transfer import ImportFormat
 from service.transfer.foreign import sources
 from service.transfer.foreign.formats import FORMATS
 from service.transfer.foreign.recognise import recognise
-from service.transfer.foreign.records import Memory, Notes, Record, Turn, Unreadable
+from service.transfer.foreign.records import Link, Memory, Notes, Record, Turn, Unreadable
+from service.transfer.foreign.rows import Rows
 from service.transfer.foreign.sources import open_source
 from service.transfer.foreign.values import end_of, moment
+from service.transfer.foreign.write import read_some
 from tests.catalogue import ROOT
 from tests.foreign import CHATGPT, CLAUDE, CLAUDE_MEMORIES, SAMPLES, Sample, mem0_history, message
 
@@ -69,6 +74,40 @@ def test_samples_of_others_give_what_they_hold(name: str) -> None:
         EXPECTED[name][0],
         EXPECTED[name][1],
     )
+
+
+def damaged(value: Any, chance: random.Random) -> Any:
+    """JSON with other values here and there, and without some."""
+    if chance.random() < 0.12:
+        return chance.choice([None, 1, -5, 1e40, "", [], {}, "x", [1], {"a": None}, True, "\ud800", [[]], [{}]])
+    if isinstance(value, dict):
+        return {key: damaged(item, chance) for key, item in value.items() if chance.random() > 0.04}
+    return [damaged(item, chance) for item in value] if isinstance(value, list) else value
+
+
+def retold(text: str, chance: random.Random) -> str:
+    with suppress(ValueError):
+        return json.dumps(damaged(json.loads(text), chance))
+    with suppress(ValueError):
+        return "\n".join(json.dumps(damaged(json.loads(line), chance)) for line in text.splitlines())
+    letters = list(text)
+    for place in range(0, len(letters), max(1, len(letters) // 5)):
+        letters[place] = chance.choice('[]{}#-\n":x|&*!%')
+    return "".join(letters)
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
+def test_a_file_however_damaged_it_is_ends_in_a_report_and_in_nothing_else(sample: Sample, tmp_path: Path) -> None:
+    chance = random.Random(sample.name)
+    for number in range(15):
+        files = {name: retold(text, chance) for name, text in sample.files.items()}
+        source = open_source(replace(sample, files=files).write(tmp_path / str(number)))
+        notes = Notes()
+        rows, records = Rows(sample.format, "", notes), FORMATS[sample.format].read(source, notes)
+        while found := read_some(records, notes):
+            made = [rows.make(record) for record in found if not isinstance(record, Link)]
+            assert all(row is None or row.place for row in made)
+        assert not [place for place, reason in notes.errors if place == "the file" and "not known" in reason]
 
 
 def test_the_service_and_its_document_name_the_same_formats() -> None:
@@ -128,7 +167,7 @@ def test_an_export_of_zips_in_a_zip_is_read_and_what_holds_persons_is_not_opened
         "light_metadata-000.zip": packed("users.json", [{"uuid": "x", "chat_messages": "never read"}]),
     }
     found, notes = read(zipped(tmp_path / "x", **parts))
-    assert Counter(type(record).__name__ for record in found) == {"Turn": 2, "Memory": 3}
+    assert Counter(type(record).__name__ for record in found) == {"Turn": 2, "Memory": 4}
     assert [place for place, _ in notes.errors if "users" in place] == []
 
 

@@ -77,7 +77,7 @@ def _path(messages: list[Json]) -> list[Json]:
 
 def _turn(place: str, message: Json, session: str, about: Json, notes: Notes) -> Turn | None:
     sender = message.get("sender")
-    if sender not in ROLES:
+    if not isinstance(sender, str) or sender not in ROLES:
         raise WrongValue(f"sender: must be human or assistant, not {sender!r}")
     key = text_of(message.get("uuid"), "uuid")
     parts = [part for part in list_of(message.get("content"), "content") if isinstance(part, dict)]
@@ -132,7 +132,7 @@ def _sections(text: str) -> Iterator[tuple[str, str]]:
     headings = list(HEADING.finditer(text))
     if text[: headings[0].start() if headings else None].strip():
         yield "memory", text[: headings[0].start() if headings else None].strip()
-    for heading, following in zip(headings, [*headings[1:], None], strict=True):
+    for heading, following in zip(headings, [*headings[1:], None], strict=False):
         body = text[heading.end() : following.start() if following else None].strip()
         if body:
             yield label((heading[1] or heading[2]).strip()), body

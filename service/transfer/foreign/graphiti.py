@@ -77,7 +77,7 @@ def _items(file: File, notes: Notes) -> Iterator[tuple[str, Json, str]]:
 
 
 def _apoc(item: Json, notes: Notes) -> tuple[Json, str]:
-    labels = item.get("labels") or []
+    labels = item["labels"] if isinstance(item.get("labels"), list) else []
     properties = item["properties"]
     if item["type"] == "relationship":
         if item.get("label") == "RELATES_TO":

@@ -8,7 +8,7 @@ from typing import Any
 import ijson
 from ijson.common import ObjectBuilder
 
-from service.transfer.foreign.records import Json, Notes, Record, Unreadable
+from service.transfer.foreign.records import UNKNOWN_SHAPE, Json, Notes, Record, Unreadable
 from service.transfer.foreign.sources import File, parse_json
 from service.transfer.foreign.values import WrongValue, object_of
 
@@ -86,6 +86,8 @@ def each(found: Iterator[tuple[str, Any]], notes: Notes, make: Make) -> Iterator
             yield from make(place, object_of(value))
         except WrongValue as error:
             notes.error(place, str(error))
+        except UNKNOWN_SHAPE as error:
+            notes.error(place, f"has a shape that is not known ({type(error).__name__}: {error})"[:300])
 
 
 def first_of(item: Json, *names: str) -> Any:

@@ -26,7 +26,7 @@ def read(source: Source, notes: Notes) -> Iterator[Record]:
         if "core_memory" in whole:
             yield from _agent(file.place("agent"), whole, whole["core_memory"], notes)
         blocks = _by_id(whole.get("blocks"), notes)
-        for number, agent in enumerate(whole.get("agents") or []):
+        for number, agent in enumerate(_list(whole.get("agents"))):
             place = file.place(f"agents[{number}]")
             if not isinstance(agent, dict):
                 notes.error(place, "must be an object")
@@ -39,6 +39,10 @@ def object_of_file(value: Any, place: str) -> Json:
     if not isinstance(value, dict):
         raise Unreadable("must be an object", place)
     return value
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _by_id(blocks: Any, notes: Notes) -> dict[str, Json]:
@@ -56,8 +60,8 @@ def _by_id(blocks: Any, notes: Notes) -> dict[str, Json]:
 
 def _blocks(place: str, agent: Json, blocks: dict[str, Json], notes: Notes) -> list[Json]:
     found = []
-    for key in agent.get("block_ids") or []:
-        if key in blocks:
+    for key in _list(agent.get("block_ids")):
+        if isinstance(key, str) and key in blocks:
             found.append(blocks[key])
         else:
             notes.error(place, f"block_ids: {key!r} is no block of the file")
@@ -66,7 +70,7 @@ def _blocks(place: str, agent: Json, blocks: dict[str, Json], notes: Notes) -> l
 
 def _agent(place: str, agent: Json, blocks: Any, notes: Notes) -> Iterator[Record]:
     name = label(str(agent.get("name") or "agent"))
-    notes.lose("secrets", len(agent.get("secrets") or {}))
+    notes.lose("secrets", len(agent["secrets"]) if isinstance(agent.get("secrets"), dict) else 0)
     for block in blocks if isinstance(blocks, list) else []:
         here = f"{place}.blocks.{block.get('label') if isinstance(block, dict) else '?'}"
         try:
@@ -78,7 +82,7 @@ def _agent(place: str, agent: Json, blocks: Any, notes: Notes) -> Iterator[Recor
             notes.skip("empty blocks")
         else:
             yield found
-    for number, message in enumerate(agent.get("messages") or []):
+    for number, message in enumerate(_list(agent.get("messages"))):
         here = f"{place}.messages[{number}]"
         try:
             found_turn = _turn(here, object_of(message), name, number)

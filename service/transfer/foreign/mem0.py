@@ -71,7 +71,8 @@ def _look_ahead(files: list[File]) -> tuple[dict[str, list[str]], dict[str, str]
                 later[str(item.get("id"))] = item["replaced_by"]
             payload = item.get("payload")
             if isinstance(payload, dict) and "entity_type" in payload and isinstance(payload.get("data"), str):
-                for linked in payload.get("linked_memory_ids") or []:
+                linked_ids = payload.get("linked_memory_ids")
+                for linked in linked_ids if isinstance(linked_ids, list) else []:
                     mentions.setdefault(str(linked), []).append(label(payload["data"]))
     return mentions, later
 
@@ -144,7 +145,7 @@ def _blocks(file: File, notes: Notes) -> Iterator[Record]:
     """The plugin's Markdown: a block begins at `---` with an id behind it, so that a rule inside of a text is text."""
     rows = file.text().splitlines()
     starts = [n for n, row in enumerate(rows) if row.strip() == "---" and n + 1 < len(rows) and rows[n + 1].startswith("id:")]
-    for start, end in zip(starts, [*starts[1:], len(rows)], strict=True):
+    for start, end in zip(starts, [*starts[1:], len(rows)], strict=False):
         place = file.place(f"line {start + 1}")
         try:
             yield _block(place, "\n".join(rows[start:end]))

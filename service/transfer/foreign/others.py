@@ -168,7 +168,8 @@ def _versions(root: str, found: list[tuple[str, Any]], notes: Notes) -> list[Rec
                 source="supermemory",
                 metadata=metadata,
             )
-            records.append((int(item.get("version") or 1), memory))
+            version = item.get("version")
+            records.append((version if isinstance(version, int) else 1, memory))
             links += _relations(place, key, item.get("memoryRelations") or {})
         except WrongValue as error:
             notes.error(place, str(error))

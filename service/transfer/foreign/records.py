@@ -9,6 +9,10 @@ Json: TypeAlias = dict[str, Any]
 MOST_ERRORS = 1000  # that are listed; all are counted
 
 
+# What code meets in items of shapes that nobody has described: the item is wrong, and the next one follows.
+UNKNOWN_SHAPE = (TypeError, AttributeError, LookupError, ValueError, ArithmeticError, RecursionError)
+
+
 class Unreadable(Exception):
     """A file that cannot be imported as a whole, and why."""
 

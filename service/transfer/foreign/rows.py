@@ -12,7 +12,7 @@ from loci.models.graph import EdgeWrite, EntityWrite
 from loci.models.memories import MemoryInput
 from loci.models.sessions import TurnInput
 from service.http.problems import field_errors
-from service.transfer.foreign.records import Edge, Entity, Json, Memory, Notes, Record, Turn
+from service.transfer.foreign.records import UNKNOWN_SHAPE, Edge, Entity, Json, Memory, Notes, Record, Turn
 from service.transfer.foreign.values import WrongValue, entity_type, label, stated, storable
 
 IDS = uuid5(NAMESPACE_URL, "loci/import")
@@ -52,6 +52,8 @@ class Rows:
             self._notes.error(record.place, reason)
         except WrongValue as error:
             self._notes.error(record.place, str(error))
+        except UNKNOWN_SHAPE as error:
+            self._notes.error(record.place, f"has a shape that is not known ({type(error).__name__}: {error})"[:300])
         return None
 
     def id_of(self, *parts: str) -> UUID:

@@ -15,7 +15,7 @@ from db import statistics, transfer
 from db.errors import refused_rows, retryable
 from db.pool import JsonObject, Transaction
 from db.transfer import ImportedRow
-from service.transfer.foreign.records import Edge, Entity, Link, Memory, Notes, Record, Turn, Unreadable
+from service.transfer.foreign.records import UNKNOWN_SHAPE, Edge, Entity, Link, Memory, Notes, Record, Turn, Unreadable
 from service.transfer.foreign.rows import Row, Rows
 from service.transfer.load import ATTEMPTS, Open
 
@@ -203,7 +203,7 @@ async def write(
         else:
             async with open_transaction(report.namespace, "writer") as tx:
                 await tx.entered()
-        while batch := await asyncio.to_thread(_some, records, report.notes):
+        while batch := await asyncio.to_thread(read_some, records, report.notes):
             for record in batch:
                 await writer.take(record)
             report.seconds = time.perf_counter() - report.started
@@ -218,14 +218,17 @@ async def write(
     return report
 
 
-def _some(records: Iterator[Record], notes: Notes) -> list[Record]:
+def read_some(records: Iterator[Record], notes: Notes) -> list[Record]:
+    """The next records, at most a batch; what cannot be read any further is noted, and nothing comes after it."""
     found: list[Record] = []
     try:
         for record in itertools.islice(records, BATCH):
             found.append(record)  # noqa: PERF402 (what was read before an error counts)
     except Unreadable as error:
         notes.error(error.place, error.reason)
+    except UNKNOWN_SHAPE as error:
+        notes.error("the file", f"has a shape that is not known ({type(error).__name__}: {error})"[:300])
     return found
 
 
-__all__ = ["KINDS", "Report", "write"]
+__all__ = ["KINDS", "Report", "read_some", "write"]
