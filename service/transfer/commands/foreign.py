@@ -40,15 +40,17 @@ def find_foreign(file: str, name: str | None) -> Iterator[Found | None]:
         for each in FORMATS.values():
             echo(f"{each.name:<14} {each.title}")
         raise typer.Exit
-    if file == "-" and name is None:
+    stream = file == "-" or (Path(file).exists() and not (Path(file).is_file() or Path(file).is_dir()))  # read once, such as a pipe
+    if stream and name is None:
         yield None
         return
     try:
         with tempfile.TemporaryFile() as spool:
-            if file == "-":
-                shutil.copyfileobj(typer.get_binary_stream("stdin"), spool)
+            if stream:
+                with typer.get_binary_stream("stdin") if file == "-" else Path(file).open("rb") as given:
+                    shutil.copyfileobj(given, spool)
                 spool.flush()
-            source = open_stream(spool) if file == "-" else open_source(Path(file))
+            source = open_stream(spool) if stream else open_source(Path(file))
             with source.stack:
                 known = format_of(source, name or AUTO)
                 if known is None and source.single is None:

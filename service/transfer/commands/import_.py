@@ -50,9 +50,6 @@ def import_(
     Files of other systems are told by their content: docs/import.md has the list. Run twice, they write nothing.
     """
     from service.transfer.commands.foreign import find_foreign, import_foreign
-    from service.transfer.commands.restore import report_restored, restore_lines
-    from service.transfer.load import load
-    from service.transfer.restore import begins_export
 
     in_json = wants_json(context, as_json)
     options: dict[str, Any] = {"dry_run": dry_run, "account": account, "valid_from_created": valid_from_created}
@@ -62,13 +59,22 @@ def import_(
             return
     if any(options.values()):
         raise Failure("--dry-run, --account and --valid-from-created are for other systems' files, which this is not")
+    named = context.get_parameter_source("namespace")
+    given = named is not None and named.name != "DEFAULT"
+    _import_lines(file, namespace, given=given, atomic=atomic, batch_size=batch_size, in_json=in_json)
+
+
+def _import_lines(file: str, namespace: str, *, given: bool, atomic: bool, batch_size: int, in_json: bool) -> None:
+    """Lines in batches, or an export as a whole, into the namespace that it names unless one was `given`."""
+    from service.transfer.commands.restore import report_restored, restore_lines
+    from service.transfer.load import load
+    from service.transfer.restore import begins_export
+
     with _opened(file) as (stream, size), _progress(size) as advance:
         first = stream.readline()
         lines = chain([first], stream)
         restored = loaded = None
         if begins_export(first):
-            named = context.get_parameter_source("namespace")
-            given = named is not None and named.name != "DEFAULT"
             restored = run(lambda session: restore_lines(session, lines, namespace if given else None, batch_size, advance))
         else:
             loaded = run(

@@ -196,6 +196,7 @@ async def write(
     A dry run does the same in one transaction, and takes it back; so does `atomic`, where an item is wrong.
     What cannot be read any further ends the import there.
     """
+    report.started = time.perf_counter()
     writer = Writer(open_transaction, rows, report)
     async with AsyncExitStack() as stack:
         if report.dry_run or report.atomic:
