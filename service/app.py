@@ -39,6 +39,7 @@ from service.observability.monitor import Monitor
 from service.observability.tracing import set_up_tracing
 from service.operations.feed import Feed
 from service.places import Places
+from service.rerank.factory import make_reranker
 from service.resources import Resources
 from service.routers import ROUTERS
 from service.settings import Settings, get_settings
@@ -172,7 +173,8 @@ def create_app(settings: Settings, url: str, server: EmbeddedServer | None = Non
     worker_pool, control = make_pool(url, size=settings.worker_pool_size), make_pool(url, size=CONTROL)
     uses = KeyUsageCounts(control)
     limiter = Limiter(partial(_lease, control, settings.rate_limit))
-    resources = Resources(settings, pool, provider, make_model(settings.llm), Prompts(settings.llm.prompts))
+    model, reranker = make_model(settings.llm), make_reranker(settings.rerank)
+    resources = Resources(settings, pool, provider, model, Prompts(settings.llm.prompts), reranker)
     feed, background = Feed(url), Supervisor()
     worker = Worker(worker_pool, provider, Runner(url, replace(resources, pool=worker_pool), HANDLERS), feed.grown)
     monitor = Monitor(url, pool, settings.jobs.lost_after)
@@ -184,10 +186,9 @@ def create_app(settings: Settings, url: str, server: EmbeddedServer | None = Non
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:  # noqa: ARG001 (the protocol's)
         async with AsyncExitStack() as closing:  # all of it happens, whatever one of them raises
-            if resources.model is not None:
-                closing.push_async_callback(resources.model.close)
-            if provider is not None:
-                closing.push_async_callback(provider.close)
+            for asked in (model, reranker, provider):
+                if asked is not None:
+                    closing.push_async_callback(asked.close)
             for each in (pool, worker_pool, control):
                 closing.push_async_callback(each.close)
             closing.push_async_callback(monitor.close)

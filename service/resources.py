@@ -8,6 +8,7 @@ from db.pool import OPERATOR, Origin, Pool, Transaction, transaction
 from service.embedding.provider import Provider
 from service.llm.model import ChatModel
 from service.llm.prompts import Prompts
+from service.rerank.reranker import Reranker
 from service.settings import Settings
 
 
@@ -20,6 +21,7 @@ class Resources:
     provider: Provider | None = None
     model: ChatModel | None = None
     prompts: Prompts = field(default_factory=Prompts)
+    reranker: Reranker | None = None
 
     @asynccontextmanager
     async def transaction(

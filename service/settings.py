@@ -43,6 +43,9 @@ class LLMSettings(BaseModel):
     timeout: float = Field(default=60.0, gt=0, description="Seconds without a byte after which a try is given up")
     deadline: float = Field(default=600.0, gt=0, description="Seconds for a whole answer to a job")
     request_deadline: float = Field(default=30.0, gt=0, description="The same while a request waits for it (retain, reflect)")
+    recall_deadline: float = Field(
+        default=5.0, gt=0, description="The same while a recall waits for its question to be rewritten (rewrite)"
+    )
     attempts: int = Field(default=3, ge=1, le=10, description="Tries of one call; the job that makes it has its own")
     stream: bool = Field(default=True, description="Whether answers come as streams, so that slow ones are not given up")
     format: Literal["json_schema", "json_object", "none"] = Field(
@@ -55,6 +58,42 @@ class LLMSettings(BaseModel):
     prompts: Path | None = Field(default=None, description="Folder whose files replace prompts of the same name")
 
     @field_validator("endpoint", "temperature", "prompts", mode="before")
+    @classmethod
+    def _none(cls, value: object) -> object:
+        return None if isinstance(value, str) and value.strip().lower() in {"", "none"} else value
+
+
+class RerankSettings(BaseModel):
+    """Who judges results of a recall once more: `LOCI_RERANK__ENDPOINT` and so on. Nobody by default."""
+
+    provider: Literal["endpoint", "minilm", "none"] = Field(
+        default="endpoint",
+        description="Who reranks: the endpoint, where one is set; MiniLM on this CPU (an extra); nobody",
+    )
+    endpoint: str | None = Field(
+        default=None,
+        description="Address up to /rerank, such as http://localhost:8080 or https://api.jina.ai/v1; none: no endpoint is asked",
+    )
+    model: str | None = Field(default=None, max_length=255, description="Name of the model at the endpoint; none: it has one")
+    api_key: str | None = Field(default=None, repr=False, description="Key for the endpoint; sent as a bearer")
+    format: Literal["documents", "texts"] = Field(
+        default="documents",
+        description="What it calls the texts: documents (Cohere, Jina, vLLM, llama.cpp), texts (text-embeddings-inference)",
+    )
+    top_n: int = Field(default=50, ge=2, le=200, description="Results that are judged where a recall does not say how many")
+    max_chars: int = Field(default=2000, ge=1, description="Characters after which a text is cut before it is judged")
+    timeout: float = Field(default=2.0, gt=0, description="Seconds without a byte after which a try is given up")
+    deadline: float = Field(default=3.0, gt=0, description="Seconds that a recall waits for the judgement in all")
+    attempts: int = Field(default=2, ge=1, le=10, description="Tries of one call, within the deadline")
+    weight: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="Share of the judgement in the order; the rest is the score before it. None: 1 for an endpoint, 0.4 for minilm",
+    )
+    price: float = Field(default=0.0, ge=0, description="Price of a million tokens, in the unit of LOCI_LLM__PROMPT_PRICE")
+
+    @field_validator("endpoint", "model", "weight", mode="before")
     @classmethod
     def _none(cls, value: object) -> object:
         return None if isinstance(value, str) and value.strip().lower() in {"", "none"} else value
@@ -178,6 +217,7 @@ class Settings(BaseSettings):
     )
     embedding: EmbeddingSettings = Field(default=EmbeddingSettings(), description="Embeddings")
     llm: LLMSettings = Field(default=LLMSettings(), description="Language model")
+    rerank: RerankSettings = Field(default=RerankSettings(), description="Reranking")
     jobs: JobSettings = Field(default=JobSettings(), description="Jobs")
     deadlines: DeadlineSettings = Field(default=DeadlineSettings(), description="Deadlines")
     limits: LimitSettings = Field(default=LimitSettings(), description="Limits")

@@ -1,6 +1,6 @@
 """An OpenAI-compatible endpoint on loopback that answers what a test wrote down; `python -m tests.model_server` runs one by itself.
 
-It speaks the protocol for real: chat completions whole and as streams, and embeddings. It refuses what strict endpoints refuse, so a
+It speaks the protocol for real: chat completions whole and as streams, embeddings, and reranking. It refuses what strict endpoints refuse, so a
 request or a schema that passes here passes there too.
 
     with model_server([status(429, retry_after=1), {"items": []}]) as endpoint:
@@ -24,6 +24,7 @@ from typing import Any
 
 from tests.strict_schema import refusal_of
 
+RERANK = {"model", "query", "documents", "top_n", "texts", "truncate"}  # fields of a request for reranking
 ENDED = 60.0  # seconds after which a hanging reply is given up
 
 
@@ -45,6 +46,12 @@ class Request:
     def prompt(self) -> str:
         """What the system is told."""
         return "\n".join(message["content"] for message in self.body["messages"] if message["role"] == "system")
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts that are to be reranked."""
+        found: list[str] = self.body.get("documents") or self.body.get("texts") or []
+        return found
 
     @property
     def data(self) -> Any:
@@ -119,6 +126,19 @@ def status(code: int, body: Any = None, retry_after: object = None, **headers: s
     return Reply(status=code, raw=said if isinstance(said, bytes) else json.dumps(said).encode(), headers=given)
 
 
+def judgement(scores: list[Any], **beside: Any) -> Reply:
+    """Scores of texts in their order, as a reranker says them: the best first."""
+    rows = [{"index": nth, "relevance_score": score} for nth, score in enumerate(scores)]
+    rows.sort(key=lambda row: -row["relevance_score"])
+    return Reply(raw=json.dumps({"results": rows, **beside}).encode())
+
+
+def by_words(request: Request) -> list[float]:
+    """How many words of the question each text has."""
+    words = set(request.body["query"].lower().split())
+    return [float(len(words & set(text.lower().split()))) for text in request.texts]
+
+
 def hang(seconds: float = ENDED) -> Reply:
     """Nothing comes for so long."""
     return replace(say({}), wait=seconds)
@@ -134,6 +154,7 @@ class ModelServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", port), _Handler)
         self.script: Script = [{}] if script is None else script
         self.embeddings: Script | None = None
+        self.judgements: Script | None = None  # of reranking; None: by words in common
         self.dimensions = dimensions
         self.requests: list[Request] = []
         self.refused: list[str] = []
@@ -150,6 +171,11 @@ class ModelServer(ThreadingHTTPServer):
         """Requests for completions."""
         return [request for request in self.requests if request.path.endswith("/chat/completions")]
 
+    @property
+    def reranks(self) -> list[Request]:
+        """Requests for reranking."""
+        return [request for request in self.requests if request.path.endswith("/rerank")]
+
     def next_step(self, request: Request) -> Reply:
         """The reply to a request. What breaks the rules of the protocol is refused, whatever the script says."""
         with self._lock:
@@ -161,10 +187,13 @@ class ModelServer(ThreadingHTTPServer):
                 return status(
                     400, {"error": {"message": wrong[1], "type": "invalid_request_error", "param": wrong[0], "code": None}}
                 )
-            script = self.script if chat else self.embeddings
+            reranking = request.path.endswith("/rerank")
+            script = self.script if chat else self.judgements if reranking else self.embeddings
             step = (script.pop(0) if len(script) > 1 else script[0]) if isinstance(script, list) else script
+        if reranking and (unknown := sorted(set(request.body) - RERANK)):
+            return status(422, {"message": f"unknown field: {unknown[0]}"})
         if not chat and step is None:
-            return self._vectors(request.body)
+            return judgement(by_words(request)) if reranking else self._vectors(request.body)
         said = step(request) if callable(step) else step
         return said if isinstance(said, Reply) else say(said)
 

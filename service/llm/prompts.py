@@ -14,6 +14,8 @@ NAMES = {
     "retain.md": "service.retain",
     "reflect.md": "service.retain",
     "contradictions.md": "service.dreams",
+    "decompose.md": "service.recall",  # rewriting of a question into its parts
+    "hypothetical.md": "service.recall",  # an answer to a question that is made up
     "data.md": "service.llm",  # said before every one of them: what follows is data
 }
 LARGEST = 100_000  # bytes

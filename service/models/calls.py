@@ -7,6 +7,7 @@ import asyncio
 import json
 import logging
 import time
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -25,6 +26,7 @@ from service.resources import Resources
 from service.text.visible import visible_json
 
 A = TypeVar("A", bound=Answer)
+T = TypeVar("T")
 log = logging.getLogger(__name__)
 LEAST = 1000  # tokens of an answer without which a call is not worth its prompt; half of what is sent, where that is more
 GRACE = 30.0  # seconds beyond its deadline in which somebody says how a call has ended, unless its process was lost
@@ -36,7 +38,7 @@ class BudgetSpent(Postponed):
 
 
 @dataclass(frozen=True)
-class _Call:
+class Call:
     """A call that is written down as running, and what it may use."""
 
     resources: Resources
@@ -46,7 +48,23 @@ class _Call:
     id: UUID
     prompt_tokens: int
     completion_tokens: int
+    prices: Prices
     started: float
+
+    async def run(self, work: Callable[[], Awaitable[tuple[Completion, T]]], usage: Usage | None = None) -> T:
+        """Do what the call is for, and write down what it has used, however it ends: what `work` made of the answer."""
+        try:
+            completion, made = await work()
+        except ModelError as error:
+            await self.end(error.completion, error)
+            raise
+        except BaseException as error:  # cancelled
+            with suppress(Exception):
+                async with asyncio.timeout(ENDING):
+                    await self.end(None, error, usage)
+            raise
+        await self.end(completion, None)
+        return made
 
     async def end(self, completion: Completion | None, error: BaseException | None, usage: Usage | None = None) -> None:
         """Write down what it has used. Without a completion: nothing, if the endpoint refused; else what is known, or usual."""
@@ -61,7 +79,7 @@ class _Call:
                 estimated=estimated,
                 took_ms=took,
                 error=_told(error),
-                prices=_prices(self.resources),
+                prices=self.prices,
             )
         outcome = "succeeded" if error is None else "failed"
         MODEL_CALLS.labels(self.purpose, outcome).inc()
@@ -106,68 +124,76 @@ async def ask(
         {"role": "user", "content": visible_json(json.dumps(data, ensure_ascii=False, default=str))},
     ]
     schema = schema_of(answer)
-    seconds = (resources.settings.llm.deadline if deadline is None else deadline) + GRACE
-    call = await _reserve(
-        resources, resources.model, messages, schema, namespace=namespace, purpose=purpose, job_id=job_id, seconds=seconds
+    most = resources.settings.llm.max_tokens
+    sent = sum(tokens_of(message["content"]) for message in messages) + tokens_of(json.dumps(schema))
+    call = await reserve(
+        resources,
+        namespace=namespace,
+        purpose=purpose,
+        model=resources.model.name,
+        prompt_tokens=sent,
+        completion_tokens=most,
+        least=min(most, max(LEAST, sent // 2)),
+        prices=Prices(resources.settings.llm.prompt_price, resources.settings.llm.completion_price),
+        seconds=resources.settings.llm.deadline if deadline is None else deadline,
+        job_id=job_id,
     )
+    return await _complete(call, resources.model, messages, schema, answer, deadline)
+
+
+async def _complete(
+    call: Call, model: ChatModel, messages: list[Message], schema: dict[str, Any], answer: type[A], deadline: float | None
+) -> A:
+    """Ask the model and read what it answers."""
     usage = Usage()
-    try:
-        with traces.span("model", {"gen_ai.request.model": call.model, "loci.purpose": purpose}):
-            completion = await resources.model.complete(
-                messages, schema=schema, title=purpose, deadline=deadline, usage=usage, **_less(resources, call.completion_tokens)
+
+    async def work() -> tuple[Completion, A]:
+        with traces.span("model", {"gen_ai.request.model": call.model, "loci.purpose": call.purpose}):
+            completion = await model.complete(
+                messages, schema=schema, title=call.purpose, deadline=deadline, usage=usage, **_less(call)
             )
-            made = read_answer(completion, answer)
-    except ModelError as error:
-        await call.end(error.completion, error)
-        raise
-    except BaseException as error:  # cancelled
-        with suppress(Exception):
-            async with asyncio.timeout(ENDING):
-                await call.end(None, error, usage)
-        raise
-    await call.end(completion, None)
-    return made
+            return completion, read_answer(completion, answer)
+
+    return await call.run(work, usage)
 
 
-async def _reserve(
+async def reserve(
     resources: Resources,
-    model: ChatModel,
-    messages: list[Message],
-    schema: dict[str, Any],
     *,
     namespace: str,
     purpose: str,
-    job_id: UUID | None,
+    model: str,
+    prompt_tokens: int,
+    completion_tokens: int,
+    least: int,
+    prices: Prices,
     seconds: float,
-) -> _Call:
-    """Write the call down, in a transaction of its own. Raises BudgetSpent."""
-    sent = sum(tokens_of(message["content"]) for message in messages) + tokens_of(json.dumps(schema))
-    most = resources.settings.llm.max_tokens
+    job_id: UUID | None = None,
+) -> Call:
+    """Write a call down, in a transaction of its own, before it is made. `seconds`: its deadline. Raises BudgetSpent."""
     try:
         async with resources.transaction("reserve_model_call", namespace) as tx:
             row = await calls.reserve_model_call(
                 tx,
                 job_id=job_id,
                 purpose=purpose,
-                model=model.name,
-                prompt_tokens=sent,
-                completion_tokens=most,
-                least=min(most, max(LEAST, sent // 2)),
-                prices=_prices(resources),
-                seconds=seconds,
+                model=model,
+                prompt_tokens=prompt_tokens,
+                completion_tokens=completion_tokens,
+                least=least,
+                prices=prices,
+                seconds=seconds + GRACE,
             )
     except BudgetExceeded as error:
         raise BudgetSpent(error.diag.message_primary or "the day's budget is spent", _moment(error)) from None
-    return _Call(resources, namespace, purpose, model.name, row["id"], sent, row["completion_tokens"], time.monotonic())
+    granted = row["completion_tokens"]
+    return Call(resources, namespace, purpose, model, row["id"], prompt_tokens, granted, prices, time.monotonic())
 
 
-def _less(resources: Resources, granted: int) -> dict[str, int]:
+def _less(call: Call) -> dict[str, int]:
     """The limit of an answer, where the budget leaves less than the settings allow."""
-    return {"max_tokens": granted} if granted < resources.settings.llm.max_tokens else {}
-
-
-def _prices(resources: Resources) -> Prices:
-    return Prices(resources.settings.llm.prompt_price, resources.settings.llm.completion_price)
+    most = call.resources.settings.llm.max_tokens
+    return {"max_tokens": call.completion_tokens} if call.completion_tokens < most else {}
 
 
 def _moment(error: BudgetExceeded) -> datetime:

@@ -7,22 +7,22 @@ from uuid import UUID
 
 from db.pool import JsonObject, Transaction
 from db.recall import search
-from service.embedding.provider import Provider
 from service.observability.metrics import PHASE_SECONDS
 from service.recall.log import log_recall, ranks_by_arm
 from service.recall.plan import Fused
-from service.recall.question import Question
-from service.recall.ranking import Ranking, rank
+from service.recall.ranking import Ranking, note_hits
 from service.recall.sources import by_place, pack
 from service.recall.timing import milliseconds_since
-from service.settings import EmbeddingSettings
+
+SAID = {"recall_id", "reranked", "rewritten"}  # fields of an answer that are left out where there is nothing to say
 
 
 @dataclass
 class Answer:
     """Results of a recall, constraints that hold whatever was found, and what did not take part.
 
-    `waiting`: memories whose vectors were not made yet. `recall_id`: if it was logged.
+    `waiting`: memories whose vectors were not made yet. `recall_id`: if it was logged. `reranked`: by whom, and how many results;
+    `rewritten`: how, and with how many further questions.
     """
 
     results: list[JsonObject]
@@ -32,10 +32,12 @@ class Answer:
     took_ms: float
     waiting: int = 0
     recall_id: UUID | None = None
+    reranked: JsonObject | None = None
+    rewritten: JsonObject | None = None
 
     def shown(self) -> JsonObject:
-        """The answer as it is sent: with the id only of a recall that was logged."""
-        return {name: value for name, value in vars(self).items() if name != "recall_id" or value is not None}
+        """The answer as it is sent."""
+        return {name: value for name, value in vars(self).items() if name not in SAID or value is not None}
 
 
 @dataclass(frozen=True)
@@ -44,46 +46,61 @@ class Pending:
 
     ranking: Ranking
     rows: list[tuple[int, Any]]
-    recall_id: UUID | None
     sent: float
 
     @classmethod
     async def send(cls, ranking: Ranking) -> "Pending":
-        """Send for the memories, and word to the log, without waiting."""
+        """Send for the memories, without waiting."""
         sent = time.perf_counter()
         scope, sources = ranking.plan.question.scope, ranking.asked.sources
         rows = [
             (place, await search.send_recalled_memories(sources[place].tx, documents=documents, scope=scope))
             for place, documents in by_place(ranking.best).items()
         ]
-        return cls(ranking, rows, await log_recall(ranking), sent)
+        return cls(ranking, rows, sent)
 
-    async def answer(self) -> Answer:
-        """Fetch the memories."""
-        ranking, found = self.ranking, dict(self.ranking.asked.rows)
+    async def read(self) -> dict[int, JsonObject]:
+        """Fetch the memories, also after the transaction: a row for each hit that is still there."""
+        found = dict(self.ranking.asked.rows)
         for place, cursor in self.rows:
-            name = ranking.asked.sources[place].name
+            name = self.ranking.asked.sources[place].name
             for row in await cursor.all():
                 key = pack(place, "memory", row.pop("cursor"))
                 found[key] = {"tier": "memory", "namespace": name, **row}
         PHASE_SECONDS.labels("fetch").observe(time.perf_counter() - self.sent)
-        results = [self._result(key, found[key]) for key in ranking.best if key in found]
-        return Answer(
-            results,
-            ranking.found.constraints,
-            ranking.found.entities,
-            ranking.skipped,
-            milliseconds_since(ranking.started),
-            ranking.found.waits,
-            self.recall_id,
-        )
+        return found
 
-    def _result(self, key: int, row: JsonObject) -> JsonObject:
-        """A memory, entry or turn with its score, and with `explain` what that is made of."""
-        row["score"] = self.ranking.fused.scores[key]
-        if self.ranking.plan.question.explain:
-            row["explain"] = explain(self.ranking, key)
-        return row
+
+async def note(tx: Transaction | None, ranking: Ranking) -> UUID | None:
+    """Note what the session found by words again, and log the recall, without waiting; its id in the log, if it is logged.
+
+    `tx`: another transaction than the one in which it was ranked; None: the same.
+    """
+    if tx is not None:
+        ranking = ranking.within(tx)
+    await note_hits(ranking)
+    return await log_recall(ranking)
+
+
+def answer_of(ranking: Ranking, found: dict[int, JsonObject], recall_id: UUID | None) -> Answer:
+    """The answer that a ranking and its memories make."""
+    return Answer(
+        [_result(ranking, key, found[key]) for key in ranking.best if key in found],
+        ranking.found.constraints,
+        ranking.found.entities,
+        ranking.skipped,
+        milliseconds_since(ranking.started),
+        ranking.found.waits,
+        recall_id,
+    )
+
+
+def _result(ranking: Ranking, key: int, row: JsonObject) -> JsonObject:
+    """A memory, entry or turn with its score, and with `explain` what that is made of."""
+    row["score"] = ranking.score(key)
+    if ranking.plan.question.explain:
+        row["explain"] = explain(ranking, key)
+    return row
 
 
 def explain(ranking: Ranking, key: int) -> JsonObject:
@@ -104,6 +121,7 @@ def explain(ranking: Ranking, key: int) -> JsonObject:
         "factor": fused.factors.get(key, 1.0),
         "arms": arms,
     }
+    shown |= ranking.notes.get(key, {})
     return {**shown, "waited": True} if key in ranking.found.waited else shown
 
 
@@ -118,11 +136,3 @@ def because(fused: Fused, key: int, *, relative: bool) -> str:
     if factor == 1.0:
         return f"{fused.scores[key]:.3g} = {sum_}"
     return f"{fused.scores[key]:.3g} = ({sum_}) × {factor:g} (said by {fused.sources[key]})"
-
-
-async def recall(tx: Transaction, question: Question, provider: Provider | None, settings: EmbeddingSettings) -> Pending:
-    """Ask the arms and fuse them; the memories are sent for and fetched by the caller after the transaction.
-
-    With `question.namespaces` the transaction need not have entered any: each is authorized when it is asked.
-    """
-    return await Pending.send(await rank(tx, question, provider, settings))

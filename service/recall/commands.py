@@ -1,15 +1,19 @@
 """`loci recall`: a question to memory."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from service.cli.output import echo, print_json, print_table
-from service.cli.session import Session, open_provider, run
+from service.cli.session import Session, open_resources, run
 from service.cli.shell import AsOf, Json, KnownAt, Namespace, wants_json
+
+Rewriting = Literal["decompose", "hypothetical"]
+SHOWN = ("results", "entities", "skipped", "took_ms", "waiting", "reranked", "rewritten")
 
 if TYPE_CHECKING:
     from service.recall.question import Question
+    from service.recall.rewrite import Step
 
 
 def recall(
@@ -20,6 +24,13 @@ def recall(
     explain: Annotated[bool, typer.Option("--explain", help="Show what each arm of the search contributed.")] = False,
     as_of: AsOf = None,
     known_at: KnownAt = None,
+    rerank: Annotated[
+        bool | None, typer.Option("--rerank/--no-rerank", help="Have a reranker judge the best results; default: if there is one.")
+    ] = None,
+    top_n: Annotated[int | None, typer.Option("--top-n", min=2, max=200, help="How many results it judges.")] = None,
+    rewrite: Annotated[
+        Rewriting | None, typer.Option("--rewrite", help="Have a language model cut the question into parts, or make up an answer.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Find the memories that answer a question."""
@@ -27,13 +38,14 @@ def recall(
     from service.recall.question import question_of
 
     stated = {"query": query, "k": k, "as_of": as_of, "known_at": known_at, "explain": explain}
+    stated |= {"rerank": rerank if top_n is None or rerank is False else top_n, "rewrite": rewrite}
     question = question_of(RecallInput.model_validate(stated))
     answer = run(lambda session: _ask(session, question, namespace))
     if wants_json(context, as_json):
         print_json(answer)
         return
-    for arm, reason in answer["skipped"].items():
-        echo(f"without the {arm} arm: {reason}", err=True)
+    for name, reason in answer["skipped"].items():
+        echo(f"without {name}: {reason}", err=True)
     if answer["waiting"]:
         echo(f"{answer['waiting']:,} memories wait for their vectors", err=True)
     if not answer["results"]:
@@ -43,11 +55,15 @@ def recall(
 
 
 async def _ask(session: Session, question: "Question", namespace: str) -> dict[str, Any]:
-    from service.recall.answer import recall
+    from service.recall.asking import ask_memory
 
-    async with open_provider(session) as provider, session.transaction(namespace) as tx:
-        answer = (await (await recall(tx, question, provider, session.settings.embedding)).answer()).shown()
-    return {name: answer[name] for name in ("results", "entities", "skipped", "took_ms", "waiting")}
+    async def read(step: "Step") -> Any:
+        async with session.transaction(namespace) as tx:
+            return await step(tx)
+
+    async with open_resources(session) as made:
+        answer = (await ask_memory(made, read, question)).shown()
+    return {name: answer[name] for name in SHOWN if name in answer}
 
 
 def _print_results(rows: list[dict[str, Any]], *, explain: bool) -> None:
@@ -66,4 +82,5 @@ def _print_results(rows: list[dict[str, Any]], *, explain: bool) -> None:
 
 
 def _arms(explanation: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {hit['rank']}" for name, hit in explanation["arms"].items()) or "neighbour"
+    arms = ", ".join(f"{name} {hit['rank']}" for name, hit in explanation["arms"].items()) or "neighbour"
+    return f"{arms}; before reranking {explanation['rerank']['own_rank']}" if "rerank" in explanation else arms

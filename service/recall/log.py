@@ -51,6 +51,11 @@ async def log_recall(ranking: Ranking) -> UUID | None:
     return recall_id
 
 
+def is_logged(ranking: Ranking) -> bool:
+    """Whether a namespace that was searched may log it."""
+    return any(_logs(ranking.plan.question.log, source) for source in ranking.asked.sources)
+
+
 def _logs(asked: bool | None, source: Source) -> bool:
     return bool(source.settings["recall_log"]) if asked is None else asked
 
@@ -61,7 +66,7 @@ def _logged(ranking: Ranking, of: int) -> list[JsonObject]:
         {
             "document": number,
             "rank": nth,
-            "score": ranking.fused.scores[key],
+            "score": ranking.score(key),
             "arms": ranks_by_arm(ranking, key),
         }
         for nth, key in enumerate(ranking.best, start=1)

@@ -8,6 +8,7 @@ from db.recall import search
 from loci.models.recall import Fusion, RecallInput
 
 Arm = Literal["lexical", "vector", "graph", "hierarchy", "walk", "working_memory", "conversation"]
+Rewriting = Literal["decompose", "hypothetical"]
 ARMS: tuple[Arm, ...] = ("lexical", "vector", "graph", "hierarchy", "walk")
 
 
@@ -16,7 +17,8 @@ class Question:
     """What is asked: text, how many results, and how to search. None: the namespace's setting.
 
     `similarity`: the cosine from which a memory counts that only its meaning found; None: any. `namespaces` None: the
-    transaction's; "*": all that the caller may read.
+    transaction's; "*": all that the caller may read. `rerank`: how many results a reranker judges; True and None: as configured;
+    False: none. `rewrite`: how a language model adds questions to this one; None: not at all.
     """
 
     query: str
@@ -32,6 +34,8 @@ class Question:
     similarity: float | None = None
     namespaces: tuple[str, ...] | Literal["*"] | None = None
     log: bool | None = None
+    rerank: bool | int | None = None
+    rewrite: Rewriting | None = None
 
 
 def make_scope(filters: dict[str, Any], as_of: datetime | None, known_at: datetime | None) -> search.Scope:
@@ -54,4 +58,6 @@ def question_of(stated: RecallInput) -> Question:
         session_id=stated.session_id,
         namespaces=tuple(stated.namespaces) if isinstance(stated.namespaces, list) else stated.namespaces,
         log=stated.log,
+        rerank=stated.rerank,
+        rewrite=stated.rewrite,
     )

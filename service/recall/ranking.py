@@ -1,11 +1,11 @@
 """Ranking: arms side by side in the database, fused here. Hits are numbers: see service/recall/sources.py."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from db.pool import Transaction
+from db.pool import JsonObject, Transaction
 from db.recall import search
 from db.recall.search import Expansion, Hits
 from db.sessions import feedback
@@ -24,7 +24,7 @@ SHARES = (0.4, 0.2)  # of a hit's score that the turns one and two away from it 
 
 
 async def rank(tx: Transaction, question: Question, provider: Provider | None, settings: EmbeddingSettings) -> "Ranking":
-    """Ask the arms and fuse them, without reading the memories. What the session finds by words again is noted.
+    """Ask the arms and fuse them, without reading the memories or noting anything.
 
     A dead embedding endpoint costs its arm, not the answer.
     """
@@ -39,21 +39,26 @@ async def rank(tx: Transaction, question: Question, provider: Provider | None, s
     if used.provider is not None:
         weights["vector"] = weights.get("vector", 1.0) * used.provider.weight
     plan = Plan(question, {**weights, **question.weights}, asked.settings)
-    by_words = set(arms["lexical"].scores) if "lexical" in arms else set()
     with phase("around"):
         fused = await _around(plan, asked, arms)
-    best = ranked(fused.scores)[: question.k]
-    if question.session_id is not None:
-        for place, documents in by_place([key for key in best if key in by_words]).items():
-            await feedback.send_recall_hits(asked.sources[place].tx, session_id=question.session_id, documents=documents)
-    return Ranking(plan, best, fused, arms, asked.found, skipped, started, asked)
+    return Ranking(plan, ranked(fused.scores)[: question.k], fused, arms, asked.found, skipped, started, asked)
+
+
+async def note_hits(ranking: "Ranking") -> None:
+    """Note what the session that asks has found again by words."""
+    session_id, lexical = ranking.plan.question.session_id, ranking.arms.get("lexical")
+    if session_id is None or lexical is None:
+        return
+    for place, documents in by_place([key for key in ranking.best if key in lexical.scores]).items():
+        await feedback.send_recall_hits(ranking.asked.sources[place].tx, session_id=session_id, documents=documents)
 
 
 @dataclass(frozen=True)
 class Ranking:
     """What a recall found: the best hits, and every hit's fused score and arms.
 
-    Where one namespace is searched, memories are their document numbers; other hits have their row in `asked.rows`.
+    `final`: scores that somebody gave in place of fused ones, and `notes` what the explanation says of that; see rewrite.py and
+    rerank.py. Where one namespace is searched, memories are their document numbers; other hits have their row in `asked.rows`.
     """
 
     plan: Plan
@@ -64,6 +69,21 @@ class Ranking:
     skipped: dict[str, str]
     started: float
     asked: Asked
+    final: dict[int, float] = field(default_factory=dict)
+    notes: dict[int, JsonObject] = field(default_factory=dict)
+
+    def score(self, key: int) -> float:
+        """What a hit is ranked by."""
+        return self.final[key] if key in self.final else self.fused.scores[key]
+
+    def best_of(self, count: int) -> list[int]:
+        """The best hits by what they are ranked by."""
+        return ranked({key: self.score(key) for key in self.fused.scores})[:count]
+
+    def within(self, tx: Transaction) -> "Ranking":
+        """The same, to be noted in another transaction."""
+        sources = [replace(source, tx=tx.within(source.name)) for source in self.asked.sources]
+        return replace(self, asked=replace(self.asked, sources=sources))
 
     def documents(self, place: int = 0) -> list[int]:
         """Document numbers of the memories among the best, best first, of the namespace at this place."""

@@ -1,21 +1,20 @@
 """Recall: one hybrid search, lexical search, and the log of recalls."""
 
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 from psycopg.errors import InsufficientPrivilege
 
-from db.pool import Transaction
 from loci.models.fields import Category, Label, Tags, Text
 from loci.models.recall import RecallDetail, RecallInput, RecallOut, RecallPage, SearchOut
-from service.http.caller import CallerDependency
+from service.http.caller import CallerDependency, Work
 from service.http.parameters import AsOf, Cursor, KnownAt, Limit
 from service.http.replies import reply
 from service.http.responses import problems
 from service.recall import log, words
-from service.recall.answer import Pending, recall
+from service.recall.asking import ask_memory
 from service.recall.question import make_scope, question_of
 
 router = APIRouter(tags=["recall"])
@@ -27,21 +26,22 @@ RecallId = Annotated[UUID, Path(description="Id of the recall")]
 async def ask(body: RecallInput, caller: CallerDependency) -> Response:
     """Find the memories that answer a question: by words, by meaning, through the graph, and around the best hits.
 
-    Constraints of the entities that it names, and of pinned ones, come with the answer.
+    Constraints of the entities that it names, and of pinned ones, come with the answer. A reranker, where one is configured, judges
+    the best results once more (`rerank`), and a language model can rewrite the question (`rewrite`); `skipped` says what failed.
     """
-    question, state = question_of(body), caller.state
+    question, resources = question_of(body), caller.state.resources
     role = "reader" if question.namespaces is None else None  # else each namespace is authorized when it is asked
 
-    async def work(tx: Transaction) -> Pending:
-        return await recall(tx, question, state.provider, state.settings.embedding)
+    async def read(step: Work) -> Any:
+        return await caller.read(step, role)
 
     try:
-        pending = await caller.read(work, role)
+        answer = await ask_memory(resources, read, question)
     except InsufficientPrivilege:
         if question.namespaces != "*":
             raise
-        pending = await caller.read(work, role)  # a grant ended between two statements: the others are asked
-    return reply((await pending.answer()).shown())
+        answer = await ask_memory(resources, read, question)  # a grant ended between two statements: the others are asked
+    return reply(answer.shown())
 
 
 @router.get("/memory/search", response_model=SearchOut, responses=problems(404))

@@ -50,6 +50,10 @@ class Recall(Arguments):
     tiers: list[Tier] | None = Field(None, description="Search these too")
     namespaces: Names | None = Field(None, description="Other namespaces to search; * for all that you may read")
     session_id: Session | None = None
+    rerank: bool | None = Field(None, description="false: keep the search's own order, faster")
+    rewrite: Literal["decompose", "hypothetical"] | None = Field(
+        None, description="Have a model cut a question of several parts, or make up an answer to search by; slow"
+    )
 
 
 def _search(given: JsonObject, session: str | None) -> Call:

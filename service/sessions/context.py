@@ -15,7 +15,7 @@ from loci.models.sessions import ContextInput
 from service.embedding.provider import Provider
 from service.observability.metrics import CONTEXTS, INJECTED
 from service.recall.question import ARMS, Question, make_scope
-from service.recall.ranking import Ranking, rank
+from service.recall.ranking import Ranking, note_hits, rank
 from service.sessions.context_text import HEADERS, LINES, Kept, Section, fit, one_line, render
 from service.settings import EmbeddingSettings
 
@@ -103,6 +103,7 @@ async def _rank(
         similarity=float(limits["context_similarity"]),
     )
     ranking = await rank(tx, question, provider, settings)
+    await note_hits(ranking)
     if "constraints" not in asked:
         ranking.found.constraints = []
     return ranking

@@ -28,6 +28,8 @@ class Recall:
         explain: bool | None = None,
         session_id: str | None = None,
         embedding: Iterable[float] | None = None,
+        rerank: bool | int | None = None,
+        rewrite: Literal["decompose", "hypothetical"] | None = None,
         log: bool | None = None,
     ) -> Request[RecallOut]:
         """Find what answers a question: by words, by meaning, through the graph, and around the best hits.
@@ -50,6 +52,8 @@ class Recall:
             explain=explain,
             session_id=session_id,
             embedding=embedding,
+            rerank=rerank,
+            rewrite=rewrite,
             log=log,
         )
 

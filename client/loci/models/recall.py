@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
 
 from loci.models.facts import Constraint
 from loci.models.fields import (
@@ -65,10 +65,26 @@ class Weights(Model):
     conversation: Rate | None = Field(default=None, description="Turns of conversations")
 
 
+Rewriting = Literal["decompose", "hypothetical"]
 ArmName = Literal["lexical", "vector", "graph", "hierarchy", "walk", "working_memory", "conversation"]
 
 
 Fusion = Literal["linear", "rrf", "relative_score"]
+
+
+def _judged(value: object) -> object:
+    whole = int(value) if isinstance(value, float) and value.is_integer() else value
+    if isinstance(whole, bool) or (isinstance(whole, int) and FEWEST_JUDGED <= whole <= MOST_JUDGED):
+        return whole
+    raise ValueError(f"must be true, false, or a whole number from {FEWEST_JUDGED} to {MOST_JUDGED}")
+
+
+FEWEST_JUDGED, MOST_JUDGED = 2, 200
+Judged = Annotated[
+    bool | int,
+    BeforeValidator(_judged),
+    WithJsonSchema({"anyOf": [{"type": "boolean"}, {"type": "integer", "minimum": FEWEST_JUDGED, "maximum": MOST_JUDGED}]}),
+]
 
 
 class RecallInput(Model):
@@ -104,6 +120,16 @@ class RecallInput(Model):
         default=None, description="The conversation that asks: what was injected into it and is found by words counts as used"
     )
     embedding: Vector | None = Field(default=None, description="The question's vector, if you made it yourself")
+    rerank: Judged | None = Field(
+        default=None,
+        description="Whether the reranker judges the best results once more, and how many of them. Default: it does where one is "
+        "configured (LOCI_RERANK__…) and the namespace's setting recall_rerank allows it",
+    )
+    rewrite: Rewriting | None = Field(
+        default=None,
+        description="Have a language model cut the question into parts (decompose) or make up an answer (hypothetical), and search "
+        "for these too; in the budget of X-Namespace. They stand in `explain`",
+    )
     log: Flag | None = Field(default=None, description="Log it, so that its results can be rated; default: setting recall_log")
 
 
@@ -116,7 +142,8 @@ class Explained(BaseModel):
         default=None,
         description="What the score is made of: (the `part` of each arm + `lent` by neighbours in the session) × `factor`, for who "
         "said it; with relative_score the mean of the parts. `because` says it in one line. Each arm's rank, score, weight and the "
-        "path that led there; `waited`: its vector was not stored yet",
+        "path that led there; `waited`: its vector was not stored yet; `rerank`: the reranker's score, rank and score before; "
+        "`rewrite`: further questions, and its rank for each",
     )
 
 
@@ -157,6 +184,20 @@ class NamespacedConstraint(Constraint):
     namespace: str = Field(description="Name of the namespace")
 
 
+class Reranked(BaseModel):
+    """Who put results in their order."""
+
+    model: str = Field(description="The reranker")
+    results: int = Field(description="How many results it judged")
+
+
+class Rewritten(BaseModel):
+    """How a question was rewritten."""
+
+    how: Rewriting = Field(description="As was asked")
+    questions: int = Field(description="How many further questions were searched; they stand in `explain`")
+
+
 class RecallOut(BaseModel):
     """The answer to a question."""
 
@@ -167,7 +208,7 @@ class RecallOut(BaseModel):
         description="Of the entities that the question names and of pinned ones, most important first, whatever was found"
     )
     entities: list[dict[str, Any]] = Field(description="Entities that the question names")
-    skipped: dict[str, str] = Field(description="Arms that did not take part, and why")
+    skipped: dict[str, str] = Field(description="Arms that did not take part, and why; also `rerank` and `rewrite`")
     took_ms: float = Field(description="Milliseconds that it took")
     waiting: int = Field(
         default=0,
@@ -175,6 +216,8 @@ class RecallOut(BaseModel):
         "embedded with the question, others that have its words rank by meaning as they do by words",
     )
     recall_id: UUID | None = Field(default=None, description="If it was logged: its id, in each namespace that logs it")
+    reranked: Reranked | None = Field(default=None, description="If a reranker put the results in their order")
+    rewritten: Rewritten | None = Field(default=None, description="If further questions were searched")
 
     @property
     def memories(self) -> list[Recalled]:

@@ -1,0 +1,56 @@
+"""Asking the reranker, within the budget of a namespace where it is an endpoint; no text of question or results is logged."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+
+from db import traces
+from db.models.calls import Prices
+from service.llm.model import Completion, ModelError, tokens_of
+from service.models.calls import Call, reserve
+from service.rerank.reranker import Judgement, Reranker
+from service.resources import Resources
+
+PURPOSE = "rerank"
+
+
+async def judge(resources: Resources, reranker: Reranker, *, namespace: str, query: str, texts: Sequence[str]) -> list[float]:
+    """A score for each text, within the deadline of the settings. Raises BudgetSpent, ModelError.
+
+    An endpoint reads the question once for each text, which is what is reserved. No transaction is open while it judges.
+    """
+    deadline = resources.settings.rerank.deadline
+    with traces.span("rerank", {"gen_ai.request.model": reranker.name, "loci.texts": len(texts)}):
+        if not reranker.is_endpoint:
+            return (await reranker.judge(query, texts, deadline=deadline)).scores
+        until = time.monotonic() + deadline
+        sent = sum(tokens_of(text) for text in texts) + len(texts) * tokens_of(query)
+        call = await _reserve(resources, reranker, namespace, sent, deadline)
+
+        async def work() -> tuple[Completion, list[float]]:
+            started = time.monotonic()
+            left = until - started
+            if left <= 0:
+                raise ModelError("the time that a recall waits for its reranker is over (LOCI_RERANK__DEADLINE)")
+            judged: Judgement = await reranker.judge(query, texts, deadline=left)
+            return Completion("", judged.tokens, 0, round(1000 * (time.monotonic() - started))), judged.scores
+
+        return await call.run(work)
+
+
+async def _reserve(resources: Resources, reranker: Reranker, namespace: str, sent: int, deadline: float) -> Call:
+    try:
+        async with asyncio.timeout(deadline):
+            return await reserve(
+                resources,
+                namespace=namespace,
+                purpose=PURPOSE,
+                model=reranker.name,
+                prompt_tokens=sent,
+                completion_tokens=0,
+                least=0,
+                prices=Prices(prompt=resources.settings.rerank.price),
+                seconds=deadline,
+            )
+    except TimeoutError:
+        raise ModelError("no connection to the database was free in time (LOCI_RERANK__DEADLINE)") from None

@@ -1,0 +1,54 @@
+"""A recall from its question to its answer.
+
+One transaction ranks memories and reads them. Where a model has a say there is one before it (whose budget is used) and one after
+it (what was found is noted in the order that it has then). None is open while a model is asked.
+"""
+
+import time
+from dataclasses import replace
+from functools import partial
+from uuid import UUID
+
+from db.pool import Transaction
+from service.recall.answer import Answer, Pending, answer_of, note
+from service.recall.log import is_logged
+from service.recall.question import Question
+from service.recall.ranking import Ranking
+from service.recall.rerank import rerank, results_to_judge
+from service.recall.rewrite import Read, rank_with, rewrite_question
+from service.resources import Resources
+
+
+async def ask_memory(resources: Resources, read: Read, question: Question) -> Answer:
+    """Find what answers a question. `read` runs a step in a transaction of the caller.
+
+    With `question.namespaces` the transaction need not have entered any: each is authorized when it is asked.
+    """
+    started = time.perf_counter()
+    rewritten = await rewrite_question(resources, read, question)
+    most, reason = results_to_judge(resources, question)
+    skipped = {name: why for name, why in (("rewrite", rewritten.reason), ("rerank", reason)) if why is not None}
+
+    async def ranked(tx: Transaction) -> tuple[Pending, UUID | None]:
+        made = await rank_with(tx, question, rewritten.questions, resources.provider, resources.settings.embedding)
+        ranking = replace(made, started=started, skipped=made.skipped | skipped)
+        if most:  # noted when it has been judged
+            return await Pending.send(replace(ranking, best=ranking.best_of(max(question.k, most)))), None
+        return await Pending.send(ranking), await note(None, ranking)
+
+    pending, recall_id = await read(ranked)
+    ranking, rows, judged = pending.ranking, await pending.read(), None
+    if most:
+        ranking, judged = await rerank(resources, ranking, rows, most)
+        ranking = replace(ranking, best=ranking.best[: question.k])
+        recall_id = await read(partial(note, ranking=ranking)) if _is_noted(ranking) else None
+    answer = answer_of(ranking, rows, recall_id)
+    answer.reranked = judged
+    if rewritten.questions:
+        answer.rewritten = {"how": question.rewrite, "questions": len(rewritten.questions)}
+    return answer
+
+
+def _is_noted(ranking: Ranking) -> bool:
+    """Whether anything is to be noted of a recall: what a session found again, or the recall in a log."""
+    return ranking.plan.question.session_id is not None or is_logged(ranking)

@@ -1,0 +1,97 @@
+"""A second opinion: the best results of a recall are judged against the question again, and put in another order.
+
+Texts are read first and judged when the transaction has ended, so that no connection waits for an endpoint.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+
+from db.pool import JsonObject
+from service.jobs.job import Postponed
+from service.llm.model import ModelError
+from service.models.reranking import judge
+from service.recall.question import Question
+from service.recall.ranking import Ranking
+from service.recall.sources import unpack
+from service.recall.timing import phase
+from service.resources import Resources
+
+LONGEST_QUESTION = 2000  # characters of the question that a reranker reads
+
+
+def results_to_judge(resources: Resources, question: Question) -> tuple[int, str | None]:
+    """How many results are judged; and why none are although the question asks for it."""
+    if question.rerank is False:
+        return 0, None
+    if resources.reranker is None:
+        return 0, None if question.rerank is None else "no reranker is configured"
+    stated = question.rerank
+    return (resources.settings.rerank.top_n if stated is None or stated is True else stated), None
+
+
+async def rerank(
+    resources: Resources, ranking: Ranking, rows: Mapping[int, JsonObject], most: int
+) -> tuple[Ranking, JsonObject | None]:
+    """The first `most` of the ranking in a new order, and who made it: None where nobody did. `skipped` then says why.
+
+    Memories of a namespace whose setting recall_rerank is off are shown to nobody: they keep the score that they have.
+    """
+    reranker, sources = resources.reranker, ranking.asked.sources
+    there = [key for key in ranking.best[:most] if key in rows]
+    shown = [key for key in there if sources[unpack(key)[0]].settings["recall_rerank"]]
+    if there and not shown:
+        ranking.skipped["rerank"] = "the setting recall_rerank is off"
+    if reranker is None or len(shown) < 2:  # noqa: PLR2004 (one result has one order)
+        return ranking, None
+    texts = [text_of(rows[key])[: resources.settings.rerank.max_chars] for key in shown]
+    try:
+        with phase("rerank"):
+            scores = await judge(
+                resources,
+                reranker,
+                namespace=sources[unpack(shown[0])[0]].name,
+                query=ranking.plan.question.query[:LONGEST_QUESTION],
+                texts=texts,
+            )
+    except (ModelError, Postponed) as error:
+        ranking.skipped["rerank"] = str(error)
+        return ranking, None
+    judged = dict(zip(shown, scores, strict=True))
+    return reordered(ranking, judged, reranker.weight, reranker.name), {"model": reranker.name, "results": len(shown)}
+
+
+def text_of(row: JsonObject) -> str:
+    """What of a result is judged: who said it, and what."""
+    if row["tier"] == "working_memory":
+        return row["value"] if isinstance(row["value"], str) else json.dumps(row["value"], ensure_ascii=False)
+    speaker = row["role"] if row["tier"] == "conversation" else row["source"]
+    return f"{speaker}: {row['content']}" if speaker else str(row["content"])
+
+
+def blended(own: Mapping[int, float], judged: Mapping[int, float], weight: float) -> dict[int, float]:
+    """Scores between the lowest and the highest own one: `weight` of the judgement, the rest of the own score, both from 0 to 1."""
+    lowest, highest = min(own.values()), max(own.values())
+    span = highest - lowest or abs(highest) or 1.0
+    first, second = _scaled(own), _scaled(judged)
+    return {key: highest - span * (1 - (weight * second[key] + (1 - weight) * first[key])) for key in judged}
+
+
+def _scaled(scores: Mapping[int, float]) -> dict[int, float]:
+    """Scores from 0 (the lowest) to 1 (the highest); all 1 where they are equal."""
+    lowest, highest = min(scores.values()), max(scores.values())
+    return {key: (score - lowest) / (highest - lowest) if highest > lowest else 1.0 for key, score in scores.items()}
+
+
+def reordered(ranking: Ranking, judged: Mapping[int, float], weight: float, model: str) -> Ranking:
+    """The ranking with the scores that a judgement makes; equal ones stay in the order that they had."""
+    own = {key: ranking.score(key) for key in judged}
+    final = {**ranking.final, **blended(own, judged, weight)}
+    scored = replace(ranking, final=final)
+    best = sorted(ranking.best, key=lambda key: -scored.score(key))
+    notes = dict(ranking.notes)
+    for nth, key in enumerate(ranking.best, start=1):
+        if key in judged:
+            told = {"model": model, "score": judged[key], "own_rank": nth, "own_score": own[key]}
+            notes[key] = {**notes.get(key, {}), "rerank": told}
+    return replace(scored, best=best, notes=notes)

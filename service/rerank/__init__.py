@@ -1,0 +1,1 @@
+"""A second opinion about results: endpoints and models that judge texts against a question."""

@@ -1,0 +1,159 @@
+"""Any `/rerank` over HTTP: text-embeddings-inference, vLLM, Jina, Cohere, llama.cpp and others that share its shape.
+
+A request has `documents`, `top_n` and `model`, or `texts` (setting FORMAT). A reply is a list of {index, score}, bare or under
+`results` or `data`; the score is called `relevance_score` or `score`. All of the texts must have one, finite, exactly once: of an
+answer that is not so nothing is used.
+"""
+
+import asyncio
+import json
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import httpx
+
+from service.endpoints import RetryPolicy, TemporaryFailure, bearer, retry_after
+from service.llm.model import Completion, InvalidAnswer, ModelError
+from service.llm.replies import PASSING, bounded, code_of
+from service.rerank.reranker import Judgement
+from service.settings import RerankSettings
+
+CONNECT = 1.0  # seconds until somebody listens
+LARGEST_COUNT = 10**9
+LARGEST_SCORE = 1e30  # what is not below it (NaN neither) is no score
+ERROR_BYTES = 65_536
+SETTING = {401: "LOCI_RERANK__API_KEY", 403: "LOCI_RERANK__API_KEY", 404: "LOCI_RERANK__ENDPOINT", 405: "LOCI_RERANK__ENDPOINT",
+           413: "LOCI_RERANK__MAX_CHARS and LOCI_RERANK__TOP_N"}  # fmt: skip
+
+
+class EndpointReranker:
+    """A model behind an endpoint. After a failure it is not asked for a while."""
+
+    is_endpoint = True
+
+    def __init__(self, settings: RerankSettings, transport: httpx.AsyncBaseTransport | None = None) -> None:
+        assert settings.endpoint is not None  # noqa: S101 (make_reranker asks)
+        self._settings = settings
+        self.weight = 1.0 if settings.weight is None else settings.weight
+        self._url = httpx.URL(settings.endpoint.rstrip("/").removesuffix("/rerank") + "/rerank")
+        self._host = self._url.netloc.decode().rpartition("@")[2] or "the endpoint"
+        self.name = settings.model or self._host[:255]
+        timeout = httpx.Timeout(settings.timeout, connect=min(CONNECT, settings.timeout))
+        self._client = httpx.AsyncClient(
+            headers=bearer(settings.api_key, "LOCI_RERANK__API_KEY"), timeout=timeout, transport=transport
+        )
+        self._patience = RetryPolicy()
+
+    async def judge(self, query: str, texts: Sequence[str], *, deadline: float) -> Judgement:
+        """Have the endpoint score the texts. Raises ModelError, InvalidAnswer."""
+        started = time.monotonic()
+        body = self._body(query, texts)
+        try:
+            async with asyncio.timeout(deadline):
+                return await self._patience.ask(
+                    lambda: self._once(body, len(texts)),
+                    attempts=self._settings.attempts,
+                    hurried=True,
+                    until=started + deadline,
+                )
+        except TimeoutError:
+            self._patience.failed()
+            spent = Completion("", None, None, round(1000 * (time.monotonic() - started)))  # it may have judged all the same
+            said = f"{self._host} had not answered after {deadline:.2g} s (LOCI_RERANK__DEADLINE)"
+            raise ModelError(said, completion=spent) from None
+        except TemporaryFailure as failure:
+            raise ModelError(f"{self._host} {failure}", retry_after=failure.wait) from None
+
+    def _body(self, query: str, texts: Sequence[str]) -> dict[str, Any]:
+        named = {} if self._settings.model is None else {"model": self._settings.model}
+        if self._settings.format == "texts":
+            return {"query": query, "texts": list(texts), "truncate": True, **named}
+        return {"query": query, "documents": list(texts), "top_n": len(texts), **named}
+
+    async def _once(self, body: dict[str, Any], count: int) -> Judgement:
+        """Ask once. Raises TemporaryFailure, InvalidAnswer, ModelError, none of which quotes what was sent or said."""
+        most = 100_000 + 1000 * count + 16 * sum(map(len, body[self._settings.format]))  # some send the texts back
+        try:
+            async with self._client.stream("POST", self._url, json=body) as reply:
+                if not reply.is_success:
+                    raise await _refusal(reply)
+                payload = b"".join([part async for part in bounded(reply, most)])
+        except httpx.ConnectError:
+            raise TemporaryFailure("cannot be reached; look at LOCI_RERANK__ENDPOINT") from None
+        except httpx.InvalidURL:
+            raise ModelError("LOCI_RERANK__ENDPOINT is no address", final=True) from None
+        except httpx.TimeoutException:
+            raise TemporaryFailure(f"sent nothing for {self._settings.timeout:g} s (LOCI_RERANK__TIMEOUT)") from None
+        except httpx.HTTPError as error:
+            raise TemporaryFailure(f"broke off ({type(error).__name__})") from None
+        return read_judgement(payload, count)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+
+async def _refusal(reply: httpx.Response) -> TemporaryFailure | ModelError:
+    """Why a reply is an error, and whether that may pass. Of what it says only a short code is told."""
+    body = b""
+    async for part in reply.aiter_bytes():
+        body += part
+        if len(body) > ERROR_BYTES:
+            break
+    try:
+        said = json.loads(body)
+    except (ValueError, RecursionError):
+        said = {}
+    status = reply.status_code
+    message = f"answered {status}{code_of(said)}"
+    if status in PASSING or status >= 500:  # noqa: PLR2004 (errors of the server)
+        return TemporaryFailure(message, wait=retry_after(reply))
+    return ModelError(f"{message}; look at {SETTING.get(status, 'LOCI_RERANK__FORMAT and LOCI_RERANK__MODEL')}", final=True)
+
+
+def read_judgement(payload: bytes, count: int) -> Judgement:
+    """The scores in a reply, in the order of the texts. Raises InvalidAnswer, which says nothing of what it holds."""
+    try:
+        said = json.loads(payload)
+    except (ValueError, RecursionError):
+        raise InvalidAnswer("the reranker sent something that is no JSON", _spent(None)) from None
+    tokens = _tokens(said)
+    rows = next((said[name] for name in ("results", "data") if name in said), None) if isinstance(said, dict) else said
+    if not isinstance(rows, list):
+        raise InvalidAnswer("the reranker sent no list of results", _spent(tokens))
+    scores: dict[int, float] = {}
+    for row in rows:
+        index, score = _scored(row)
+        if index is None or score is None or index >= count:
+            raise InvalidAnswer("the reranker sent a result without an index and a finite score", _spent(tokens))
+        if index in scores:
+            raise InvalidAnswer("the reranker scored a text twice", _spent(tokens))
+        scores[index] = score
+    if len(scores) < count:
+        raise InvalidAnswer(f"the reranker scored {len(scores)} of {count} texts", _spent(tokens))
+    return Judgement([scores[place] for place in range(count)], tokens)
+
+
+def _scored(row: Any) -> tuple[int | None, float | None]:
+    """Index and score of a result; None: it is none."""
+    if not isinstance(row, dict):
+        return None, None
+    index, score = row.get("index"), row.get("relevance_score", row.get("score"))
+    if not isinstance(index, int) or isinstance(index, bool) or index < 0:
+        index = None
+    if not isinstance(score, int | float) or isinstance(score, bool) or not abs(score) < LARGEST_SCORE:
+        return index, None
+    return index, float(score)
+
+
+def _tokens(said: Any) -> int | None:
+    """Tokens that a reply says it took: Jina, vLLM and Voyage count them; others count nothing, or something else."""
+    usage = said.get("usage") if isinstance(said, dict) else None
+    count = usage.get("total_tokens") if isinstance(usage, dict) else None
+    return count if isinstance(count, int) and not isinstance(count, bool) and 0 <= count < LARGEST_COUNT else None
+
+
+def _spent(tokens: int | None) -> Completion:
+    """What an answer cost that is not used."""
+    return Completion("", tokens, 0, 0)

@@ -1,0 +1,104 @@
+"""Laws of the second opinion: what a judgement does to an order, how late interaction judges, and what of a reply is believed."""
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.llm.model import InvalidAnswer
+from service.recall.rerank import blended
+from service.recall.rewrite import LONGEST_PART, MOST, further_questions
+from service.rerank.endpoint import read_judgement
+from service.rerank.factory import make_reranker
+from service.rerank.late_interaction import Pieces, interactions
+from service.settings import RerankSettings
+
+SCORES = st.floats(-1e6, 1e6).map(lambda value: round(value, 3))
+JUDGED = st.dictionaries(st.integers(0, 50), st.tuples(SCORES, SCORES), min_size=2)
+
+
+def order(scores: dict[int, float]) -> list[int]:
+    return sorted(scores, key=lambda key: (-scores[key], key))
+
+
+@given(JUDGED)
+def test_the_whole_weight_gives_the_judges_order_and_none_the_own(judged: dict[int, tuple[float, float]]) -> None:
+    own, said = ({key: pair[place] for key, pair in judged.items()} for place in (0, 1))
+    if len(set(own.values())) > 1:
+        kept = blended(own, said, 0.0)
+        assert all(kept[a] <= kept[b] for a in own for b in own if own[a] < own[b])
+    made = blended(own, said, 1.0)
+    assert all(made[a] <= made[b] for a in said for b in said if said[a] < said[b])
+
+
+@given(JUDGED, st.floats(0, 1))
+def test_scores_stay_between_the_lowest_and_the_highest(judged: dict[int, tuple[float, float]], weight: float) -> None:
+    own, said = ({key: pair[place] for key, pair in judged.items()} for place in (0, 1))
+    made = blended(own, said, weight).values()
+    slack = 1e-6 * (1 + max(map(abs, own.values())))
+    assert max(made) <= max(own.values()) + slack
+    if len(set(own.values())) > 1:
+        assert min(made) >= min(own.values()) - slack
+
+
+def pieces(*ids: int) -> Pieces:
+    """Texts whose pieces are axes: the same piece has a cosine of 1, another of 0."""
+    return Pieces(np.array(ids, dtype=np.int32), np.eye(8, dtype=np.float16)[list(ids)].reshape(-1, 8))
+
+
+def test_a_rare_piece_counts_more_than_one_that_all_texts_have() -> None:
+    common, rare, neither, both = interactions(pieces(1, 2), [pieces(1, 3), pieces(2, 1), pieces(1), pieces(1, 2, 1)])
+    assert common == neither < rare == both
+    assert both == pytest.approx(1.0)
+
+
+def test_what_has_no_pieces_is_like_nothing() -> None:
+    assert interactions(pieces(), [pieces(1), pieces()]) == [0.0, 0.0]
+    assert interactions(pieces(1), [pieces(), pieces(1)]) == [0.0, pytest.approx(1.0)]
+    assert interactions(pieces(1), []) == []
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.floats() | st.integers() | st.text(),
+        lambda inner: (
+            st.lists(inner)
+            | st.dictionaries(
+                st.sampled_from(["index", "score", "relevance_score", "results", "data", "usage", "total_tokens"]), inner
+            )
+        ),
+    ),
+    st.integers(1, 3),
+)
+def test_of_whatever_is_replied_only_a_score_for_each_text_is_believed(reply: Any, count: int) -> None:
+    try:
+        made = read_judgement(json.dumps(reply).encode(), count)
+    except InvalidAnswer:
+        return
+    assert len(made.scores) == count
+    assert all(math.isfinite(score) for score in made.scores)
+
+
+@given(st.permutations(range(5)), st.lists(SCORES, min_size=5, max_size=5))
+def test_scores_go_to_their_texts_in_whatever_order_they_come(places: list[int], scores: list[float]) -> None:
+    reply = {"results": [{"index": place, "relevance_score": scores[place]} for place in places]}
+    assert read_judgement(json.dumps(reply).encode(), 5).scores == scores
+
+
+@given(st.text(max_size=50), st.lists(st.text(max_size=2 * LONGEST_PART), max_size=10))
+def test_further_questions_are_few_short_lines_that_differ(query: str, said: list[str]) -> None:
+    made = further_questions(query, said)
+    assert len(made) <= MOST
+    assert all(0 < len(text) <= LONGEST_PART and text == " ".join(text.split()) for text in made)
+    folded = [text.casefold() for text in made]
+    assert len({*folded, " ".join(query.split()).casefold()}) == len(folded) + 1
+
+
+def test_nobody_judges_unless_somebody_is_configured() -> None:
+    assert make_reranker(RerankSettings()) is None
+    assert make_reranker(RerankSettings(endpoint="none")) is None
+    assert make_reranker(RerankSettings(provider="none", endpoint="http://127.0.0.1:1")) is None
