@@ -1,6 +1,6 @@
 """Connections: an asynchronous pool for the service, and the transaction that every request runs in."""
 
-import asyncio
+import select
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -30,18 +30,31 @@ _WAITS = (0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10)
 WAITED = Histogram("loci_pool_wait_seconds", "Time that a transaction waited for a connection of the pool.", buckets=_WAITS)
 
 
+def _left(connection: Connection) -> bool:
+    """Whether the server has left an idle connection: there is something to read, its last words or the end. No round trip."""
+    if connection.closed:
+        return True
+    found = select.poll()
+    found.register(connection.pgconn.socket, select.POLLIN)
+    return bool(found.poll(0))
+
+
 class Pool(AsyncConnectionPool[Connection]):
     """Connections that callers share; without `shares`, whoever comes first takes them."""
 
     shares: Shares | None = None
-    _checking: asyncio.Task[None] | None = None
 
-    async def putconn(self, conn: Connection) -> None:
-        """Take a connection back. After one that was lost the others are looked at, so that they fail no further request."""
-        lost = conn.broken
-        await super().putconn(conn)
-        if lost and not self.closed and (self._checking is None or self._checking.done()):
-            self._checking = asyncio.create_task(self.check())
+    async def getconn(self, timeout: float | None = None) -> Connection:
+        """Lend a connection. One that ended while it was idle, as all do when the server dies, is replaced and fails nobody."""
+        deadline = time.monotonic() + (self.timeout if timeout is None else timeout)
+        connection = await super().getconn(timeout)
+        for _ in range(self.max_size):
+            if not _left(connection):
+                break
+            await connection.close()
+            await self.putconn(connection)
+            connection = await super().getconn(deadline - time.monotonic())
+        return connection
 
     @asynccontextmanager
     async def lent(self, key_hash: bytes | None, namespace: str | None) -> AsyncIterator[Connection]:
