@@ -9,6 +9,7 @@ import pytest
 from _pytest.terminal import TerminalReporter
 
 SHOWN = 20
+ASKED = ("LOCI_TEST_PACE", "LOCI_TEST_POSTGRES", "HYPOTHESIS_PROFILE")  # of the environment: what else a run was asked for
 
 
 def seed_of(config: pytest.Config) -> int | None:
@@ -21,8 +22,23 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     """Say the seed, if the order is drawn, also where the header is not shown."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     seed = seed_of(session.config)
-    if seed is not None and isinstance(reporter, TerminalReporter) and not hasattr(session.config, "workerinput"):
-        reporter.write_line(f"seed {seed}: the same order and lots with --randomly-seed={seed}")
+    if isinstance(reporter, TerminalReporter) and not hasattr(session.config, "workerinput"):
+        session.config.pluginmanager.register(Herald(reporter))
+        if seed is not None:
+            reporter.write_line(f"seed {seed}: the same order and lots with --randomly-seed={seed}")
+
+
+class Herald:
+    """Names each test as soon as it fails: a run takes minutes, and its summary comes at the end."""
+
+    def __init__(self, reporter: TerminalReporter) -> None:
+        self._reporter = reporter
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """After its letter was shown."""
+        if report.failed:
+            self._reporter.write_line(f"\nFAILED {report.nodeid}")
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.Config) -> None:
@@ -47,4 +63,5 @@ def command(seed: int | None, *arguments: str | os.PathLike[str]) -> str:
     python = Path(sys.executable)
     shown = [str(python.relative_to(here)) if python.is_relative_to(here) else str(python), "-m", "pytest"]
     asked = [str(each) for each in arguments if not str(each).startswith("--randomly-seed")]
-    return shlex.join([*shown, *([] if seed is None else [f"--randomly-seed={seed}"]), *asked])
+    environment = [f"{name}={os.environ[name]}" for name in ASKED if os.environ.get(name)]
+    return shlex.join([*environment, *shown, *([] if seed is None else [f"--randomly-seed={seed}"]), *asked])
