@@ -75,13 +75,16 @@ def test_a_refusal_says_when_to_come_back(api: Api, services: list[Service]) -> 
 
 def test_every_reply_of_a_limited_key_tells_its_limit(api: Api, services: list[Service]) -> None:
     key = make_key(api, rate_limit=10)
+    started = time.monotonic()
     with holder(services[0], key) as client:
         replies = [client.get(path) for path in ("/categories", "/no-such-path", "/keys", "/memories?limit=x")]
+    refilled = int((time.monotonic() - started) * 10 / 60)  # none, on a machine that makes four calls in six seconds
     assert [reply.status_code for reply in replies] == [200, 404, 403, 422]
-    assert [reply.headers["x-ratelimit-remaining"] for reply in replies] == ["9", "8", "7", "6"]
+    left = [int(reply.headers["x-ratelimit-remaining"]) for reply in replies]
+    assert all(least <= said <= least + refilled for said, least in zip(left, (9, 8, 7, 6), strict=True)), left
     said = replies[-1].headers
     assert said["ratelimit-policy"] == '"key";q=10;w=60'
-    assert said["ratelimit"].startswith('"key";r=6;t=')
+    assert said["ratelimit"].startswith(f'"key";r={left[-1]};t=')
     assert said["x-ratelimit-limit"] == "10"
     assert 0 < int(said["x-ratelimit-reset"]) - time.time() < 62
 
@@ -92,8 +95,9 @@ def test_a_key_without_a_limit_hears_of_none(api: Api, services: list[Service]) 
 
 
 def test_the_limit_of_the_service_is_that_of_keys_without_one(api: Api, start_service: Callable[..., Service]) -> None:
+    key = make_key(api)  # before a service that requires keys starts there must be one
     service = start_service(api.service.database, require_keys=True, worker=False, rate_limit=3)
-    with holder(service, make_key(api)) as client:
+    with holder(service, key) as client:
         assert [client.get("/categories").status_code for _ in range(4)] == [200, 200, 200, 429]
     with holder(service, make_key(api, rate_limit=5)) as client:
         assert client.get("/categories").headers["x-ratelimit-limit"] == "5"
@@ -152,7 +156,7 @@ def test_the_client_waits_as_long_as_it_is_told(api: Api, services: list[Service
 
 def test_the_client_says_who_is_limited_when_it_may_not_wait(api: Api, services: list[Service]) -> None:
     key = make_key(api, rate_limit=1)
-    with client_of(services[0], api.namespace, key=key["key"], timeout=2) as client:
+    with client_of(services[0], api.namespace, key=key["key"], timeout=30) as client:
         list(client.list_categories())
         with pytest.raises(RateLimited, match="1 requests a minute"):
             list(client.list_categories())

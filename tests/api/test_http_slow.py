@@ -9,16 +9,18 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from tests.services import PATIENCE, Service, eventually, ok
+from tests.databases import Database
+from tests.services import PATIENCE, Service, eventually, ok, serve
 
 HEAD = b"POST /api/v1/memories HTTP/1.1\r\nHost: localhost\r\ncontent-type: application/json\r\n"
 
 
-@pytest.fixture
-def quick(start_service: Callable[..., Service]) -> Service:
+@pytest.fixture(scope="module")
+def quick(own_database: Database) -> Iterator[Service]:
     """A service that waits for nobody long."""
-    limits = {"head": 0.3, "stall": 0.3, "pace": 1_000_000, "keep_alive": 1, "connections": 20}
-    return start_service(tcp=True, limits=limits, pool_size=1)
+    limits = {"head": 0.3, "stall": 0.3, "pace": 1_000_000, "keep_alive": 1}
+    with serve(own_database, tcp=True, limits=limits, pool_size=1) as service:
+        yield service
 
 
 @contextmanager
@@ -95,22 +97,23 @@ def test_a_body_that_waits_for_the_service_is_not_slow(start_service: Callable[.
             connection.recv(1)
 
 
-def test_one_address_has_so_many_connections_and_others_have_theirs(quick: Service) -> None:
-    held = [socket.create_connection(("127.0.0.1", urlsplit(quick.url).port or 0)) for _ in range(20)]
-    with opened(quick, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n") as connection:
+def test_one_address_has_so_many_connections_and_others_have_theirs(start_service: Callable[..., Service]) -> None:
+    service = start_service(tcp=True, limits={"head": PATIENCE, "connections": 20}, pool_size=1)  # nobody is ended for being slow
+    held = [socket.create_connection(("127.0.0.1", urlsplit(service.url).port or 0)) for _ in range(20)]
+    with opened(service, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n") as connection:
         came = rest(connection)
     assert came.startswith(b"HTTP/1.1 429")
     assert b"\r\nretry-after: 1\r\n" in came
     with socket.socket() as elsewhere:
         elsewhere.bind(("127.0.0.2", 0))
-        elsewhere.connect(("127.0.0.1", urlsplit(quick.url).port or 0))
+        elsewhere.connect(("127.0.0.1", urlsplit(service.url).port or 0))
         elsewhere.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nconnection: close\r\n\r\n")
         assert rest(elsewhere).startswith(b"HTTP/1.1 200")
     for one in held:
         one.close()
 
     def served() -> bool:
-        with opened(quick, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nconnection: close\r\n\r\n") as again:
+        with opened(service, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nconnection: close\r\n\r\n") as again:
             return rest(again).startswith(b"HTTP/1.1 200")
 
     eventually(served)

@@ -14,7 +14,21 @@ from service.llm.client import EndpointModel
 from service.llm.model import Completion, InvalidAnswer, Message, ModelError
 from service.llm.output import Answer, schema_of
 from service.settings import LLMSettings
-from tests.model_server import ModelServer, Reply, cut, fence, garbage, hang, model_server, prose, say, slow, status, truncated
+from tests.model_server import (
+    ModelServer,
+    Reply,
+    Request,
+    cut,
+    fence,
+    garbage,
+    hang,
+    model_server,
+    prose,
+    say,
+    slow,
+    status,
+    truncated,
+)
 
 pytestmark = pytest.mark.anyio
 SAID = {"kept": [1, 2], "why": "naïve café – 東京"}
@@ -232,7 +246,10 @@ async def test_tries_are_limited(endpoint: ModelServer, models: list[EndpointMod
 
 @pytest.mark.parametrize("as_date", [False, True])
 async def test_retry_after_is_kept_to(endpoint: ModelServer, models: list[EndpointModel], as_date: bool) -> None:
-    endpoint.script = [status(429, retry_after=formatdate(time.time() + 2, usegmt=True) if as_date else 1), SAID]
+    def later(_: Request) -> Reply:
+        return status(429, retry_after=formatdate(time.time() + 2, usegmt=True) if as_date else 1)
+
+    endpoint.script = [later, SAID]
     await ask(model_of(endpoint.url, models, attempts=2))
     first, second = endpoint.chats
     assert second.at - first.at >= 0.9
