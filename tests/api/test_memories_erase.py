@@ -379,10 +379,3 @@ def test_an_extent_without_erasing_is_refused(api: Api, params: Any) -> None:
     memory = api.write("x")["id"]
     problem(api.client.delete(f"/memories/{memory}", params=params), 422, "invalid-request")
     assert ok(api.get(f"/memories/{memory}"))["status"] == "active"
-
-
-def test_ten_thousand_ids_are_one_request(api: Api) -> None:
-    items = [{"content": f"many {n}", "layer": 3} for n in range(10_000)]
-    written = ok(api.post("/memories/batch", {"items": items, "atomic": True}))["items"]
-    assert ok(api.post("/memories/erase", {"ids": [row["id"] for row in written]}))["erased"] == 10_000
-    assert api.size()["memories"] == 0
