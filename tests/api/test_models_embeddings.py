@@ -127,7 +127,7 @@ def dead(start_service: Callable[..., Any]) -> Iterator[Api]:
         yield client
 
 
-def test_a_vector_is_there_within_a_second_of_the_write(api: Api) -> None:
+def test_a_vector_is_made_behind_the_write(api: Api) -> None:
     api.write("warm up")
     eventually(lambda: pending(api) == 0)
     api.write("The dog chased the cat.")
