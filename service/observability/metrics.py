@@ -6,12 +6,15 @@ says with its mode how the values of several processes are one: `livesum` adds t
 
 import os
 import platform
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+from prometheus_client.metrics_core import Metric
+from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
 
 from loci.version import __version__
 
@@ -103,8 +106,28 @@ def exposition() -> bytes:
         return generate_latest(REGISTRY)
     forget_the_dead(Path(folder))
     registry = CollectorRegistry()
-    MultiProcessCollector(registry, folder)  # type: ignore[no-untyped-call]
+    registry.register(_Shared(Path(folder)))
     return generate_latest(registry)
+
+
+class _Shared(Collector):
+    """Figures of all processes that share a folder.
+
+    A file in which nothing stands yet was just begun by a process, or one was killed as it began it: the library would fail at it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def collect(self) -> Iterable[Metric]:
+        """What the files say together."""
+        begun = []
+        for file in self._folder.glob("*.db"):
+            with suppress(FileNotFoundError):  # another scrape has forgotten its process
+                if file.stat().st_size:
+                    begun.append(str(file))
+        merged: Iterable[Metric] = MultiProcessCollector.merge(begun)  # type: ignore[no-untyped-call]
+        return merged
 
 
 def forget_the_dead(folder: Path) -> None:
@@ -113,6 +136,7 @@ def forget_the_dead(folder: Path) -> None:
         try:
             os.kill(process, 0)
         except ProcessLookupError:
-            mark_process_dead(process, str(folder))  # type: ignore[no-untyped-call]
+            for file in folder.glob(f"gauge_live*_{process}.db"):
+                file.unlink(missing_ok=True)  # another process may forget it at the same moment
         except PermissionError:
             pass  # it lives, under another user

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import prometheus_client
 import pytest
+from prometheus_client.mmap_dict import MmapedDict, mmap_key
 from prometheus_client.parser import text_string_to_metric_families as parsed
 
 from db import pool
@@ -193,6 +194,13 @@ def test_a_sane_request_id_is_taken_over(api: Api, given: str) -> None:
 def test_any_other_request_id_is_replaced(api: Api, given: str) -> None:
     answer = api.client.get("/memories", headers=[(b"X-Request-Id", given.encode())])
     assert re.fullmatch(r"[0-9a-f]{32}", answer.headers["x-request-id"])
+
+
+def test_a_process_that_has_just_begun_its_figures_fails_no_scrape(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv(metrics.FOLDER, str(tmp_path))
+    with (tmp_path / "counter_4194305.db").open("wb"):  # as it is for a moment, and for ever where the process was killed then
+        MmapedDict(str(tmp_path / "counter_4194306.db")).write_value(mmap_key("seen", "seen_total", [], [], "x"), 3.0, 0.0)
+        assert b"\nseen_total 3.0\n" in metrics.exposition()
 
 
 def test_processes_that_share_a_folder_are_one_in_a_scrape_and_the_dead_are_left_out(tmp_path: Path) -> None:
