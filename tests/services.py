@@ -24,6 +24,7 @@ from tests.databases import Database
 
 Row = dict[str, Any]
 PATIENCE = 180.0  # seconds until a test gives up waiting: no promise of speed, so that a slow machine fails none
+PATIENT = dict.fromkeys(("lock", "read", "write", "context"), PATIENCE)  # nor do services give up before, unless a test says so
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ def serve(database: Database, server: EmbeddedServer | None = None, *, tcp: bool
     With `tcp` it listens on a free port of the loopback interface, for clients that know no Unix sockets.
     """
     options = {"embedding": {"provider": "none"}, "pool_size": 5, "allowed_hosts": ["loci"], **options}
+    options["deadlines"] = {**PATIENT, **options.get("deadlines", {})}
     settings = Settings(_env_file=None, **options)
     app = create_app(settings, database.app_url, server)
     with tempfile.TemporaryDirectory(prefix="loci-") as folder:

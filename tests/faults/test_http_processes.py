@@ -240,7 +240,7 @@ def test_migrations_of_one_empty_database_take_turns(server: Server) -> None:
 
 
 def test_a_migration_and_the_requests_that_run_meanwhile_are_no_deadlock_of_each_other(start_service: Callable[..., Any]) -> None:
-    service = start_service(embedding={"provider": "static"})
+    service = start_service(embedding={"provider": "static"}, limits={"wait": PATIENCE})  # a deadlock has its victim: others wait
     stop = threading.Event()
     seen: Counter[int] = Counter()
 
