@@ -20,7 +20,7 @@ from tests.databases import Database, Server, running_server
 from tests.factories import World, new_world
 from tests.pace import pace
 from tests.replay import pytest_sessionstart, pytest_terminal_summary
-from tests.services import Api, Service, new_api, serve
+from tests.services import Api, Service, new_api, ok, serve
 
 __all__ = ["pytest_sessionstart", "pytest_terminal_summary"]  # hooks
 
@@ -120,6 +120,15 @@ def service_database(server: Server) -> Iterator[Database]:
 def service(service_database: Database) -> Iterator[Service]:
     """A running service with the static embeddings and no keys, as on loopback."""
     with serve(service_database, embedding={"provider": "static"}) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def guarded(service: Service) -> Iterator[Service]:
+    """The same database behind a service that requires keys, of which it wants to see one before it starts."""
+    with service.client() as client:
+        ok(client.post("/keys", json={"role": "reader"}), 201)
+    with serve(service.database, require_keys=True, worker=False) as running:
         yield running
 
 

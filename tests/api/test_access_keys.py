@@ -2,25 +2,15 @@
 
 import threading
 from base64 import b64encode
-from collections.abc import Iterator
 from typing import Any
 from uuid import UUID, uuid4
 
 import httpx
 import pytest
 
-from tests.services import Api, Service, eventually, new_api, ok, problem, serve
+from tests.services import Api, Service, eventually, new_api, ok, problem
 
 RANKS = ["reader", "writer", "admin"]
-
-
-@pytest.fixture(scope="module")
-def guarded(service: Service) -> Iterator[Service]:
-    """The same database behind a service that requires keys, of which it wants to see one before it starts."""
-    with service.client() as client:
-        ok(client.post("/keys", json={"role": "reader"}), 201)
-    with serve(service.database, require_keys=True, worker=False) as running:
-        yield running
 
 
 def make_key(api: Api, role: str, **fields: Any) -> dict[str, Any]:

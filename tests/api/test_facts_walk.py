@@ -1,6 +1,5 @@
 """Walk, constellation, constraints in recall, and feedback over REST."""
 
-from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
@@ -283,15 +282,6 @@ def test_wrong_feedback_is_refused_by_field(api: Api, body: dict[str, Any], stat
 
 
 # Who may
-
-
-@pytest.fixture(scope="module")
-def guarded(service: Service) -> Iterator[Service]:
-    """The same database behind a service that requires keys."""
-    with service.client() as client:
-        ok(client.post("/keys", json={"role": "reader"}), 201)
-    with serve(service.database, require_keys=True, worker=False) as running:
-        yield running
 
 
 def test_a_reader_walks_and_recalls_in_a_session_but_reports_and_ends_nothing(

@@ -65,15 +65,6 @@ def tools(api: Api) -> Iterator[Tools]:
         yield connected
 
 
-@pytest.fixture(scope="module")
-def guarded(service: Service) -> Iterator[Service]:
-    """The same database behind a service that requires keys."""
-    with service.client() as client:
-        ok(client.post("/keys", json={"role": "reader"}), 201)
-    with serve(service.database, require_keys=True, worker=False) as running:
-        yield running
-
-
 def rows(api: Api, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
     """Ask the database about the namespace; its id is the first parameter."""
     with api.service.database.admin() as admin:

@@ -1,14 +1,14 @@
 """The operations log over REST, MCP and the worker: every call that changes something is one operation."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 
 from tests.clients import client_of
-from tests.services import Api, Service, eventually, new_api, ok, problem, serve
+from tests.services import Api, Service, eventually, new_api, ok, problem
 from tests.tools import over_http
 
 HEADER = "X-Operation-Id"
@@ -197,15 +197,6 @@ def test_working_memory_is_in_the_log_where_its_namespace_asks_for_it(api: Api) 
 
 
 # Who, through what
-
-
-@pytest.fixture(scope="module")
-def guarded(service: Service) -> Iterator[Service]:
-    """The same database behind a service that requires keys."""
-    with service.client() as client:
-        ok(client.post("/keys", json={"role": "reader"}), 201)
-    with serve(service.database, require_keys=True, worker=False) as running:
-        yield running
 
 
 def test_the_log_names_the_key_and_its_agent(api: Api, guarded: Service) -> None:

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from tests.api.test_recall_tiers import save, say
-from tests.services import Api, Service, eventually, new_api, ok, problem, serve
+from tests.services import Api, Service, eventually, new_api, ok, problem
 
 MINUTE = "2020-01-01T00:0{}:00Z"
 
@@ -192,15 +192,6 @@ def test_the_past_is_asked_of_every_namespace(two: tuple[Api, Api]) -> None:
 
 
 # Who may
-
-
-@pytest.fixture(scope="module")
-def guarded(service: Service) -> Iterator[Service]:
-    """The same database behind a service that requires keys."""
-    with service.client() as client:
-        ok(client.post("/keys", json={"role": "reader"}), 201)
-    with serve(service.database, require_keys=True, worker=False) as running:
-        yield running
 
 
 def ask(guarded: Service, key: dict[str, Any], namespaces: Any, **headers: str) -> httpx.Response:

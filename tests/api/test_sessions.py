@@ -8,7 +8,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from tests.services import Api, Service, eventually, ok, problem, serve
+from tests.services import Api, Service, eventually, ok, problem
 
 
 def put(api: Api, key: str, value: Any = "x", space: str | None = None, **fields: Any) -> httpx.Response:
@@ -35,15 +35,6 @@ def keys(api: Api, space: str | None = None, **params: Any) -> list[str]:
 def search(api: Api, **fields: Any) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = ok(api.post("/working-memory/search", fields))["items"]
     return found
-
-
-@pytest.fixture(scope="module")
-def guarded(service: Service) -> Iterator[Service]:
-    """The same database behind a service that requires keys, of which it wants to see one before it starts."""
-    with service.client() as client:
-        ok(client.post("/keys", json={"role": "reader"}), 201)
-    with serve(service.database, require_keys=True, worker=False) as running:
-        yield running
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """One call builds what an agent injects before an inference."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, LiteralString
 from uuid import uuid4
 
@@ -12,7 +12,7 @@ from psycopg.types.json import Jsonb
 from db.recall.search import Hits
 from service.recall.ranking import require_similarity
 from tests.factories import OPERATOR, act_as
-from tests.services import Api, Service, eventually, new_api, ok, problem, serve
+from tests.services import Api, Service, eventually, new_api, ok, problem
 
 MESSAGE = "Which timezone is Chicago in?"
 FALLBACK = "Recalled from long-term memory (the most important, as nothing matches yet):"
@@ -52,13 +52,6 @@ def rule(api: Api, entity: str, content: str) -> None:
 @pytest.fixture
 def zone(api: Api) -> dict[str, Any]:
     return api.write("User is in Chicago (America/Chicago, UTC-6)", category="user-preferences/timezone")
-
-
-@pytest.fixture
-def guarded(api: Api) -> Iterator[Service]:
-    ok(api.post("/keys", {"role": "reader"}), 201)
-    with serve(api.service.database, require_keys=True, worker=False) as running:
-        yield running
 
 
 # The whole
