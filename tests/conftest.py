@@ -48,7 +48,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Remove the run's folder; the last worker to end has stopped the server."""
-    if not hasattr(config, "workerinput"):
+    if not hasattr(config, "workerinput") and "LOCI_TEST_DIR" in os.environ:
         shutil.rmtree(os.environ["LOCI_TEST_DIR"], ignore_errors=True)
 
 
