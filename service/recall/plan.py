@@ -11,7 +11,7 @@ from service.recall.fusion import above, linear, normalised, reciprocal_rank, re
 from service.recall.question import Question
 from service.recall.sources import unpack
 
-NAMES_FULL = 3.0  # score over shared names from which a hit has the whole weight of that arm
+NAMES_FULL = 4.0  # score over shared names from which a hit has the whole weight of that arm
 COSINE_FLOOR = 0.5  # relative_score only
 ASSISTANT = "assistant"  # the role under which frameworks keep what a model said
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")

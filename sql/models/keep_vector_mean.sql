@@ -21,12 +21,14 @@ begin
                                 where m.namespace_id = p_namespace_id and m.model_id = p_model_id) then
         return;
     end if;
-    delete from loci_data.vector_means m where m.namespace_id = p_namespace_id and m.model_id = p_model_id;
-    insert into loci_data.vector_means (namespace_id, model_id, vectors, stored, mean)
+    insert into loci_data.vector_means as m (namespace_id, model_id, vectors, stored, mean)
     select p_namespace_id, p_model_id, count(*), 0, avg(v.embedding::vector)
     from loci_data.memory_vectors v where v.namespace_id = p_namespace_id and v.model_id = p_model_id
     having count(*) > 0
-    on conflict (namespace_id, model_id) do nothing;
+    on conflict (namespace_id, model_id) do update set vectors = excluded.vectors, stored = 0, mean = excluded.mean;
+    if not found then
+        delete from loci_data.vector_means m where m.namespace_id = p_namespace_id and m.model_id = p_model_id;
+    end if;
 end $$;
 comment on function loci_internal.keep_vector_mean(integer, smallint, bigint) is
     'Count the mean of a namespace''s vectors anew where it is due.';

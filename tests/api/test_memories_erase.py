@@ -228,22 +228,19 @@ def test_a_word_that_was_everywhere_is_nowhere_once_its_memories_are_erased(own:
     write_past_the_service(own, gone[0], neighbours[1])
     textual = {row[0] for row in ask(database, TEXTUAL)}
     vectors = "select embedding::text from loci_data.memory_vectors where memory_id = %s"
-    heard = [ask(database, vectors, neighbour) for neighbour in neighbours]
     eventually(lambda: settled(own))
+    heard = [ask(database, vectors, neighbour) for neighbour in neighbours]
     assert sung(database) == textual - NOT_OF_MEMORIES
     assert ask(database, POSTED, "quuxcanary fooquuxcanary")[0][0] > 0
 
     receipt = ok(own.post("/memories/erase", {"ids": gone}))
     assert receipt["erased"] == 5 + 4 + 2  # with what was merged and what was learned
-    assert receipt["added"]["embedding_queue"] == 1
-    assert receipt["changed"]["embedding_queue"] == 1
     assert sung(database) == set()
     assert ask(database, POSTED, "quuxcanary fooquuxcanary quuxcanaries sang")[0][0] == 0
     assert own.found("quuxcanary", arms=["lexical", "graph"]) == []
     eventually(lambda: settled(own))
     assert sung(database) == set()
-    assert [ask(database, vectors, neighbour) for neighbour in neighbours][2] == heard[2]
-    assert not any(ask(database, vectors, neighbour) == [old] for neighbour, [old] in zip(neighbours[:2], heard[:2], strict=True))
+    assert [ask(database, vectors, neighbour) for neighbour in neighbours] == heard
     assert own.found("Oslo", arms=["lexical", "graph"]) == ["Oslo in spring"]
     assert {row["broken"] for row in verify(own)} == {0}
 

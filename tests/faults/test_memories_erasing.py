@@ -201,7 +201,7 @@ def test_mentions_stay_counted_whoever_writes_and_erases(crowd: Api) -> None:
 
 
 def test_an_erasure_waits_for_the_worker_that_has_the_words_in_hand(own_database: Database) -> None:
-    """The vector of a neighbour that is being made from the erased text must not arrive after the erasure."""
+    """The vector that is being made of the erased text must not arrive after the erasure."""
     with psycopg.connect(own_database.app_url, row_factory=dict_row) as writer:
         act_as(writer, OPERATOR)
         writer.execute("select loci_api.register_model('test', 3)")
@@ -218,7 +218,6 @@ def test_an_erasure_waits_for_the_worker_that_has_the_words_in_hand(own_database
     ):
         act_as(worker, OPERATOR)
         claimed = worker.execute("select * from loci_api.claim_memories_to_embed(10)").fetchall()
-        assert "turn 0" in next(row["text"] for row in claimed if row["memory_id"] == second)
         act_as(eraser, OPERATOR)
         erasing = blocked(pool, watcher, eraser, lambda: eraser.execute("select loci_api.erase_memories('default', %s)", [[first]]))
         act_as(other, OPERATOR)  # claims stop while an erasure waits
@@ -238,6 +237,5 @@ def test_an_erasure_waits_for_the_worker_that_has_the_words_in_hand(own_database
         eraser.commit()
         act_as(other, OPERATOR)
         vectors = "select from loci_data.memory_vectors where memory_id = any (%s)"
-        assert other.execute(vectors, [[first, second]]).fetchall() == []
-        again = other.execute("select memory_id, text from loci_api.claim_memories_to_embed(10)").fetchall()
-        assert again == [(second, "turn 1")]
+        assert other.execute(vectors, [[first]]).fetchall() == []
+        assert len(other.execute(vectors, [[second]]).fetchall()) == 1

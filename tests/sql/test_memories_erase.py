@@ -132,8 +132,8 @@ def test_the_receipt_is_what_every_table_has_lost(owned: World) -> None:
         *("memory_mentions", "name_candidates", "name_queue", "embedding_queue", "lineages", "postings"),
         *("edges", "edge_observations", "entities", "entity_names", "aspects", "attributes"),
     }  # fmt: skip
-    assert receipt["added"] == {"corpus_counts": 1, "embedding_queue": 1}
-    assert receipt["changed"].keys() >= {"entities", "edges", "idempotency_keys"}
+    assert receipt["added"] == {"corpus_counts": 1}
+    assert receipt["changed"].keys() >= {"entities", "edges", "idempotency_keys", "vector_means"}
     assert broken(owned) == []
 
 
@@ -380,46 +380,25 @@ def without_vector(world: World, turns: list[UUID]) -> list[int]:
     return missing
 
 
-def test_the_next_two_turns_of_a_conversation_are_embedded_anew(session: tuple[World, list[UUID]]) -> None:
+def test_vectors_of_other_turns_stay_as_they_are(session: tuple[World, list[UUID]]) -> None:
     world, turns = session
+    before = world.rows("select * from loci_data.memory_vectors where namespace_id = %(ns_id)s order by memory_id")
     world.erase(turns[1])
-    assert without_vector(world, turns) == [1, 2, 3]
+    assert without_vector(world, turns) == [1]
+    after = world.rows("select * from loci_data.memory_vectors where namespace_id = %(ns_id)s order by memory_id")
+    assert after == [row for row in before if row["memory_id"] != turns[1]]
 
 
-def test_a_turn_that_was_forgotten_once_may_have_let_the_text_of_an_earlier_one_through(session: tuple[World, list[UUID]]) -> None:
+def test_the_mean_of_the_vectors_knows_nothing_of_an_erased_one(session: tuple[World, list[UUID]]) -> None:
     world, turns = session
-    world.forget(turns[2])
-    world.forget(turns[2], forget=False)
-    world.erase(turns[1])
-    assert without_vector(world, turns) == [1, 2, 3, 4]
-
-
-def test_a_turn_that_was_moved_counts_for_all_that_came_after_its_first_place(session: tuple[World, list[UUID]]) -> None:
-    world, turns = session
-    world.change(turns[2], valid_from=day(40_000).isoformat())
-    world.erase(turns[2])
-    assert without_vector(world, turns) == [2, 3, 4, 5]
-
-
-def test_a_turn_that_was_written_later_between_them_is_no_distance(session: tuple[World, list[UUID]]) -> None:
-    world, turns = session
-    at = world.get(turns[2])["valid_from"]
-    later = [world.write(f"later {n}", session_id="s", layer=3, valid_from=at, embedding=[1.0, 0.0, 0.0])["id"] for n in range(2)]
-    world.erase(turns[1])
-    assert without_vector(world, [*turns[:3], *later, *turns[3:]]) == [1, 2, 3, 5]
-
-
-def test_what_a_provider_said_against_a_neighbour_is_forgotten(session: tuple[World, list[UUID]]) -> None:
-    world, turns = session
-    model = world.value("select loci_api.begin_reembedding('other', 3)")
-    world.rows("select loci_api.queue_reembedding(%(m)s::smallint, %(ns_id)s - 1)", m=model)
-    for turn in (turns[2], turns[5]):
-        world.rows("select loci_api.refuse_embedding(%(ns_id)s, %(t)s, %(m)s, 'turn 1 is too rude')", t=turn, m=model)
-    world.erase(turns[1])
-    refused = world.rows(
-        "select memory_id as id from loci_data.embedding_queue where namespace_id = %(ns_id)s and error is not null"
+    world.write("aside", embedding=[0.0, 1.0, 0.0])
+    mean = "select vectors, mean::real[] as mean from loci_data.vector_means where namespace_id = %(ns_id)s"
+    world.erase(turns[0])
+    assert world.row(mean) == {"vectors": 7, "mean": pytest.approx([6 / 7, 1 / 7, 0])}
+    world.erase(
+        *turns[1:], *ids(world.rows("select id from loci_data.memories where namespace_id = %(ns_id)s and content = 'aside'"))
     )
-    assert ids(refused) == [turns[5]]
+    assert world.rows(mean) == []
 
 
 # Who may, and what is wrong

@@ -180,13 +180,11 @@ def test_the_queue_is_the_operators_alone(model: World, statement: Any) -> None:
     [
         ({}, "apple"),
         ({"source": "Ann"}, "Ann: apple"),
-        ({"valid_from": "2020-03-04T12:00:00Z"}, "[4 March 2020] apple"),
-        ({"session_id": "s"}, "before two\nbefore one\napple"),
+        ({"valid_from": "2020-03-04T12:00:00Z", "session_id": "s"}, "apple"),
     ],
 )
-def test_the_embedded_text_says_who_when_and_what_came_before(model: World, fields: dict[str, Any], text: str) -> None:
-    model.write("before two", session_id="s")
-    model.write("before one", session_id="s")
+def test_the_embedded_text_says_what_was_said_and_by_whom(model: World, fields: dict[str, Any], text: str) -> None:
+    model.write("before", session_id="s")
     written = model.write("apple", **fields)
     texts = {row["memory_id"]: row["text"] for row in model.rows("select * from loci_api.claim_memories_to_embed(1000)")}
     assert texts[written["id"]] == text

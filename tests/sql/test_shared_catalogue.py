@@ -127,6 +127,7 @@ def test_every_foreign_key_has_an_index_that_serves_its_deletes(connection: psyc
     never_deleted = {
         *(
             "memory_vectors_model_id_fkey",
+            "vector_means_model_id_fkey",
             "embedding_queue_model_id_fkey",
             "entity_vectors_model_id_fkey",
             "entity_queue_model_id_fkey",

@@ -24,6 +24,7 @@ NOT_EXPORTED = {
     "entity_names": "derived: a trigger keeps it from entities",
     "embedding_queue": "derived: triggers queue restored memories that have no vector",
     "memory_vectors": "derived by a model; lines of kind vector on request, which name the model and not its number here",
+    "vector_means": "derived: counted when vectors are stored",
     "decay_changes": "derived: how far fades_at has got, which restoring reckons anew",
     "entity_queue": "derived: triggers queue restored entities",
     "entity_vectors": "derived by a model: the worker makes them anew",
