@@ -57,13 +57,13 @@ class Pool(AsyncConnectionPool[Connection]):
         return connection
 
     @asynccontextmanager
-    async def lent(self, key_hash: bytes | None, namespace: str | None) -> AsyncIterator[Connection]:
-        """A connection of the caller's share. Raises TooManyAtOnce, PoolTimeout."""
+    async def lent(self, owner: bytes | None, namespace: str | None) -> AsyncIterator[Connection]:
+        """A connection of the share of a key, by its hash. Raises TooManyAtOnce, PoolTimeout."""
         if self.shares is None:
             async with self.connection() as connection:
                 yield connection
             return
-        names = self.shares.names(key_hash, namespace)
+        names = self.shares.names(owner, namespace)
         await self.shares.take(names)
         try:
             async with self.connection() as connection:
@@ -225,14 +225,17 @@ async def transaction(
     snapshot: bool = False,
     within: TimeLimits | None = None,
     origin: Origin | None = None,
+    owner: bytes | None = None,
 ) -> AsyncIterator[Transaction]:
     """Open a transaction as the holder of a key, with at least `role` in `namespace`; commit at the end of the block.
 
     `key_hash` None is the operator; `role` None asks for no namespace. With `snapshot` all its statements see the database of
     one moment, and it writes nothing. `within` is how long it may take; None: any time.
-    `origin` is what the operations log says of its changes.
+    `origin` is what the operations log says of its changes. `owner` is the hash of the key whose share is taken, where
+    `key_hash` is that of a browser session.
     Authentication travels with the first statement of the block: one round trip for both.
     """
+    owner = owner or key_hash
     async with AsyncExitStack() as stack:
         statements = Statements()
         if not traces.off():
@@ -240,7 +243,7 @@ async def transaction(
             stack.enter_context(traces.span("transaction", said))
         stack.callback(statements.end)
         asked = time.perf_counter()
-        connection = await stack.enter_async_context(pool.lent(key_hash, namespace))
+        connection = await stack.enter_async_context(pool.lent(owner, namespace))
         WAITED.observe(time.perf_counter() - asked)
         await stack.enter_async_context(connection.pipeline())
         await stack.enter_async_context(connection.transaction())
@@ -251,8 +254,8 @@ async def transaction(
         entering = await sent(connection, statements, ENTER, who)
         tx = Transaction(connection, namespace, entering, statements)
         yield tx
-        if namespace is None and role is not None and pool.shares is not None and not pool.shares.knows_home(key_hash):
-            await _learn_home(pool.shares, key_hash, tx)
+        if namespace is None and role is not None and pool.shares is not None and not pool.shares.knows_home(owner):
+            await _learn_home(pool.shares, owner, tx)
 
 
 async def _learn_home(shares: Shares, key_hash: bytes | None, tx: Transaction) -> None:

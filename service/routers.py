@@ -2,12 +2,13 @@
 
 from fastapi import APIRouter
 
+from service.access import browser_sessions
 from service.access.routes import grant_routes, key_routes
 from service.dreams import routes as dreams
 from service.facts.routes import aspect_routes, supersession_routes, walk_routes
 from service.graph.routes import edges, entities, merges, traversal
 from service.hierarchy import routes as hierarchy
-from service.http import documentation
+from service.http import documentation, page
 from service.http.middleware import API
 from service.jobs import routes as jobs
 from service.memories import routes as memories
@@ -23,6 +24,8 @@ from service.transfer import routes as transfer
 ROUTERS: list[tuple[APIRouter, str]] = [
     (observability.router, ""),
     (documentation.router, ""),
+    (page.router, ""),
+    (browser_sessions.router, ""),
     (namespaces.router, API),
     (transfer.router, API),
     (key_routes, API),

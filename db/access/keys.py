@@ -185,6 +185,7 @@ class Lease:
     next_in: float
     full_in: float
     clock: float
+    key_hash: bytes | None = None  # of the key itself, where a session of a browser stands for it
 
 
 async def lease_requests(pool: Pool, *, key_hash: bytes, wanted: int, default: int | None, returned: int = 0) -> Lease | None:

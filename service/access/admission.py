@@ -15,6 +15,7 @@ from db.access.keys import KeyUse
 from db.errors import LociError, RateLimited, Unauthorized, translate
 from service.access.key_usage import OUTCOMES, KeyUsageCounts, address_of
 from service.access.limits import Admission, Limiter, WrongKeyLimiter
+from service.http import session_cookie
 from service.http.caller import KEY_NEEDED, MAKE_KEY, NO_BEARER, NOT_VALID, SEND_KEY, key_hash_of
 from service.http.hosts import Hosts
 from service.http.middleware import API, App, Receive, Scope, Send, send_problem
@@ -46,6 +47,10 @@ class Gate:
         sent = {name: value.decode("latin-1") for name, value in reversed(scope["headers"])}  # of several the first, as elsewhere
         refusal = self._hosts.refusal(scope)
         key_hash = None if refusal else _key_hash(scope, sent.get(b"authorization"))
+        if refusal is None and b"authorization" not in sent and (session := session_cookie.session_hash(scope)) is not None:
+            refusal = session_cookie.foreign_use(scope)
+            scope["state"]["session"] = session
+            key_hash = None if _ends_session(scope) else session
         if self._keys_required and refusal is None and key_hash is None and _is_guarded(scope):  # before the body is read
             refusal = _no_key(sent.get(b"authorization"))
         if refusal is not None:
@@ -72,6 +77,7 @@ class Gate:
         try:
             admission, error = await self._admit(key_hash, address)
             if error is None:
+                scope["state"]["owner"] = admission.key_hash if admission else None
                 await self._app(scope, receive, sending)
             else:
                 await send_problem(sending, error, scope)
@@ -122,7 +128,12 @@ def _key_hash(scope: Scope, authorization: str | None) -> bytes | None:
 
 def _is_guarded(scope: Scope) -> bool:
     path: str = scope["path"]
-    return path == MCP or path.startswith(f"{API}/")
+    return (path == MCP or path.startswith(f"{API}/")) and not _ends_session(scope)
+
+
+def _ends_session(scope: Scope) -> bool:
+    """Whether a browser leaves: it may, also with a session that has ended."""
+    return scope["method"] == "DELETE" and scope["path"] == session_cookie.PATH
 
 
 def _no_key(authorization: str | None) -> LociError:

@@ -23,7 +23,10 @@ Ask = Callable[[bytes, int, int], Awaitable[Lease | None]]  # hash of a key, req
 
 @dataclass(frozen=True)
 class Admission:
-    """What a request with a valid key is told. Without a `limit` the rest says nothing. `wait`: seconds, if it must."""
+    """What a request with a valid key is told. Without a `limit` the rest says nothing. `wait`: seconds, if it must.
+
+    `key_hash` is the key's own, where a session of a browser stands for it.
+    """
 
     key_id: UUID
     limit: int | None = None
@@ -31,6 +34,7 @@ class Admission:
     full_in: float = 0.0
     full_at: float = 0.0
     wait: float | None = None
+    key_hash: bytes | None = None
 
     def headers(self) -> list[tuple[bytes, bytes]]:
         """RateLimit fields (draft-ietf-httpapi-ratelimit-headers-10), and the older ones that clients read."""
@@ -61,10 +65,10 @@ class _Allowance:
         lease = self.lease
         assert lease is not None  # noqa: S101 (asked for before)
         if lease.rate_limit is None:
-            return Admission(lease.key_id)
+            return Admission(lease.key_id, key_hash=lease.key_hash)
         full_in = max(0.0, lease.full_in - (now - self.asked))
         remaining = 0 if wait is not None else lease.remaining + self.tokens
-        return Admission(lease.key_id, lease.rate_limit, remaining, full_in, lease.clock + lease.full_in, wait)
+        return Admission(lease.key_id, lease.rate_limit, remaining, full_in, lease.clock + lease.full_in, wait, lease.key_hash)
 
 
 class Limiter:

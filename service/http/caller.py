@@ -48,6 +48,11 @@ class Caller:
     within: TimeLimits
 
     @property
+    def owner(self) -> bytes | None:
+        """Whose shares the request takes: the hash of the key, also where a session of a browser stands for it."""
+        return getattr(self.request.state, "owner", None) or self.key_hash
+
+    @property
     def headers(self) -> dict[str, str]:
         """Headers of a reply to a write: what the operations log knows the call by."""
         return {OPERATION: str(self.origin.operation_id)}
@@ -73,6 +78,7 @@ class Caller:
             snapshot=snapshot,
             within=self.within,
             origin=self.origin,
+            owner=self.owner,
         ) as tx:
             if (known := current_log_context()) is not None:
                 known.namespace, known.entering = tx.namespace, tx.entering
@@ -185,6 +191,8 @@ async def get_caller(
     key_hash = OPERATOR
     if authorization is not None:
         key_hash = key_hash_of(authorization)
+    elif (session := getattr(request.state, "session", None)) is not None:
+        key_hash = session
     elif state.settings.keys_required:
         raise Unauthorized(KEY_NEEDED, hint=MAKE_KEY)
     if len(request.headers.getlist("x-namespace")) > 1:  # a proxy may have set one: which of them counts must not be a guess

@@ -9,11 +9,12 @@ from typing import Any
 
 from db.errors import Forbidden, LociError, Misdirected
 from service.http.authority import Address, host_of, origin_host
-from service.http.documentation import PAGES
+from service.http.page import VIEWS
 from service.settings import Settings
 
 LOOPBACK = "localhost"
 HINT = "Name the host in LOCI_ALLOWED_HOSTS, or require keys: LOCI_REQUIRE_KEYS=true."
+PAGES = VIEWS | {"/docs"}  # what a link from elsewhere may lead to: they say nothing of what is stored
 VISIT = {b"sec-fetch-mode": ["navigate"], b"sec-fetch-dest": ["document"]}  # somebody followed a link
 Headers = dict[bytes, list[str]]
 

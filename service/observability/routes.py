@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Request
-from fastapi.responses import PlainTextResponse, RedirectResponse, Response
+from fastapi.responses import PlainTextResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from db.errors import Unauthorized
@@ -15,12 +15,6 @@ from service.observability.metrics_key import may_scrape
 from service.state import State
 
 router = APIRouter(tags=["health"])
-
-
-@router.get("/", include_in_schema=False)
-async def home() -> Response:
-    """The documentation, until there is a page."""
-    return RedirectResponse("/docs")
 
 
 @router.get("/healthz", response_model=Health)

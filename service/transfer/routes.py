@@ -80,7 +80,7 @@ async def import_namespace(
 
     foreign = format != "loci"
     await _may_import(caller, name, foreign=foreign)
-    with caller.state.spools.opened(caller.key_hash, "import") as spool:
+    with caller.state.spools.opened(caller.owner, "import") as spool:
         async for data in request.stream():
             await spool.write(data)
         await spool.end()
@@ -118,7 +118,7 @@ async def _exported(caller: Caller, name: str, *, vectors: bool) -> AsyncIterato
         except TimeoutError:
             raise DeadlineExceeded from None
 
-    with caller.state.spools.opened(caller.key_hash, "export") as spool:
+    with caller.state.spools.opened(caller.owner, "export") as spool:
         spool.fill(fill)
         begun = False
         try:

@@ -5,12 +5,13 @@
 -- often: a sixteenth of what is left, half a second's worth at most, which it must use within half a second or give
 -- back (p_returned). What is out on lease cannot add to a burst: the bucket of a limit of 240 or more holds that much
 -- less; smaller limits are given one by one and are exact. Returns also what remains, seconds until one more is there,
--- seconds until the bucket is full, and the time (seconds since 1970). One probe for a key without limit; with one, an
+-- seconds until the bucket is full, the time (seconds since 1970), and the hash of the key, which is another where a
+-- browser session stands for it. One probe for a key without limit; with one, an
 -- update of one row. Security definer: reads keys, writes buckets.
 create or replace function loci_api.lease_requests(p_key_hash bytea, p_wanted integer, p_default integer default null,
                                                    p_returned integer default 0)
 returns table (key_id uuid, rate_limit integer, granted integer, remaining integer, next_in double precision,
-               full_in double precision, clock double precision)
+               full_in double precision, clock double precision, key_hash bytea)
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
@@ -25,7 +26,7 @@ begin
         return;
     elsif v_limit is null then
         return query select v_key.id, null::integer, p_wanted, 0, 0.0::double precision, 0.0::double precision,
-                            0.0::double precision;
+                            0.0::double precision, v_key.hash;
         return;
     end if;
     insert into loci_data.rate_buckets values (v_key.bucket, v_limit - v_held, clock_timestamp())
@@ -42,7 +43,7 @@ begin
     return query select v_key.id, v_limit, granted, floor(v_bucket.tokens)::integer,
                         greatest(0, 1 - v_bucket.tokens) / v_rate,
                         greatest(0, v_limit - v_held - v_bucket.tokens) / v_rate,
-                        extract(epoch from v_now)::double precision;
+                        extract(epoch from v_now)::double precision, v_key.hash;
 end $$;
 comment on function loci_api.lease_requests(bytea, integer, integer, integer) is
     'Take requests from the allowance of an API key, shared by all processes; no row for a key that is not valid.';

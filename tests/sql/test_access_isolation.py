@@ -292,6 +292,7 @@ def test_nobody_but_functions_writes_a_table(visits: dict[str, psycopg.Connectio
     [
         "agents",
         "api_keys",
+        "browser_sessions",
         "grants",
         "idempotency_keys",
         "key_uses",

@@ -16,6 +16,7 @@ from tests.sql.test_graph import observe
 APART = {
     "agents",
     "api_keys",
+    "browser_sessions",
     "embedding_models",
     "namespaces",
     "rate_buckets",

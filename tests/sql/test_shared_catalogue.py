@@ -94,6 +94,7 @@ def test_the_first_column_of_every_key_and_index_is_the_namespace(connection: ps
     apart = [
         "agents",
         "api_keys",
+        "browser_sessions",
         "grants",
         "invitations",
         "key_uses",

@@ -15,7 +15,6 @@ from fastapi.responses import Response
 from db.errors import NotFound
 from service.http.protection import FOREVER, PAGE_POLICY
 
-PAGES = frozenset({"/", "/docs"})  # what a link from elsewhere may lead to: they say nothing of what is stored
 VERSION = "5.35.0"  # of swagger-ui-dist
 DIGESTS = {  # SHA-256 of its files
     "swagger-ui-bundle.js": "e6a898692f2d768e807c3ba4626068a69a2c5dd960dd6c76f3e4d3a3de180af2",

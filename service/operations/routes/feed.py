@@ -56,7 +56,7 @@ async def list_changes(
     """
     read = _reading(caller, FeedQuestion(namespace, kind, limit), sequence=True)
     start = place_of("after", after)
-    with caller.state.streams.taken(caller.key_hash, STREAMS) if wait else nullcontext():
+    with caller.state.streams.taken(caller.owner, STREAMS) if wait else nullcontext():
         batch = await caller.state.feed.poll(read, start, wait)
     return reply({"items": batch.items, "next_cursor": batch.read_to.cursor})
 
@@ -113,7 +113,7 @@ def _reading(caller: Caller, question: FeedQuestion, *, sequence: bool) -> Read:
 
 async def _stream(caller: Caller, read: Read, start: Place | None, *, all_namespaces: bool) -> AsyncIterator[bytes]:
     told = _told(caller, read, start, all_namespaces=all_namespaces)
-    with caller.state.streams.taken(caller.key_hash, STREAMS):
+    with caller.state.streams.taken(caller.owner, STREAMS):
         async with aclosing(told):
             async for data in told:
                 yield data

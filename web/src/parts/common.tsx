@@ -1,0 +1,108 @@
+/** Small things that all views use. */
+import type { ComponentChildren, JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Fault } from "../api/client";
+import { say } from "../state";
+
+export function Trouble({ error, children }: { error: Fault | undefined; children?: ComponentChildren }) {
+  if (!error) return null;
+  const gone = error.status === 404;
+  return (
+    <div class="trouble" role="alert">
+      <strong>{error.away ? "The service does not answer." : gone ? "Not there." : "That did not work."}</strong>{" "}
+      {error.away ? "What is shown is what was known last; the page goes on as soon as it answers." : sentence(error.message)}
+      {error.hint && !error.away && <> {sentence(error.hint)}</>} {children}
+    </div>
+  );
+}
+
+export const sentence = (text: string): string => {
+  const trimmed = text.trim();
+  return trimmed.charAt(0).toUpperCase() + trimmed.slice(1) + (/[.!?:]$/.test(trimmed) ? "" : ".");
+};
+
+export function Loading({ what }: { what: string }) {
+  return (
+    <p class="quiet loading" role="status">
+      {what}
+    </p>
+  );
+}
+
+export function Empty({ children }: { children: ComponentChildren }) {
+  return <div class="empty">{children}</div>;
+}
+
+/** A dialog of the browser: it keeps the focus, and Escape closes it. */
+export function Dialog({ title, close, children }: { title: string; close: () => void; children: ComponentChildren }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const shown = dialog.current!;
+    if (!shown.open) shown.showModal();
+    return () => shown.close();
+  }, []);
+  return (
+    <dialog ref={dialog} onCancel={close} onClose={close} aria-labelledby="dialog-title">
+      <h2 id="dialog-title">{title}</h2>
+      {children}
+    </dialog>
+  );
+}
+
+/** A button that does something at the service: once at a time, and what went wrong is said. */
+export function Act({ run, done, children, ...rest }: Omit<JSX.IntrinsicElements["button"], "onClick"> & { run: () => Promise<unknown>; done?: string; children?: ComponentChildren }) {
+  const [busy, set] = useState(false);
+  const act = async () => {
+    if (busy) return;
+    set(true);
+    try {
+      await run();
+      if (done) say(done);
+    } catch (error) {
+      say(sentence(error instanceof Error ? error.message : String(error)), true);
+    } finally {
+      set(false);
+    }
+  };
+  return (
+    <button type="button" {...rest} aria-busy={busy} onClick={act}>
+      {children}
+    </button>
+  );
+}
+
+export function Copy({ text, label }: { text: string; label: string }) {
+  const [done, set] = useState(false);
+  const copy = async () => {
+    await navigator.clipboard.writeText(text).then(
+      () => set(true),
+      () => say("The browser does not let the page copy; select the lines by hand.", true),
+    );
+    setTimeout(() => set(false), 1500);
+  };
+  return (
+    <button type="button" class="small" onClick={copy} aria-label={label}>
+      {done ? "Copied" : "Copy"}
+    </button>
+  );
+}
+
+/** A part of a page under a heading. */
+export function Section({ title, note, children, ...rest }: JSX.IntrinsicElements["section"] & { title: string; note?: ComponentChildren; children?: ComponentChildren }) {
+  return (
+    <section {...rest} aria-label={title}>
+      <header class="section-head">
+        <h2>{title}</h2>
+        {note && <span class="quiet">{note}</span>}
+      </header>
+      {children}
+    </section>
+  );
+}
+
+/** Colours that people who see few of them tell apart (Okabe and Ito), in an order that does not change. */
+export const HUES = 8;
+export function hue(name: string, names: string[]): number {
+  const at = names.indexOf(name);
+  return at < 0 ? HUES - 1 : Math.min(at, HUES - 1);
+}

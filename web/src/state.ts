@@ -1,0 +1,122 @@
+/** What the page shows is said by its address alone: view, namespace, the two times, and each view's own. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Fault } from "./api/client";
+
+export type View = "" | "ask" | "memory" | "constellation" | "changes";
+export type Params = Record<string, string | number | null | undefined>;
+const KEPT = ["ns", "as_of", "known_at"];
+const listeners = new Set<() => void>();
+
+export interface Place {
+  view: View;
+  params: URLSearchParams;
+}
+
+export const place = (): Place => ({
+  view: location.pathname.split("/").pop() as View,
+  params: new URLSearchParams(location.search),
+});
+
+/** The address of a view, in the same namespace and at the same times unless others are given. */
+export function href(view: View, params: Params = {}): string {
+  const now = place().params;
+  const wanted = new URLSearchParams();
+  for (const name of KEPT) {
+    const kept = now.get(name);
+    if (kept && !(name in params)) wanted.set(name, kept);
+  }
+  for (const [name, value] of Object.entries(params)) {
+    if (value !== null && value !== undefined && value !== "") wanted.set(name, String(value));
+  }
+  const query = wanted.toString();
+  return `./${view}${query ? `?${query}` : ""}`;
+}
+
+/** The address of this view with some parameters changed; null takes one away. */
+export function changed(params: Params): string {
+  const now = place();
+  return href(now.view, { ...Object.fromEntries(now.params), ...params });
+}
+
+/** Go somewhere. What only moves a slider takes the place of the entry in the history, so that "back" leads somewhere else. */
+export function go(to: string, options: { replace?: boolean } = {}): void {
+  if (new URL(to, location.href).href === location.href) return;
+  history[options.replace ? "replaceState" : "pushState"](null, "", to);
+  for (const each of listeners) each();
+}
+
+addEventListener("popstate", () => listeners.forEach((each) => each()));
+
+export function usePlace(): Place {
+  const [, again] = useState(0);
+  useEffect(() => {
+    const each = () => again((n) => n + 1);
+    listeners.add(each);
+    return () => void listeners.delete(each);
+  }, []);
+  return place();
+}
+
+/** Follow links inside the page without loading it again. */
+export function follow(event: MouseEvent): void {
+  const link = (event.target as Element).closest?.("a");
+  if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+  if (link.origin !== location.origin || link.target || link.dataset.out !== undefined) return;
+  event.preventDefault();
+  go(link.href);
+  scrollTo(0, 0);
+  document.getElementById("main")?.focus({ preventScroll: true });
+}
+
+export interface Times {
+  as_of: string | null;
+  known_at: string | null;
+}
+export function times(from: Place = place()): Times {
+  return { as_of: moment(from.params.get("as_of")), known_at: moment(from.params.get("known_at")) };
+}
+/** A moment in an address that is none is left out, rather than sent. */
+function moment(text: string | null): string | null {
+  return text && !Number.isNaN(Date.parse(text)) ? text : null;
+}
+
+export interface Loaded<T> {
+  data: T | undefined;
+  error: Fault | undefined;
+  loading: boolean;
+  reload: () => void;
+}
+const RETRY = 3000;
+
+/** What a call returns, again whenever `key` changes. What was there stays until the next is; an absent service is asked again. */
+export function useLoad<T>(key: string, load: (signal: AbortSignal) => Promise<T>): Loaded<T> {
+  const [state, set] = useState<{ data?: T; error?: Fault; loading: boolean; key: string }>({ loading: true, key: "" });
+  const [turn, again] = useState(0);
+  const latest = useRef(load);
+  latest.current = load;
+  useEffect(() => {
+    const stop = new AbortController();
+    let timer = 0;
+    set((old) => ({ ...old, loading: true }));
+    latest
+      .current(stop.signal)
+      .then((data) => !stop.signal.aborted && set({ data, loading: false, key }))
+      .catch((error) => {
+        if (stop.signal.aborted) return;
+        const fault = error instanceof Fault ? error : new Fault(-1, String(error));
+        set((old) => ({ data: fault.away ? old.data : undefined, error: fault, loading: false, key }));
+        if (fault.status === 401) dispatchEvent(new Event("loci:unauthorized"));
+        if (fault.away) timer = window.setTimeout(() => again((n) => n + 1), RETRY);
+      });
+    return () => {
+      stop.abort();
+      clearTimeout(timer);
+    };
+  }, [key, turn]);
+  return { data: state.data, error: state.error, loading: state.loading, reload: () => again((n) => n + 1) };
+}
+
+/** Something to say to somebody who does not look: read out, and shown for a while. */
+export function say(text: string, failed = false): void {
+  dispatchEvent(new CustomEvent("loci:say", { detail: { text, failed } }));
+}
