@@ -11,8 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from tests.catalogue import ROOT
+from tests.services import eventually
 
 BUILD = ROOT / "web" / "build.py"
+PATIENCE = 60.0
+SHAPES = (".belief",)  # have no innerText
 DRIVER = Path(__file__).with_name("driver.mjs")
 
 
@@ -96,7 +99,7 @@ class Page:
     def see(self, at: str) -> str:
         """The text of something, once it is there."""
         self.do("waitFor", at=f"{at} >> nth=0")
-        text: str = self.do("innerText", at=f"{at} >> nth=0")
+        text: str = self.do("textContent" if at.startswith(SHAPES) else "innerText", at=f"{at} >> nth=0")
         return text
 
     def gone(self, at: str) -> None:
@@ -123,8 +126,8 @@ class Page:
         return self.do("evaluate", script)
 
     def until(self, script: str) -> None:
-        """Wait until an expression is true in the page."""
-        self.do("waitForFunction", script)
+        """Wait until an expression is true in the page; asked from here, for the policy lets nothing there evaluate it."""
+        eventually(lambda: self.run(script), patience=PATIENCE)
 
     @property
     def url(self) -> str:

@@ -65,7 +65,7 @@ export function bodies(base: Sky, then: Sky, edges: Edge[], moment: number): Map
   }
   for (const body of found.values()) {
     const living = body.relations.filter((each) => each.state === "alive");
-    if (body.state === "alive" && body.relations.length && !living.length) body.state = "faded";
+    if (body.state === "alive" && !living.length && body.relations.some((each) => each.state === "faded")) body.state = "faded";
     body.confidence = body.star.pinned ? 1 : Math.max(body.relations.length ? PALE : 1, ...living.map((each) => each.confidence));
   }
   return found;

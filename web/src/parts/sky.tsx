@@ -66,9 +66,9 @@ export function SkyPicture({ all, places, types, hidden, chosen, hovered, choose
         defaultEdgeType: "arrow",
         allowInvalidContainer: true,
         enableEdgeEvents: false,
-        labelDensity: 0.9,
-        labelGridCellSize: 90,
-        labelRenderedSizeThreshold: 5,
+        labelDensity: 1.2,
+        labelGridCellSize: 80,
+        labelRenderedSizeThreshold: 4,
         labelFont: getComputedStyle(document.body).fontFamily,
         labelSize: 12,
         labelWeight: "500",
@@ -126,7 +126,7 @@ export function SkyPicture({ all, places, types, hidden, chosen, hovered, choose
         if (drawn.has(each.id) || !wanted.has(each.source) || !wanted.has(each.target)) continue;
         drawn.add(each.id);
         const dim = focus !== null && each.source !== focus && each.target !== focus ? 0.2 : 1;
-        const part = each.state === "alive" ? 0.15 + 0.85 * each.confidence : each.state === "faded" ? 0.13 : 0.05;
+        const part = each.state === "alive" ? 0.15 + 0.85 * each.confidence : each.state === "faded" ? 0.22 : 0.05;
         const attributes = { size: each.state === "alive" ? 1 + 2.5 * each.strength * each.confidence : 0.8, color: mix(of("--edge"), canvas, part * dim), zIndex: each.state === "alive" ? 1 : 0 };
         if (graph.hasEdge(each.id)) graph.mergeEdgeAttributes(each.id, attributes);
         else graph.addDirectedEdgeWithKey(each.id, each.source, each.target, attributes);
