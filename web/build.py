@@ -38,7 +38,7 @@ def run(program: Path | str, *arguments: str) -> None:
     env = {**os.environ, "PATH": f"{node().parent}{os.pathsep}{os.environ.get('PATH', '')}", "NO_COLOR": "1"}
     done = subprocess.run([node(), program, *arguments], cwd=WEB, env=env, capture_output=True, text=True, check=False)
     if done.returncode:
-        sys.exit(f"error: {Path(program).name} {' '.join(arguments)} failed\n{done.stdout}{done.stderr}")
+        sys.exit(f"error: {Path(program).name} {' '.join(arguments)} failed\n{(done.stdout + done.stderr)[-4000:]}")
 
 
 def digest(*names: str) -> str:

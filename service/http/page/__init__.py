@@ -30,6 +30,11 @@ def _file(path: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() else None
 
 
+def is_built() -> bool:
+    """Whether there is a page."""
+    return (BUILT / "index.html").is_file()
+
+
 async def view() -> Response:
     """The document of every view; which one it shows is said by its address, which only the browser reads."""
     document = _file(BUILT / "index.html")

@@ -1,5 +1,5 @@
 /** The picture of two times. A crosshair in it sets both moments of the whole page. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { clock, DAY, dayOf, when } from "../format";
 import { changed, go, times, usePlace } from "../state";
 import { plain } from "./text";
@@ -37,6 +37,7 @@ export function Picture({ of, even, chosen, choose }: PictureProps) {
   const now = times(place);
   const [width, watch] = useWidth();
   const [drag, hold] = useState<{ valid: number; known: number } | null>(null);
+  const held = useRef(false); // a click is over before the next drawing
   const svg = useRef<SVGSVGElement>(null);
   const today = Date.now();
 
@@ -63,11 +64,13 @@ export function Picture({ of, even, chosen, choose }: PictureProps) {
   const press = (event: PointerEvent) => {
     if (event.button) return;
     (event.currentTarget as Element).setPointerCapture(event.pointerId);
+    held.current = true;
     hold(under(event));
   };
-  const move = (event: PointerEvent) => drag && hold(under(event));
+  const move = (event: PointerEvent) => held.current && hold(under(event));
   const release = (event: PointerEvent) => {
-    if (!drag) return;
+    if (!held.current) return;
+    held.current = false;
     const { valid, known } = under(event);
     hold(null);
     set(valid, known);
@@ -84,8 +87,6 @@ export function Picture({ of, even, chosen, choose }: PictureProps) {
     else return;
     event.preventDefault();
   };
-  useEffect(() => () => hold(null), []);
-
   const x = across.to(at.valid);
   const y = Math.min(height - FOOT, down.to(at.known));
   const past = drag !== null || now.as_of !== null || now.known_at !== null;
@@ -93,7 +94,10 @@ export function Picture({ of, even, chosen, choose }: PictureProps) {
   const letters = (wide: number) => Math.max(0, Math.floor((wide - 16) / 6.4));
   return (
     <div class="picture" ref={watch}>
-      <svg ref={svg} width={width} height={height} onPointerDown={press} onPointerMove={move} onPointerUp={release} onPointerCancel={() => hold(null)}>
+      <svg ref={svg} width={width} height={height} onPointerDown={press} onPointerMove={move} onPointerUp={release} onPointerCancel={() => {
+          held.current = false;
+          hold(null);
+        }}>
         <title>Versions in two times: when they were true (across) and when that was believed (down)</title>
         <desc>{`${of.length} rectangles; ${believed} are believed now.`}</desc>
         <defs>
@@ -153,7 +157,7 @@ export function Picture({ of, even, chosen, choose }: PictureProps) {
         <line class="today" x1={across.to(today)} x2={across.to(today)} y1={TOP} y2={height - FOOT} />
         <g
           class={`cross${past ? " past" : ""}`}
-          tabIndex={0}
+          tabindex={0}
           role="slider"
           aria-label="Crosshair: arrow keys move both moments of the page, Escape goes back to now"
           aria-valuenow={Math.round(at.valid / DAY)}

@@ -1,0 +1,33 @@
+"""The types of requests and replies, made from the OpenAPI document, and the page checked against them: `python -m tests.page.types`."""
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from service.app import create_app
+from service.settings import Settings
+from tests.catalogue import ROOT
+
+BUILD = ROOT / "web" / "build.py"
+
+
+def check_types() -> str:
+    """What the compiler says of the page, with the service's document of now; empty where all is well."""
+    app = create_app(Settings(_env_file=None, embedding={"provider": "none"}), "postgresql://")
+    with tempfile.TemporaryDirectory() as folder:
+        document = Path(folder) / "openapi.json"
+        document.write_text(json.dumps(app.openapi()), encoding="utf-8")
+        said = _run("--tools")
+        said += _run("--run", "openapi-typescript/bin/cli.js", str(document), "-o", "src/api/schema.d.ts")
+    return said or _run("--run", "typescript/bin/tsc", "--noEmit")
+
+
+def _run(*arguments: str) -> str:
+    done = subprocess.run([sys.executable, BUILD, *arguments], capture_output=True, text=True, check=False)
+    return done.stdout + done.stderr if done.returncode else ""
+
+
+if __name__ == "__main__":
+    sys.exit(check_types())
