@@ -204,7 +204,10 @@ class Settings(BaseSettings):
         default=None, description="Whether requests need a key; none: they do unless the service is bound to loopback"
     )
     session_seconds: float = Field(
-        default=43_200.0, gt=0, le=2_592_000, description="Seconds that a session of a browser lasts; it ends with its key at the latest"
+        default=43_200.0,
+        gt=0,
+        le=2_592_000,
+        description="Seconds that a session of a browser lasts, unless its key ends before",
     )
     worker: bool = Field(default=True, description="Whether `loci serve` also does background work")
     workers: int = Field(default=1, ge=1, le=100, description="Processes of `loci serve`, on one port")

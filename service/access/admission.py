@@ -133,7 +133,7 @@ def _is_guarded(scope: Scope) -> bool:
 
 def _ends_session(scope: Scope) -> bool:
     """Whether a browser leaves: it may, also with a session that has ended."""
-    return scope["method"] == "DELETE" and scope["path"] == session_cookie.PATH
+    return bool(scope["method"] == "DELETE" and scope["path"] == session_cookie.PATH)
 
 
 def _no_key(authorization: str | None) -> LociError:

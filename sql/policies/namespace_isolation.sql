@@ -9,7 +9,8 @@ begin
                case when c.relname = 'namespaces' then 'id = any ((select loci.readable_namespaces())::integer[])'
                     when c.relname = 'embedding_models' then 'true'
                      when c.relname in ('agents', 'api_keys', 'browser_sessions', 'feeds', 'grants',
-                                        'idempotency_keys', 'invitations', 'key_uses', 'namespace_locks', 'rate_buckets', 'service_locks', 'turn_locks')
+                                       'idempotency_keys', 'invitations', 'key_uses', 'namespace_locks',
+                                       'rate_buckets', 'service_locks', 'turn_locks')
                          then null
                     else 'namespace_id = any ((select loci.readable_namespaces())::integer[])' end as rule
         from pg_class c

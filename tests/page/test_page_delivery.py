@@ -45,10 +45,18 @@ def test_the_first_view_is_small(site: httpx.Client, encoding: str) -> None:
 def test_the_document_is_asked_for_again_and_its_files_never(site: httpx.Client) -> None:
     for path in sorted(served.VIEWS):
         reply = site.get(path)
-        assert (reply.status_code, reply.headers["content-type"], reply.headers["cache-control"]) == (200, "text/html; charset=utf-8", "no-store")
+        assert (reply.status_code, reply.headers["content-type"], reply.headers["cache-control"]) == (
+            200,
+            "text/html; charset=utf-8",
+            "no-store",
+        )
     for link in loaded(reply.text):
         found = site.get(link)
-        assert (found.status_code, found.headers["cache-control"], found.headers["vary"]) == (200, FOREVER.decode(), "Accept-Encoding")
+        assert (found.status_code, found.headers["cache-control"], found.headers["vary"]) == (
+            200,
+            FOREVER.decode(),
+            "Accept-Encoding",
+        )
         assert found.headers["x-content-type-options"] == "nosniff"
         plain = site.get(link, headers={"Accept-Encoding": "identity"})
         assert ("content-encoding" in plain.headers, plain.content) == (False, found.content)
@@ -63,7 +71,9 @@ def test_its_policy_allows_nothing_but_its_own_files(site: httpx.Client) -> None
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["..%2f__init__.py", ".built", "index.html", "nothing-abcdefgh.js", "LICENCES.txt", "index-12345678.js.gz"])
+@pytest.mark.parametrize(
+    "name", ["..%2f__init__.py", ".built", "index.html", "nothing-abcdefgh.js", "LICENCES.txt", "index-12345678.js.gz"]
+)
 def test_no_other_file_is_served(site: httpx.Client, name: str) -> None:
     problem(site.get(f"/assets/{name}"), 404, "not-found")
 
@@ -99,10 +109,12 @@ def proxied(url: str) -> Iterator[str]:
                 return
             body = self.rfile.read(int(self.headers.get("content-length", 0)))
             headers = {name: value for name, value in self.headers.items() if name.lower() not in {"accept-encoding", "host"}}
-            reply = httpx.request(self.command, url + self.path.removeprefix(PREFIX), headers={**headers, "Host": "localhost"}, content=body)
+            reply = httpx.request(
+                self.command, url + self.path.removeprefix(PREFIX), headers={**headers, "Host": "localhost"}, content=body
+            )
             self.send_response(reply.status_code)
             for name, value in reply.headers.multi_items():
-                if name not in {"content-length", "transfer-encoding", "connection"}:
+                if name not in {"content-length", "content-encoding", "transfer-encoding", "connection"}:
                     self.send_header(name, value)
             self.send_header("Content-Length", str(len(reply.content)))
             self.end_headers()
@@ -126,7 +138,11 @@ def proxied(url: str) -> Iterator[str]:
 def test_a_key_opens_the_page_under_a_prefix_and_is_kept_nowhere(browser: Browser, demo: Service) -> None:
     with httpx.Client(base_url=f"{demo.url}/api/v1") as operator:
         key = ok(operator.post("/keys", json={"name": "reader", "role": "reader"}), 201)
-        with serve(demo.database, tcp=True, worker=False, require_keys=True) as keyed, proxied(keyed.url) as address, browser.page(address) as page:
+        with (
+            serve(demo.database, tcp=True, worker=False, require_keys=True) as keyed,
+            proxied(keyed.url) as address,
+            browser.page(address) as page,
+        ):
             page.go("/memory?id=coffee")
             page.fill("input[name=key]", "loci_wrong")
             page.press("Enter", at="input[name=key]")
@@ -137,7 +153,12 @@ def test_a_key_opens_the_page_under_a_prefix_and_is_kept_nowhere(browser: Browse
             assert page.count(".acts, .operation button.small") == 0  # a reader is offered nothing that would be refused
             (cookie,) = browser.ask(own="cookies", page=page.name)
             assert (cookie["httpOnly"], cookie["sameSite"], cookie["path"]) == (True, "Strict", f"{PREFIX}/api/v1")
-            assert page.run("JSON.stringify([document.cookie, {...localStorage}, {...sessionStorage}, location.href])").count(key["key"]) == 0
+            assert (
+                page.run("JSON.stringify([document.cookie, {...localStorage}, {...sessionStorage}, location.href])").count(
+                    key["key"]
+                )
+                == 0
+            )
             page.click("nav >> text=Home")
             page.see(".figures dd")
             assert key["key"] not in page.run("document.documentElement.outerHTML")

@@ -87,7 +87,12 @@ def test_home_says_how_much_there_is(page: Page, rest: httpx.Client) -> None:
     page.see(".figures dd")
     about = ok(rest.get("/namespaces/default"))
     shown = [int(text.replace(",", "")) for text in page.texts(".figures dd")]
-    assert shown == [about["current_memories"], about["entities"], about["edges"], about["pending_embeddings"] + about["pending_names"]]
+    assert shown == [
+        about["current_memories"],
+        about["entities"],
+        about["edges"],
+        about["pending_embeddings"] + about["pending_names"],
+    ]
     kinds = {row["category"]: row["total"] for row in ok(rest.get("/categories"))["items"] if "/" not in row["category"]}
     page.see(".kinds li")
     assert dict(zip(page.texts(".kinds a"), map(int, page.texts(".kinds .n")), strict=True)) == kinds
@@ -145,7 +150,10 @@ def test_the_crosshair_and_one_key_move_the_whole_page_in_time(page: Page, rest:
 def test_a_change_a_correction_and_their_undo(page: Page, rest: httpx.Client) -> None:
     made = ok(rest.post("/memories", json={"content": "Dana drinks black tea", "lineage": "dana-drink"}), 201)
     page.go(f"/memory?id={made['id']}")
-    for text, why, button in [("Dana drinks green tea", "It changed.", "Change"), ("Dana drinks oolong tea", "It was wrong.", "Correct")]:
+    for text, why, button in [
+        ("Dana drinks green tea", "It changed.", "Change"),
+        ("Dana drinks oolong tea", "It was wrong.", "Correct"),
+    ]:
         page.click("text=Edit…")
         page.fill("dialog textarea", text)
         page.click(f"dialog >> text={why}")
@@ -186,7 +194,9 @@ def test_the_constellation_is_that_of_rest_and_nothing_in_it_moves(page: Page, r
     assert f"{len(sky['edges'])} living relations" in page.see(".bar-line p")
     page.click(".twin summary")
     rows = [row.split("\t") for row in page.texts(".twin tbody tr")]
-    assert {row[0].removesuffix(" pinned").strip(): int(row[2]) for row in rows} == {each["name"]: each["mentions"] for each in sky["entities"]}
+    assert {row[0].removesuffix(" pinned").strip(): int(row[2]) for row in rows} == {
+        each["name"]: each["mentions"] for each in sky["entities"]
+    }
     places = page.attribute("data-positions", at=".stars")
     page.do("screenshot", {"path": str(tmp_path / "sky.png")}, at=".sky")
     drawn = colours(tmp_path / "sky.png")
@@ -194,7 +204,9 @@ def test_the_constellation_is_that_of_rest_and_nothing_in_it_moves(page: Page, r
     page.do("reload")
     page.see(".stars canvas")
     page.until(f"document.querySelector('.stars').dataset.positions === '{places}'")
-    page.go("/constellation?as_of=2027-07-20T00:00:00Z")  # an address of another moment: all has faded by then, and stands where it stood
+    page.go(
+        "/constellation?as_of=2027-07-20T00:00:00Z"
+    )  # an address of another moment: all has faded by then, and stands where it stood
     page.until("/, 0 living relations/.test(document.querySelector('.bar-line p')?.textContent)")
     assert page.attribute("data-positions", at=".stars") == places
 
@@ -242,7 +254,14 @@ def test_text_is_data_wherever_it_is_shown(page: Page, rest: httpx.Client) -> No
             "edges": [{"source": name, "type": "knows", "target": "Alice"}],
         }  # fmt: skip
         ok(rest.post("/memories", json=body), 201)
-    for path in ("/", "/memory", "/ask?q=img+onerror+javascript+red", "/constellation", "/changes", *(f"/memory?id=hostile-{at}" for at in range(3))):
+    for path in (
+        "/",
+        "/memory",
+        "/ask?q=img+onerror+javascript+red",
+        "/constellation",
+        "/changes",
+        *(f"/memory?id=hostile-{at}" for at in range(3)),
+    ):
         page.go(path)
         page.see("main h1")
         page.until("!document.querySelector('.loading')")
@@ -281,7 +300,11 @@ def test_keys_reach_everything(page: Page) -> None:
     seen = set()
     for _ in range(40):
         page.press("Tab")
-        seen.add(page.run("(() => { const at = document.activeElement; return `${at.tagName} ${at.type ?? ''} ${getComputedStyle(at).outlineStyle}`; })()"))
+        seen.add(
+            page.run(
+                "(() => { const at = document.activeElement; return `${at.tagName} ${at.type ?? ''} ${getComputedStyle(at).outlineStyle}`; })()"
+            )
+        )
     assert {"A  solid", "INPUT search solid", "INPUT range solid", "SUMMARY  solid"} <= seen
     page.press("Enter", at=".why summary >> nth=0")
     assert re.search(r"\d", page.see(".why table"))
