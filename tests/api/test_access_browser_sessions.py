@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
+from service.http.caller import hash_key
 from service.http.session_cookie import hash_token, set_cookie
 from tests.services import Row, Service, eventually, new_api, ok, problem, serve
 
@@ -164,6 +165,12 @@ def test_a_session_takes_the_share_and_the_allowance_of_its_key(home: Any, keyed
     statuses = [me(browser).status_code for _ in range(7)]
     assert (statuses.count(200), statuses.count(429)) == (5, 2)
     problem(browser.get("/agents/me", headers={"Authorization": f"Bearer {key['key']}"}), 429, "rate-limited")
+    other = make_key(home)["key"]
+    sign_in(browser, other)
+    ok(browser.get("/memories"))
+    shares = keyed.app.state.loci.pool.shares  # who was seen to take a connection: the key, and not its session
+    assert shares.knows_home(hash_key(other))
+    assert not shares.knows_home(hash_token(browser.cookies[COOKIE]))
 
 
 def test_without_keys_there_is_nothing_to_sign_in_to(service: Service) -> None:
