@@ -2,6 +2,7 @@
 
 import re
 import threading
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -12,6 +13,7 @@ import pytest
 
 from service.http import page as served
 from service.http.protection import FOREVER
+from tests.install.environments import build
 from tests.page.browser import Browser
 from tests.page.types import check_types
 from tests.services import Service, ok, problem, serve
@@ -96,6 +98,15 @@ def test_its_packages_are_named_with_their_digests_and_from_no_host() -> None:
     assert "resolved" not in lock
     assert lock.count('"integrity": "sha512-') == lock.count('    "node_modules/')
     assert "omit-lockfile-registry-resolved=true" in (ROOT / "web" / ".npmrc").read_text()
+
+
+def test_the_wheel_of_the_server_holds_it_and_needs_no_node(built: None, tmp_path: Path) -> None:
+    with zipfile.ZipFile(build(tmp_path)["loci-pg-server"]) as wheel:
+        names = [name for name in wheel.namelist() if name.startswith("service/http/page/built/")]
+        (about,) = [name for name in wheel.namelist() if name.endswith(".dist-info/METADATA")]
+        assert "nodejs" not in wheel.read(about).decode()
+    assert {name.rpartition("/")[2] for name in names} >= {"index.html", "LICENCES.txt"}
+    assert sum(name.endswith(".js.br") for name in names) >= 5
 
 
 @contextmanager
