@@ -10,7 +10,8 @@ as $$
            d.type, d.lowest::numeric, d.highest::numeric, d.meaning
     from (values
     ('recall', 'rrf_k', 'number', 0, null, 'k of reciprocal rank fusion; the larger, the less first ranks weigh'),
-    ('recall', 'depth', 'integer', 0, 10000, 'Results that each arm hands to fusion; the search by words twice as many'),
+    ('recall', 'depth', 'integer', 0, 10000,
+     'Results that each arm hands to fusion; the search by words twice as many'),
     ('recall', 'weights.lexical', 'number', 0, null, 'Weight of the search by words (BM25)'),
     ('recall', 'weights.vector', 'number', 0, null, 'Weight of the search by meaning (cosine)'),
     ('recall', 'weights.graph', 'number', 0, null, 'Weight of memories found over the edges of named entities'),

@@ -34,7 +34,8 @@ begin
         cross join lateral (select s.id, loci.fold_characters(left(s.content, 255)) as opening
                             from loci_data.memories s where s.namespace_id = v_ns and s.doc_id = h.doc_id limit 1) o
         left join lateral (  -- its names are still to be found: whether it has one of the question's, its words tell
-            select array_to_string(loci_internal.name_tokens(loci.fold_characters(left(s.content, 2000))), '') || ' ' as words
+            select array_to_string(loci_internal.name_tokens(loci.fold_characters(left(s.content, 2000))),
+                                   '') || ' ' as words
             from loci_data.name_queue n join loci_data.memories s on s.namespace_id = v_ns and s.id = n.memory_id
             where n.namespace_id = v_ns and n.memory_id = o.id limit 1) w on true
     ), named as materialized (
@@ -78,10 +79,10 @@ comment on function loci_api.memories_sharing_names(text, text, bigint[], intege
 -- Which names does a question hold: of entities, and of what one memory alone mentions so far? A name inside a longer
 -- one does not count. Entities are found by name_phrases. The beginnings of name_candidates are not indexed: every
 -- phrase of up to 8 tokens is looked up in their primary key. What was only read out of texts counts where the question
--- means it as a name: it is written with a capital or a digit, and is not the lone first word, which always is; or three
--- of four memories that have its rarest word have it as this name; or the question knows no capitals, and it has several
--- words. Headings make "The" and "Books" names, and a question about books should not be led by them. Of the first 2,000
--- characters.
+-- means it as a name: it is written with a capital or a digit, and is not the lone first word, which always is; or
+-- three of four memories that have its rarest word have it as this name; or the question knows no capitals, and it has
+-- several words. Headings make "The" and "Books" names, and a question about books should not be led by them. Of the
+-- first 2,000 characters.
 create or replace function loci_internal.question_names(p_namespace_id integer, p_text text)
 returns table (name text, entity_id uuid, memory_id uuid)
 language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan

@@ -35,4 +35,5 @@ begin
             order by o.valid_from, o.doc_id limit 2) a)) n;
 end $$;
 comment on function loci_api.neighbours_in_session(text, bigint[], jsonb, timestamptz, timestamptz) is
-    'Memories themselves (distance 0) and their neighbours in time, at distance 1 and 2, within their sessions. Errors: 42501, P0002.';
+    'Memories themselves (distance 0) and their neighbours in time, at distance 1 and 2, within their sessions. '
+    'Errors: 42501, P0002.';

@@ -1,13 +1,14 @@
 -- First half of a recall: the arms that start from the question, in one statement: lexical, vector (where a vector is
 -- given, or words with theirs, which weigh_question joins), graph, and walk; the entities that the question names, and
--- the constraints of these and the pinned ones, which no choice of arms leaves out. Arrays are parallel, best first; ids are document numbers, which are short to
--- send and quick to fuse. Paths only where p_explain. took_ms: milliseconds for lexical, vector, names in the question,
--- graph and walk with constraints, null for what did not take part. p_model_id: the model that made the vectors. Where
--- another one is active by now the vector takes no part; model_id is the active one, so that the caller can embed anew.
--- null: not known, it counts as the active one's. waiting, without_vector: memories that wait for their vectors (see
--- memories_without_vector), null for none; question is the vector of the question then. vector_mean: the mean cosine of
--- the question with this namespace, null where no mean is kept. The lexical arm goes twice as deep as the others, for
--- what the graph brings has its words as well. Security definer; checks first.
+-- the constraints of these and the pinned ones, which no choice of arms leaves out. Arrays are parallel, best first;
+-- ids are document numbers, which are short to send and quick to fuse. Paths only where p_explain. took_ms:
+-- milliseconds for lexical, vector, names in the question, graph and walk with constraints, null for what did not take
+-- part. p_model_id: the model that made the vectors. Where another one is active by now the vector takes no part;
+-- model_id is the active one, so that the caller can embed anew. null: not known, it counts as the active one's.
+-- waiting, without_vector: memories that wait for their vectors (see memories_without_vector), null for none; question
+-- is the vector of the question then. vector_mean: the mean cosine of the question with this namespace, null where no
+-- mean is kept. The lexical arm goes twice as deep as the others, for what the graph brings has its words as well.
+-- Security definer; checks first.
 create or replace function loci_api.recall_arms(
     p_namespace text, p_query text, p_embedding real[], p_arms text[], p_filter jsonb default '{}',
     p_as_of timestamptz default null, p_known_at timestamptz default null, p_explain boolean default false,
