@@ -38,7 +38,7 @@ class StaticProvider:
 
         # The wheel holds weights and tokenizer; its own look-up would miss the tokenizer and download it.
         self._model = wordllama.WordLlama.load(cache_dir=Path(spec.origin).parent, disable_download=True, trunc_dim=cut)
-        self._model.tokenizer.model._resize_cache(REMEMBERED)  # which takes whole texts for words
+        self._model.tokenizer.model._resize_cache(REMEMBERED)  # it takes whole texts for words
 
     async def dimensions(self) -> int:
         """Length of its vectors."""
