@@ -100,14 +100,32 @@ def vectors(connection: Connection[Any], namespaces: Sequence[int], ids: Sequenc
                 connection.execute(definition.encode())
 
 
+BLOCKS = (
+    """create table if not exists public.posting_blocks (namespace_id integer, term bigint, id bigint, size integer, entries bigint[],
+                                                         primary key (namespace_id, term, id))""",
+    "alter table public.posting_blocks alter column entries set storage external",
+    "insert into public.posting_blocks select * from loci_data.postings on conflict do nothing",
+    "vacuum analyze public.posting_blocks",
+)
+
+
 def settle(connection: Connection[Any]) -> None:
-    """Join posting blocks as the worker does, and leave fresh statistics and no pending writes behind."""
+    """Join posting blocks and ranges as the worker does, and leave fresh statistics and no pending writes behind.
+
+    A copy of the blocks is kept for floors: what one would have without ranges.
+    """
     while (connection.execute("select folded from loci_api.compact_lexical_index()").fetchone() or (0,))[0]:
+        pass
+    for statement in BLOCKS:
+        connection.execute(statement)
+    while (connection.execute("select joined from loci_api.join_lexical_ranges()").fetchone() or (0,))[0]:
         pass
     for table in (
         b"memories",
         b"memory_texts",
         b"postings",
+        b"lexical_ranges",
+        b"lexical_impacts",
         b"corpus_counts",
         b"memory_vectors",
         b"entity_names",

@@ -26,7 +26,7 @@ from bench.server import running
 MAIN, OTHERS = "main", 999
 LEXICAL = """
 with block as materialized (
-    select entries, sum(size) over (partition by term) as df from loci_data.postings
+    select entries, sum(size) over (partition by term) as df from public.posting_blocks
     where namespace_id = %(ns)s and term = any (array(
         select hashtextextended(u.lexeme, 0) from unnest(to_tsvector('pg_catalog.english', %(query)s)) u))
 ), entry as (

@@ -22,6 +22,39 @@ create table loci_data.postings (
 );
 alter table loci_data.postings alter column entries set storage external;
 
+create table loci_data.lexical_ranges (
+    namespace_id integer not null references loci_data.namespaces on delete cascade,
+    range        integer not null,
+    first        bigint not null,
+    last         bigint not null,
+    places       integer not null,
+    size         integer not null,
+    slope        double precision not null,
+    corpus       bigint not null,
+    documents    bigint[] not null,
+    primary key (namespace_id, range),
+    constraint lexical_ranges_size_check check (size between 0 and places),
+    constraint lexical_ranges_places_check check (places between 1 and 8000 and places = cardinality(documents))
+);
+alter table loci_data.lexical_ranges alter column documents set storage external;
+
+create table loci_data.lexical_impacts (
+    namespace_id integer not null,
+    range        integer not null,
+    term         bigint not null,
+    size         integer not null,
+    weight       real not null,
+    sparse       sparsevec,
+    dense        halfvec,
+    primary key (namespace_id, range, term) include (size),
+    constraint lexical_impacts_range_fkey foreign key (namespace_id, range)
+        references loci_data.lexical_ranges (namespace_id, range) on delete cascade,
+    constraint lexical_impacts_size_check check (size > 0),
+    constraint lexical_impacts_form_check check (num_nonnulls(sparse, dense) = 1)
+);
+alter table loci_data.lexical_impacts alter column sparse set storage external;
+alter table loci_data.lexical_impacts alter column dense set storage external;
+
 create table loci_data.corpus_counts (
     namespace_id integer not null references loci_data.namespaces on delete cascade,
     id           bigint generated always as identity,
@@ -107,6 +140,32 @@ comment on column loci_data.postings.size is
 comment on column loci_data.postings.entries is
     'Packed: doc_id in the high 40 bits, then 8 bits of term frequency (at most 255) and 15 of document length in '
     'terms (at most 32767); ascending.';
+comment on table loci_data.lexical_ranges is
+    'Documents of a large namespace whose postings the worker has taken out of the blocks: ranges of up to 8,000. A '
+    'document is in the blocks or in one range, never in both. Derived: written anew when the statistics have moved.';
+comment on column loci_data.lexical_ranges.namespace_id is 'The namespace.';
+comment on column loci_data.lexical_ranges.range is 'Number of the range; its documents need not be neighbours.';
+comment on column loci_data.lexical_ranges.first is 'Its lowest doc_id when it was written.';
+comment on column loci_data.lexical_ranges.last is 'Its highest doc_id when it was written.';
+comment on column loci_data.lexical_ranges.places is 'How many documents it had when it was written.';
+comment on column loci_data.lexical_ranges.size is 'How many of its documents are left.';
+comment on column loci_data.lexical_ranges.slope is
+    'k1 * b / mean length of a document, as it was when the range was written.';
+comment on column loci_data.lexical_ranges.corpus is 'Documents of the namespace when the range was written.';
+comment on column loci_data.lexical_ranges.documents is
+    'By place (a dimension of the vectors): doc_id above 15 bits of document length; 0 where the document has gone.';
+comment on table loci_data.lexical_impacts is
+    'What a term contributes to the BM25 of each document of a range (its impact; Anh and Moffat, 2006), as a vector '
+    'that pgvector can add up. Frequencies can be read back from it exactly.';
+comment on column loci_data.lexical_impacts.namespace_id is 'The namespace.';
+comment on column loci_data.lexical_impacts.range is 'The range.';
+comment on column loci_data.lexical_impacts.term is 'The term, as in postings.';
+comment on column loci_data.lexical_impacts.size is 'Number of documents of the range that have the term.';
+comment on column loci_data.lexical_impacts.weight is
+    '(k1 + 1) * idf of the term, as it was when the row was written: the impact is weight * tf / (tf + k1 * norm).';
+comment on column loci_data.lexical_impacts.sparse is 'Impacts by place; null where dense is shorter.';
+comment on column loci_data.lexical_impacts.dense is
+    'The same as 16-bit floats, where many documents have the term and its frequencies can be told from them.';
 comment on table loci_data.corpus_counts is
     'Number of documents and terms of a namespace, as deltas to be summed: a statement adds a row, so writers never '
     'wait for each other; the worker folds them.';

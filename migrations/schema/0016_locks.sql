@@ -36,9 +36,9 @@ comment on column loci_data.turn_locks.namespace_id is 'The namespace.';
 comment on column loci_data.turn_locks.at is 'SHA-256 of what it is.';
 comment on table loci_data.service_locks is 'What is done by one transaction at a time in the whole database.';
 comment on column loci_data.service_locks.name is
-    'changes (giving them their places) or sweep (of the operations log).';
+    'changes (giving them their places), ranges (of the lexical index) or sweep (of the operations log).';
 
-insert into loci_data.service_locks (name) values ('changes'), ('sweep');
+insert into loci_data.service_locks (name) values ('changes'), ('ranges'), ('sweep');
 insert into loci_data.namespace_locks (namespace_id, name, slot)
 select n.id, k.name, s.slot
 from loci_data.namespaces n

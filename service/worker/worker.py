@@ -163,10 +163,15 @@ class Worker:
         return bool(moved == SEQUENCED)
 
     async def tidy(self) -> bool:
-        """Fold counts and join small posting blocks of one namespace; True if there may be more. New tables get statistics."""
+        """Fold counts and join posting blocks of one namespace, and write a range of a large one; True if there may be more.
+
+        New tables get statistics.
+        """
         async with self._transaction("tidy") as tx:
             await statistics.analyze_new_tables(tx)
-            return bool((await index.compact_lexical_index(tx))["folded"])
+            folded = (await index.compact_lexical_index(tx))["folded"]
+        async with self._transaction("join_ranges") as tx:  # by itself: it locks the index at its end, and only for that
+            return bool(await index.join_lexical_ranges(tx) or folded)
 
     async def fade(self, abandoned: float = decay.ABANDONED) -> bool:
         """Finish one change of decay that nobody has worked at for a while; True if there may be more."""

@@ -30,6 +30,8 @@ grant select on
     loci_data.feedback_events,
     loci_data.feedback_signals,
     loci_data.injections,
+    loci_data.lexical_impacts,
+    loci_data.lexical_ranges,
     loci_data.lineages,
     loci_data.memories,
     loci_data.memory_beliefs,

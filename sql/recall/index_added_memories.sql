@@ -70,6 +70,7 @@ declare
     v_memory    loci_data.memories;
     v_terms     bigint[];
     v_documents bigint[];
+    v_ranged    bigint[];
     v_length    bigint;
 begin
     for v_ns in select n.id, n.language, count(*) as memories from gone g join loci_data.namespaces n
@@ -90,7 +91,10 @@ begin
                                                                        row(g.*)::loci_data.memories)) d on true
         where g.namespace_id = v_ns.id;
         perform loci_internal.lock_shared(v_ns.id, 'postings');
-        perform loci_internal.remove_postings(v_ns.id, v_terms, v_documents);
+        v_ranged := loci_internal.remove_impacts(v_ns.id, coalesce(v_terms, '{}'), v_documents);
+        if cardinality(v_ranged) < cardinality(v_documents) then
+            perform loci_internal.remove_postings(v_ns.id, v_terms, v_documents);
+        end if;
         insert into loci_data.corpus_counts (namespace_id, documents, terms)
         values (v_ns.id, -v_ns.memories, -v_length);
     end loop;

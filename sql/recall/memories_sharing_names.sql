@@ -140,11 +140,10 @@ returns boolean
 language sql stable set search_path = ''
 as $$
     select coalesce(p_mentions >= 0.75 * min(w.memories), false)
-    from (select coalesce(sum(p.size), 0) as memories
+    from (select loci_internal.term_frequency(p_namespace_id, t.term) as memories
           from loci_data.namespaces n
           cross join lateral loci_internal.document_terms(n.language, p_name) t
-          left join loci_data.postings p on p.namespace_id = p_namespace_id and p.term = t.term
-          where n.id = p_namespace_id group by t.term) w
+          where n.id = p_namespace_id) w
 $$;
 comment on function loci_internal.is_mostly_name(integer, text, bigint) is
     'Whether most memories with a word of a name have it as that name.';

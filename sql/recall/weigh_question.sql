@@ -16,8 +16,7 @@ as $$
                    select max(ln(1 + (greatest(c.documents, f.df) - f.df + 0.5) / (f.df + 0.5)))
                    from loci_internal.document_terms(c.language, w.word) t
                    cross join lateral (
-                       select coalesce(sum(p.size), 0)::double precision as df from loci_data.postings p
-                       where p.namespace_id = p_namespace_id and p.term = t.term) f)
+                       select loci_internal.term_frequency(p_namespace_id, t.term)::double precision as df) f)
                / ln(1 + (c.documents + 0.5) / 0.5)) as weight
         from unnest(p_words, p_vectors) w(word, vector) cross join corpus c
     ), question as (

@@ -22,7 +22,7 @@ from tests.services import PATIENCE, eventually
 # Blocks follow the batches of the writes, and what they say is compared apart; restoring reckons fades_at by the rates in force, and is
 # an operation of its own. Feeds and locks belong to the namespace that is there.
 NUMBERED = frozenset({
-    *("postings", "corpus_counts", "decay_changes", "feeds", "namespace_locks"),
+    *("postings", "lexical_ranges", "lexical_impacts", "corpus_counts", "decay_changes", "feeds", "namespace_locks"),
     *("operations", "operation_counts", "outbox", "changes", "memory_mentions.operation_id", "edge_observations.operation_id"),
 })  # fmt: skip
 INDEX = """

@@ -18,6 +18,8 @@ NOT_EXPORTED = {
     "memory_closure": "derived: triggers keep it from placements",
     "memory_texts": "derived: triggers index restored memories",
     "postings": "derived: triggers index restored memories",
+    "lexical_ranges": "derived: the worker joins postings",
+    "lexical_impacts": "derived: the worker joins postings",
     "corpus_counts": "derived: triggers count restored memories",
     "attribute_terms": "derived: a trigger keeps it from attributes",
     "contradiction_queue": "derived: a trigger queues restored facts",

@@ -1,0 +1,46 @@
+"""A law: however memories were written, changed, erased and joined, a search is exhaustive BM25."""
+
+import random
+from uuid import UUID
+
+import psycopg
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.factories import Row, day, new_world
+from tests.sql.test_recall_lexical import REBUILT
+from tests.sql.test_recall_ranges import INDEXED, check, text
+
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["write", "write", "change", "erase", "forget", "join", "tidy"]), st.integers(0, 2**16)),
+    min_size=3,
+    max_size=14,
+)
+
+
+@given(steps=STEPS, question=st.integers(0, 2**16), limit=st.sampled_from([1, 5, 30, 400]), size=st.integers(5, 60))
+def test_ranges_and_blocks_together_are_exhaustive_bm25(
+    admin: psycopg.Connection[Row], steps: list[tuple[str, int]], question: int, limit: int, size: int
+) -> None:
+    admin.execute("set session authorization loci_app")
+    world = new_world(admin, "simple")
+    ids: list[UUID] = []
+    for what, number in [("write", 1), *steps]:
+        dice = random.Random(number)
+        some = dice.sample(ids, min(len(ids), dice.randint(1, 20)))
+        if what == "write":
+            longest = dice.choice([3, 20, 80])
+            items = ({"content": f"{text(dice, longest)} n{n}", "valid_from": day(n % 9)} for n in range(dice.randint(1, 90)))
+            ids += [row["id"] for row in world.remember(*items)]
+        elif what == "erase" and some:
+            world.erase(*some)
+            ids = [id for id in ids if id not in some]  # noqa: A001
+        elif what == "join":
+            world.row("select * from loci_api.join_lexical_ranges(%(size)s, 0)", size=size)
+        elif what == "tidy":
+            world.row("select * from loci_api.compact_lexical_index(0)")
+        for id in some[:3] if what in {"change", "forget"} else []:  # noqa: A001
+            world.change(id, tags=[text(dice, 4)]) if what == "change" else world.forget(id, dice.random() < 0.7)
+    assert world.as_owner(INDEXED) == world.as_owner(REBUILT)
+    check(world, text(random.Random(question), 6), limit)
+    check(world, text(random.Random(question), 3), limit, as_of=day(3))
