@@ -182,7 +182,7 @@ def dream_of_canary(api: Api, about: str) -> list[str]:
     return ids
 
 
-def write_past_the_service(api: Api, memory: str, neighbour: str) -> None:
+def write_past_the_service(api: Api, memory: str) -> None:
     """Put the word where no route puts it yet: facts, and what a provider says against a text."""
     with api.service.database.admin() as admin:
         aspects = [uuid4(), uuid4()]
@@ -203,12 +203,11 @@ def write_past_the_service(api: Api, memory: str, neighbour: str) -> None:
                from loci_data.attributes o join loci_data.attributes n on n.id > o.id and n.memory_id = o.memory_id where o.memory_id = %s""",
             [memory],
         )
-        for refused in (memory, neighbour):
-            admin.execute(
-                """insert into loci_data.embedding_queue (namespace_id, memory_id, model_id, error)
-                   select m.namespace_id, m.id, a.id, 'too loud: quuxcanary' from loci_data.memories m, loci_data.embedding_models a where m.id = %s""",
-                [refused],
-            )
+        admin.execute(
+            """insert into loci_data.embedding_queue (namespace_id, memory_id, model_id, error)
+               select m.namespace_id, m.id, a.id, 'too loud: quuxcanary' from loci_data.memories m, loci_data.embedding_models a where m.id = %s""",
+            [memory],
+        )
         admin.execute(
             """insert into loci_data.entity_queue (namespace_id, entity_id, model_id, error)
                select e.namespace_id, e.id, a.id, 'too loud: quuxcanary' from loci_data.entities e, loci_data.embedding_models a
@@ -225,7 +224,7 @@ def test_a_word_that_was_everywhere_is_nowhere_once_its_memories_are_erased(own:
     database = own.service.database
     gone, neighbours = write_canary(own)
     gone += dream_of_canary(own, gone[2])
-    write_past_the_service(own, gone[0], neighbours[1])
+    write_past_the_service(own, gone[0])
     textual = {row[0] for row in ask(database, TEXTUAL)}
     vectors = "select embedding::text from loci_data.memory_vectors where memory_id = %s"
     eventually(lambda: settled(own))

@@ -247,6 +247,7 @@ def test_doctor_names_what_is_wrong(loci: Loci, monkeypatch: pytest.MonkeyPatch)
         "indexes",
         "pgvector",
         "embedding",
+        "reranker",
         "active model",
         "model",
         "queue",
