@@ -130,7 +130,8 @@ def test_the_walk_finds_what_no_word_and_no_edge_leads_to_and_says_how(api: Api,
     assert arms[alice["nuts"]]["walk"] == {
         "rank": 1,
         "score": 0.9,
-        "weight": 0.5,
+        "weight": 0.35,
+        "part": 0.35,
         "path": {"path": ["Alice", "Diet", "never serve nuts"]},
     }
     assert arms[alice["tea"]]["walk"]["path"] == {"path": ["Alice", "Diet", "drinks green tea"]}

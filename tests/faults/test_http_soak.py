@@ -230,7 +230,7 @@ def table(scene: Scene) -> None:
         log.info("honest callers %s: %d requests, p50 %.0f ms, p99 %.0f ms", phase, asked, p50, p99)
         for share in (0.5, 0.99):
             log.info("p%.0f by the minute: %s", 100 * share, [round(quantile(times, share)) for times in scene.by_minute(phase)])
-    for kind in sorted({kind for caller in scene.honest for kind, _ in caller.took["with the others"]}):
+    for kind in sorted({kind for caller in scene.honest for kind, _, _ in caller.took["with the others"]}):
         both = [scene.quantile(phase, share, kind) for phase in ("alone", "with the others") for share in (0.5, 0.99)]
         log.info("%-24s p50 %.0f, p99 %.0f ms alone; p50 %.0f, p99 %.0f ms with the others", kind, *both)
     log.info("statuses of honest callers: %s", dict(sum((caller.statuses for caller in scene.honest), Counter())))

@@ -156,7 +156,9 @@ def renewed_in_time(connection: psycopg.Connection[Any], key: str) -> datetime:
         save(connection, key, "short", ttl)
         connection.commit()
         row = connection.execute("select expires_at from loci.working_memory where key = %s", [key]).fetchone()
-        assert row is not None
+        if row is None:  # it has ended already
+            connection.commit()
+            continue
         save(connection, key, "renewed", 60)
         if connection.execute("select where clock_timestamp() < %s", row).rowcount:
             return row[0]
