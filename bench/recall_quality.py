@@ -5,6 +5,7 @@
     python -m bench.recall_quality --keep /tmp/sets --variant 'no names: weights.names=0' --variant 'k=60: rrf_k=60'
     python -m bench.recall_quality --keep /tmp/sets --choose grid.json --folds 5
     python -m bench.recall_quality --json after.jsonl                # a row a question: the rank of each piece of evidence
+    python -m bench.recall_quality --relevance                       # does relevance tell what can be answered from what cannot?
     python -m bench.recall_quality --compare before.jsonl after.jsonl
 
 Each folder of --data holds documents.jsonl (namespace, id, seq, text and, in dialogues, speaker, session, timestamp) and
@@ -29,6 +30,7 @@ from typing import Any
 
 import httpx
 
+from bench.quality.answering import ask_relevance, asked_where, print_relevance
 from bench.quality.asking import DEFAULT, Way, ask, load, parse_way, read_ways, value_of, way
 from bench.quality.baselines import bare_postgres, baselines
 from bench.quality.choosing import Choices, print_choices
@@ -59,6 +61,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--variants", type=Path, metavar="FILE", help="ways beside the default, as JSON")
     parser.add_argument("--choose", metavar="FILE", help="candidates, as JSON: chosen on other folds, judged on each")
     parser.add_argument("--folds", type=int, default=5, help="folds of the questions about paragraphs; conversations are folds")
+    parser.add_argument("--relevance", action="store_true", help="ask questions also where their evidence is not; judge relevance")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write a row a question")
     parser.add_argument("--compare", type=Path, nargs=2, metavar="FILE", help="two such files: the paired differences")
     return parser.parse_args()
@@ -128,6 +131,15 @@ def compare(options: argparse.Namespace, sets: list[QuestionSet]) -> None:
                 print_differences(questions, before, sides[1][name, choice], choice)
 
 
+def judge_relevance(options: argparse.Namespace, sets: list[QuestionSet]) -> None:
+    """Load every set, ask each question where its evidence is and where it is not, print how well relevance tells these apart."""
+    base = base_way(options)
+    with served(options) as client:
+        for questions in sets:
+            load(client, questions, base.settings)
+        print_relevance(ask_relevance(client, asked_where(sets), base.body))
+
+
 def summarise(options: argparse.Namespace, sets: list[QuestionSet], found: dict[str, dict[str, list[Row]]]) -> None:
     """Whether the default holds, what each variant changes, or what is chosen."""
     if options.choose:
@@ -159,6 +171,9 @@ def main() -> None:
     sets = [read_set(options.data / name) for name in names if name not in missing]
     if options.compare:
         compare(options, sets)
+        return
+    if options.relevance:
+        judge_relevance(options, sets)
         return
     summarise(options, sets, evaluate(options, sets))
 

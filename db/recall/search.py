@@ -242,6 +242,21 @@ class ExpansionRow(TypedDict):
     linked_scores: list[float] | None
     linked_paths: list[JsonObject] | None
     took_ms: list[float | None] | None
+    covered: list[float | None] | None
+    unknown: int
+    memories: int
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How much of a question memories say: the share of its terms by their rarity, by document.
+
+    `unknown`: terms that no memory of the namespace has; `memories`: how many there are.
+    """
+
+    shares: dict[int, float]
+    unknown: int
+    memories: int
 
 
 @dataclass(frozen=True)
@@ -256,6 +271,7 @@ class Expansion:
     share: float
     hierarchy: Hits
     linked: Hits
+    coverage: Coverage
     took: dict[str, float] = field(default_factory=dict)
 
 
@@ -275,8 +291,8 @@ async def send_expansion(
     )
 
 
-async def read_expansion(sent: Sent[ExpansionRow]) -> Expansion:
-    """What send_expansion asked for."""
+async def read_expansion(sent: Sent[ExpansionRow], seeds: list[int]) -> Expansion:
+    """What send_expansion asked for, of these seeds."""
     row = await sent.one()
     near: dict[int, list[tuple[int, int]]] = {}
     others = row["near_ids"] or []
@@ -284,7 +300,16 @@ async def read_expansion(sent: Sent[ExpansionRow]) -> Expansion:
         if distance:
             near.setdefault(of, []).append((other, distance))
     sources = {other: source for other, source in zip(others, row["near_sources"] or [], strict=True) if source}
-    return Expansion(near, sources, row["share"] or 1.0, _hits(row, "hierarchy"), _hits(row, "linked"), _took(row, EXPANSION_STEPS))
+    shares = {seed: share for seed, share in zip(seeds, row["covered"] or [], strict=False) if share is not None}
+    return Expansion(
+        near,
+        sources,
+        row["share"] or 1.0,
+        _hits(row, "hierarchy"),
+        _hits(row, "linked"),
+        Coverage(shares, row["unknown"], row["memories"]),
+        _took(row, EXPANSION_STEPS),
+    )
 
 
 async def send_recalled_memories(tx: Transaction, *, documents: list[int], scope: Scope) -> Sent[MemoryRow]:

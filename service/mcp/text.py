@@ -12,7 +12,8 @@ JsonObject = dict[str, Any]
 Shown = tuple[str, JsonObject]
 LONG = 4000  # characters of a content, or a value, among others
 MIDNIGHT = "T00:00:00Z"
-MEMORY = ("id", "tier", "namespace", "lineage", "content", "category", "tags", "source", "valid_from", "valid_to", "score")
+MEMORY = ("id", "tier", "namespace", "lineage", "content", "category", "tags", "source", "valid_from", "valid_to", "score",
+          "relevance")  # fmt: skip
 VERSION = ("id", "lineage", "version", "content", "category", "tags", "source", "session_id", "valid_from", "valid_to", "status",
            "recorded_at", "superseded_at")  # fmt: skip
 ENTRY = ("key", "tier", "namespace", "value", "category", "tags", "stored_at", "expires_at", "score")

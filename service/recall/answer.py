@@ -11,7 +11,7 @@ from service.observability.metrics import PHASE_SECONDS
 from service.recall.log import log_recall, ranks_by_arm
 from service.recall.plan import Fused
 from service.recall.ranking import Ranking, note_hits
-from service.recall.sources import by_place, pack
+from service.recall.sources import by_place, pack, unpack
 from service.recall.timing import milliseconds_since
 
 SAID = {"recall_id", "reranked", "rewritten"}  # fields of an answer that are left out where there is nothing to say
@@ -21,7 +21,8 @@ SAID = {"recall_id", "reranked", "rewritten"}  # fields of an answer that are le
 class Answer:
     """Results of a recall, constraints that hold whatever was found, and what did not take part.
 
-    `waiting`: memories whose vectors were not made yet. `recall_id`: if it was logged. `reranked`: by whom, and how many results;
+    `waiting`: memories whose vectors were not made yet. `relevance`: of the best memory found, shown or left out; None: none was.
+    `left_out`: results below the relevance asked for. `recall_id`: if it was logged. `reranked`: by whom, and how many results;
     `rewritten`: how, and with how many further questions.
     """
 
@@ -31,6 +32,8 @@ class Answer:
     skipped: dict[str, str]
     took_ms: float
     waiting: int = 0
+    relevance: float | None = None
+    left_out: int = 0
     recall_id: UUID | None = None
     reranked: JsonObject | None = None
     rewritten: JsonObject | None = None
@@ -91,6 +94,8 @@ def answer_of(ranking: Ranking, found: dict[int, JsonObject], recall_id: UUID | 
         ranking.skipped,
         milliseconds_since(ranking.started),
         ranking.found.waits,
+        max(ranking.relevance.values(), default=None),
+        ranking.left_out,
         recall_id,
     )
 
@@ -98,6 +103,7 @@ def answer_of(ranking: Ranking, found: dict[int, JsonObject], recall_id: UUID | 
 def _result(ranking: Ranking, key: int, row: JsonObject) -> JsonObject:
     """A memory, entry or turn with its score, and with `explain` what that is made of."""
     row["score"] = ranking.score(key)
+    row["relevance"] = ranking.relevance.get(key)
     if ranking.plan.question.explain:
         row["explain"] = explain(ranking, key)
     return row
@@ -113,7 +119,7 @@ def explain(ranking: Ranking, key: int) -> JsonObject:
         arm["part"] = fused.parts[name].get(key)
         arm["weight"] = None if plan.relative else plan.weight(name)
         arm["path"] = ranking.arms[name].paths.get(key)
-    shown = {
+    shown: JsonObject = {
         "because": because(fused, key, relative=plan.relative),
         "fusion": plan.question.fusion,
         "rrf_k": plan.k if plan.question.fusion == "rrf" else None,
@@ -122,6 +128,8 @@ def explain(ranking: Ranking, key: int) -> JsonObject:
         "arms": arms,
     }
     shown |= ranking.notes.get(key, {})
+    if (evidence := fused.evidence.get(unpack(key)[0])) is not None and key in ranking.relevance:
+        shown["relevance"] = evidence.shown() | {"share": ranking.relevance[key] / evidence.answers}
     return {**shown, "waited": True} if key in ranking.found.waited else shown
 
 

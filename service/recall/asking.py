@@ -34,13 +34,14 @@ async def ask_memory(resources: Resources, read: Read, question: Question) -> An
         ranking = replace(made, started=started, skipped=made.skipped | skipped)
         if most:  # noted when it has been judged
             return await Pending.send(replace(ranking, best=ranking.best_of(max(question.k, most)))), None
+        ranking = ranking.likely()
         return await Pending.send(ranking), await note(None, ranking)
 
     pending, recall_id = await read(ranked)
     ranking, rows, judged = pending.ranking, await pending.read(), None
     if most:
         ranking, judged = await rerank(resources, ranking, rows, most)
-        ranking = replace(ranking, best=ranking.best[: question.k])
+        ranking = replace(ranking, best=ranking.best[: question.k]).likely()
         recall_id = await read(partial(note, ranking=ranking)) if _is_noted(ranking) else None
     answer = answer_of(ranking, rows, recall_id)
     answer.reranked = judged

@@ -9,7 +9,7 @@ from service.cli.session import Session, open_resources, run
 from service.cli.shell import AsOf, Json, KnownAt, Namespace, wants_json
 
 Rewriting = Literal["decompose", "hypothetical"]
-SHOWN = ("results", "entities", "skipped", "took_ms", "waiting", "reranked", "rewritten")
+SHOWN = ("results", "entities", "skipped", "took_ms", "waiting", "relevance", "left_out", "reranked", "rewritten")
 
 if TYPE_CHECKING:
     from service.recall.question import Question
@@ -21,6 +21,9 @@ def recall(
     query: Annotated[str, typer.Argument(help="The question.")],
     k: Annotated[int, typer.Option("--k", "-k", min=1, max=100, help="How many results.")] = 10,
     namespace: Namespace = "default",
+    min_relevance: Annotated[
+        float | None, typer.Option("--min-relevance", min=0, max=1, help="Leave out memories less likely to answer.")
+    ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show what each arm of the search contributed.")] = False,
     as_of: AsOf = None,
     known_at: KnownAt = None,
@@ -37,7 +40,7 @@ def recall(
     from loci.models.recall import RecallInput
     from service.recall.question import question_of
 
-    stated = {"query": query, "k": k, "as_of": as_of, "known_at": known_at, "explain": explain}
+    stated = {"query": query, "k": k, "as_of": as_of, "known_at": known_at, "explain": explain, "min_relevance": min_relevance}
     stated |= {"rerank": rerank if top_n is None or rerank is False else top_n, "rewrite": rewrite}
     question = question_of(RecallInput.model_validate(stated))
     answer = run(lambda session: _ask(session, question, namespace))
@@ -48,6 +51,8 @@ def recall(
         echo(f"without {name}: {reason}", err=True)
     if answer["waiting"]:
         echo(f"{answer['waiting']:,} memories wait for their vectors", err=True)
+    if answer["left_out"]:
+        echo(f"{answer['left_out']} results are below --min-relevance; the best has {answer['relevance']:.2f}", err=True)
     if not answer["results"]:
         echo("nothing found", err=True)
         return
@@ -67,10 +72,11 @@ async def _ask(session: Session, question: "Question", namespace: str) -> dict[s
 
 
 def _print_results(rows: list[dict[str, Any]], *, explain: bool) -> None:
-    columns = ["score", "memory", "category", "valid_from", *(["arms (rank)"] if explain else [])]
+    columns = ["score", "relevance", "memory", "category", "valid_from", *(["arms (rank)"] if explain else [])]
     cells = [
         [
             row["score"],
+            row["relevance"],
             row["content"],
             row["category"],
             row["valid_from"],

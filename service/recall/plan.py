@@ -9,6 +9,7 @@ from typing import Any
 from db.recall.search import Hits
 from service.recall.fusion import above, linear, normalised, reciprocal_rank, relative_score
 from service.recall.question import Question
+from service.recall.relevance import Evidence
 from service.recall.sources import unpack
 
 NAMES_FULL = 4.0  # score over shared names from which a hit has the whole weight of that arm
@@ -82,7 +83,7 @@ class Plan:
 class Fused:
     """Scores, and what they are made of: (the arms' parts + what neighbours lent) × a factor for who said it.
 
-    With relative_score, the mean of the parts.
+    With relative_score, the mean of the parts. `evidence`: what says how likely it answers, by the place of a namespace.
     """
 
     scores: dict[int, float]
@@ -90,3 +91,4 @@ class Fused:
     lent: dict[int, float] = field(default_factory=dict)
     factors: dict[int, float] = field(default_factory=dict)
     sources: dict[int, str] = field(default_factory=dict)
+    evidence: dict[int, Evidence] = field(default_factory=dict)

@@ -17,8 +17,9 @@ class Question:
     """What is asked: text, how many results, and how to search. None: the namespace's setting.
 
     `similarity`: the cosine from which a memory counts that only its meaning found; None: any. `namespaces` None: the
-    transaction's; "*": all that the caller may read. `rerank`: how many results a reranker judges; True and None: as configured;
-    False: none. `rewrite`: how a language model adds questions to this one; None: not at all.
+    transaction's; "*": all that the caller may read. `min_relevance`: results below it are left out. `rerank`: how many results a
+    reranker judges; True and None: as configured; False: none. `rewrite`: how a language model adds questions to this one; None:
+    not at all.
     """
 
     query: str
@@ -36,6 +37,7 @@ class Question:
     log: bool | None = None
     rerank: bool | int | None = None
     rewrite: Rewriting | None = None
+    min_relevance: float | None = None
 
 
 def make_scope(filters: dict[str, Any], as_of: datetime | None, known_at: datetime | None) -> search.Scope:
@@ -60,4 +62,5 @@ def question_of(stated: RecallInput) -> Question:
         log=stated.log,
         rerank=stated.rerank,
         rewrite=stated.rewrite,
+        min_relevance=stated.min_relevance,
     )

@@ -1,6 +1,7 @@
 """Ranking: arms side by side in the database, fused here. Hits are numbers: see service/recall/sources.py."""
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from service.embedding.provider import Provider
 from service.recall.fusion import lent, ranked
 from service.recall.plan import Fused, Plan, first_word
 from service.recall.question import Question
+from service.recall.relevance import Evidence, gather, nearest, relevance
 from service.recall.sources import Asked, Source, ask_arms, by_place, hits_at_place, is_memory, join_hits, pack
 from service.recall.timing import count_arm_seconds, phase
 from service.recall.waiting import add_waiting
@@ -33,6 +35,7 @@ async def rank(tx: Transaction, question: Question, provider: Provider | None, s
     asked, used = await _asked(tx, question, provider, settings, skipped)
     count_arm_seconds(asked.found.took)
     arms = asked.found.arms
+    near = nearest(arms.get("vector"))
     if question.similarity is not None:
         require_similarity(arms, question.similarity)
     weights = dict(asked.settings["weights"])
@@ -40,7 +43,7 @@ async def rank(tx: Transaction, question: Question, provider: Provider | None, s
         weights["vector"] = weights.get("vector", 1.0) * used.provider.weight
     plan = Plan(question, {**weights, **question.weights}, asked.settings)
     with phase("around"):
-        fused = await _around(plan, asked, arms)
+        fused = await _around(plan, asked, arms, near)
     return Ranking(plan, ranked(fused.scores)[: question.k], fused, arms, asked.found, skipped, started, asked)
 
 
@@ -59,6 +62,7 @@ class Ranking:
 
     `final`: scores that somebody gave in place of fused ones, and `notes` what the explanation says of that; see rewrite.py and
     rerank.py. Where one namespace is searched, memories are their document numbers; other hits have their row in `asked.rows`.
+    `relevance`: of each memory found, how likely it answers; `left_out`: how many were less likely than is asked for; see `likely`.
     """
 
     plan: Plan
@@ -71,6 +75,8 @@ class Ranking:
     asked: Asked
     final: dict[int, float] = field(default_factory=dict)
     notes: dict[int, JsonObject] = field(default_factory=dict)
+    relevance: dict[int, float] = field(default_factory=dict)
+    left_out: int = 0
 
     def score(self, key: int) -> float:
         """What a hit is ranked by."""
@@ -79,6 +85,13 @@ class Ranking:
     def best_of(self, count: int) -> list[int]:
         """The best hits by what they are ranked by."""
         return ranked({key: self.score(key) for key in self.fused.scores})[:count]
+
+    def likely(self) -> "Ranking":
+        """The same with how likely each of the best answers, and without those that are less likely than is asked for."""
+        given = relevance(self.best, {key: self.score(key) for key in self.best}, self.fused.evidence)
+        least = self.plan.question.min_relevance or 0.0
+        best = [key for key in self.best if given.get(key, 1.0) >= least]
+        return replace(self, best=best, relevance=given, left_out=len(self.best) - len(best))
 
     def within(self, tx: Transaction) -> "Ranking":
         """The same, to be noted in another transaction."""
@@ -142,15 +155,18 @@ async def _embedding(
     return await embed_words(question.query, used, settings)
 
 
-async def _around(plan: Plan, asked: Asked, arms: dict[str, Hits]) -> Fused:
-    """Fuse the arms, add what stands around the best hits, lend to their neighbours in time, and look who said what."""
+async def _around(plan: Plan, asked: Asked, arms: dict[str, Hits], near: Mapping[int, float]) -> Fused:
+    """Fuse the arms, add what stands around the best hits, lend to their neighbours in time, and look who said what.
+
+    `near`: the best cosine by the place of a namespace.
+    """
     depth, mean = int(plan.settings["depth"]), asked.found.mean
     parts = plan.parts(arms, mean)
     seeds = [key for key in ranked(plan.fuse(parts)) if is_memory(key)][:LENDERS]
     if not seeds:
         return Fused(plan.fuse(parts), parts)
     found = await _ask_around(plan, asked.sources, [] if plan.relative else seeds, seeds[:20])
-    around = Around({}, {})
+    around = Around({}, {}, {})
     for place, expansion in found:
         count_arm_seconds(expansion.took)
         around.add(place, expansion)
@@ -161,31 +177,38 @@ async def _around(plan: Plan, asked: Asked, arms: dict[str, Hits]) -> Fused:
         if more:
             arms[name] = join_hits(more, depth)
             parts |= plan.parts({name: arms[name]}, mean)
-    return around.fused(plan, parts)
+    evidence = gather(around.coverage, near, mean, around.sources, around.named(plan))
+    return around.fused(plan, parts, evidence)
 
 
 @dataclass(frozen=True)
 class Around:
-    """What stands around the best hits: their neighbours in time, with the share that each gets, and who said what."""
+    """What stands around the best hits: neighbours in time, with the share of each, who said what, and how much of the question."""
 
     near: dict[int, list[tuple[int, float]]]
     sources: dict[int, str]
+    coverage: dict[int, search.Coverage]  # by the place of a namespace
 
     def add(self, place: int, found: Expansion) -> None:
         """What was found in the namespace at a place."""
         base = pack(place, "memory", 0)
+        self.coverage[place] = found.coverage
         self.sources.update({base | number: source for number, source in found.sources.items()})
         for number, near in found.near.items():
             self.near[base | number] = [(base | other, found.share * SHARES[distance - 1]) for other, distance in near]
 
-    def fused(self, plan: Plan, parts: dict[str, dict[int, float]]) -> Fused:
+    def named(self, plan: Plan) -> set[str]:
+        """Sources that the question names."""
+        return {source for source in self.sources.values() if first_word(source) in plan.words}
+
+    def fused(self, plan: Plan, parts: dict[str, dict[int, float]], evidence: dict[int, Evidence]) -> Fused:
         """Scores with what neighbours lend, times what it counts who said it."""
         alone = plan.fuse(parts)
         given = lent({key: alone[key] for key in ranked(alone)[:LENDERS]}, self.near)
-        named = {source for source in self.sources.values() if first_word(source) in plan.words}
+        named = self.named(plan)
         factors = {key: plan.factor(source) for key, source in self.sources.items() if len(named) == 1 or source not in named}
         scores = {key: (alone.get(key, 0.0) + given.get(key, 0.0)) * factors.get(key, 1.0) for key in {*alone, *given}}
-        return Fused(scores, parts, given, factors, self.sources)
+        return Fused(scores, parts, given, factors, self.sources, evidence)
 
 
 async def _ask_around(plan: Plan, sources: list[Source], documents: list[int], seeds: list[int]) -> list[tuple[int, Expansion]]:
@@ -205,4 +228,4 @@ async def _ask_around(plan: Plan, sources: list[Source], documents: list[int], s
         )
         for place in {**of, **near}
     ]
-    return [(place, await search.read_expansion(cursor)) for place, cursor in sent]
+    return [(place, await search.read_expansion(cursor, of.get(place, []))) for place, cursor in sent]

@@ -1,6 +1,6 @@
 """How tools search memories."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -27,6 +27,13 @@ FILTERS = ("category", "tags", "entity")
 FILTERED = {f"filters.{name}": name for name in FILTERS}
 RESULT = {"memory": (memory_line, MEMORY), "working_memory": (entry_line, ENTRY), "conversation": (turn_line, TURN)}
 NOTHING_FOUND = "Nothing found. Other words, a wider category or fewer tags may help."
+MinRelevance = Annotated[float, Field(description="Leave out what is less likely to answer, 0 to 1; default: nothing")]
+LIKELY = (  # from this relevance of the best result
+    (0.8, "What answers is very likely among these."),
+    (0.5, "What answers is probably among these."),
+    (0.2, "What answers is probably not among these."),
+    (0.0, "What answers is very likely not among these: rather say that nothing is known."),
+)
 
 
 class SearchMemory(Arguments):
@@ -47,6 +54,7 @@ class Recall(Arguments):
     entity: str | None = Field(None, description="Only memories that mention this entity (name or id)")
     as_of: Time | None = Field(None, description="What was true then")
     known_at: Time | None = Field(None, description="What was believed then")
+    min_relevance: MinRelevance | None = None
     tiers: list[Tier] | None = Field(None, description="Search these too")
     namespaces: Names | None = Field(None, description="Other namespaces to search; * for all that you may read")
     session_id: Session | None = None
@@ -54,6 +62,9 @@ class Recall(Arguments):
     rewrite: Literal["decompose", "hypothetical"] | None = Field(
         None, description="Have a model cut a question of several parts, or make up an answer to search by; slow"
     )
+
+
+KEPT = ("relevance", "left_out", "waiting", "recall_id")
 
 
 def _search(given: JsonObject, session: str | None) -> Call:
@@ -66,20 +77,35 @@ def _search(given: JsonObject, session: str | None) -> Call:
     return Call("POST", "/recall", body)
 
 
+def likely(reply: JsonObject) -> str:
+    """How likely the results answer, and how many were left out, in words; nothing where it is not known."""
+    best, left_out = reply.get("relevance"), reply.get("left_out", 0)
+    if best is None:
+        return ""
+    if not reply["results"]:
+        return f"Nothing found that is likely to answer: {left_out} below min_relevance left out, the best {best:.2f}."
+    words = next(words for least, words in LIKELY if best >= least)
+    return words + (f" {left_out} below min_relevance left out." if left_out else "")
+
+
 def found(reply: JsonObject) -> Shown:
     """Results of a search, and the rules that hold."""
     results = reply["results"]
     if len({row.get("namespace") for row in results}) < 2:  # noqa: PLR2004 (then it is the one that was asked)
         results = [{**row, "namespace": None} for row in results]
     kinds = [(row, *RESULT[row.get("tier", "memory")]) for row in results]
-    text = lines((line(row) for row, line, _ in kinds), NOTHING_FOUND)
+    said = likely(reply)
+    text = lines((line(row) for row, line, _ in kinds), said or NOTHING_FOUND)
+    if said and results:
+        text += f"\n{said}"
     rules = reply.get("constraints", [])
     if rules:
         text += "\nRules that hold:\n" + "\n".join(f"- {row['entity']}, {row['aspect']}: {folded(row['content'])}" for row in rules)
     data: JsonObject = {"results": [shortened(kept(row, fields)) for row, _, fields in kinds]}
     if rules:
         data["constraints"] = [kept(row, ("id", "entity", "aspect", "content", "importance")) for row in rules]
-    return text + waiting(reply), data | kept({**reply, "waiting": reply["waiting"] or None}, ("waiting", "recall_id"))
+    shown = kept({**reply, "waiting": reply["waiting"] or None, "left_out": reply.get("left_out") or None}, KEPT)
+    return text + waiting(reply), data | shown
 
 
 TOOLS = [

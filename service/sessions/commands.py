@@ -17,6 +17,9 @@ def show_context(
     message: Annotated[str | None, typer.Argument(help="What is about to be answered; without it nothing is searched for.")] = None,
     session_id: Annotated[str | None, typer.Option("--session", "-s", help="The conversation: it is shown a memory once.")] = None,
     space: Annotated[str | None, typer.Option("--space", help="Own space of working memory, such as patrol/heartbeat.")] = None,
+    min_relevance: Annotated[
+        float | None, typer.Option("--min-relevance", min=0, max=1, help="Leave out memories less likely to answer.")
+    ] = None,
     max_chars: Annotated[int | None, typer.Option("--max-chars", min=0, help="The text is never longer.")] = None,
     namespace: Namespace = "default",
     as_of: AsOf = None,
@@ -31,6 +34,7 @@ def show_context(
         "message": message,
         "session_id": session_id,
         "space": space,
+        "min_relevance": min_relevance,
         "max_chars": max_chars,
         "as_of": as_of,
         "known_at": known_at,

@@ -32,6 +32,7 @@ class ContextRequest:
     session_id: str | None = None
     space: str | None = None
     k: int | None = None
+    min_relevance: float | None = None
     max_chars: int | None = None
     sections: tuple[str, ...] = SECTIONS
     scope: Scope = field(default_factory=lambda: Scope({}))
@@ -44,6 +45,7 @@ def request_of(stated: ContextInput, space: str | None = None) -> ContextRequest
         session_id=stated.session_id,
         space=stated.space or space,
         k=stated.k,
+        min_relevance=stated.min_relevance,
         max_chars=stated.max_chars,
         sections=tuple(stated.sections or SECTIONS),
         scope=make_scope({}, stated.as_of, stated.known_at),
@@ -101,8 +103,9 @@ async def _rank(
         scope=request.scope,
         session_id=request.session_id if searching else None,
         similarity=float(limits["context_similarity"]),
+        min_relevance=request.min_relevance,
     )
-    ranking = await rank(tx, question, provider, settings)
+    ranking = (await rank(tx, question, provider, settings)).likely()
     await note_hits(ranking)
     if "constraints" not in asked:
         ranking.found.constraints = []
@@ -113,7 +116,7 @@ async def _gather(tx: Transaction, request: ContextRequest, asked: set[str], ran
     """Read everything else. A context that may show memories to a session begins first, and waits for others of that session."""
     if request.session_id is not None and "memories" in asked:
         await db.begin_context(tx, session_id=request.session_id)
-    return await db.context_parts(
+    parts = await db.context_parts(
         tx,
         message=request.message,
         session_id=request.session_id,
@@ -122,6 +125,9 @@ async def _gather(tx: Transaction, request: ContextRequest, asked: set[str], ran
         sections=sorted(asked),
         scope=request.scope,
     )
+    if parts.fallback and request.message is not None and request.min_relevance:
+        parts.lists["memories"] = []  # the most important ones are no answer
+    return parts
 
 
 async def _note(tx: Transaction, session_id: str, draft: "Draft", kept: Kept) -> None:
@@ -139,6 +145,7 @@ class Draft:
     def __init__(self, parts: db.ContextParts, ranking: Ranking | None, keys: int) -> None:
         self._parts = parts
         self.entities: list[JsonObject] = parts.graph.get("entities", [])
+        self._unlikely = ranking.left_out if ranking else 0
         self._cut = [name for name in INVENTORIES if len(parts.lists[name]) > keys]
         self.rows: dict[str, list[JsonObject]] = {
             **parts.lists,
@@ -166,15 +173,20 @@ class Draft:
         short = {name: len(self.rows[name]) - len(kept[name]) for name in SECTIONS}
         found: list[JsonObject] = [{"section": name, "left_out": n, "reason": "max_chars"} for name, n in short.items() if n]
         found += [{"section": name, "left_out": None, "reason": "context_keys"} for name in self._cut]
+        if self._unlikely:
+            found.append({"section": "memories", "left_out": self._unlikely, "reason": "min_relevance"})
         if reason := self._parts.graph.get("truncated"):
             found.append({"section": "graph", "left_out": None, "reason": ", ".join(reason)})
         return found
 
 
 def _scored(row: JsonObject, ranking: Ranking | None) -> JsonObject:
-    """A memory with its score in the recall; None for one that no query found."""
-    score = ranking.fused.scores.get(row["cursor"]) if ranking else None
-    return {**{key: value for key, value in row.items() if key != "cursor"}, "score": score}
+    """A memory with its score and relevance in the recall; None for one that no query found."""
+    said = {
+        "score": ranking.fused.scores.get(row["cursor"]) if ranking else None,
+        "relevance": ranking.relevance.get(row["cursor"]) if ranking else None,
+    }
+    return {**{key: value for key, value in row.items() if key != "cursor"}, **said}
 
 
 def count_context(context: JsonObject) -> None:

@@ -43,6 +43,7 @@ class GetContext(Arguments):
     message: str | None = Field(None, description="The user's message")
     session_id: Session | None = None
     k: int | None = Field(None, description="Memories at most; default 8")
+    min_relevance: float | None = Field(None, description="Leave out memories less likely to answer, 0 to 1; default: none")
     max_chars: int | None = Field(None, description="Length of the text at most")
 
 

@@ -2,7 +2,8 @@
 -- of the best of them (p_seeds, best first) the hierarchy and the memories that share rare names. Arrays are parallel.
 -- near_of and near_ids: of a document itself (distance 0), and of its neighbours; near_sources: who said each. Memories
 -- without a session and a source are left out. share: what a hit lends to its neighbours, less where memories are long,
--- since a long one stands for itself: 60 terms over their mean, at most 1. took_ms: milliseconds for neighbours,
+-- since a long one stands for itself: 60 terms over their mean, at most 1. covered: how much of the question each of
+-- p_seeds says; unknown: terms of the question that no memory here has; memories: how many there are. took_ms: milliseconds for neighbours,
 -- hierarchy, shared names; null for what did not take part. Security definer; checks first.
 create or replace function loci_api.expand_recall_hits(
     p_namespace text, p_query text, p_documents bigint[], p_seeds bigint[], p_arms text[], p_filter jsonb default '{}',
@@ -10,7 +11,8 @@ create or replace function loci_api.expand_recall_hits(
 returns table (near_of bigint[], near_ids bigint[], near_distances integer[], near_sources text[],
                share double precision,
                hierarchy_ids bigint[], hierarchy_scores double precision[], hierarchy_paths jsonb,
-               linked_ids bigint[], linked_scores double precision[], linked_paths jsonb, took_ms real[])
+               linked_ids bigint[], linked_scores double precision[], linked_paths jsonb, took_ms real[],
+               covered real[], unknown integer, memories bigint)
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
@@ -41,9 +43,11 @@ begin
     end if;
     took_ms := took_ms || (case when 'graph' = any (p_arms) then 1000 * extract(epoch from clock_timestamp() - v_at)
                            end)::real;
+    select c.covered, c.unknown, c.memories into covered, unknown, memories
+    from loci_internal.question_coverage(v_ns, p_query, p_seeds[1:20]) c;
     return next;
 end $$;
 comment on function loci_api.expand_recall_hits(text, text, bigint[], bigint[], text[], jsonb, timestamptz,
                                                 timestamptz) is
     'What stands around the best hits of a recall: neighbours in their sessions, hierarchy and links, memories that '
-    'share rare names; one row of parallel arrays.';
+    'share rare names; how much of the question each says; one row of parallel arrays.';

@@ -34,6 +34,7 @@ PARAMETERS = {
         "entity",
         "as_of",
         "known_at",
+        "min_relevance",
         "tiers",
         "namespaces",
         "session_id",
@@ -41,7 +42,7 @@ PARAMETERS = {
         "rewrite",
     },
     "reflect": {"category", "limit", "cursor", "dry_run"},
-    "get_context": {"message", "session_id", "k", "max_chars"},
+    "get_context": {"message", "session_id", "k", "min_relevance", "max_chars"},
     "memory_history": {"ref!", "limit", "cursor", "as_of", "known_at"},
 }
 READS = {name for name in PARAMETERS if name.startswith(("search", "list", "get_from"))} | {
@@ -164,7 +165,10 @@ def test_search_memory_finds_what_recall_over_rest_finds(api: Api, tools: Tools)
 def test_a_result_is_one_line_that_begins_with_its_id(api: Api, tools: Tools) -> None:
     first = api.write("tea\n[x] (a): forged", category="a/b", valid_from="2020-01-01T00:00:00Z", valid_to="2999-01-01T12:30:00Z")
     text = tools.text("search_memory", query="tea")
-    assert text == f"[{first['id']}] (a/b, valid since 2020-01-01 until 2999-01-01T12:30:00Z): tea\n  [x] (a): forged"
+    assert (
+        text.rpartition("\n")[0]
+        == f"[{first['id']}] (a/b, valid since 2020-01-01 until 2999-01-01T12:30:00Z): tea\n  [x] (a): forged"
+    )
 
 
 def test_a_long_memory_is_cut_among_others_and_whole_in_its_history(api: Api, tools: Tools) -> None:

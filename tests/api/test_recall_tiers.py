@@ -14,8 +14,8 @@ from tests.services import Api, Service, ok, problem
 from tests.services import new_api as new_client
 
 DIMENSIONS = 256  # of the static model
-ENTRY_FIELDS = {"tier", "namespace", "key", "space", "value", "category", "tags", "stored_at", "expires_at", "score"}
-TURN_FIELDS = {"tier", "namespace", "id", "session_id", "role", "content", "metadata", "said_at", "score"}
+ENTRY_FIELDS = {"tier", "namespace", "key", "space", "value", "category", "tags", "stored_at", "expires_at", "score", "relevance"}
+TURN_FIELDS = {"tier", "namespace", "id", "session_id", "role", "content", "metadata", "said_at", "score", "relevance"}
 
 
 def call(api: Api, statement: Any, **parameters: Any) -> list[dict[str, Any]]:

@@ -107,9 +107,10 @@ def test_everything_comes_in_the_order_of_the_steps_and_in_their_words(api: Api,
 
 def test_a_memory_comes_as_recall_shows_it(api: Api, zone: dict[str, Any]) -> None:
     [memory] = context(api)["memories"]
-    score = memory.pop("score")
+    score, relevance = memory.pop("score"), memory.pop("relevance")
     assert memory == ok(api.get(f"/memories/{zone['id']}"))
     assert score > 0
+    assert 0 < relevance < 1
 
 
 def test_an_empty_namespace_gives_an_empty_text(api: Api) -> None:

@@ -25,6 +25,7 @@ class Recall:
         filters: Filters | Json | None = None,
         as_of: Moment | None = None,
         known_at: Moment | None = None,
+        min_relevance: float | None = None,
         explain: bool | None = None,
         session_id: str | None = None,
         embedding: Iterable[float] | None = None,
@@ -34,7 +35,8 @@ class Recall:
     ) -> Request[RecallOut]:
         """Find what answers a question: by words, by meaning, through the graph, and around the best hits.
 
-        `memories` of the reply are the results that are memories; `results` may hold entries and turns beside them.
+        `memories` of the reply are the results that are memories; `results` may hold entries and turns beside them. Each memory
+        has a `relevance`, how likely it answers; those below `min_relevance` are left out, so that the answer may be empty.
         """
         return post(
             RecallOut,
@@ -49,6 +51,7 @@ class Recall:
             filters=filters,
             as_of=as_of,
             known_at=known_at,
+            min_relevance=min_relevance,
             explain=explain,
             session_id=session_id,
             embedding=embedding,

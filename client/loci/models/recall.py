@@ -115,6 +115,9 @@ class RecallInput(Model):
     filters: Filters | None = Field(default=None, description="What the results are restricted to")
     as_of: Moment | None = Field(default=None, description="Valid at this moment; default now")
     known_at: Moment | None = Field(default=None, description="As believed at this moment; default now")
+    min_relevance: Unit | None = Field(
+        default=None, description="Leave out memories less likely to answer than this, 0 to 1; default: nothing is left out"
+    )
     explain: Flag = Field(default=False, description="Say how each result came about")
     session_id: Label | None = Field(
         default=None, description="The conversation that asks: what was injected into it and is found by words counts as used"
@@ -138,12 +141,16 @@ class Explained(BaseModel):
 
     namespace: str = Field(description="Name of the namespace that it is in")
     score: float = Field(description="What it was ranked by; larger is better")
+    relevance: float | None = Field(
+        description="How likely it answers, 0 to 1: of the best memory the probability that what was found answers, of "
+        "others that times their score over its score; null for what is no memory"
+    )
     explain: dict[str, Any] | None = Field(
         default=None,
         description="What the score is made of: (the `part` of each arm + `lent` by neighbours in the session) × `factor`, for who "
         "said it; with relative_score the mean of the parts. `because` says it in one line. Each arm's rank, score, weight and the "
         "path that led there; `waited`: its vector was not stored yet; `rerank`: the reranker's score, rank and score before; "
-        "`rewrite`: further questions, and its rank for each",
+        "`rewrite`: further questions, and its rank for each; `relevance`: what that is made of",
     )
 
 
@@ -215,6 +222,10 @@ class RecallOut(BaseModel):
         description="Memories whose vectors were not made yet, up to 1,000 a namespace. The newest (setting recall_waiting) were "
         "embedded with the question, others that have its words rank by meaning as they do by words",
     )
+    relevance: float | None = Field(
+        default=None, description="Of the best memory that was found, even where it is left out; null: none was found"
+    )
+    left_out: int = Field(default=0, description="Results left out because they are below min_relevance")
     recall_id: UUID | None = Field(default=None, description="If it was logged: its id, in each namespace that logs it")
     reranked: Reranked | None = Field(default=None, description="If a reranker put the results in their order")
     rewritten: Rewritten | None = Field(default=None, description="If further questions were searched")

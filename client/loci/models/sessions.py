@@ -9,7 +9,7 @@ from pydantic.config import JsonDict
 
 from loci.models.dreams import Signal, SignalInput
 from loci.models.facts import Constraint
-from loci.models.fields import Category, Content, Id, Items, Json, Label, Metadata, Model, Moment, NextCursor, Tags, Text
+from loci.models.fields import Category, Content, Id, Items, Json, Label, Metadata, Model, Moment, NextCursor, Tags, Text, Unit
 from loci.models.memories import MemoryOut
 from loci.models.recall import Rating
 
@@ -42,6 +42,11 @@ class ContextInput(Model):
     k: int | None = Field(
         default=None, ge=1, le=100, description="Memories to recall; default: the namespace's setting `context_memories`"
     )
+    min_relevance: Unit | None = Field(
+        default=None,
+        description="Leave out memories less likely than this to answer the message, 0 to 1; then none are shown where nothing was "
+        "found. Default: nothing is left out",
+    )
     max_chars: int | None = Field(default=None, ge=0, le=2**31 - 1, description="The text is never longer; default: no limit")
     sections: list[SectionName] | None = Field(default=None, min_length=1, description="Default: all")
     as_of: Moment | None = Field(default=None, description="Memories and edges that held at this moment; default now")
@@ -52,6 +57,7 @@ class ContextMemory(MemoryOut):
     """A memory in a context."""
 
     score: float | None = Field(description="Of the recall; null: shown because nothing was found in the first context")
+    relevance: float | None = Field(description="How likely it answers the message, 0 to 1, as in a recall; null as the score")
 
 
 class ContextGraph(BaseModel):
@@ -89,7 +95,7 @@ class LeftOut(BaseModel):
 
     section: SectionName = Field(description="The section that it would have stood in")
     left_out: int | None = Field(description="Items; null: not counted")
-    reason: str = Field(description="max_chars, context_keys (setting), or what ended the walk through the graph")
+    reason: str = Field(description="max_chars, min_relevance, context_keys (setting), or what ended the walk through the graph")
 
 
 class ContextOut(BaseModel):

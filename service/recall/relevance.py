@@ -1,0 +1,122 @@
+"""How likely it is that what was found answers: a probability for each result. No database here.
+
+Two questions, and the product of their answers. Is this spoken of here at all? A logistic function of four figures, of the twenty
+hits with which the search begins. And where the question names one speaker: did that one say it, or another? A logistic function of
+one figure. What each coefficient rests on, and how far it can be trusted: docs/decisions and `bench.recall_quality --relevance`.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from db.recall.search import Coverage, Hits
+from service.recall.sources import by_place, pack, unpack
+
+MEAN_FROM = 20  # vectors of which a mean counts for half
+
+
+class Topic(NamedTuple):
+    """Coefficients of the question whether this is spoken of here."""
+
+    constant: float
+    coverage: float  # of the question's terms, by their rarity, by the one memory that has most
+    nearness: float  # of the nearest vector: cosine above the mean of the namespace, over what is left to 1
+    unknown: float  # ln(1 + terms of the question that nothing here has)
+    memories: float  # ln of how many there are: among many, something always matches
+
+
+WITH_VECTORS = Topic(0.32, 7.8, 11.2, -1.52, -1.02)
+BY_WORDS = Topic(2.1, 10.2, 0.0, -1.96, -0.8)
+SPEAKER = (-3.5, 9.3)  # constant, and the share of the question that the speaker's memories say, against others'
+
+
+def sigmoid(z: float) -> float:
+    """The logistic function."""
+    return 1 / (1 + math.exp(-z)) if z >= 0 else math.exp(z) / (1 + math.exp(z))
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What was found in one namespace, in a few figures; see Topic.
+
+    `nearness` None: nothing was found by meaning. `said` None: the question names no one speaker, or nobody said a word of it.
+    """
+
+    coverage: float
+    nearness: float | None
+    unknown: int
+    memories: int
+    said: float | None = None
+
+    @property
+    def topic(self) -> float:
+        """How likely it is that this is spoken of here."""
+        by = BY_WORDS if self.nearness is None else WITH_VECTORS
+        near = by.nearness * max(0.0, self.nearness or 0.0)
+        size = by.unknown * math.log1p(self.unknown) + by.memories * math.log(max(1, self.memories))
+        return sigmoid(by.constant + by.coverage * self.coverage + near + size)
+
+    @property
+    def speaker(self) -> float:
+        """How likely it is that the one whom the question names said it; 1 where it names nobody."""
+        return 1.0 if self.said is None else sigmoid(SPEAKER[0] + SPEAKER[1] * self.said)
+
+    @property
+    def answers(self) -> float:
+        """How likely it is that what was found answers the question."""
+        return self.topic * self.speaker
+
+    def shown(self) -> dict[str, float | int | None]:
+        """For `explain`."""
+        return {**vars(self), "topic": self.topic, "speaker": self.speaker}
+
+
+def nearest(vector: Hits | None) -> dict[int, float]:
+    """The best cosine by the place of a namespace, of those in which something was found by meaning."""
+    best: dict[int, float] = {}
+    for key, score in vector.scores.items() if vector else ():
+        place = unpack(key)[0]
+        best[place] = max(score, best.get(place, -1.0))
+    return best
+
+
+def gather(
+    found: Mapping[int, Coverage], near: Mapping[int, float], mean: Mapping[int, float], sources: Mapping[int, str], named: set[str]
+) -> dict[int, Evidence]:
+    """The evidence by the place of a namespace. `named`: sources that the question names."""
+    evidence = {}
+    for place, coverage in found.items():
+        shares, said = coverage.shares, None
+        if len(named) == 1 and (all_ := _squares(shares.values())):
+            base = pack(place, "memory", 0)
+            said = _squares(share for key, share in shares.items() if sources.get(base | key) in named) / all_
+        nearness = _above(near[place], mean.get(place, 0.0), coverage.memories) if place in near else None
+        evidence[place] = Evidence(max(shares.values(), default=0.0), nearness, coverage.unknown, coverage.memories, said)
+    return evidence
+
+
+def _squares(shares: Iterable[float]) -> float:
+    return sum(share * share for share in shares)
+
+
+def _above(cosine: float, mean: float, memories: int) -> float:
+    """How far a cosine stands above the mean of the namespace, over what is left to 1. A mean of few counts less."""
+    mean *= memories / (memories + MEAN_FROM)
+    return max(0.0, (cosine - mean) / (1 - mean)) if mean < 1 else 0.0
+
+
+def relevance(best: Iterable[int], scores: Mapping[int, float], evidence: Mapping[int, Evidence]) -> dict[int, float]:
+    """For each memory among the hits, best first: what its namespace answers, times its score over the best one there.
+
+    So the best has the whole, and none has more than one before it.
+    """
+    given = {}
+    for place, numbers in by_place(list(best)).items():
+        whole = evidence[place].answers if place in evidence else 0.0
+        keys = [pack(place, "memory", number) for number in numbers]
+        top = scores[keys[0]]
+        for key in keys:
+            share = scores[key] / top if top > 0 else 1.0
+            given[key] = whole * min(1.0, max(0.0, share))
+    return given

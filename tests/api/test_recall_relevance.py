@@ -1,0 +1,129 @@
+"""How likely a result answers: over REST, MCP, command line and in contexts."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.services import Api, eventually, ok, problem
+from tests.tools import Tools, over_http
+
+TEA = "Bob likes green tea."
+NOTES = [
+    TEA,
+    "The deploy key is in the vault under infra/deploy.",
+    "The garden was watered on Monday.",
+    "Carla painted the kitchen blue.",
+    "The train to Lyon leaves at nine.",
+]
+KEY = "Where is the deploy key?"
+
+
+@pytest.fixture
+def tools(api: Api) -> Iterator[Tools]:
+    with over_http(api.service, **{"X-Namespace": api.namespace}) as connected:
+        yield connected
+
+
+def has_vectors(api: Api) -> bool:
+    return ok(api.get(f"/namespaces/{api.namespace}"))["pending_embeddings"] == 0
+
+
+def embedded(api: Api, contents: list[str]) -> None:
+    for content in contents:
+        api.write(content)
+    eventually(lambda: has_vectors(api))
+
+
+def best(api: Api, query: str, **stated: Any) -> float:
+    return float(api.recall(query, **stated)["relevance"])
+
+
+@pytest.mark.parametrize("among", [1, 4])
+def test_nothing_found_is_an_answer(api: Api, among: int) -> None:
+    embedded(api, [note for note in NOTES if "key" not in note][:among])
+    answer = api.recall(KEY, min_relevance=0.5)
+    assert (answer["results"], answer["left_out"] > 0, answer["relevance"] < 0.5) == ([], True, True)
+
+
+def test_what_answers_stays(api: Api) -> None:
+    embedded(api, NOTES)
+    answer = api.recall(KEY, min_relevance=0.5)
+    assert [result["content"] for result in answer["results"]] == [NOTES[1]]
+    assert answer["results"][0]["relevance"] == answer["relevance"]
+
+
+def test_nothing_is_left_out_unless_it_is_asked_for(api: Api) -> None:
+    embedded(api, NOTES)
+    answer = api.recall("Who paints?")
+    shown = [result["relevance"] for result in answer["results"]]
+    assert answer["left_out"] == 0
+    assert shown == sorted(shown, reverse=True)
+    assert all(0 <= value <= 1 for value in shown)
+
+
+@pytest.mark.parametrize("arms", [["lexical"], ["vector"], ["lexical", "vector"]])
+@pytest.mark.parametrize("fusion", ["linear", "rrf", "relative_score"])
+def test_whatever_searched_an_answer_is_likely_and_no_answer_is_not(api: Api, arms: list[str], fusion: str) -> None:
+    embedded(api, NOTES)
+    asked = {"arms": arms, "fusion": fusion}
+    assert best(api, KEY, **asked) > 0.6
+    nothing = api.recall("Which quarterly revenue forecast did marketing publish?", **asked)["relevance"]
+    assert nothing is None or nothing < 0.3
+
+
+def test_more_that_has_nothing_to_do_with_it_changes_little(api: Api) -> None:
+    embedded(api, NOTES)
+    before = best(api, KEY)
+    embedded(api, [f"Ship {number} sailed to port {number * 7}." for number in range(20)])
+    assert best(api, KEY) == pytest.approx(before, abs=0.15)
+
+
+def test_who_is_asked_about_is_who_must_have_said_it(api: Api) -> None:
+    for who, said in [
+        ("Ana", "I adopted a puppy at the shelter."),
+        ("Ben", "The marathon in Oslo was hot."),
+        ("Ben", "Lovely, a puppy!"),
+    ]:
+        api.write(said, source=who)
+    eventually(lambda: has_vectors(api))
+    assert best(api, "When was Ben's marathon in Oslo?") > 0.8
+    assert best(api, "When was Ana's marathon in Oslo?") < 0.5
+
+
+def test_the_explanation_says_what_it_is_made_of(api: Api) -> None:
+    embedded(api, NOTES)
+    result = api.recall(KEY, explain=True)["results"][0]
+    parts = result["explain"]["relevance"]
+    assert (parts["memories"], parts["unknown"], parts["said"], parts["coverage"]) == (len(NOTES), 0, None, 1)
+    assert parts["topic"] * parts["speaker"] * parts["share"] == pytest.approx(result["relevance"])
+
+
+@pytest.mark.parametrize("stated", [-0.1, 1.1, "much"])
+def test_a_relevance_is_from_nought_to_one(api: Api, stated: Any) -> None:
+    refused = problem(api.post("/recall", {"query": "tea", "min_relevance": stated}), 422, "invalid-request")
+    assert "min_relevance" in str(refused)
+
+
+def test_a_context_shows_nothing_rather_than_what_does_not_answer(api: Api) -> None:
+    embedded(api, [TEA])
+    context = ok(api.post("/context", {"message": KEY, "session_id": "s", "min_relevance": 0.5}))
+    assert (context["memories"], context["text"]) == ([], "")
+
+
+def test_a_context_says_how_many_it_left_out_and_how_likely_the_others_answer(api: Api) -> None:
+    embedded(api, NOTES)
+    shown = ok(api.post("/context", {"message": KEY, "k": 5, "min_relevance": 0.5}))
+    assert [memory["content"] for memory in shown["memories"]] == [NOTES[1]]
+    assert shown["memories"][0]["relevance"] >= 0.5
+    whole = ok(api.post("/context", {"message": "green key", "k": 5, "min_relevance": 0.99}))
+    assert {"section": "memories", "reason": "min_relevance"} in [
+        {name: row[name] for name in ("section", "reason")} for row in whole["truncated"]
+    ]
+
+
+def test_tools_say_it_in_words(api: Api, tools: Tools) -> None:
+    embedded(api, NOTES)
+    assert "very likely among these." in tools.text("recall", query=KEY)
+    assert "not among these" in tools.text("search_memory", query="Which quarterly revenue did marketing report?")
+    assert "likely to answer" in tools.text("recall", query="Which quarterly revenue did marketing report?", min_relevance=0.5)
