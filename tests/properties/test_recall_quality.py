@@ -3,12 +3,15 @@
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 
+from bench.quality.answering import auc, calibration, left_out
 from bench.quality.asking import Way, parse_way, way
 from bench.quality.choosing import Choices, choose, print_choices
 from bench.quality.scores import as_row, difference, mean, measured, metrics, score
 from bench.quality.sets import QuestionSet
+from service.recall.relevance import Evidence
 
 Row = dict[str, Any]
 
@@ -97,3 +100,26 @@ def test_a_way_keeps_what_the_base_says_and_it_does_not() -> None:
     assert way("other", {"weights.names": 0, "set.depth": 20}).over(base) == Way(
         "other", {"weights": {"vector": 2, "names": 0}, "rrf_k": 5}, {"depth": 20}
     )
+
+
+def test_a_calibrated_relevance_has_no_error_and_one_that_tells_nothing_has_half_the_area() -> None:
+    stated = np.array([0.25] * 4 + [0.75] * 4)
+    assert calibration(stated, np.array([1, 0, 0, 0, 1, 1, 1, 0.0]))[0] == pytest.approx(0)
+    assert calibration(stated, np.zeros(8))[0] == pytest.approx(0.5)
+    assert (auc(stated, stated), auc(np.array([0.9, 0.8]), np.array([0.1]))) == (0.5, 1.0)
+
+
+def test_what_is_judged_as_left_out_was_not_seen_by_what_judges_it() -> None:
+    """In three families coverage speaks for an answer, in one against it: judged by the others, it is wrong there."""
+    rows: list[Row] = []
+    for family in ("one", "two", "three", "odd"):
+        for nth in range(40):
+            own = nth % 2 == 0
+            coverage = (0.8 if own != (family == "odd") else 0.2) + nth / 1000
+            row = {"family": family, "namespace": family, "kind": "own" if own else "foreign"}
+            rows.append(row | {"evidence": Evidence(coverage, 0.3, 1, 100)})
+    values = left_out(rows)
+    for family, expected in (("one", 1.0), ("odd", 0.0)):
+        own, foreign = (np.array([v for v, r in zip(values, rows, strict=True) if (r["family"], r["kind"]) == (family, kind)])
+                        for kind in ("own", "foreign"))  # fmt: skip
+        assert auc(own, foreign) == expected
