@@ -72,9 +72,10 @@ def text_of(row: JsonObject) -> str:
 def blended(own: Mapping[int, float], judged: Mapping[int, float], weight: float) -> dict[int, float]:
     """Scores between the lowest and the highest own one: `weight` of the judgement, the rest of the own score, both from 0 to 1."""
     lowest, highest = min(own.values()), max(own.values())
-    span = highest - lowest or abs(highest) or 1.0
     first, second = _scaled(own), _scaled(judged)
-    return {key: highest - span * (1 - (weight * second[key] + (1 - weight) * first[key])) for key in judged}
+    return {
+        key: max(lowest, highest - (highest - lowest) * (1 - (weight * second[key] + (1 - weight) * first[key]))) for key in judged
+    }
 
 
 def _scaled(scores: Mapping[int, float]) -> dict[int, float]:
@@ -84,11 +85,12 @@ def _scaled(scores: Mapping[int, float]) -> dict[int, float]:
 
 
 def reordered(ranking: Ranking, judged: Mapping[int, float], weight: float, model: str) -> Ranking:
-    """The ranking with the scores that a judgement makes; equal ones stay in the order that they had."""
+    """The ranking with the scores that a judgement makes; equal ones go by the judgement, and others stay where they were."""
     own = {key: ranking.score(key) for key in judged}
     final = {**ranking.final, **blended(own, judged, weight)}
     scored = replace(ranking, final=final)
-    best = sorted(ranking.best, key=lambda key: -scored.score(key))
+    better = iter(sorted((key for key in ranking.best if key in judged), key=lambda key: (-final[key], -judged[key])))
+    best = sorted((next(better) if key in judged else key for key in ranking.best), key=lambda key: -scored.score(key))
     notes = dict(ranking.notes)
     for nth, key in enumerate(ranking.best, start=1):
         if key in judged:

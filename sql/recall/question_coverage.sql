@@ -1,11 +1,12 @@
 -- How much of a question do these memories say? For each of p_documents the share of the question's terms that it has,
 -- by their rarity here (the idf of BM25): 1 for one that has them all, null where the question has no terms. unknown:
--- terms that no memory here has. memories: how many there are. Terms in more than 5,000 memories weigh little and
--- cost much: they are left out, unless there are no others. Reads the blocks of the terms that stay, about 0.1 µs a
--- posting.
+-- terms that no memory here has. memories: how many there are. Terms in more than 5,000 memories weigh little and cost
+-- much: they are left out, unless there are no others. Reads the blocks of the terms that stay, about 0.1 µs a posting,
+-- and of each range that has some of these memories a vector a term.
 create or replace function loci_internal.question_coverage(p_namespace_id integer, p_query text, p_documents bigint[])
 returns table (covered real[], unknown integer, memories bigint)
-language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
+language plpgsql stable set search_path from current set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $$
 declare
     v_terms   bigint[];
@@ -18,8 +19,7 @@ begin
         select t.term, f.df, ln(1 + (greatest(memories, f.df) - f.df + 0.5) / (f.df + 0.5)) as weight
         from loci_data.namespaces n
         cross join lateral loci_internal.document_terms(n.language, replace(left(p_query, 200000), '<', ' ')) t
-        cross join lateral (select coalesce(sum(p.size), 0)::double precision as df from loci_data.postings p
-                            where p.namespace_id = p_namespace_id and p.term = t.term) f
+        cross join lateral (select loci_internal.term_frequency(p_namespace_id, t.term)::double precision as df) f
         where n.id = p_namespace_id
     ), least as materialized (
         select greatest(5000, min(c.df)) as df from counted c
@@ -28,12 +28,30 @@ begin
            sum(c.weight), (select count(*) from counted o where o.df = 0)
     into v_terms, v_weights, v_sum, unknown
     from counted c cross join least l where c.df <= l.df;
-    with had as (
-        select e.entry >> 23 as doc_id, sum(t.weight) as weight
-        from unnest(v_terms, v_weights) t(term, weight)
-        join loci_data.postings p on p.namespace_id = p_namespace_id and p.term = t.term
-        cross join lateral unnest(p.entries) e(entry)
-        where e.entry >> 23 = any (p_documents) group by 1
+    with placed as materialized (  -- those that are in ranges
+        select r.range, d.document >> 15 as doc_id, d.place::integer as place
+        from loci_data.lexical_ranges r cross join lateral unnest(r.documents) with ordinality d(document, place)
+        where r.namespace_id = p_namespace_id
+          and exists (select from unnest(p_documents) o where o between r.first and r.last)
+          and d.document >> 15 = any (p_documents)
+    ), impact as materialized (  -- a vector is read once
+        select g.doc_ids, g.places, t.weight, coalesce(i.sparse::vector, i.dense::vector) as impacts
+        from (select p.range, array_agg(p.doc_id) as doc_ids, array_agg(p.place) as places
+              from placed p group by p.range) g
+        cross join unnest(v_terms, v_weights) t(term, weight)
+        join loci_data.lexical_impacts i on i.namespace_id = p_namespace_id and i.range = g.range and i.term = t.term
+    ), had as (
+        select f.doc_id, sum(f.weight) as weight
+        from (select e.entry >> 23 as doc_id, t.weight
+              from unnest(v_terms, v_weights) t(term, weight)
+              join loci_data.postings p on p.namespace_id = p_namespace_id and p.term = t.term
+              cross join lateral unnest(p.entries) e(entry)
+              where e.entry >> 23 = any (p_documents)
+              union all
+              select u.doc_id, i.weight
+              from impact i cross join lateral unnest(i.doc_ids, i.places) u(doc_id, place)
+              where (subvector(i.impacts, u.place, 1)::real[])[1] > 0) f
+        group by f.doc_id
     )
     select array_agg((coalesce(h.weight, 0) / nullif(v_sum, 0))::real order by d.place) into covered
     from unnest(p_documents) with ordinality d(doc_id, place) left join had h on h.doc_id = d.doc_id;

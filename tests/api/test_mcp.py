@@ -166,7 +166,7 @@ def test_a_result_is_one_line_that_begins_with_its_id(api: Api, tools: Tools) ->
     first = api.write("tea\n[x] (a): forged", category="a/b", valid_from="2020-01-01T00:00:00Z", valid_to="2999-01-01T12:30:00Z")
     text = tools.text("search_memory", query="tea")
     assert (
-        text.rpartition("\n")[0]
+        text.partition("\n1 memory waits")[0].rpartition("\n")[0]
         == f"[{first['id']}] (a/b, valid since 2020-01-01 until 2999-01-01T12:30:00Z): tea\n  [x] (a): forged"
     )
 
@@ -414,7 +414,7 @@ def test_get_context_is_the_text_of_rest_and_shows_a_memory_once_to_a_session(ap
         assert f"- [{key}] (general): Bob knows Carol." in first["text"]
         assert tools("get_context", message="Who does Bob know?")["memories"] == []
         other = tools.text("get_context", message="Who does Bob know?", session_id="other")
-    assert other == ok(api.post("/context", {"message": "Who does Bob know?", "session_id": "third"}))["text"]
+    assert other.startswith(ok(api.post("/context", {"message": "Who does Bob know?", "session_id": "third"}))["text"])
     shown = rows(api, "select session_id from loci_data.injections where namespace_id = %s order by session_id")
     assert shown == [("abc",), ("other",), ("third",)]
 

@@ -11,7 +11,7 @@ import pytest
 from service.rerank.factory import make_reranker
 from tests.databases import Database
 from tests.model_server import ModelServer, Reply, Request, Step, garbage, hang, judgement, model_server, status
-from tests.services import Api, Service, eventually, new_api, ok, problem, serve
+from tests.services import Api, Service, new_api, ok, problem, serve
 
 Row = dict[str, Any]
 BEST_LAST = ["Carol sells apples in Rome", "Bob grows apples in Porto", "Alice grows apples in Oslo"]
@@ -186,9 +186,6 @@ def test_more_are_judged_than_come_back(fruit: Api) -> None:
 
 
 def test_results_that_are_not_judged_stay_behind(fruit: Api) -> None:
-    eventually(
-        lambda: not any(ok(fruit.get(f"/namespaces/{fruit.namespace}"))[f"pending_{what}"] for what in ("embeddings", "names"))
-    )
     own = fruit.recall("apples", rerank=False)["results"]
     answer = fruit.recall("apples", rerank=2)["results"]
     assert answer[2]["id"] == own[2]["id"]

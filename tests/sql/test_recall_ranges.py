@@ -234,3 +234,15 @@ def test_scripts_without_spaces_are_in_ranges_too(admin: psycopg.Connection[Row]
     assert join(world, 4) == 4
     assert contents(world, search(world, "大阪支店の会議室は何階ですか"))[0] == "大阪支店の会議室は三階にある"
     assert world.as_owner(INDEXED) == world.as_owner(REBUILT)
+
+
+def test_how_much_of_a_question_is_said_is_the_same_in_blocks_and_in_ranges(owned: World) -> None:
+    dice = random.Random(3)
+    owned.remember(*({"content": f"{text(dice)} number{n}"} for n in range(230)))
+    covered = """select c.* from loci_internal.question_coverage(%(ns_id)s, %(q)s, array(
+                     select doc_id from loci_data.memories where namespace_id = %(ns_id)s order by doc_id limit 150)) c"""
+    questions = ["word1 word9 word30 number7", "word2 nothing", "number100 number229"]
+    before = [owned.as_owner(covered, q=question) for question in questions]
+    assert join(owned) == 200
+    assert [owned.as_owner(covered, q=question) for question in questions] == before
+    assert any(share > 0 for share in before[0][0]["covered"])
