@@ -30,7 +30,7 @@ BEYOND_THE_DOCUMENT = {
     r"(.+\.)?name|(.+\.)?aliases(\[\d+\])?|(.+\.)?source|(.+\.)?target|(.+\.)?aspect": "nothing is left of a name when it is folded",
     r"space|X-Space": "no segment . or ..; and schemathesis makes headers that the pattern of the document forbids",
     r"namespaces": "at most as many as the setting recall_namespaces",
-    r"body": "lines of NDJSON, of which one must not be blank",
+    r"body": "lines of NDJSON, of which one must not be blank; or a file in a format of another system",
     r"key": "no segment . or .., and at most 512 characters with its space",
     r"(.+\.)?line|line \d+": "lines are checked one by one",
 }

@@ -55,11 +55,12 @@ async def import_stream(
         with source.stack:
             known = await asyncio.to_thread(format_of, source, name)
             if known is None:
-                raise Invalid("the body is of no format that is known", hint=f"Formats: {', '.join(FORMATS)}.")
+                wrong = [FieldError("body", f"must be in one of the formats {', '.join(FORMATS)}")]
+                raise Invalid("the body is of no format that is known", wrong)
             report = Report(known.name, namespace, dry_run=dry_run, operator=False)
             return await run_import(open_transaction, source, known, report, account=account, valid_from_created=valid_from_created)
     except Unreadable as error:
-        raise Invalid(f"the body cannot be imported: {error}") from None
+        raise Invalid(f"the body cannot be imported: {error}", [FieldError("body", str(error))]) from None
 
 
 __all__ = ["AUTO", "format_of", "import_stream", "run_import"]
