@@ -41,9 +41,9 @@ begin
         if p_words is not null then
             v_query := loci_internal.weigh_question(v_ns, model_id, p_words, p_word_vectors)::real[];
         end if;
-        vector_mean := loci_internal.mean_similarity(v_ns, model_id, v_query::vector);
         select array_agg(s.doc_id), array_agg(s.score) into vector_ids, vector_scores
         from loci.similar_memories(p_namespace, v_query, null, p_filter, p_as_of, p_known_at) s;
+        vector_mean := loci_internal.mean_similarity(v_ns, model_id, v_query::vector);
         select w.waiting, w.newest into waiting, without_vector
         from loci_api.memories_without_vector(p_namespace, p_filter, p_as_of, p_known_at) w;
         question := case when waiting > 0 then v_query end;

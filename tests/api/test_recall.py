@@ -135,6 +135,13 @@ def test_the_explanation_holds_rank_score_and_weight_of_every_arm(api: Api) -> N
     assert result["score"] == pytest.approx(sum(arm["weight"] / (60 + arm["rank"]) for arm in arms.values()))
 
 
+def test_a_vector_of_another_length_is_refused_by_its_field(api: Api) -> None:
+    api.write("Alice lives in Oslo")
+    eventually(lambda: embedded(api))
+    wrong = problem(api.post("/recall", {"query": "Alice", "embedding": [1.0, 0.0]}), 422, "invalid-request")
+    assert [error["field"] for error in wrong["errors"]] == ["embedding"]
+
+
 def test_there_is_no_explanation_unless_it_is_asked_for(api: Api) -> None:
     api.write("Alice lives in Oslo")
     assert "explain" not in api.recall("Alice")["results"][0]

@@ -225,6 +225,7 @@ def test_an_edge_is_seen_to_fade(page: Page, rest: httpx.Client) -> None:
 def test_changes_come_by_themselves_and_are_undone(page: Page, rest: httpx.Client) -> None:
     page.go("/changes")
     page.see(".live >> text=live")
+    page.see(".operations > li")
     before = page.count(".operations > li")
     made = ok(rest.post("/memories", json={"content": "Something new happened"}), 201)
     page.until(f"document.querySelectorAll('.operations > li').length === {before + 1}")
