@@ -63,7 +63,7 @@ def test_a_namespace_moves_to_another_service_over_rest_and_answers_the_same(ser
         for as_of, known_at in [(None, None), *moments(service.database, rich, 15)]:
             asked = {**query, **({"as_of": as_of.replace("+00", "Z"), "known_at": known_at.replace("+00", "Z")} if as_of else {})}
             answers = [ok(client.post("/recall", json=asked)) for client in (here, there)]
-            ours, theirs = ([result.pop("score") for result in answer["results"]] for answer in answers)
+            ours, theirs = ([r.pop(name) for r in answer["results"] for name in ("score", "relevance")] for answer in answers)
             assert answers[0]["results"] == answers[1]["results"]
             assert ours == pytest.approx(theirs, rel=1e-6)  # edges fade from one question to the next
             assert as_of or len(answers[0]["results"]) > 5
