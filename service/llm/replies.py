@@ -163,8 +163,8 @@ def parsed(payload: bytes) -> Any:
         raise Broken("sent something that is no JSON") from None
 
 
-async def refusal(reply: httpx.Response) -> TemporaryFailure | ModelError:
-    """Why a reply is an error, and whether that may pass. Of what it says only a short code is told."""
+async def read_error(reply: httpx.Response) -> tuple[bytes, Any]:
+    """The beginning of a reply that is an error, and what it says where it is JSON."""
     body = b""
     async for part in reply.aiter_bytes():
         body += part
@@ -174,6 +174,12 @@ async def refusal(reply: httpx.Response) -> TemporaryFailure | ModelError:
         said = json.loads(body)
     except (ValueError, RecursionError):
         said = {}
+    return body, said
+
+
+async def refusal(reply: httpx.Response) -> TemporaryFailure | ModelError:
+    """Why a reply is an error, and whether that may pass. Of what it says only a short code is told."""
+    body, said = await read_error(reply)
     text = body[:ERROR_BYTES].decode(errors="replace").lower()
     status = reply.status_code
     message = f"answered {status}{code_of(said)}"

@@ -15,14 +15,13 @@ import httpx
 
 from service.endpoints import RetryPolicy, TemporaryFailure, bearer, retry_after
 from service.llm.model import Completion, InvalidAnswer, ModelError
-from service.llm.replies import PASSING, bounded, code_of
+from service.llm.replies import PASSING, bounded, code_of, read_error
 from service.rerank.reranker import Judgement
 from service.settings import RerankSettings
 
 CONNECT = 1.0  # seconds until somebody listens
 LARGEST_COUNT = 10**9
 LARGEST_SCORE = 1e30  # what is not below it (NaN neither) is no score
-ERROR_BYTES = 65_536
 SETTING = {401: "LOCI_RERANK__API_KEY", 403: "LOCI_RERANK__API_KEY", 404: "LOCI_RERANK__ENDPOINT", 405: "LOCI_RERANK__ENDPOINT",
            413: "LOCI_RERANK__MAX_CHARS and LOCI_RERANK__TOP_N"}  # fmt: skip
 
@@ -96,15 +95,7 @@ class EndpointReranker:
 
 async def _refusal(reply: httpx.Response) -> TemporaryFailure | ModelError:
     """Why a reply is an error, and whether that may pass. Of what it says only a short code is told."""
-    body = b""
-    async for part in reply.aiter_bytes():
-        body += part
-        if len(body) > ERROR_BYTES:
-            break
-    try:
-        said = json.loads(body)
-    except (ValueError, RecursionError):
-        said = {}
+    _, said = await read_error(reply)
     status = reply.status_code
     message = f"answered {status}{code_of(said)}"
     if status in PASSING or status >= 500:  # noqa: PLR2004 (errors of the server)
