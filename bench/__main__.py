@@ -32,6 +32,7 @@ from bench import (
     working_memory,
 )
 from bench.database import database
+from bench.kept import compare
 from bench.measure import HEADER, options
 
 ALL = (
@@ -68,6 +69,7 @@ def main() -> None:
     print(f"All\n{HEADER}")
     for figure in figures:
         print(figure.line())
+    compare(figures, quick=given.quick)
     if given.data is not None and not given.quick:
         quality = [sys.executable, "-m", "bench.recall_quality", "--data", str(given.data)]
         subprocess.run(quality, check=True, cwd=Path(__file__).parent.parent)

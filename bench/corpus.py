@@ -17,7 +17,8 @@ SHORTEST = 20
 SYLLABLES = ("ba", "ke", "li", "mo", "ru", "ta", "ne", "so", "vi", "da", "po", "ze", "ga", "hi", "lu", "fe")
 
 
-def words(count: int) -> list[str]:
+@cache
+def words(count: int) -> tuple[str, ...]:
     """Distinct made-up words that no stemmer changes and no stop list holds."""
     found = []
     for number in range(count):
@@ -26,12 +27,12 @@ def words(count: int) -> list[str]:
             rest, digit = divmod(rest, len(SYLLABLES))
             word += SYLLABLES[digit]
         found.append(word + "k")
-    return found
+    return tuple(found)
 
 
 def generated(count: int, *, seed: int, length: int = 12) -> list[str]:
     """Sentences of a vocabulary of 20,000 words with Zipf's frequencies."""
-    vocabulary = np.array(words(20_000))
+    vocabulary = np.asarray(words(20_000))
     chances = 1 / np.arange(1, len(vocabulary) + 1)
     drawn = np.random.default_rng(seed).choice(vocabulary, size=(count, length), p=chances / chances.sum())
     return [" ".join(row).capitalize() + "." for row in drawn]

@@ -109,14 +109,14 @@ BLOCKS = (
 )
 
 
-def settle(connection: Connection[Any]) -> None:
+def settle(connection: Connection[Any], *, floors: bool = True) -> None:
     """Join posting blocks and ranges as the worker does, and leave fresh statistics and no pending writes behind.
 
     A copy of the blocks is kept for floors: what one would have without ranges.
     """
     while (connection.execute("select folded from loci_api.compact_lexical_index()").fetchone() or (0,))[0]:
         pass
-    for statement in BLOCKS:
+    for statement in BLOCKS if floors else ():
         connection.execute(statement)
     while (connection.execute("select joined from loci_api.join_lexical_ranges()").fetchone() or (0,))[0]:
         pass
@@ -128,7 +128,11 @@ def settle(connection: Connection[Any]) -> None:
         b"lexical_impacts",
         b"corpus_counts",
         b"memory_vectors",
+        b"vector_means",
+        b"entities",
         b"entity_names",
+        b"edges",
+        b"edge_observations",
         b"memory_mentions",
         b"embedding_queue",
         b"name_queue",

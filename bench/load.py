@@ -1,11 +1,14 @@
 """Many clients at once against a real service: reads and writes mixed, over several namespaces with a key each.
 
-    python -m bench.load [--url URL] [--clients 64] [--seconds 60] [--processes 2] [--pool 10]
+    python -m bench.load [--url URL] [--clients 64] [--seconds 60] [--processes 2] [--pool 10] [--rounds 2] [--workers 1]
 
 Without --url it starts `loci serve` on an embedded database of its own. Each client sends one request after the other, as MIX says.
 Printed: requests a second, p50, p95, p99 and the slowest by kind, and how many replies had which status. A reply of 500 or more, or none at
 all, makes the exit status 1. Whether the clients are what is measured is seen from two figures: how many replies of /healthz the same clients
 get a second, and how much of a core they used.
+
+Fairness: in every second part, which take turns with the others, half of the clients are of one namespace. What counts is the p99 of all
+others, beside their p99 where clients are spread evenly. --seconds is of all parts of a kind together.
 """
 
 import argparse
@@ -55,6 +58,7 @@ class Tally:
     seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     statuses: Counter[str] = field(default_factory=Counter)
     busy: float = 0.0
+    others: list[float] = field(default_factory=list)  # of all namespaces but the first
 
     def add(self, other: "Tally") -> None:
         """Count another's in."""
@@ -62,6 +66,12 @@ class Tally:
             self.seconds[kind] += values
         self.statuses += other.statuses
         self.busy += other.busy
+        self.others += other.others
+
+    @property
+    def refused(self) -> int:
+        """Replies that say: too much, come back later."""
+        return self.statuses["429"] + self.statuses["503"]
 
     @property
     def failed(self) -> int:
@@ -75,6 +85,7 @@ class Place:
 
     name: str
     key: str
+    first: bool = False
 
     @property
     def headers(self) -> dict[str, str]:
@@ -89,12 +100,12 @@ def sentence(chance: random.Random) -> str:
 
 def prepare(client: httpx.Client, namespaces: int, seeded: int) -> list[Place]:
     """Make namespaces with keys, and something in them to find."""
-    chance, places = random.Random(7), []
+    chance, places = random.Random(7), list[Place]()
     for _ in range(namespaces):
         name = f"load-{uuid4().hex[:10]}"
         client.post("/namespaces", json={"name": name}).raise_for_status()
         made = client.post("/keys", json={"role": "writer", "name": "load", "space": "session"}, headers={"X-Namespace": name})
-        place = Place(name, made.raise_for_status().json()["key"])
+        place = Place(name, made.raise_for_status().json()["key"], first=not places)
         items = [
             {
                 "content": sentence(chance),
@@ -142,7 +153,10 @@ async def one_client(number: int, url: str, place: Place, until: float, tally: T
         while time.monotonic() < until:
             kind = chance.choices(kinds, weights)[0]
             method, path, body = request(kind, chance, known, session)
+            started = time.perf_counter()
             reply = await timed(client.request(method, path, json=body), kind, tally)
+            if not place.first:
+                tally.others.append(time.perf_counter() - started)
             if kind == "write memory" and reply is not None and reply.status_code == 201:
                 known.append(reply.json()["id"])
 
@@ -173,19 +187,30 @@ async def pinging(url: str, clients: int, seconds: float) -> float:
     return len(tally.seconds["ping"]) / seconds
 
 
-async def clients_at_once(numbers: list[int], url: str, places: list[Place], seconds: float) -> Tally:
+def place_of(number: int, places: list[Place], half: bool) -> Place:
+    """Where a client works: clients are spread evenly, or every second pair of them is in the first namespace."""
+    if half:
+        return places[0] if number // 2 % 2 else places[1 + number // 2 % (len(places) - 1)]
+    return places[number % len(places)]
+
+
+async def clients_at_once(numbers: list[int], url: str, places: list[Place], seconds: float, half: bool = False) -> Tally:
     """Clients side by side in this process."""
     tally, until, before = Tally(), time.monotonic() + seconds, resource.getrusage(resource.RUSAGE_SELF)
-    await asyncio.gather(*(one_client(number, url, places[number % len(places)], until, tally) for number in numbers))
+    await asyncio.gather(*(one_client(number, url, place_of(number, places, half), until, tally) for number in numbers))
     after = resource.getrusage(resource.RUSAGE_SELF)
     tally.busy = (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / seconds
     return tally
 
 
-def in_process(numbers: list[int], url: str, places: list[Place], seconds: float) -> tuple[Tally, float]:
-    """Load from a process of its own, and what it could have done."""
-    alone = asyncio.run(pinging(url, len(numbers), min(3.0, seconds)))
-    return asyncio.run(clients_at_once(numbers, url, places, seconds)), alone
+def in_process(numbers: list[int], url: str, places: list[Place], seconds: float, half: bool) -> Tally:
+    """Load from a process of its own."""
+    return asyncio.run(clients_at_once(numbers, url, places, seconds, half))
+
+
+def pinged(url: str, clients: int, seconds: float) -> float:
+    """What clients of a process could have done."""
+    return asyncio.run(pinging(url, clients, seconds))
 
 
 def print_table(tally: Tally, seconds: float) -> None:
@@ -200,6 +225,45 @@ def print_table(tally: Tally, seconds: float) -> None:
     print(f"{len(everything) / seconds:.0f} requests a second; statuses: {dict(sorted(tally.statuses.items()))}")
 
 
+def percentile(values: list[float], share: float) -> float:
+    """Milliseconds of the reply below which a share of them lies; 0 where there are none."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * share))] * 1000 if ordered else 0.0
+
+
+def measure(url: str, given: argparse.Namespace) -> tuple[dict[bool, Tally], float]:
+    """Both kinds of parts in turns (half of the clients in one namespace: True); what the clients could have done."""
+    with httpx.Client(base_url=f"{url}/api/v1", timeout=60) as client:
+        places = prepare(client, NAMESPACES, SEEDED)
+    tallies, seconds = {False: Tally(), True: Tally()}, given.seconds / given.rounds
+    shares = [list(range(number, given.clients, given.processes)) for number in range(given.processes)]
+    with ProcessPoolExecutor(given.processes, mp_context=get_context("spawn")) as pool:
+        alone = sum(
+            pool.map(pinged, [url] * given.processes, [len(share) for share in shares], [min(3.0, seconds)] * given.processes)
+        )
+        for _ in range(given.rounds):
+            for half, tally in tallies.items():
+                several = [[value] * given.processes for value in (url, places, seconds, half)]
+                for part in pool.map(in_process, shares, *several):
+                    tally.add(part)
+                    tally.busy -= part.busy * (1 - 1 / given.rounds)
+    return tallies, alone
+
+
+def asked(tallies: dict[bool, Tally], seconds: float) -> list[str]:
+    """What was asked for, and whether it holds."""
+    even, half = tallies[False], tallies[True]
+    everything = [value for values in even.seconds.values() for value in values]
+    fair = percentile(half.others, 0.99) / max(percentile(even.others, 0.99), 1e-9)
+    figures = [
+        ("requests a second", len(everything) / seconds, "≥ 300", len(everything) / seconds >= 300),
+        ("p99, ms", percentile(everything, 0.99), "≤ 450", percentile(everything, 0.99) <= 450),
+        ("refused", even.refused + half.refused, "none", even.refused + half.refused == 0),
+        ("p99 of the others where one namespace sends half, to theirs where none does", fair, "< 1.5 ×", fair < 1.5),
+    ]
+    return [f"| {name} | {value:,.2f} | {target} | {'met' if met else 'MISSED'} |" for name, value, target, met in figures]
+
+
 def main() -> int:
     """Run it; 1 if any reply was 500 or more, or missing."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -208,24 +272,24 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--pool", type=int, default=10)
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--workers", type=int, default=1, help="processes of the service")
     given = parser.parse_args()
-    started = nullcontext(given.url) if given.url else service(environment={"LOCI_POOL_SIZE": str(given.pool)})
+    environment = {"LOCI_POOL_SIZE": str(given.pool), "LOCI_WORKERS": str(given.workers)}
+    started = nullcontext(given.url) if given.url else service(environment=environment)
     with started as url:
-        with httpx.Client(base_url=f"{url}/api/v1", timeout=60) as client:
-            places = prepare(client, NAMESPACES, SEEDED)
-        tally, alone = Tally(), 0.0
-        with ProcessPoolExecutor(given.processes, mp_context=get_context("spawn")) as pool:
-            shares = [list(range(number, given.clients, given.processes)) for number in range(given.processes)]
-            for part, able in pool.map(in_process, shares, *zip(*[(url, places, given.seconds)] * given.processes, strict=True)):
-                tally.add(part)
-                alone += able
+        tallies, alone = measure(url, given)
     print(
         f"{given.clients} clients in {given.processes} processes, {given.seconds:.0f} s, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
     )
-    print_table(tally, given.seconds)
-    print(f"the clients used {tally.busy:.2f} cores; alone they get {alone:.0f} replies of /healthz a second")
-    print("no reply of 500 or more" if not tally.failed else f"FAILED: {tally.failed} replies of 500 or more, or none")
-    return 1 if tally.failed else 0
+    for half, tally in tallies.items():
+        print("\nhalf of the clients in one namespace" if half else "\nclients spread evenly")
+        print_table(tally, given.seconds)
+        print(f"the clients used {tally.busy:.2f} cores; alone they get {alone:.0f} replies of /healthz a second")
+    print("\n| what | measured | asked | |\n|---|---|---|---|\n" + "\n".join(asked(tallies, given.seconds)))
+    failed = sum(tally.failed for tally in tallies.values())
+    print("no reply of 500 or more" if not failed else f"FAILED: {failed} replies of 500 or more, or none")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

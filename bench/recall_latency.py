@@ -106,9 +106,10 @@ class Client:
         self._connection = http.client.HTTPConnection(url.removeprefix("http://"))
         self._headers = {"Content-Type": "application/json", "X-Namespace": namespace}
 
-    def post(self, path: str, body: dict[str, Any]) -> Any:
-        """The reply to a POST."""
-        self._connection.request("POST", "/api/v1" + path, json.dumps(body), self._headers)
+    def post(self, path: str, body: dict[str, Any], namespace: str | None = None) -> Any:
+        """The reply to a POST, in another namespace where one is named."""
+        headers = self._headers | ({"X-Namespace": namespace} if namespace else {})
+        self._connection.request("POST", "/api/v1" + path, json.dumps(body), headers)
         response = self._connection.getresponse()
         payload = response.read()
         if response.status >= 300:

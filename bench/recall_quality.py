@@ -3,6 +3,7 @@
     python -m bench.recall_quality                                   # every set, single arms, BM25, and whether the default holds
     python -m bench.recall_quality --sets locomo --keep /tmp/sets    # keep what was loaded, for the next run
     python -m bench.recall_quality --keep /tmp/sets --variant 'no names: weights.names=0' --variant 'k=60: rrf_k=60'
+    python -m bench.recall_quality --keep /tmp/sets --ablation       # with and without each part (bench/quality/ablation.json)
     python -m bench.recall_quality --keep /tmp/sets --choose grid.json --folds 5
     python -m bench.recall_quality --json after.jsonl                # a row a question: the rank of each piece of evidence
     python -m bench.recall_quality --relevance                       # does relevance tell what can be answered from what cannot?
@@ -34,11 +35,13 @@ from bench.quality.answering import ask_relevance, asked_where, print_relevance
 from bench.quality.asking import DEFAULT, Way, ask, load, parse_way, read_ways, value_of, way
 from bench.quality.baselines import bare_postgres, baselines
 from bench.quality.choosing import Choices, print_choices
-from bench.quality.sets import QuestionSet, read, read_set
+from bench.quality.sets import QuestionSet, read, read_set, small_sets
 from bench.quality.tables import DIFFERENCE_HEADER, VERDICT_HEADER, print_differences, print_results, verdicts
 from bench.server import running, service
 
 Row = dict[str, Any]
+SMALL = "small"  # among --sets: the small namespaces that come with the benchmarks, for --relevance
+ABLATION = Path(__file__).parent / "quality" / "ablation.json"
 
 
 def arguments() -> argparse.Namespace:
@@ -59,6 +62,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="setting of the namespaces, for every way")
     parser.add_argument("--variant", action="append", default=[], metavar="'NAME: key=value …'", help="a way beside the default")
     parser.add_argument("--variants", type=Path, metavar="FILE", help="ways beside the default, as JSON")
+    parser.add_argument(
+        "--ablation", dest="variants", action="store_const", const=ABLATION, help="the same with and without each part"
+    )
     parser.add_argument("--choose", metavar="FILE", help="candidates, as JSON: chosen on other folds, judged on each")
     parser.add_argument("--folds", type=int, default=5, help="folds of the questions about paragraphs; conversations are folds")
     parser.add_argument("--relevance", action="store_true", help="ask questions also where their evidence is not; judge relevance")
@@ -165,6 +171,7 @@ def main() -> None:
         print(f"skipped: no question sets in {options.data}")
         sys.exit(0)
     names = options.sets.split(",") if options.sets else sorted(p.name for p in options.data.iterdir() if p.is_dir())
+    names = [name for name in names if name != SMALL]
     missing = [name for name in names if not (options.data / name / "queries.jsonl").is_file()]
     if missing:
         print(f"skipped: no {', '.join(missing)} in {options.data}")
@@ -173,7 +180,7 @@ def main() -> None:
         compare(options, sets)
         return
     if options.relevance:
-        judge_relevance(options, sets)
+        judge_relevance(options, [*sets, *(small_sets() if not options.sets or SMALL in options.sets.split(",") else [])])
         return
     summarise(options, sets, evaluate(options, sets))
 

@@ -162,9 +162,9 @@ class Unavailable(LociError):
 
 @dataclass
 class DeadlineExceeded(LociError):
-    """The request took longer than requests of its kind may take; what it had begun was taken back."""
+    """The request took longer than requests of its kind may; what it had begun was taken back, unless it was being committed."""
 
-    detail: str = "the request took longer than it may; nothing was written"
+    detail: str = "the request took longer than it may; nothing was written, unless it was being committed"
     hint: str | None = "Ask for less at a time, or have the operator raise the deadline (LOCI_DEADLINES__…)."
     status, slug, title = 504, "deadline-exceeded", "Deadline exceeded"
 
@@ -253,7 +253,10 @@ def refused_rows(error: psycopg.Error) -> LociError | None:
 def _from_client(error: psycopg.Error) -> LociError | None:
     """The meaning of an error that the server did not send: a lost connection, or a value that cannot be sent."""
     if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)):
-        return Unavailable("the connection to the database was lost; nothing was written", hint="Try again in a moment.")
+        return Unavailable(
+            "the connection to the database was lost; nothing was written, unless it was being committed",
+            hint="Try again in a moment.",
+        )
     return Invalid(str(error)) if isinstance(error, psycopg.DataError) else None
 
 
@@ -262,10 +265,15 @@ def _explained(kind: type[LociError], error: psycopg.Error) -> LociError:
     diag = error.diag
     known = EXPECTED.get(diag.constraint_name or "")
     if known is not None:
-        return kind(f"{known[0]} {known[1]}", [FieldError(*known)], diag.message_hint)
+        return kind(_in_words(*known), [FieldError(*known)], diag.message_hint)
     message = diag.message_primary or str(error)
     name = diag.column_name or _field_of(diag.constraint_name)
     return kind(message, [FieldError(name, message)] if name else [], diag.message_hint)
+
+
+def _in_words(field: str, expected: str) -> str:
+    """A sentence of a field and what was expected: its own subject, or the field before a colon where that has one."""
+    return f"{field} {expected}" if expected.startswith(("must ", "is ")) else f"{field}: {expected}"
 
 
 def _field_of(constraint: str | None) -> str | None:

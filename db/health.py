@@ -1,15 +1,18 @@
 """What must hold before the service may serve, and what `loci doctor` asks beyond that."""
 
+import asyncio
 from dataclasses import dataclass
 from datetime import datetime
 from typing import cast
 
 from psycopg import errors as pg
 
-from db.migrate import head
+from db.migrate import head, is_known
 from db.models.reembedding import EmbeddingModelRow
 from db.pool import Connection
 
+FORGETS = "the pooler knows no prepared statements: PgBouncer does from 1.21 on, with max_prepared_statements"
+PATIENCE = 2.0  # seconds for a session of a pooler
 OLDEST_PGVECTOR = (0, 8)  # the first with iterative scans
 
 
@@ -54,8 +57,12 @@ async def check_revision(connection: Connection) -> Check:
         found = row["version_num"] if row else None
     except (pg.UndefinedTable, pg.InsufficientPrivilege):
         found = None
+    said = f"revision {found}, head {head()}"
+    if found == head():
+        return Check("migrations", True, said)
+    later = found is not None and not is_known(found)
     return Check(
-        "migrations", found == head(), f"revision {found}, head {head()}" + ("" if found == head() else ": run `loci migrate`")
+        "migrations", False, f"{said}: " + ("a later version has migrated it; start that" if later else "run `loci migrate`")
     )
 
 
@@ -73,6 +80,41 @@ async def check_indexes(connection: Connection) -> Check:
         rows = [row for row in rows if row["model"] is None or (active and row["model"] == active["id"])]
     names = ", ".join(row["relname"] for row in rows)
     return Check("indexes", not rows, f"invalid: {names}" if rows else "all valid")
+
+
+async def indexes_of_other_servers(connection: Connection) -> dict[int, int]:
+    """Namespaces whose words another major version of PostgreSQL has cut, by that version."""
+    rows = await (await connection.execute("select server, namespaces from loci_api.indexes_of_other_servers()")).fetchall()
+    return {row["server"]: row["namespaces"] for row in rows}
+
+
+async def is_pooled(connection: Connection) -> bool:
+    """Whether a pooler stands between: then the session has another number than the one that it was greeted with."""
+    row = await (await connection.execute("select pg_backend_pid() as pid")).fetchone()
+    assert row is not None  # noqa: S101 (one row always)
+    return bool(row["pid"] != connection.info.backend_pid)
+
+
+async def knows_prepared(connection: Connection, other: Connection) -> bool:
+    """Whether what is prepared through a pooler is known in any session that it gives; `other` leads through it, too.
+
+    While the other keeps the session busy in which something was prepared, another one must do it. True also where the pooler has
+    no second session to give. What was prepared is forgotten at the end: the session is somebody else's next.
+    """
+    try:
+        await connection.execute("select 1", prepare=True)
+        async with other.transaction():
+            await other.execute("select 1", prepare=False)
+            try:
+                async with asyncio.timeout(PATIENCE):
+                    await connection.execute("select 1", prepare=True)
+            finally:
+                await other.execute("deallocate all", prepare=False)
+    except (pg.InvalidSqlStatementName, pg.DuplicatePreparedStatement):
+        return False
+    except TimeoutError:
+        return True
+    return True
 
 
 async def connections(connection: Connection) -> tuple[int, int]:
@@ -126,6 +168,31 @@ async def check_vector(connection: Connection) -> Check:
     version = str(row["extversion"])
     ok = tuple(int(part) for part in version.split(".")[:2]) >= OLDEST_PGVECTOR
     return Check("pgvector", ok, version if ok else f"{version} is too old: 0.8 or later is needed")
+
+
+async def check_citus(connection: Connection) -> Check:
+    """Where Citus is in the database, none of Loci's tables is distributed: its functions cannot work over shards."""
+    row = await (
+        await connection.execute(
+            """select (select extversion from pg_extension where extname = 'citus') as version,
+                      to_regclass('pg_catalog.pg_dist_partition') is not null as known"""
+        )
+    ).fetchone()
+    if row is None or row["version"] is None or not row["known"]:
+        return Check("citus", True, "none: one server has everything")
+    found = await (
+        await connection.execute(
+            """select (select count(*) from pg_catalog.pg_dist_node n where n.groupid <> 0 and n.isactive) as workers,
+                      array(select c.relname::text from pg_catalog.pg_dist_partition p join pg_class c on c.oid = p.logicalrelid
+                            where c.relnamespace in (to_regnamespace('loci_data'), to_regnamespace('loci_jobs'))
+                            order by 1) as tables"""
+        )
+    ).fetchone()
+    assert found is not None  # noqa: S101 (one row always)
+    if found["tables"]:
+        names = ", ".join(found["tables"])
+        return Check("citus", False, f"undo with undistribute_table what Loci cannot work on, tables that are distributed: {names}")
+    return Check("citus", True, f"Citus {row['version']} with workers: {found['workers']}; Loci keeps everything on this node")
 
 
 async def embedding_queue(connection: Connection) -> EmbeddingQueue:

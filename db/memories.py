@@ -66,6 +66,39 @@ class ErasureReceipt(TypedDict):
     changed: dict[str, int]
 
 
+class ErasurePreview(ErasureReceipt):
+    """What an erasure would do, and the things that would go with it; `more`: those that are not listed."""
+
+    changes: list[JsonObject]
+    more: int
+
+
+class DependentRow(TypedDict):
+    """Something that rests on a memory, and its place in the list."""
+
+    kind: str
+    id: UUID
+    content: str
+    entity_id: UUID
+    entity: str
+    aspect: str | None
+    status: str
+    confidence: float
+    valid_from: datetime | None
+    valid_to: datetime | None
+    alone: bool
+    cursor: str
+
+
+class FileRow(TypedDict):
+    """A file: a lineage that is named by a path."""
+
+    id: UUID
+    path: str
+    content: str
+    metadata: JsonObject
+
+
 class LinkRow(TypedDict):
     """A link between two memories."""
 
@@ -191,6 +224,21 @@ async def forget_memory(tx: Transaction, *, id: UUID, forget: bool) -> MemoryRow
     return await tx.row(MemoryRow, "select * from loci_api.forget_memory(%(namespace)s, %(id)s, %(forget)s)", id=id, forget=forget)
 
 
+async def forget_memories(tx: Transaction, *, ids: list[UUID]) -> int:
+    """Forget memories that are not forgotten yet; how many."""
+    return await tx.value(int, "select loci_api.forget_memories(%(namespace)s, %(ids)s::uuid[]) as forgotten", ids=ids)
+
+
+async def list_files(tx: Transaction, *, path: str, below: bool = True) -> list[FileRow]:
+    """The files at a path, and under it, in order of path."""
+    return await tx.rows(FileRow, "select * from loci_api.list_files(%(namespace)s, %(path)s, %(below)s)", path=path, below=below)
+
+
+async def lock_files(tx: Transaction, *, path: str, below: bool = False) -> list[FileRow]:
+    """The same, locked until the transaction ends: what is written then follows what was read."""
+    return await tx.rows(FileRow, "select * from loci_api.lock_files(%(namespace)s, %(path)s, %(below)s)", path=path, below=below)
+
+
 async def erase_memories(tx: Transaction, *, ids: list[UUID], versions: str = "all", subtree: bool = False) -> ErasureReceipt:
     """Erase memories for good; the receipt: `erased` memories, and rows `deleted`, `added` and `changed` by table."""
     return await tx.row(
@@ -199,6 +247,28 @@ async def erase_memories(tx: Transaction, *, ids: list[UUID], versions: str = "a
         ids=ids,
         versions=versions,
         subtree=subtree,
+    )
+
+
+async def preview_erasure(tx: Transaction, *, ids: list[UUID], versions: str = "all", subtree: bool = False) -> ErasurePreview:
+    """Erase memories, say what went with them, and take it back."""
+    return await tx.row(
+        ErasurePreview,
+        "select * from loci_api.preview_erasure(%(namespace)s, %(ids)s, %(versions)s, %(subtree)s)",
+        ids=ids,
+        versions=versions,
+        subtree=subtree,
+    )
+
+
+async def list_dependents(tx: Transaction, *, id: UUID, limit: int, cursor: str | None) -> list[DependentRow]:
+    """Facts, edges and entities that rest on a memory."""
+    return await tx.rows(
+        DependentRow,
+        "select * from loci.list_dependents(%(namespace)s, %(id)s, %(limit)s, %(cursor)s)",
+        id=id,
+        limit=limit,
+        cursor=cursor,
     )
 
 

@@ -1,6 +1,6 @@
 """Namespaces: wrappers of the SQL functions that make, change, list and verify them."""
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import TypedDict
 
 from psycopg.types.json import Jsonb
@@ -24,6 +24,14 @@ class NamespaceRow(TypedDict):
     pending_names: int
     created_at: datetime
     updated_at: datetime
+
+
+class GrowthRow(TypedDict):
+    """A week: memories written in it, and how many there were at its end."""
+
+    week: date
+    written: int
+    memories: int
 
 
 class PromiseRow(TypedDict):
@@ -55,6 +63,11 @@ async def list_namespaces(
     )
 
 
+async def namespace_growth(tx: Transaction, *, weeks: int) -> list[GrowthRow]:
+    """The transaction's namespace week by week, oldest first."""
+    return await tx.rows(GrowthRow, "select * from loci.namespace_growth(%(namespace)s, %(weeks)s)", weeks=weeks)
+
+
 async def update_namespace(tx: Transaction, *, changes: JsonObject) -> bool:
     """Merge {description, settings} into the transaction's namespace; whether graph.fade_batch has edges to bring in step."""
     return await tx.value(bool, "select loci_api.update_namespace(%(namespace)s, %(changes)s) as decaying", changes=Jsonb(changes))
@@ -68,3 +81,8 @@ async def delete_namespace(tx: Transaction) -> None:
 async def verify(tx: Transaction) -> list[PromiseRow]:
     """Each promise: name, rows checked, rows that break it, an example."""
     return await tx.rows(PromiseRow, "select * from loci.verify(%(namespace)s)")
+
+
+async def repair_lexical_index(tx: Transaction) -> int:
+    """Index memories anew whose words the lexical index has otherwise; how many documents were."""
+    return await tx.value(int, "select loci_api.repair_lexical_index(%(namespace)s) as repaired")

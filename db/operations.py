@@ -58,7 +58,18 @@ class UndoneOperation(TypedDict):
     undoes: UUID
     undone: dict[str, int]
     skipped: list[JsonObject]
+    conflicts: list[JsonObject]
     decaying: bool
+
+
+class UndoPreview(TypedDict):
+    """What undoing would do; `more`: changes that are not listed."""
+
+    undone: dict[str, int]
+    skipped: list[JsonObject]
+    conflicts: list[JsonObject]
+    changes: list[JsonObject]
+    more: int
 
 
 class FeedBounds(TypedDict):
@@ -155,6 +166,11 @@ async def undo_operation(tx: Transaction, *, id: UUID, skip_changed: bool = Fals
         id=id,
         skip_changed=skip_changed,
     )
+
+
+async def preview_undo(tx: Transaction, *, id: UUID) -> UndoPreview:
+    """Undo an operation but for what was changed since, say what that did, and take it back."""
+    return await tx.row(UndoPreview, "select * from loci_api.preview_undo(%(namespace)s, %(id)s)", id=id)
 
 
 async def sequence_changes(tx: Transaction, *, limit: int = 10_000) -> int:

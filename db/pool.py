@@ -1,31 +1,43 @@
 """Connections: an asynchronous pool for the service, and the transaction that every request runs in."""
 
+import asyncio
 import select
 import time
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Generic, LiteralString, TypeVar, cast
+from functools import partial
+from typing import Any, Generic, Literal, LiteralString, TypeVar, cast
 
+import psycopg
 from pgvector.psycopg import register_vector_async
 from prometheus_client import Histogram
-from psycopg import AsyncConnection, AsyncCursor
+from psycopg import AsyncConnection, AsyncCursor, AsyncTransaction, Rollback
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import Jsonb
 from psycopg_pool import AsyncConnectionPool
 
 from db import traces
 from db.limits import TimeLimits
-from db.shares import ShareLimits, Shares
+from db.shares import Name, ShareLimits, Shares
 from db.traces import Statements, TracedCursor
 
 R = TypeVar("R")
 JsonObject = dict[str, Any]  # as it comes out of a column of JSON
+ServerKind = Literal["primary", "standby"]
 Connection = AsyncConnection[DictRow]
 Cursor = AsyncCursor[DictRow] | TracedCursor
+StandBack = Callable[[int], bool]  # of a process of the server, by its number; False: not yet
+AGAIN = 1.0  # seconds between attempts to connect while somebody waits
+BEHIND = 2  # connections of those who stand back; who finds none free there is served as others are
+ASKED_AGAIN = 20  # times
 OPERATOR = None  # the key hash of the operator: none
 OPERATOR_AGENT = "00000000-0000-0000-0000-000000000000"  # its id
-ENTER: LiteralString = "select agent_id, namespace_id, namespace, settings from loci_api.begin_request(%s, %s, %s, %s, %s)"
+SNAPSHOT: LiteralString = "begin isolation level repeatable read, read only"
+POSITION: LiteralString = "select pg_current_wal_insert_lsn() as position"
+PAGE, PAGE_HEADS = 8192, (24, 40)  # bytes of a page of the log, and of what stands at its head
+ENTER: LiteralString = "select agent_id, namespace_id, namespace, settings from loci_api.begin_request(%s, %s, %s, %s, %s, %s)"
 _WAITS = (0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10)
 WAITED = Histogram("loci_pool_wait_seconds", "Time that a transaction waited for a connection of the pool.", buckets=_WAITS)
 
@@ -39,10 +51,43 @@ def _left(connection: Connection) -> bool:
     return bool(found.poll(0))
 
 
+class PooledConnection(AsyncConnection[DictRow]):
+    """A connection whose nested transactions are savepoints also where its transaction was begun without waiting."""
+
+    @asynccontextmanager
+    async def transaction(self, savepoint_name: str | None = None, force_rollback: bool = False) -> AsyncIterator[AsyncTransaction]:
+        """As psycopg's; in a pipeline, once the server has said that a transaction is open: else this would begin another."""
+        if self.info.pipeline_status:
+            async with self.pipeline() as pipeline:
+                await pipeline.sync()
+        async with super().transaction(savepoint_name, force_rollback) as inner:
+            yield inner
+
+
 class Pool(AsyncConnectionPool[Connection]):
-    """Connections that callers share; without `shares`, whoever comes first takes them."""
+    """Connections that callers share; without `shares`, whoever comes first takes them.
+
+    `behind` are connections whose processes stand back behind others: those of callers who are at work much of the time.
+    `standby`: they lead to a server that only reads. `positions`: commits say how far the log of the server had come.
+    """
 
     shares: Shares | None = None
+    behind: "Pool | None" = None
+    lent_out = 0
+    standby = False
+    positions = False
+
+    async def open(self, wait: bool = False, timeout: float = 30.0) -> None:
+        """Open it, and what is behind it once somebody needs that."""
+        await super().open(wait, timeout)
+        if self.behind is not None:
+            await self.behind.open()
+
+    async def close(self, timeout: float = 5.0) -> None:
+        """Close it, and what is behind it."""
+        if self.behind is not None:
+            await self.behind.close(timeout)
+        await super().close(timeout)
 
     async def getconn(self, timeout: float | None = None) -> Connection:
         """Lend a connection. One that ended while it was idle, as all do when the server dies, is replaced and fails nobody."""
@@ -56,6 +101,13 @@ class Pool(AsyncConnectionPool[Connection]):
             connection = await super().getconn(deadline - time.monotonic())
         return connection
 
+    async def reconnect_failed(self) -> None:
+        """Go on for those who wait already: only a new request would have it tried again, and they may hold its share."""
+        await super().reconnect_failed()
+        async with self._lock:
+            if self._waiting:
+                self._maybe_grow_pool()
+
     @asynccontextmanager
     async def lent(self, owner: bytes | None, namespace: str | None) -> AsyncIterator[Connection]:
         """A connection of the share of a key, by its hash. Raises TooManyAtOnce, PoolTimeout."""
@@ -66,32 +118,88 @@ class Pool(AsyncConnectionPool[Connection]):
         names = self.shares.names(owner, namespace)
         await self.shares.take(names)
         try:
-            async with self.connection() as connection:
+            async with self._placed(names) as connection:
                 yield connection
         finally:
             self.shares.give_back(names)
 
+    @asynccontextmanager
+    async def _placed(self, names: tuple[Name, ...]) -> AsyncIterator[Connection]:
+        """A connection behind the others for who stands back, as far as there are any."""
+        behind = self.behind
+        if self.shares is None or behind is None or behind.lent_out == behind.max_size or not self.shares.stands_back(names):
+            async with self.connection() as connection:
+                yield connection
+            return
+        behind.lent_out += 1
+        try:
+            async with behind.connection() as connection:
+                yield connection
+        finally:
+            behind.lent_out -= 1
+
 
 async def _configure(connection: Connection) -> None:
     await register_vector_async(connection)
-    await connection.commit()
 
 
-def make_pool(url: str, *, size: int = 10, timeout: float = 10.0, shares: ShareLimits | None = None) -> Pool:
-    """Make a closed pool of at most `size` connections; waiting longer than `timeout` seconds raises PoolTimeout."""
-    pool = Pool(
+async def _configure_behind(stand_back: StandBack, connection: Connection) -> None:
+    await _configure(connection)
+    for _ in range(ASKED_AGAIN):
+        if stand_back(connection.info.backend_pid):
+            break
+        await asyncio.sleep(0.1)
+
+
+def make_pool(
+    url: str,
+    *,
+    size: int = 10,
+    timeout: float = 10.0,
+    shares: ShareLimits | None = None,
+    stand_back: StandBack | None = None,
+    standby: bool = False,
+    prepare: bool = True,
+) -> Pool:
+    """Make a closed pool of at most `size` connections; waiting longer than `timeout` seconds raises PoolTimeout.
+
+    With `stand_back`, which lowers the priority of a process of the server, it has two more, for who is at work much of the time.
+    Of several hosts in `url` the one that writes is taken, unless it says otherwise or is that of a `standby`. Without `prepare`
+    no statement is prepared, as poolers need it that give each transaction another session.
+    """
+    url = url if standby else primary_url(url)
+    pool = _made(url, _configure, size, timeout, min(2, size), prepare)
+    pool.shares = None if shares is None else Shares(size, shares)
+    pool.standby = standby
+    if stand_back is not None:
+        pool.behind = _made(url, partial(_configure_behind, stand_back), BEHIND, timeout, 0, prepare)
+    return pool
+
+
+def _made(
+    url: str, configure: Callable[[Connection], Awaitable[None]], size: int, timeout: float, least: int, prepare: bool
+) -> Pool:
+    kwargs: dict[str, Any] = {"autocommit": True, "row_factory": dict_row, "application_name": "loci", "connect_timeout": 5}
+    if not prepare:
+        kwargs["prepare_threshold"] = None
+    return Pool(
         url,
-        connection_class=AsyncConnection[DictRow],
-        kwargs={"row_factory": dict_row, "application_name": "loci", "connect_timeout": 5},
-        configure=_configure,
-        min_size=min(2, size),
+        connection_class=PooledConnection,
+        kwargs=kwargs,
+        configure=configure,
+        min_size=least,
         max_size=size,
         timeout=timeout,
-        reconnect_timeout=5.0,  # then the next request starts a new attempt; a back-off without end doubles without end
+        reconnect_timeout=AGAIN,  # then whoever waits has a new attempt made; a back-off without end doubles without end
         open=False,
     )
-    pool.shares = None if shares is None else Shares(size, shares)
-    return pool
+
+
+def primary_url(url: str) -> str:
+    """A URL by which, of several hosts that it names, the one that writes is taken, unless it says which is meant."""
+    stated = conninfo_to_dict(url)
+    several = "," in str(stated.get("host") or stated.get("hostaddr") or "")
+    return make_conninfo(url, target_session_attrs="read-write") if several and "target_session_attrs" not in stated else url
 
 
 @dataclass(frozen=True)
@@ -115,6 +223,27 @@ class Entered:
     namespace_id: int | None
     namespace: str | None
     settings: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Note:
+    """A statement that nobody waits for, and that writes."""
+
+    statement: LiteralString
+    parameters: dict[str, object]
+
+
+@dataclass
+class Outcome:
+    """What is known of a transaction at its end.
+
+    `position`: how far the server's log had come when it was committed, where its pool says so. `notes`: what is to be written
+    elsewhere, since this server only reads. `jobs`: whether it has asked for a job, or for the end of one.
+    """
+
+    position: int | None = None
+    jobs: bool = False
+    notes: list[Note] = field(default_factory=list)
 
 
 class Sent(Generic[R]):
@@ -145,12 +274,20 @@ class Transaction:
 
     `namespace` None means the default namespace of the caller's key; of the operator it is `default`.
     Statements are pipelined: several may be sent before the first result is asked for.
+    `standby`: the server only reads.
     """
 
     connection: Connection
     namespace: str | None
     entering: Cursor
     statements: Statements = field(default_factory=Statements)
+    outcome: Outcome = field(default_factory=Outcome)
+    standby: bool = False
+
+    @property
+    def server(self) -> ServerKind:
+        """The kind of server that answers."""
+        return "standby" if self.standby else "primary"
 
     async def entered(self) -> Entered:
         """Return who this transaction acts for; may be asked again. Raises what loci_api.begin_request raises."""
@@ -169,6 +306,16 @@ class Transaction:
     async def post(self, statement: LiteralString, /, **parameters: object) -> None:
         """Send a statement without waiting, and read nothing of what it returns."""
         await self._sent(statement, parameters)
+
+    async def note(self, statement: LiteralString, /, **parameters: object) -> None:
+        """Send a statement that notes something beside what is read: at once, or where this server only reads, later to another.
+
+        It must be one that authorizes for itself.
+        """
+        if self.standby:
+            self.outcome.notes.append(Note(statement, {"namespace": self.namespace, **parameters}))
+        else:
+            await self.post(statement, **parameters)
 
     async def run(self, statement: LiteralString, /, **parameters: object) -> None:
         """Run a statement to its end."""
@@ -216,6 +363,44 @@ async def sent(connection: Connection, statements: Statements, statement: Litera
 
 
 @asynccontextmanager
+async def _begun(connection: Connection, begin: LiteralString, outcome: Outcome, *, positions: bool) -> AsyncIterator[None]:
+    """A transaction whose begin travels with its first statement, and its commit with its last: neither waits for a reply.
+
+    `connection.transaction()` in a pipeline waits for both, three round trips a request. What fails is rolled back by the pool;
+    psycopg.Rollback ends the block as if nothing had been done. With `positions` the outcome has one, asked behind the commit.
+    """
+    asked = None
+    try:
+        async with connection.pipeline() as pipeline:
+            await connection.execute(begin)
+            try:
+                yield
+            except Exception:
+                with suppress(psycopg.Error):  # what else was on its way failed with it: read here, so that nobody is warned of it
+                    await pipeline.sync()
+                raise
+            await connection.execute("commit")
+            if positions:
+                asked = await connection.execute(POSITION)
+    except Rollback:
+        await connection.rollback()
+    if asked is not None and (row := await asked.fetchone()) is not None:
+        outcome.position = without_head(position_of(row["position"]))
+
+
+def position_of(lsn: str) -> int:
+    """A place in the log of a server, as it writes one: two numbers in base 16 with a stroke between."""
+    high, low = lsn.split("/")
+    return (int(high, 16) << 32) + int(low, 16)
+
+
+def without_head(position: int) -> int:
+    """Where the last record before a place can have ended: a place behind the head of a page is where the next one would begin."""
+    inside = position % PAGE
+    return position - inside if inside in PAGE_HEADS else position
+
+
+@asynccontextmanager
 async def transaction(
     pool: Pool,
     *,
@@ -226,13 +411,14 @@ async def transaction(
     within: TimeLimits | None = None,
     origin: Origin | None = None,
     owner: bytes | None = None,
+    creates: bool = False,
 ) -> AsyncIterator[Transaction]:
     """Open a transaction as the holder of a key, with at least `role` in `namespace`; commit at the end of the block.
 
     `key_hash` None is the operator; `role` None asks for no namespace. With `snapshot` all its statements see the database of
     one moment, and it writes nothing. `within` is how long it may take; None: any time.
     `origin` is what the operations log says of its changes. `owner` is the hash of the key whose share is taken, where
-    `key_hash` is that of a browser session.
+    `key_hash` is that of a browser session. `creates`: the namespace is made if it does not exist, where the caller may.
     Authentication travels with the first statement of the block: one round trip for both.
     """
     owner = owner or key_hash
@@ -245,15 +431,19 @@ async def transaction(
         asked = time.perf_counter()
         connection = await stack.enter_async_context(pool.lent(owner, namespace))
         WAITED.observe(time.perf_counter() - asked)
-        await stack.enter_async_context(connection.pipeline())
-        await stack.enter_async_context(connection.transaction())
-        if snapshot:
-            await connection.execute("set transaction isolation level repeatable read, read only")
+        outcome = Outcome()
+        positions = pool.positions and not snapshot
+        await stack.enter_async_context(_begun(connection, SNAPSHOT if snapshot else "begin", outcome, positions=positions))
         limits = within.settings(connection.info.server_version) if within else None
-        who = (key_hash, namespace, role, Jsonb(asdict(origin)) if origin else None, limits)
+        who = (key_hash, namespace, role, Jsonb(asdict(origin)) if origin else None, limits, creates)
         entering = await sent(connection, statements, ENTER, who)
-        tx = Transaction(connection, namespace, entering, statements)
-        yield tx
+        tx = Transaction(connection, namespace, entering, statements, outcome, pool.standby)
+        try:
+            yield tx
+        except psycopg.errors.ReadOnlySqlTransaction:
+            if not (pool.standby or snapshot):  # it wrote before, and another server does now: the next attempt finds that one
+                await connection.close()
+            raise
         if namespace is None and role is not None and pool.shares is not None and not pool.shares.knows_home(owner):
             await _learn_home(pool.shares, owner, tx)
 

@@ -21,6 +21,7 @@ HOMES = 10_000  # keys whose namespace is remembered
 NOT_NAMED = ""  # the namespace of an operator who names none
 ACTIVE = 1.0  # seconds after a request in which a caller counts as one who asks too
 MEMORY = 2.0  # seconds over which it is averaged what a caller held
+BUSY = {"key": 0.25, "namespace": 0.5}  # connections held on average from which a caller is served behind those who hold less
 OF = {"key": "this key", "namespace": "this namespace"}
 
 
@@ -93,6 +94,16 @@ class Shares:
         if len(self._homes) >= HOMES:
             del self._homes[next(iter(self._homes))]
         self._homes[key_hash] = namespace
+
+    def stands_back(self, names: tuple[Name, ...]) -> bool:
+        """Whether a caller who holds a place should be served behind others: it is at work much of the time, and they ask too."""
+        now = self._clock()
+        for name in names:
+            uses = self._uses[name[0]]
+            use = uses.get(name)
+            if use is not None and use.at(now) >= BUSY[name[0]] and self._others_ask(name, uses, now):
+                return True
+        return False
 
     async def take(self, names: tuple[Name, ...]) -> None:
         """Take a connection's place, or wait for one. Raises TooManyAtOnce."""

@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from alembic import context
-from sqlalchemy import Engine, create_engine, text
+from sqlalchemy import Connection, Engine, create_engine, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import IntegrityError, ProgrammingError
 
 from migrations.replay import replay
+from migrations.schema_files import STAY, set_roles
 
 # As alembic makes it, so that there is something to lock before the first revision.
 VERSIONS = "create table public.loci_version (version_num varchar(32) not null constraint loci_version_pkc primary key)"
@@ -43,12 +44,22 @@ def alone(engine: Engine) -> Iterator[None]:
         connection.rollback()
 
 
+def refuse_worker(connection: Connection) -> None:
+    """Stop on a worker of a Citus cluster: what is made there by itself is known to no other node."""
+    known = connection.execute(text("select to_regclass('pg_catalog.pg_dist_local_group')")).scalar()
+    if known is not None and connection.execute(text("select groupid from pg_catalog.pg_dist_local_group")).scalar():
+        raise SystemExit("this database is a worker of a Citus cluster: LOCI_MIGRATION_URL must lead to its coordinator")
+
+
 def run() -> None:
     """Upgrade or downgrade, one at a time; replay sql/ when the database is at head."""
     engine = create_engine(database_url())
+    with engine.connect() as connection:
+        refuse_worker(connection)
     with alone(engine), engine.connect() as connection:
         connection.execute(text("set lock_timeout = '10s'"))
         connection.execute(text("set statement_timeout = '10min'"))
+        connection.execute(text(STAY))
         connection.commit()
         context.configure(
             connection=connection,
@@ -62,6 +73,8 @@ def run() -> None:
         current = context.get_context().get_current_revision()
         connection.rollback()
         if current == head:
+            with connection.begin():  # by itself: roles are all databases', and are locked until its end
+                set_roles(connection)
             with connection.begin():
                 connection.execute(text("set local role loci_owner"))
                 replay(connection)

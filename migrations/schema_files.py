@@ -1,22 +1,34 @@
 """SQL files as revisions and the replay run them."""
 
 from importlib.resources import files
+from typing import TYPE_CHECKING, LiteralString
 
 from procrastinate.schema import SchemaManager
-from sqlalchemy import Connection
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+# What a session makes stays on its node. Citus would make roles, types and functions on every node of a cluster, and stops at
+# functions over tables that only one node has. Without Citus it is a setting that nobody reads.
+STAY: LiteralString = "set citus.enable_ddl_propagation = off"
 
 
-def execute(connection: Connection, text: str) -> None:
+def execute(connection: "Connection", text: str) -> None:
     """Run a whole file's statements in the current transaction; `%` in them means nothing."""
     connection.connection.cursor().execute(text)
 
 
-def run(connection: Connection, name: str) -> None:
+def run(connection: "Connection", name: str) -> None:
     """Execute migrations/schema/<name>."""
     execute(connection, files("migrations").joinpath("schema", name).read_text(encoding="utf-8"))
 
 
-def run_queue(connection: Connection) -> None:
+def set_roles(connection: "Connection") -> None:
+    """Give the roles what their sessions begin with in this database, where they have it not."""
+    execute(connection, files("migrations").joinpath("role_settings.sql").read_text(encoding="utf-8"))
+
+
+def run_queue(connection: "Connection") -> None:
     """Make the tables and functions of procrastinate in the schema loci_jobs, as the installed release has them.
 
     A later release's changes are a revision of their own: its files `sql/migrations` say which.

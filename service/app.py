@@ -10,6 +10,7 @@ from typing import Any
 
 import psycopg
 from fastapi import FastAPI
+from psycopg.rows import dict_row
 from psycopg_pool import PoolClosed, PoolTimeout
 from starlette.types import Lifespan
 
@@ -17,8 +18,9 @@ from db import health
 from db.access.keys import Lease, lease_requests
 from db.embedded import EmbeddedServer
 from db.migrate import upgrade
-from db.pool import Pool, make_pool
+from db.pool import BEHIND, Connection, Pool, make_pool, primary_url
 from db.shares import ShareLimits
+from db.standbys import Standbys
 from loci.version import __version__
 from service.access.admission import Gate
 from service.access.key_usage import EVERY, KeyUsageCounts
@@ -32,21 +34,24 @@ from service.http.problems import install
 from service.jobs.runner import Runner
 from service.llm.factory import make_model
 from service.llm.prompts import BadPrompt, Prompts, check_folder
-from service.mcp.http import Endpoint
+from service.mcp.http import OTHERS, Endpoint
+from service.notes import Notes
 from service.observability.health import Probe
 from service.observability.logs import set_up_logging
 from service.observability.monitor import Monitor
 from service.observability.tracing import set_up_tracing
 from service.operations.feed import Feed
 from service.places import Places
+from service.reads import Reads
 from service.rerank.factory import make_reranker
 from service.resources import Resources
-from service.routers import ROUTERS
+from service.routers import shared_routes
 from service.settings import Settings, get_settings
 from service.spool import Spools
 from service.state import State
 from service.supervision import Supervisor
 from service.worker.handlers import HANDLERS
+from service.worker.priority import BACKGROUND, stand_back
 from service.worker.worker import Worker
 
 log = logging.getLogger(__name__)
@@ -54,8 +59,8 @@ WATCH_EVERY = 0.5
 # The framework's own spans and logs carry query strings and what errors say; service/observability/tracing.py makes ours.
 SILENT: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 CONTROL = 2  # connections for what must not wait for requests: keys and their use, readiness
-# Of a process, beside its pools: one that looks for changes, one for /metrics, two of the queue of jobs.
-EXTRA_CONNECTIONS = 4 + CONTROL
+# Of a process, beside its pools: one that looks for changes, one for /metrics, two of the queue of jobs, those that stand back.
+EXTRA_CONNECTIONS = 4 + CONTROL + 2 * BEHIND
 
 
 class Refusal(Exception):
@@ -95,6 +100,7 @@ async def check(pool: Pool, settings: Settings) -> None:
         for made in (await health.check_role(connection), await health.check_revision(connection)):
             if not made.ok:
                 raise Refusal(made.detail)
+        await check_pooler(connection, settings, str(pool.conninfo))
         most, used = await health.connections(connection)
         wanted = settings.workers * (settings.pool_size + settings.worker_pool_size + EXTRA_CONNECTIONS)
         if wanted > most:
@@ -109,6 +115,24 @@ async def check(pool: Pool, settings: Settings) -> None:
                 f"bound to {settings.host}, so requests need API keys, and there are none: "
                 "run `loci key create --namespace NAME --role ROLE` first"
             )
+
+
+async def check_pooler(connection: Connection, settings: Settings, url: str) -> None:
+    """Refuse to start behind a pooler without a way around it, or with prepared statements that it forgets. Raises Refusal."""
+    if settings.direct_url is None:
+        if await health.is_pooled(connection):
+            raise Refusal(
+                "LOCI_DATABASE_URL leads through a pooler, and jobs need sessions of their own: "
+                "set LOCI_DIRECT_URL to the address of the server itself"
+            )
+        return
+    async with await Connection.connect(primary_url(settings.direct_url), row_factory=dict_row) as direct:
+        if await health.is_pooled(direct):
+            raise Refusal("LOCI_DIRECT_URL leads through a pooler: it must be the address of the server itself")
+    if settings.prepares and await health.is_pooled(connection):
+        async with await Connection.connect(url, row_factory=dict_row, autocommit=True) as other:
+            if not await health.knows_prepared(connection, other):
+                raise Refusal(f"LOCI_PREPARE is set, and {health.FORGETS}")
 
 
 async def _lease(pool: Pool, default: int | None, key_hash: bytes, wanted: int, returned: int) -> Lease | None:
@@ -157,6 +181,18 @@ def _leaving(server: EmbeddedServer, lifespan: Lifespan[Any]) -> Lifespan[Any]:
     return around
 
 
+def make_reads(settings: Settings, pool: Pool, background: Pool, control: Pool, shares: ShareLimits) -> Reads | None:
+    """The standbys that are configured; None: none is. Then commits of requests say how far the log has come."""
+    if not settings.read_url:
+        return None
+    pool.positions = True
+    size, wait = settings.pool_size, settings.limits.wait
+    made = partial(make_pool, timeout=wait, standby=True, prepare=settings.prepares)
+    pools = [(url, made(url, size=size, shares=shares), made(url, size=1)) for url in settings.read_url]
+    standbys = Standbys(control, pools, staleness=settings.max_staleness, wait=settings.read_wait)
+    return Reads(standbys, Notes(background))
+
+
 def create_app(settings: Settings, url: str, server: EmbeddedServer | None = None) -> FastAPI:
     """Make the application over a migrated database. `server` is watched while it runs, if given."""
     provider = make_active_provider(settings.embedding)
@@ -169,18 +205,23 @@ def create_app(settings: Settings, url: str, server: EmbeddedServer | None = Non
         limits.wait,
         limits.waiting,
     )
-    pool = make_pool(url, size=settings.pool_size, timeout=limits.wait, shares=shares)
-    worker_pool, control = make_pool(url, size=settings.worker_pool_size), make_pool(url, size=CONTROL)
+    pooled, direct = partial(make_pool, prepare=settings.prepares), primary_url(settings.direct_url or url)
+    lower = None if settings.direct_url else stand_back  # a pooler's sessions are whoever's
+    pool = pooled(url, size=settings.pool_size, timeout=limits.wait, shares=shares, stand_back=lower)
+    worker_pool = pooled(url, size=settings.worker_pool_size, stand_back=lower and partial(lower, niceness=BACKGROUND))
+    control = pooled(url, size=CONTROL)
+    reads = make_reads(settings, pool, worker_pool, control, shares)
     uses = KeyUsageCounts(control)
     limiter = Limiter(partial(_lease, control, settings.rate_limit))
     model, reranker = make_model(settings.llm), make_reranker(settings.rerank)
     resources = Resources(settings, pool, provider, model, Prompts(settings.llm.prompts), reranker)
-    feed, background = Feed(url), Supervisor()
-    worker = Worker(worker_pool, provider, Runner(url, replace(resources, pool=worker_pool), HANDLERS), feed.grown)
-    monitor = Monitor(url, pool, settings.jobs.lost_after)
+    feed, background = Feed(direct), Supervisor()
+    runner = Runner(direct, replace(resources, pool=worker_pool), HANDLERS)
+    worker = Worker(worker_pool, provider, runner, feed.grown, feed.is_awaited)
+    monitor = Monitor(direct, pool, settings.jobs.lost_after, reads.note if reads else None)
     state = State(
         settings, url, pool, provider, resources, worker, monitor, feed, limiter, uses,
-        worker_pool, control, Probe(control), Spools(limits), Places(limits.streams), background,
+        worker_pool, control, Probe(control), Spools(limits), Places(limits.streams), background, reads,
     )  # fmt: skip
 
     @asynccontextmanager
@@ -203,8 +244,11 @@ def create_app(settings: Settings, url: str, server: EmbeddedServer | None = Non
             background.start("monitor", monitor.run)
             background.start("accounts", partial(_account, state))
             background.start("streams", feed.run)
-            async with mcp.running():
-                yield
+            if reads is not None:
+                await closing.enter_async_context(reads.open(background))
+            for endpoint in mcp:
+                await closing.enter_async_context(endpoint.running())
+            yield
 
     app = FastAPI(
         title="Loci",
@@ -216,15 +260,13 @@ def create_app(settings: Settings, url: str, server: EmbeddedServer | None = Non
         redoc_url=None,
         swagger_ui_oauth2_redirect_url=None,
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
-        generate_unique_id_function=lambda route: route.name,  # the operations log calls them so too
     )
     app.openapi = lambda: openapi_document(app, keys_required=settings.keys_required)  # type: ignore[method-assign]
     app.state.loci = state
-    mcp = Endpoint(app, settings)
-    app.router.routes.append(mcp.route)
+    mcp = [Endpoint(app, settings, profile) for profile in ("loci", *OTHERS)]
+    app.router.routes.extend(endpoint.route for endpoint in mcp)
     install(app)
-    for router, prefix in ROUTERS:
-        app.include_router(router, prefix=prefix)
+    app.router.routes.extend(shared_routes())
     app.add_middleware(
         Gate,
         hosts=Hosts(settings),

@@ -1,5 +1,6 @@
 """What jobs, and requests that ask a model, work with: settings, database, models and prompts."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -22,6 +23,8 @@ class Resources:
     model: ChatModel | None = None
     prompts: Prompts = field(default_factory=Prompts)
     reranker: Reranker | None = None
+    projecting: asyncio.Lock = field(default_factory=asyncio.Lock)  # one map at a time
+    placing: asyncio.Lock = field(default_factory=asyncio.Lock)  # one constellation at a time
 
     @asynccontextmanager
     async def transaction(

@@ -89,7 +89,7 @@ class RerankSettings(BaseModel):
         default=None,
         ge=0,
         le=1,
-        description="Share of the judgement in the order; the rest is the score before it. None: 1 for an endpoint, 0.4 for minilm",
+        description="Share of the judgement in the order; the rest is the score before it. None: 1 for an endpoint, 0.8 for minilm",
     )
     price: float = Field(default=0.0, ge=0, description="Price of a million tokens, in the unit of LOCI_LLM__PROMPT_PRICE")
 
@@ -181,13 +181,44 @@ class Settings(BaseSettings):
         validation_alias=AliasChoices("LOCI_DATABASE_URL", "DATABASE_URL"),
         description="PostgreSQL to connect to, as loci_app; none: the embedded server, in LOCI_DATA_DIR",
     )
+    direct_url: str | None = Field(
+        default=None,
+        description="The same database without a pooler between, for what keeps a session: the queue of jobs, looks for changes, "
+        "figures; none: LOCI_DATABASE_URL. Needed where that leads to a pooler",
+    )
+    prepare: bool | None = Field(
+        default=None,
+        description="Whether statements are prepared; none: they are, unless LOCI_DIRECT_URL says that a pooler is between. "
+        "A pooler must know them: PgBouncer from 1.21 with max_prepared_statements does",
+    )
+    read_url: Annotated[list[str], NoDecode] = Field(
+        default=[],
+        repr=False,
+        description="Standby servers that answer reads, as loci_app, with spaces between; none: the primary answers all",
+    )
+    read_wait: float = Field(
+        default=0.05, ge=0, le=10, description="Seconds that a read waits for a standby to have the reader's last write"
+    )
+    max_staleness: float = Field(
+        default=5.0, ge=0, description="Seconds that a standby may be behind for a read that names no position in the log"
+    )
     migration_url: str | None = Field(
         default=None, description="The owner's connection, for `loci migrate`, `reembed` and `analyst`; the service never uses it"
     )
     app_password: str | None = Field(default=None, description="Password that `loci migrate` gives the role loci_app")
     data_dir: Path = Field(default=Path(".loci"), description="Folder of the embedded server")
     postgres_version: Literal[16, 18] = Field(default=18, description="Version of the embedded server")
-    host: str = Field(default="127.0.0.1", description="Address that `loci serve` listens on")
+    postgres_port: int | None = Field(
+        default=None,
+        ge=1024,
+        le=65535,
+        description="Port at which the embedded server listens on 127.0.0.1, for logins with a password; none: at its socket alone",
+    )
+    analyst_address: str | None = Field(
+        default=None,
+        description="Where analysts reach the database, such as postgresql://127.0.0.1:5433/loci; none: where this process does",
+    )
+    host: str = Field(default="127.0.0.1", description="Address that `loci serve` listens on, and `loci worker` with its figures")
     port: int = Field(default=8420, ge=0, le=65535, description="Its port; 0: any that is free")
     pool_size: int = Field(default=10, ge=1, le=200, description="Connections to the database that a process may have for requests")
     worker_pool_size: int = Field(default=4, ge=1, le=100, description="Connections that its background work may have beside them")
@@ -203,6 +234,11 @@ class Settings(BaseSettings):
     require_keys: bool | None = Field(
         default=None, description="Whether requests need a key; none: they do unless the service is bound to loopback"
     )
+    create_namespaces: bool = Field(
+        default=False,
+        description="Whether a write makes the namespace that it names, if it does not exist: for the operator, and for keys of "
+        "agents that are admin at home and limited neither in scope nor to namespaces",
+    )
     session_seconds: float = Field(
         default=43_200.0,
         gt=0,
@@ -212,7 +248,7 @@ class Settings(BaseSettings):
     worker: bool = Field(default=True, description="Whether `loci serve` also does background work")
     workers: int = Field(default=1, ge=1, le=100, description="Processes of `loci serve`, on one port")
     metrics_port: int | None = Field(
-        default=None, ge=0, le=65535, description="Port of 127.0.0.1 where `loci worker` shows its metrics; none: nowhere"
+        default=None, ge=0, le=65535, description="Port where `loci worker` shows its metrics, at LOCI_HOST; none: nowhere"
     )
     metrics_key: str | None = Field(
         default=None, min_length=16, repr=False, description="Key that /metrics asks for, as a bearer; none: anybody may read it"
@@ -233,10 +269,20 @@ class Settings(BaseSettings):
     def _number(cls, value: object) -> object:
         return int(value) if isinstance(value, str) and value.isdecimal() else value  # as the environment has it
 
+    @field_validator("read_url", mode="before")
+    @classmethod
+    def _words(cls, value: object) -> object:
+        return value.split() if isinstance(value, str) else value
+
     @field_validator("allowed_hosts", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
+
+    @property
+    def prepares(self) -> bool:
+        """Whether statements are prepared."""
+        return self.direct_url is None if self.prepare is None else self.prepare
 
     @property
     def loopback(self) -> bool:

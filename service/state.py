@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # the rooms that all subjects share know subjects by their ty
     from service.access.key_usage import KeyUsageCounts
     from service.access.limits import Limiter
     from service.operations.feed import Feed
+    from service.reads import Reads
     from service.worker.worker import Worker
 
 
@@ -25,7 +26,7 @@ class State:
     """Pool, provider and all that a process runs beside its requests; `url` is how it reaches the database as loci_app.
 
     `resources` is what requests ask a language model with. `pool` is shared by requests; `background` is for work behind them, and
-    `control` for what must not wait for them: who a key belongs to, and whether the service is ready.
+    `control` for what must not wait for them: who a key belongs to, and whether the service is ready. `reads`: the standbys.
     """
 
     settings: Settings
@@ -44,3 +45,4 @@ class State:
     spools: Spools
     streams: Places
     background: Supervisor
+    reads: "Reads | None" = None

@@ -4,6 +4,7 @@ LOCI_TEST_URL names another server (as a superuser); LOCI_TEST_POSTGRES=16 takes
 embedded PostgreSQL 16 instead of 18; LOCI_TEST_PACE makes things slow or fast.
 """
 
+import gc
 import os
 import shutil
 import signal
@@ -16,13 +17,20 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.databases import Database, Server, running_server
+from tests.databases import Database, Server, place_of_servers, running_server
 from tests.factories import World, new_world
 from tests.pace import pace
 from tests.replay import pytest_sessionstart, pytest_terminal_summary
 from tests.services import Api, Service, new_api, ok, serve
 
 __all__ = ["pytest_sessionstart", "pytest_terminal_summary"]  # hooks
+
+GARBAGE = 20_000  # objects that may be garbage until somebody looks
+# What takes long, or waits for processes and not for the processor: the other worker works beside it.
+LONGEST = (
+    *("tests/contract/test_document.py", "tests/plans/", "tests/faults/", "tests/distributed/", "tests/install/"),
+    *("tests/page/", "tests/docker/", "tests/running/", "tests/year/"),
+)
 
 # The same examples in every run of CI; others, and many more of them, in every thorough one.
 settings.register_profile(
@@ -36,10 +44,12 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 def pytest_configure(config: pytest.Config) -> None:
     """Make the run's folder; workers of pytest-xdist inherit its name. Commands that tests start hear Ctrl-C."""
     pace.keep()
+    gc.disable()  # until all tests are collected: modules and tests stay
     if hasattr(config, "workerinput"):
         return
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # processes that tests start would compile all of the project, each of them
     pace.take_place()
-    os.environ["LOCI_TEST_DIR"] = tempfile.mkdtemp(prefix="loci-tests-")
+    os.environ["LOCI_TEST_DIR"] = tempfile.mkdtemp(prefix="loci-tests-", dir=place_of_servers())
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a run in the background: children would inherit that
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
@@ -50,6 +60,19 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     """Remove the run's folder; the last worker to end has stopped the server."""
     if not hasattr(config, "workerinput") and "LOCI_TEST_DIR" in os.environ:
         shutil.rmtree(os.environ["LOCI_TEST_DIR"], ignore_errors=True)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes longest comes first, in the order that was drawn otherwise: at the end no worker waits for another's minute."""
+    items.sort(key=lambda item: item.nodeid.startswith(LONGEST), reverse=True)
+
+
+def pytest_collection_finish() -> None:
+    """The garbage collector looks no more at what there is now, and less often: it took a fifth of the processor's time."""
+    gc.freeze()
+    gc.set_threshold(GARBAGE, 10, 10)
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
 """Databases of a test run: one server, one migrated template, clones of it."""
 
 import os
+import re
 import secrets
 import tempfile
 from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ from db.embedded import EmbeddedServer
 from db.embedded.cluster import CONFIGURATION
 from db.embedded.logins import OWN_ROLES
 from db.migrate import upgrade
+from migrations.schema_files import STAY
 
 VERSION = int(os.environ.get("LOCI_TEST_POSTGRES", "18"))
 ADMIN_URL = os.environ.get("LOCI_TEST_URL")
@@ -27,7 +29,25 @@ FORGET: tuple[LiteralString, ...] = (
     *("close all", "reset session authorization", "reset all", "unlisten *"),
     *("discard temp", "discard sequences"),
 )
+# An extension's own process in a database (that of Citus) is somebody who uses it, so that nobody could copy it.
+LEAVE: LiteralString = """
+    select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = %s and backend_type like 'Citus%%'"""
 PASSWORD = os.environ.get("LOCI_TEST_APP_PASSWORD", "loci")  # of loci_app where the server asks for it, and of what tests make
+MEMORY = Path("/dev/shm")  # a file system in memory, on Linux
+ROOM = 4 * 2**30  # bytes that must be free there, and of the machine: a run takes a quarter of that
+
+
+def place_of_servers() -> Path | None:
+    """Where servers of tests keep their files: in memory where there is room, else where all temporary files are, as TMPDIR says.
+
+    A database is a thousand files, and a run makes and removes hundreds of databases.
+    """
+    if os.environ.get("TMPDIR") or not os.access(MEMORY, os.W_OK | os.X_OK):
+        return None
+    found = os.statvfs(MEMORY)
+    available = re.search(r"^MemAvailable: +(\d+) kB$", Path("/proc/meminfo").read_text(), re.MULTILINE)
+    free = min(found.f_bavail * found.f_frsize, int(available[1]) * 1024 if available else 0)
+    return MEMORY if free >= ROOM else None
 
 
 def url_for(url: str, database: str, user: str | None = None) -> str:
@@ -150,6 +170,7 @@ class Server:
         name = f"{self.run}_{label or 'clone'}_{secrets.token_hex(4)}"
         with psycopg.connect(self.admin_url, autocommit=True) as connection:
             connection.execute("select pg_advisory_lock(hashtext(%s))", [template.name])  # one copy at a time
+            connection.execute(LEAVE, [template.name])
             copied = sql.SQL("create database {} template {} strategy file_copy")  # a third of the work where nothing is flushed
             connection.execute(copied.format(sql.Identifier(name), sql.Identifier(template.name)))
         _copy_role_settings(template, self.reach(name))
@@ -165,6 +186,7 @@ class Server:
 def _copy_role_settings(source: Database, target: Database) -> None:
     """Give roles in `target` the settings that they have in `source`; creating from a template does not copy them."""
     with target.admin() as connection:
+        connection.execute(STAY)
         connection.execute("select '[1]'::vector")  # loads the extension, and with it the names of its settings
         rows = connection.execute(
             """select r.rolname, split_part(c, '=', 1), substr(c, strpos(c, '=') + 1)
@@ -184,7 +206,7 @@ def _copy_role_settings(source: Database, target: Database) -> None:
 @contextmanager
 def data_folder() -> Iterator[Path]:
     """A folder for an embedded server. Not one of pytest's: each run that begins closes those of all to other users of the machine."""
-    with tempfile.TemporaryDirectory(prefix="loci-server-", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(prefix="loci-server-", dir=place_of_servers(), ignore_cleanup_errors=True) as folder:
         yield Path(folder)
 
 

@@ -17,6 +17,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.queues import Queue
 from multiprocessing.synchronize import Event
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -24,7 +25,7 @@ import httpx
 import psycopg
 
 log = logging.getLogger(__name__)
-HALF_SENT, TRICKLES, STREAMS, FLOODERS = 150, 12, 40, 4
+HALF_SENT, TRICKLES, STREAMS = 150, 12, 40
 WORDS = [f"word{n}" for n in range(3000)]
 
 
@@ -184,7 +185,7 @@ def attempt(enemy: Enemy, session: psycopg.Connection[Any], statement: Any, *val
 
 ACTORS: dict[Callable[[Enemy, httpx.Client], None], int] = {
     admin_of_another_namespace: 1,
-    flood: FLOODERS,
+    flood: 1,
     teller: 1,
     stranger: 1,
     half_sent: 1,
@@ -206,19 +207,27 @@ def act(enemy: Enemy, actor: Callable[[Enemy, httpx.Client], None]) -> None:
             time.sleep(0.05)
 
 
-def act_all(enemy: Enemy, stop: Event, found: "Queue[Any]") -> None:
-    """All of them, each in a thread, until the end; then what they were answered.
+def act_all(enemy: Enemy, wanted: set[str], flooders: int, aside: bool, done: Event, stop: Event, found: "Queue[Any]") -> None:
+    """All of them, each in a thread, until the end; then what they were answered. What is wanted of them is `done` some time before.
 
-    The process takes what is left of the machine: elsewhere the processors of strangers are their own.
+    A process that stands `aside` takes what is left of the machine: elsewhere the processors of strangers are their own.
     """
-    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    if aside:
+        os.setsid()  # where the scheduler has a group for each session, it would else have that of the service
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+        with suppress(OSError):
+            Path("/proc/self/autogroup").write_text("5")
     enemy.stop = threading.Event()
     threads = [
-        threading.Thread(target=act, args=(enemy, actor), daemon=True) for actor, count in ACTORS.items() for _ in range(count)
+        threading.Thread(target=act, args=(enemy, actor), daemon=True)
+        for actor, count in {**ACTORS, flood: flooders}.items()
+        for _ in range(count)
     ]
     for thread in threads:
         thread.start()
-    stop.wait()
+    while not stop.wait(0.1):
+        if wanted <= {what for what, _ in list(enemy.answers)}:
+            done.set()
     enemy.stop.set()
     for thread in threads:
         thread.join(60)
@@ -226,14 +235,17 @@ def act_all(enemy: Enemy, stop: Event, found: "Queue[Any]") -> None:
 
 
 @contextmanager
-def at_work(enemy: Enemy) -> Iterator[None]:
-    """All of them, in a process of their own, until the end of the block. Then `enemy` knows what they were answered."""
+def at_work(enemy: Enemy, wanted: set[str], *, flooders: int, aside: bool) -> Iterator[Event]:
+    """All of them, in a process of their own, until the end of the block. Then `enemy` knows what they were answered.
+
+    The event is set when each that is `wanted` has been answered. Who measures has them stand `aside`.
+    """
     context = multiprocessing.get_context("forkserver")
-    stop, found = context.Event(), context.Queue()
-    process = context.Process(target=act_all, args=(enemy, stop, found), daemon=True)
+    done, stop, found = context.Event(), context.Event(), context.Queue()
+    process = context.Process(target=act_all, args=(enemy, wanted, flooders, aside, done, stop, found), daemon=True)
     process.start()
     try:
-        yield
+        yield done
     finally:
         stop.set()
         answers, seen, left = found.get(timeout=90)

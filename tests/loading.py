@@ -1,12 +1,26 @@
-"""Filling a database with many vectors."""
+"""Filling a database: with many vectors, with the demo."""
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import psycopg
 from psycopg import sql
 
+from service.cli.demo import load_demo
+from service.cli.session import Session, command_origin, open_pool
+from service.settings import Settings
 from tests.databases import Database
+
+
+def write_demo(database: Database) -> None:
+    """What `loci demo` writes."""
+
+    async def load() -> None:
+        async with open_pool(database.app_url) as pool:
+            await load_demo(Session(Settings(_env_file=None), pool, command_origin()))
+
+    asyncio.run(load())
 
 
 @contextmanager

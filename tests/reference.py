@@ -12,6 +12,7 @@ from tests.words import ARGUMENTS, COLUMNS, VIEW_OF
 FOLDER = ROOT / "docs" / "sql"
 Parts = dict[str, str]
 ROOMS = {"shared": "memories", "text": "graph"}  # on whose page functions stand that serve all subjects
+JOINS = re.compile(r" Joins \w+\.\w+\.$")  # at the end of the comment of a column: the row of which view it names
 DECLARED = re.compile(r"^create (?:or replace )?(?:function|view) loci\.(\w+)", re.MULTILINE)
 
 VIEWS = """
@@ -101,8 +102,11 @@ def meaning(function: Function, column: str, kind: str, described: dict[str, tup
     own = COLUMNS.get(f"{function.name}.{column}")
     view = described.get(VIEW_OF.get(function.name, ""), ("", []))[1]
     like = next((text for name, type_, text in view if (name, type_) == (column, kind)), None)
-    anywhere = {text for _, shown in described.values() for name, type_, text in shown if (name, type_) == (column, kind)}
-    return own or like or COLUMNS.get(column) or (anywhere.pop() if len(anywhere) == 1 else None)
+    anywhere = {
+        JOINS.sub("", text) for _, shown in described.values() for name, type_, text in shown if (name, type_) == (column, kind)
+    }
+    text = own or like or COLUMNS.get(column) or (anywhere.pop() if len(anywhere) == 1 else None)
+    return text and JOINS.sub("", text)
 
 
 def render(connection: psycopg.Connection[Any]) -> dict[str, Parts]:

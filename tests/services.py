@@ -1,6 +1,7 @@
 """Running services: uvicorn in a thread, reached over a Unix socket, with its lifespan."""
 
 import asyncio
+import os
 import tempfile
 import threading
 import time
@@ -20,10 +21,11 @@ from service.app import create_app
 from service.http.protocol import limited_protocol
 from service.http.server import GracefulServer
 from service.settings import Settings
-from tests.databases import Database
+from tests.databases import Database, url_for
 
 Row = dict[str, Any]
 PATIENCE = 180.0  # seconds until a test gives up waiting: no promise of speed, so that a slow machine fails none
+POOLER = os.environ.get("LOCI_TEST_POOLER")  # the URL of a pooler in front of the server; see tests/distributed/pooled.py
 PATIENT = dict.fromkeys(("lock", "read", "write", "context"), PATIENCE)  # nor do services give up before, unless a test says so
 
 
@@ -56,8 +58,11 @@ def serve(database: Database, server: EmbeddedServer | None = None, *, tcp: bool
     """
     options = {"embedding": {"provider": "none"}, "pool_size": 5, "allowed_hosts": ["loci"], **options}
     options["deadlines"] = {**PATIENT, **options.get("deadlines", {})}
+    url = database.app_url
+    if POOLER:
+        url, options["direct_url"] = url_for(POOLER, database.name), url
     settings = Settings(_env_file=None, **options)
-    app = create_app(settings, database.app_url, server)
+    app = create_app(settings, url, server)
     with tempfile.TemporaryDirectory(prefix="loci-") as folder:
         socket = Path(folder) / "http"
         place: dict[str, Any] = {"host": "127.0.0.1", "port": 0} if tcp else {"uds": str(socket)}

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("sql", "migrations/schema")
+FOLDERS = ("sql", "migrations")
 WIDTH = 120
 LENGTH = 150  # lines of a file in sql/; tables of one revision may stand together
 NO_CODE = re.compile(r"--.*|'(?:[^']|'')*'|\"[^\"]*\"")

@@ -68,8 +68,8 @@ def connected(server: Any, mode: str = "auto") -> Iterator[Tools]:
 
 
 @contextmanager
-def over_http(service: Service, mode: str = "auto", **headers: str) -> Iterator[Tools]:
-    """A client of /mcp. The service listens on a Unix socket; its name there is localhost."""
+def over_http(service: Service, mode: str = "auto", *, profile: str = "", **headers: str) -> Iterator[Tools]:
+    """A client of /mcp, or of a profile below it. The service listens on a Unix socket; its name there is localhost."""
     with start_blocking_portal() as portal:
         http: AbstractAsyncContextManager[httpx2.AsyncClient] = httpx2.AsyncClient(
             transport=httpx2.AsyncHTTPTransport(uds=str(service.socket), verify=False),
@@ -77,6 +77,6 @@ def over_http(service: Service, mode: str = "auto", **headers: str) -> Iterator[
             timeout=PATIENCE,
         )
         with portal.wrap_async_context_manager(http) as client:
-            transport = streamable_http_client("http://localhost/mcp", http_client=client)
+            transport = streamable_http_client(f"http://localhost/mcp{profile and f'/{profile}'}", http_client=client)
             with portal.wrap_async_context_manager(Client(transport, mode=mode)) as speaker:
                 yield Tools(speaker, portal)

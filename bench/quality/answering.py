@@ -1,9 +1,10 @@
 """Does relevance say how likely an answer is? Questions asked where their evidence is, and where it is not.
 
 Unanswerable: questions of another namespace (of the same set; of another set of paragraphs where a set has one namespace), as many
-as its own; and those that a set marks so, which ask one speaker about what the other said. Judged are the coefficients in force, and
-new ones that are fitted on everything but the family of a set (the chats of all sizes are one family; for the speakers, who are in
-one set only: everything but the conversation).
+as its own; and those that a set marks so: which ask one speaker about what the other said, or, in small namespaces, for what is not
+said of something that is spoken of. Judged are the coefficients in force, and new ones that are fitted on everything but the family
+of a set (the chats of all sizes are one family, small namespaces are one; for the speakers: everything but the namespace). Half of the
+weight of a family is of questions that are answered.
 """
 
 import random
@@ -14,8 +15,8 @@ import httpx
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.quality.sets import APART, QuestionSet
-from service.recall.relevance import Evidence, sigmoid
+from bench.quality.sets import APART, NEAR, QuestionSet
+from service.recall.relevance import FEW, Evidence, sigmoid
 
 Row = dict[str, Any]
 Values = NDArray[np.float64]
@@ -31,9 +32,18 @@ def asked_where(sets: list[QuestionSet], seed: int = 7) -> list[Row]:
         others = [o for o in sets if len(o.namespaces) == 1 and o is not questions] if alone else [questions]
         for namespace in questions.namespaces:
             own = [query for query in questions.queries if query["namespace"] == namespace]
-            rows += [_row(questions, namespace, query["text"], APART if query["category"] == APART else "own") for query in own]
-            pool = [q["text"] for o in others for q in o.queries if q["namespace"] != namespace and q["category"] != APART]
-            count = min(sum(query["category"] != APART for query in own), len(pool))
+            kinds = [query["category"] if query["category"] in {APART, NEAR} else "own" for query in own]
+            rows += [_row(questions, namespace, query["text"], kind) for query, kind in zip(own, kinds, strict=True)]
+            language = questions.languages.get(namespace)
+            pool = [
+                query["text"]
+                for other in others
+                for query in other.queries
+                if query["namespace"] != namespace
+                and query["category"] not in {APART, NEAR}
+                and other.languages.get(query["namespace"]) == language
+            ]
+            count = min(kinds.count("own"), len(pool))
             rows += [_row(questions, namespace, text, "foreign") for text in chance.sample(pool, count)]
     return rows
 
@@ -61,11 +71,32 @@ def auc(likely: Values, unlikely: Values) -> float:
     return float((ranks[: len(likely)].sum() - len(likely) * (len(likely) + 1) / 2) / (len(likely) * len(unlikely)))
 
 
-def calibration(stated: Values, was: Values) -> tuple[float, list[tuple[int, float, float]]]:
+def calibration(stated: Values, was: Values, weights: Values) -> tuple[float, list[tuple[int, float, float]]]:
     """Expected calibration error over ten bins of equal width; and of each bin how many, stated and true."""
-    bins = np.minimum((stated * BINS).astype(int), BINS - 1)
-    table = [(int((bins == n).sum()), float(stated[bins == n].mean()), float(was[bins == n].mean())) for n in sorted(set(bins))]
-    return sum(count * abs(said - true) for count, said, true in table) / len(stated), table
+    bins, table, error = np.minimum((stated * BINS).astype(int), BINS - 1), [], 0.0
+    for n in sorted(set(bins)):
+        of = bins == n
+        said, true = (float(np.average(values[of], weights=weights[of])) for values in (stated, was))
+        table.append((int(of.sum()), said, true))
+        error += float(weights[of].sum()) * abs(said - true)
+    return error / float(weights.sum()), table
+
+
+def halves(rows: list[Row]) -> Values:
+    """Weights: half of each family is answered; in small namespaces a quarter is near misses. Else they weigh as they come."""
+    count: dict[tuple[str, str], int] = defaultdict(int)
+    for row in rows:
+        count[row["family"], row["kind"]] += 1
+    near = {family for family, kind in count if kind == NEAR}
+    other = {family: sum(n > 0 and kind != "own" for (of, kind), n in count.items() if of == family) for family in near}
+    return np.array(
+        [
+            1.0
+            if (family := row["family"]) not in near
+            else count[family, "own"] / count[family, row["kind"]] / (1 if row["kind"] == "own" else other[family])
+            for row in rows
+        ]
+    )
 
 
 def fit(features: Values, was: Values, weights: Values) -> Values:
@@ -81,14 +112,14 @@ def fit(features: Values, was: Values, weights: Values) -> Values:
 
 def _topic(row: Row) -> list[float]:
     e = row["evidence"]
-    return [e.coverage, e.nearness or 0.0, float(np.log1p(e.unknown)), float(np.log(e.memories))]
+    return [e.coverage**2, e.nearness or 0.0, float(np.log1p(e.unknown)), float(np.log(e.memories + FEW))]
 
 
 def _topics(rows: list[Row]) -> Values:
-    count: dict[str, int] = defaultdict(int)
-    for row in rows:
-        count[row["family"]] += 1
-    weights = np.array([300 / count[row["family"]] for row in rows])
+    weights, whole = halves(rows), defaultdict(float)
+    for row, weight in zip(rows, weights, strict=True):
+        whole[row["family"]] += weight
+    weights *= np.array([300 / whole[row["family"]] for row in rows])
     return fit(np.array([_topic(row) for row in rows]), _was(rows), weights)
 
 
@@ -138,19 +169,22 @@ def _said(row: Row, speaker: dict[str, Values]) -> float:
 def print_relevance(rows: list[Row]) -> None:
     """By set: AUC and calibration error, of the coefficients in force and of those left out; and the reliability table."""
     was, kinds = np.array([row["kind"] == "own" for row in rows], float), np.array([row["kind"] for row in rows])
-    sets = np.array([row["set"] for row in rows])
+    sets, weights = np.array([row["set"] for row in rows]), halves(rows)
     ways = {"in force": np.array([row["relevance"] for row in rows]), "left out": left_out(rows)}
-    print("\n| set | coefficients | questions | AUC foreign | AUC adversarial | ECE | own kept at 0.5; 0.2 | foreign refused |")
+    print(
+        "\n| set | coefficients | questions | AUC foreign | AUC adversarial, near | ECE | own kept at 0.5; 0.2 | foreign refused |"
+    )
     print("|---|---|---|---|---|---|---|---|")
     for name in [*dict.fromkeys(sets), "all"]:
         of = np.ones(len(rows), bool) if name == "all" else sets == name
         for way, values in ways.items():
-            own, foreign, adversarial = (values[of & (kinds == kind)] for kind in ("own", "foreign", APART))
+            own, foreign = (values[of & (kinds == kind)] for kind in ("own", "foreign"))
+            adversarial = values[of & ((kinds == APART) | (kinds == NEAR))]
             aucs = [f"{auc(own, other):.3f}" if len(other) else "–" for other in (foreign, adversarial)]
-            error, _ = calibration(values[of], was[of])
+            error, _ = calibration(values[of], was[of], weights[of])
             kept = f"{100 * np.mean(own >= 0.5):.0f}; {100 * np.mean(own >= 0.2):.0f}"
             refused = f"{100 * np.mean(foreign < 0.5):.0f}; {100 * np.mean(foreign < 0.2):.0f}" if len(foreign) else "–"
             print(f"| {name} | {way} | {int(of.sum())} | {' | '.join(aucs)} | {error:.3f} | {kept} | {refused} |")
     print("\n| relevance, left out | questions | stated, mean | answerable |\n|---|---|---|---|")
-    for count, said, true in calibration(ways["left out"], was)[1]:
+    for count, said, true in calibration(ways["left out"], was, weights)[1]:
         print(f"| {int(said * BINS) / BINS:.1f} | {count} | {said:.2f} | {true:.2f} |", flush=True)

@@ -93,7 +93,7 @@ def settings_in_force(client: httpx.Client, namespaces: Iterable[str], settings:
 def load(client: httpx.Client, questions: QuestionSet, settings: Row) -> None:
     """Write documents into their namespaces and wait until vectors and names are there. What is there already stays."""
     for name, documents in questions.namespaces.items():
-        made = client.post("/namespaces", json={"name": name})
+        made = client.post("/namespaces", json={"name": name, "language": questions.languages.get(name, "english")})
         if made.status_code == 409:
             there = client.get(f"/namespaces/{name}").raise_for_status().json()["memories"]
             if there != len(documents):

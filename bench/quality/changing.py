@@ -1,7 +1,9 @@
 """Facts that change: a generator of memories as agents write them, and of questions with the version that is right.
 
-data/changing_facts.jsonl holds ten kinds of facts a half: subjects, values, ways to tell the first version and later ones, and
-questions. The halves share no subject and no wording. Each of 50 facts a half has three to six versions, in one of four ways:
+data/changing_facts.jsonl holds ten kinds of facts a half, seven of which several are told of each subject, to choose on as well, and eight
+that were held out later: subjects, values, ways to tell the first version and later ones, and questions. What is held out shares no
+subject and no wording with what was chosen on. Each of the facts, five a kind, has three to six
+versions, in one of four ways:
 
 - told: versions of a lineage that the agent names;
 - corrected: the same, and one version corrects the one before, which was never true;
@@ -136,7 +138,7 @@ def moment_of(fact: Fact, version: int) -> datetime:
 def small_talk(half: str, count: int) -> Iterator[tuple[datetime, str]]:
     """Turns about something else, by the same people."""
     draw = random.Random(f"small talk, {half}")
-    people = sorted({fact.subject for fact in facts(half) if fact.kind["kind"] in {"home", "manager"}})
+    people = sorted({fact.subject for fact in facts(half) if fact.subject.istitle()})
     for number in range(count):
         a, b = draw.sample(people, 2)
         yield START + timedelta(hours=26 * number), f"{draw.choice(OPENINGS)} {draw.choice(SMALL_TALK).format(a=a, b=b)} ({number})"

@@ -2,12 +2,14 @@
 
 Each fold is judged by the way that is best on all the others, of this set and of every other: one choice for all sets, as
 defaults are. A conversation is a fold by itself (its questions are about the same turns); questions about paragraphs fall
-into folds by their id. What a fold is not asked about is chosen by the mean, over sets, of each set's own measure.
+into folds by their id. What a fold is not asked about is chosen by the mean, over sets, of each set's own measure. Whole families
+of sets are left out as well: dialogues, chats with an assistant, paragraphs.
 """
 
 import hashlib
 import statistics
 from collections import Counter, defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,27 +48,61 @@ def value(questions: QuestionSet, row: Row) -> float:
     return statistics.fmean(values[metric] for metric in questions.headline)
 
 
+@dataclass(frozen=True)
+class Worth:
+    """What each way is worth in each fold: the sum of its questions' values, and how many they are."""
+
+    sums: dict[str, dict[Fold, tuple[float, int]]]  # by way
+
+    @classmethod
+    def of(cls, choices: Choices) -> "Worth":
+        """Of every way and every fold."""
+        ways = next(iter(choices.rows.values()))
+        return cls(
+            {
+                way: {
+                    fold: (sum(value(choices.sets[name], row) for row in rows), len(rows))
+                    for name in choices.rows
+                    for fold, rows in choices.by_fold(name, way).items()
+                }
+                for way in ways
+            }
+        )
+
+    @property
+    def folds(self) -> list[Fold]:
+        """Every fold."""
+        return list(next(iter(self.sums.values())))
+
+    def best(self, without: Collection[Fold] = ()) -> str:
+        """The way that is best without some folds: by the mean, over sets, of what is left of them."""
+
+        def mean_over_sets(way: str) -> float:
+            kept: dict[str, list[tuple[float, int]]] = defaultdict(list)
+            for fold, pair in self.sums[way].items():
+                if fold not in without:
+                    kept[fold[0]].append(pair)
+            return statistics.fmean(sum(total for total, _ in pairs) / sum(count for _, count in pairs) for pairs in kept.values())
+
+        return max(self.sums, key=mean_over_sets)
+
+
 def choose(choices: Choices) -> dict[Fold | None, str]:
     """For each fold the way that is best without it; for none the way that is best on everything."""
-    ways = list(next(iter(choices.rows.values())))
-    sums: dict[str, dict[Fold, tuple[float, int]]] = {}
-    for way in ways:
-        sums[way] = {
-            fold: (sum(value(choices.sets[name], row) for row in rows), len(rows))
-            for name in choices.rows
-            for fold, rows in choices.by_fold(name, way).items()
-        }
+    worth = Worth.of(choices)
+    return {None: worth.best(), **{fold: worth.best({fold}) for fold in worth.folds}}
 
-    def worth(way: str, without: Fold | None) -> float:
-        means = []
-        for name in choices.rows:
-            kept = [pair for fold, pair in sums[way].items() if fold[0] == name and fold != without]
-            if kept:
-                means.append(sum(total for total, _ in kept) / sum(count for _, count in kept))
-        return statistics.fmean(means)
 
-    folds: list[Fold | None] = [None, *sums[ways[0]]]
-    return {fold: max(ways, key=lambda way: worth(way, fold)) for fold in folds}
+def family(questions: QuestionSet) -> str:
+    """What kind of texts a set asks about."""
+    return "chats with an assistant" if questions.roles else "dialogues" if questions.dialogue else "paragraphs"
+
+
+def choose_without_family(choices: Choices) -> dict[str, str]:
+    """For each family of sets the way that is best on the other families. Empty where there is one alone."""
+    worth, families = Worth.of(choices), {name: family(questions) for name, questions in choices.sets.items()}
+    each = sorted(set(families.values()))
+    return {one: worth.best({fold for fold in worth.folds if families[fold[0]] == one}) for one in each} if len(each) > 1 else {}
 
 
 def print_choices(choices: Choices, default: str) -> list[Row]:
@@ -90,7 +126,19 @@ def print_choices(choices: Choices, default: str) -> list[Row]:
             ways = ([row for row in out if row["set"] == name], *(counted(choices.rows[name][way]) for way in (in_sample, default)))
             cells = [str(mean([measured(row)[metric] for row in rows], clusters(questions, rows))) for rows in ways]
             print(f"| {name} | {metric} | {' | '.join(cells)} | {', '.join(f'{n} × {way}' for way, n in picks.most_common(3))} |")
+    print_families(choices)
     return out
+
+
+def print_families(choices: Choices) -> None:
+    """What is best on the other families of sets, and what it is worth on the one that took no part."""
+    print("\n| family left out | chosen on the others | set | worth |\n|---|---|---|---|")
+    for one, way in choose_without_family(choices).items():
+        for name, questions in choices.sets.items():
+            if family(questions) == one:
+                rows = counted(choices.rows[name][way])
+                figures = [mean([measured(row)[m] for row in rows], clusters(questions, rows)) for m in questions.headline]
+                print(f"| {one} | {way} | {name} | {' / '.join(map(str, figures))} |")
 
 
 def figure(questions: QuestionSet, rows: list[Row]) -> str:

@@ -1,9 +1,13 @@
-"""Question sets: documents, questions with their evidence, kinds of questions, and what is one exchange."""
+"""Question sets: documents, questions with their evidence, kinds of questions, and what is one exchange.
+
+The sets are elsewhere; one of small namespaces, such as agents keep for a user or a team, comes with the benchmarks. Its questions are
+made up, and half of its namespaces are held out.
+"""
 
 import itertools
 import json
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,6 +24,8 @@ FACTUAL = {
     "contradiction-resolution",
 }
 APART = "adversarial"  # questions that nothing answers: the total leaves them out
+NEAR = "near miss"  # the same in small namespaces: what is asked for is spoken of, but not that of it
+SMALL = Path(__file__).parents[1] / "data" / "small_namespaces.jsonl"
 TOTAL_ONLY = {"beam_500k"}  # six questions a kind say nothing
 
 
@@ -35,6 +41,7 @@ class QuestionSet:
     name: str
     documents: list[Row]
     queries: list[Row]
+    languages: dict[str, str] = field(default_factory=dict)  # of namespaces that are not English
 
     @cached_property
     def dialogue(self) -> bool:
@@ -103,9 +110,35 @@ def read_set(folder: Path) -> QuestionSet:
     return QuestionSet(folder.name, documents, queries)
 
 
+def small_sets() -> list[QuestionSet]:
+    """The small namespaces: those that coefficients were looked at on, and those that are held out."""
+    rows = read(SMALL)
+    sets = []
+    for half in ("tune", "held_out"):
+        heads = {row["namespace"]: row for row in rows if row.get("half") == half}
+        mine = [row for row in rows if row["namespace"] in heads]
+        documents = [{**row, "id": str(row["id"])} for row in mine if "text" in row]
+        queries = [
+            {
+                "namespace": row["namespace"],
+                "id": f"{row['namespace']}/{number}",
+                "text": row["question"],
+                "category": "answerable" if row["evidence"] else NEAR,
+                "evidence_ids": [str(key) for key in row["evidence"]],
+            }
+            for number, row in enumerate(mine)
+            if "question" in row
+        ]
+        languages = {name: row["language"] for name, row in heads.items() if row["language"] != "english"}
+        sets.append(QuestionSet(f"small_{half}", documents, queries, languages))
+    return sets
+
+
 def memory(document: Row) -> Row:
     """A document as the body of a write: a turn has its speaker as source, its session and its time."""
     item: Row = {"content": document["text"], "metadata": {"id": document["id"]}}
+    if "source" in document:
+        item["source"] = document["source"]
     if "speaker" in document:
         item |= {"source": document["speaker"], "session_id": str(document["session"]), "valid_from": document["timestamp"] + "Z"}
     return item

@@ -1,4 +1,4 @@
-"""A client of Loci: `LociClient`, and `AsyncLociClient` for asynchronous programs.
+"""A client of Loci: `LociClient`, and `AsyncLociClient` for asynchronous programs; models of requests and replies beside them.
 
 A name is loaded when it is first asked for, so that a program which needs the models alone loads no HTTP client.
 """
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         Unauthorized,
         Unavailable,
     )
+    from loci.models import *
     from loci.pages import AsyncPages, Pages
     from loci.requests import OMITTED, Page
 else:
@@ -33,6 +34,8 @@ else:
             for module in ("loci.requests", "loci.pages", "loci.errors", "loci.client"):
                 if hasattr(found := import_module(module), name):
                     return getattr(found, name)
+        elif not name.startswith("_") and hasattr(models := import_module("loci.models"), name):
+            return getattr(models, name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -59,4 +62,4 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted({*__all__, *dir(import_module("loci.models"))})

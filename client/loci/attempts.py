@@ -2,6 +2,7 @@
 
 import random
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -18,9 +19,29 @@ FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 5.0
 AGAIN = {429, 502, 503, 504}
 NOT_FOUND = 404
+POSITION = "X-Loci-Position"
 TOO_MANY = 429
 NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 NEVER_AGAIN = (httpx.LocalProtocolError, httpx.UnsupportedProtocol)
+
+
+class Position:
+    """How far the log of the database was after the last write of a client, where there are standbys: reads must show it."""
+
+    def __init__(self) -> None:
+        self.shown: str | None = None
+        self._number = -1
+
+    def note(self, response: httpx.Response) -> None:
+        """Keep what a reply says, if it is further."""
+        shown = response.headers.get(POSITION)
+        if shown is None:
+            return
+        with suppress(ValueError):
+            high, low = shown.split("/")
+            number = (int(high, 16) << 32) + int(low, 16)
+            if number > self._number:
+                self.shown, self._number = shown, number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,10 +50,12 @@ class Options:
 
     key: str | None = field(default=None, repr=False)
     namespace: str | None = None
+    create: bool = False
     space: str | None = None
     timeout: float | None = 30.0
     retries: int = 3
     idempotency_key: str | None = None
+    position: Position = field(default_factory=Position, repr=False, compare=False)
 
     def headers(self, request: Request[Any]) -> list[tuple[bytes, bytes]]:
         """The headers of a request, in UTF-8; those of a write carry an Idempotency-Key, the same in every attempt."""
@@ -40,6 +63,7 @@ class Options:
             "Authorization": self.key and f"Bearer {self.key}",
             "X-Namespace": self.namespace,
             "X-Space": self.space,
+            POSITION: self.position.shown,
             "Idempotency-Key": (self.idempotency_key or str(uuid4())) if request.writes else None,
             "Content-Type": request.media if request.content is not None else None,
         }
@@ -51,6 +75,7 @@ class Attempts:
 
     def __init__(self, options: Options, request: Request[Any]) -> None:
         self._request = request
+        self._position = options.position
         self._left = options.retries
         self._pauses = FIRST_PAUSE
         self._ends = None if options.timeout is None else time.monotonic() + options.timeout
@@ -72,6 +97,7 @@ class Attempts:
 
     def after_reply(self, response: httpx.Response) -> float | None:
         """Seconds until the next attempt after a reply; None: the reply is good. Raises LociError if it says no for good."""
+        self._position.note(response)
         if response.is_success or response.status_code == self._request.told:
             return None
         if response.status_code == NOT_FOUND and self._request.gone and self._open:

@@ -1,14 +1,14 @@
-"""The clients: the same operations, with a reply or with something to await."""
+"""The clients: the same operations, grouped by subject, with a reply or with something to await."""
 
 import copy
 import os
 import time
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
-from contextlib import aclosing, closing
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import aclosing, asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar, cast
 
 import anyio
 import httpx
@@ -19,23 +19,26 @@ from loci._methods.facts import Facts
 from loci._methods.graph import Graph
 from loci._methods.hierarchy import Hierarchy
 from loci._methods.jobs import Jobs
-from loci._methods.memories import Memories
 from loci._methods.models import Models
 from loci._methods.namespaces import Namespaces
-from loci._methods.operations import Operations
-from loci._methods.recall import Recall
+from loci._methods.recall import Recall, Recalls
 from loci._methods.retain import Retain
 from loci._methods.server import Server
-from loci._methods.sessions import Sessions
-from loci._methods.transfer import Transfer, exporting
+from loci._methods.sessions import Contexts, Sessions
 from loci.attempts import Attempts, Options
-from loci.batches import Chunk, achunks, chunks
-from loci.errors import error_of, error_without_reply
-from loci.models.memories import ItemWritten, MemoryInput
-from loci.models.operations import Change
-from loci.requests import AsyncSender, Json, Request, Sender
+from loci.descriptors import C
+from loci.errors import Conflict, NotFound
+from loci.requests import Request
+from loci.senders import AsyncSender, Headers, Sender
+from loci.streams import (
+    AwaitedMemories,
+    AwaitedOperations,
+    AwaitedTransfer,
+    WaitingMemories,
+    WaitingOperations,
+    WaitingTransfer,
+)
 from loci.version import __version__
-from loci.watch import Names, Watch, watching
 
 T = TypeVar("T")
 Http = TypeVar("Http", httpx.Client, httpx.AsyncClient)
@@ -66,33 +69,71 @@ async def _ablocks(blocks: Iterable[bytes]) -> AsyncIterator[bytes]:
         yield block
 
 
-class _Base(
-    Memories,
-    Hierarchy,
-    Recall,
-    Retain,
-    Sessions,
-    Graph,
-    Facts,
-    Operations,
-    Namespaces,
-    Transfer,
-    Access,
-    Models,
-    Jobs,
-    Dreams,
-    Server,
-    Generic[Http],
-):
-    """What both clients have: all operations, and copies with other options that share the connections."""
+class _Base(Retain[C], Recall[C], Contexts[C], Generic[Http, C]):
+    """What both clients have: verbs, groups of operations, and copies with other options that share the connections."""
 
     _http: Http
     _options: Options
     _owner = True
 
-    def in_namespace(self, namespace: str) -> Self:
-        """The same client in another namespace."""
-        return self._with(namespace=namespace)
+    @property
+    def hierarchy(self) -> Hierarchy[C]:
+        """Memories above and under others."""
+        return Hierarchy(self._sender)
+
+    @property
+    def recalls(self) -> Recalls[C]:
+        """The log of recalls."""
+        return Recalls(self._sender)
+
+    @property
+    def graph(self) -> Graph[C]:
+        """Entities and edges, merges, traversal."""
+        return Graph(self._sender)
+
+    @property
+    def facts(self) -> Facts[C]:
+        """Aspects, attributes and constraints; supersession; the walk."""
+        return Facts(self._sender)
+
+    @property
+    def sessions(self) -> Sessions[C]:
+        """Working memory, conversations, and the ends of sessions."""
+        return Sessions(self._sender)
+
+    @property
+    def dreams(self) -> Dreams[C]:
+        """Passes that use a language model, and the signals that they learn from."""
+        return Dreams(self._sender)
+
+    @property
+    def jobs(self) -> Jobs[C]:
+        """Work that is done later."""
+        return Jobs(self._sender)
+
+    @property
+    def namespaces(self) -> Namespaces[C]:
+        """Namespaces and their settings."""
+        return Namespaces(self._sender)
+
+    @property
+    def access(self) -> Access[C]:
+        """API keys, grants, invitations, and who the caller is."""
+        return Access(self._sender)
+
+    @property
+    def models(self) -> Models[C]:
+        """Embedding models, calls of language models, and their budget."""
+        return Models(self._sender)
+
+    @property
+    def server(self) -> Server[C]:
+        """Whether the service answers and can serve."""
+        return Server(self._sender)
+
+    def in_namespace(self, namespace: str, *, create: bool = False) -> Self:
+        """The same client in another namespace. `create`: it is made, if it does not exist when it is first used."""
+        return self._with(namespace=namespace, create=create)
 
     def in_space(self, space: str) -> Self:
         """The same client with another own space of working memory."""
@@ -106,34 +147,53 @@ class _Base(
         """A client for one write that is done once, whoever sends it how often: later ones get the first one's reply."""
         return self._with(idempotency_key=idempotency_key)
 
+    @property
+    def _sender(self) -> C:
+        return cast("C", self)
+
     def _with(self, **changes: Any) -> Self:
         other = copy.copy(self)
         other._options = replace(self._options, **changes)
         other._owner = False
         return other
 
-    def _request(
-        self, request: Request[Any], timeout: httpx.Timeout, headers: list[tuple[bytes, bytes]], content: Any
-    ) -> httpx.Request:
+    def _request(self, request: Request[Any], timeout: httpx.Timeout, headers: Headers, content: Any) -> httpx.Request:
         return self._http.build_request(
             request.method, request.path, params=request.params, content=content, headers=headers, timeout=timeout
         )
 
+    def _missing(self, error: NotFound, request: Request[Any]) -> Request[Any]:
+        """What makes the namespace that a request needs. Raises the error where that is not it, or was not asked for."""
+        name = self._options.namespace
+        unknown = any(problem.field == "namespace" for problem in error.errors)
+        if not (self._options.create and name and unknown and request.readable and "name" not in request.parts):
+            raise error
+        return Namespaces.create.request(name)
 
-def _options(key: str | None, namespace: str | None, space: str | None, timeout: float | None, retries: int) -> Options:
+
+def _options(
+    key: str | None, namespace: str | None, space: str | None, timeout: float | None, retries: int, *, create: bool
+) -> Options:
     key, namespace = key or os.environ.get("LOCI_KEY"), namespace or os.environ.get("LOCI_NAMESPACE")
-    return Options(key=key or None, namespace=namespace or None, space=space, timeout=timeout, retries=retries)
+    if create and not namespace:
+        raise ValueError("create needs the name of a namespace: namespace=…, or LOCI_NAMESPACE")
+    return Options(key=key or None, namespace=namespace or None, space=space, timeout=timeout, retries=retries, create=create)
 
 
 def _url(url: str | None) -> str:
-    return url or os.environ.get("LOCI_URL") or URL
+    found = url or os.environ.get("LOCI_URL") or URL
+    if not found.lower().startswith(("http://", "https://")):
+        raise ValueError(f"the url of a service begins with http:// or https://, not so {found!r}, such as {URL}")
+    return found
 
 
-class LociClient(_Base[httpx.Client], Sender):
+class LociClient(_Base[httpx.Client, Sender], Sender):
     """A client of a Loci service. Its methods return what the service replies, and raise LociError.
 
-    `timeout` is in seconds, for a call with all its attempts. `key`, `namespace` and `url` default to LOCI_KEY, LOCI_NAMESPACE
-    and LOCI_URL. It may be used by several threads, and is closed at the end of a `with`.
+    Four verbs stand on top: `remember`, `recall`, `context` and `retain`; everything else is grouped by subject, such as
+    `client.memories.list()` and `client.graph.traverse()`. `key`, `namespace` and `url` default to LOCI_KEY, LOCI_NAMESPACE and
+    LOCI_URL. `create`: the namespace is made, if it does not exist when it is first used. `timeout` is in seconds, for a call
+    with all its attempts. It may be used by several threads, and is closed at the end of a `with`.
     """
 
     def __init__(
@@ -142,73 +202,46 @@ class LociClient(_Base[httpx.Client], Sender):
         *,
         key: str | None = None,
         namespace: str | None = None,
+        create: bool = False,
         space: str | None = None,
         timeout: float | None = 30.0,
         retries: int = 3,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         self._http = httpx.Client(base_url=_url(url), transport=transport, headers=AGENT)
-        self._options = _options(key, namespace, space, timeout, retries)
+        self._options = _options(key, namespace, space, timeout, retries, create=create)
+
+    @property
+    def memories(self) -> WaitingMemories:
+        """Memories: written, read, changed, forgotten, erased; history, links, categories."""
+        return WaitingMemories(self)
+
+    @property
+    def operations(self) -> WaitingOperations:
+        """The log of operations, undo, and the change feed."""
+        return WaitingOperations(self)
+
+    @property
+    def transfer(self) -> WaitingTransfer:
+        """Export and import."""
+        return WaitingTransfer(self)
 
     def send(self, request: Request[T]) -> T:
         """Send a request of an operation (`LociClient.recall.request(…)`); what fails in passing is sent again."""
-        attempts, headers = Attempts(self._options, request), self._options.headers(request)
-        while True:
-            try:
-                response = self._http.send(self._request(request, attempts.timeout(), headers, _body(request.content)))
-            except httpx.TransportError as error:
-                pause: float | None = attempts.after_error(error)
-            else:
-                pause = attempts.after_reply(response)
-                if pause is None:
-                    return request.read(response)
-            time.sleep(pause or 0)
-
-    def write_memories(
-        self, items: Iterable[MemoryInput | Json], *, atomic: bool = False, size: int = 1000
-    ) -> Iterator[ItemWritten]:
-        """Write any number of memories, `size` a request; results come in order, while the next items are read.
-
-        `atomic`: each request is all or nothing, and the first that fails raises.
-        """
-        for chunk in chunks(items, size, atomic=atomic):
-            yield from self._chunked(chunk).send(chunk.request).items
-
-    def export_namespace(self, name: str, *, vectors: bool | None = None) -> Iterator[bytes]:
-        """Everything in a namespace as JSON lines, in blocks of bytes. Admin. Raises Unavailable if it breaks off."""
-        request = exporting(name, vectors=vectors)
-        http = self._request(request, httpx.Timeout(self._options.timeout), self._options.headers(request), None)
         try:
-            response = self._http.send(http, stream=True)
-            with closing(response):
-                if not response.is_success:
-                    response.read()
-                    raise error_of(response)
-                yield from response.iter_bytes(BLOCK)
-        except httpx.TransportError as error:
-            raise error_without_reply(error) from error
+            return self._send(request)
+        except NotFound as error:
+            making = self._missing(error, request)
+        with suppress(Conflict):  # another one has made it meanwhile
+            self._send(making)
+        return self._send(request)
 
-    def watch(self, *, after: str = "latest", kind: Names | None = None, namespace: Names | None = None) -> Iterator[Change]:
-        """Changes as they come, each once and in order, from now on or after a cursor; without end.
-
-        A connection that breaks, or a service that starts anew, is waited for, and nothing is missed. Raises LociError where the
-        first connection fails, the rights end, or changes were swept while it was away.
-        """
-        watch = Watch(self._options, watching(after=after, kind=kind, namespace=namespace))
-        while True:
-            request, headers = watch.next_request()
-            try:
-                response = self._http.send(self._request(request, watch.timeout, headers, None), stream=True)
-                with closing(response):
-                    if response.is_success:
-                        for block in response.iter_bytes():
-                            yield from watch.changes(block)
-                    else:
-                        response.read()
-                        watch.refused(response)
-            except httpx.TransportError as error:
-                watch.lost(error)
-            time.sleep(watch.pause())
+    @contextmanager
+    def open(self, request: Request[Any], headers: Headers, timeout: httpx.Timeout) -> Iterator[httpx.Response]:
+        """Send a request once; its reply is read as it comes."""
+        response = self._http.send(self._request(request, timeout, headers, None), stream=True)
+        with closing(response):
+            yield response
 
     def close(self) -> None:
         """Close the connections; those of a copy are its original's."""
@@ -221,12 +254,21 @@ class LociClient(_Base[httpx.Client], Sender):
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
-    def _chunked(self, chunk: Chunk) -> Self:
-        key = self._options.idempotency_key
-        return self if key is None else self.once(f"{key}/{chunk.number}")
+    def _send(self, request: Request[T]) -> T:
+        attempts, headers = Attempts(self._options, request), self._options.headers(request)
+        while True:
+            try:
+                response = self._http.send(self._request(request, attempts.timeout(), headers, _body(request.content)))
+            except httpx.TransportError as error:
+                pause: float | None = attempts.after_error(error)
+            else:
+                pause = attempts.after_reply(response)
+                if pause is None:
+                    return request.read(response)
+            time.sleep(pause or 0)
 
 
-class AsyncLociClient(_Base[httpx.AsyncClient], AsyncSender):
+class AsyncLociClient(_Base[httpx.AsyncClient, AsyncSender], AsyncSender):
     """The asynchronous client: the methods of LociClient, to be awaited; lists are read with `async for`."""
 
     def __init__(
@@ -235,78 +277,46 @@ class AsyncLociClient(_Base[httpx.AsyncClient], AsyncSender):
         *,
         key: str | None = None,
         namespace: str | None = None,
+        create: bool = False,
         space: str | None = None,
         timeout: float | None = 30.0,
         retries: int = 3,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._http = httpx.AsyncClient(base_url=_url(url), transport=transport, headers=AGENT)
-        self._options = _options(key, namespace, space, timeout, retries)
+        self._options = _options(key, namespace, space, timeout, retries, create=create)
+
+    @property
+    def memories(self) -> AwaitedMemories:
+        """Memories: written, read, changed, forgotten, erased; history, links, categories."""
+        return AwaitedMemories(self)
+
+    @property
+    def operations(self) -> AwaitedOperations:
+        """The log of operations, undo, and the change feed."""
+        return AwaitedOperations(self)
+
+    @property
+    def transfer(self) -> AwaitedTransfer:
+        """Export and import."""
+        return AwaitedTransfer(self)
 
     async def send(self, request: Request[T]) -> T:
         """Send a request of an operation (`AsyncLociClient.recall.request(…)`); what fails in passing is sent again."""
-        attempts, headers = Attempts(self._options, request), self._options.headers(request)
-        while True:
-            try:
-                response = await self._http.send(self._request(request, attempts.timeout(), headers, _abody(request.content)))
-            except httpx.TransportError as error:
-                pause: float | None = attempts.after_error(error)
-            else:
-                pause = attempts.after_reply(response)
-                if pause is None:
-                    return request.read(response)
-            await anyio.sleep(pause or 0)
-
-    async def write_memories(
-        self,
-        items: Iterable[MemoryInput | Json] | AsyncIterable[MemoryInput | Json],
-        *,
-        atomic: bool = False,
-        size: int = 1000,
-    ) -> AsyncIterator[ItemWritten]:
-        """Write any number of memories, `size` a request; see LociClient.write_memories."""
-        async with aclosing(achunks(items, size, atomic=atomic)) as all_chunks:
-            async for chunk in all_chunks:
-                key = self._options.idempotency_key
-                client = self if key is None else self.once(f"{key}/{chunk.number}")
-                for item in (await client.send(chunk.request)).items:
-                    yield item
-
-    async def export_namespace(self, name: str, *, vectors: bool | None = None) -> AsyncIterator[bytes]:
-        """Everything in a namespace as JSON lines, in blocks of bytes. Admin. Raises Unavailable if it breaks off."""
-        request = exporting(name, vectors=vectors)
-        http = self._request(request, httpx.Timeout(self._options.timeout), self._options.headers(request), None)
         try:
-            response = await self._http.send(http, stream=True)
-            async with aclosing(response):
-                if not response.is_success:
-                    await response.aread()
-                    raise error_of(response)
-                async for block in response.aiter_bytes(BLOCK):
-                    yield block
-        except httpx.TransportError as error:
-            raise error_without_reply(error) from error
+            return await self._send(request)
+        except NotFound as error:
+            making = self._missing(error, request)
+        with suppress(Conflict):  # another one has made it meanwhile
+            await self._send(making)
+        return await self._send(request)
 
-    async def watch(
-        self, *, after: str = "latest", kind: Names | None = None, namespace: Names | None = None
-    ) -> AsyncIterator[Change]:
-        """Changes as they come, each once and in order; see LociClient.watch."""
-        watch = Watch(self._options, watching(after=after, kind=kind, namespace=namespace))
-        while True:
-            request, headers = watch.next_request()
-            try:
-                response = await self._http.send(self._request(request, watch.timeout, headers, None), stream=True)
-                async with aclosing(response):
-                    if response.is_success:
-                        async for block in response.aiter_bytes():
-                            for change in watch.changes(block):
-                                yield change
-                    else:
-                        await response.aread()
-                        watch.refused(response)
-            except httpx.TransportError as error:
-                watch.lost(error)
-            await anyio.sleep(watch.pause())
+    @asynccontextmanager
+    async def open(self, request: Request[Any], headers: Headers, timeout: httpx.Timeout) -> AsyncIterator[httpx.Response]:
+        """Send a request once; its reply is read as it comes."""
+        response = await self._http.send(self._request(request, timeout, headers, None), stream=True)
+        async with aclosing(response):
+            yield response
 
     async def close(self) -> None:
         """Close the connections; those of a copy are its original's."""
@@ -318,3 +328,16 @@ class AsyncLociClient(_Base[httpx.AsyncClient], AsyncSender):
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self.close()
+
+    async def _send(self, request: Request[T]) -> T:
+        attempts, headers = Attempts(self._options, request), self._options.headers(request)
+        while True:
+            try:
+                response = await self._http.send(self._request(request, attempts.timeout(), headers, _abody(request.content)))
+            except httpx.TransportError as error:
+                pause: float | None = attempts.after_error(error)
+            else:
+                pause = attempts.after_reply(response)
+                if pause is None:
+                    return request.read(response)
+            await anyio.sleep(pause or 0)

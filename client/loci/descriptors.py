@@ -1,22 +1,45 @@
 """Methods of both clients from one definition: a function that builds a request becomes a method that sends it."""
 
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
 from functools import cached_property, wraps
 from types import MethodType
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, get_args, overload
 
 from loci.pages import AsyncPages, Pages, sized
-from loci.requests import AsyncSender, Page, Request, Sender
+from loci.requests import Page, Request
+from loci.senders import AsyncSender, Sender
 
 P = ParamSpec("P")
 T = TypeVar("T")
+C = TypeVar("C", bound=Sender | AsyncSender)
+
+
+class Methods(ABC, Generic[C]):
+    """What has methods that send requests: a client, or a group of operations of one."""
+
+    @property
+    @abstractmethod
+    def _sender(self) -> C:
+        """What sends them."""
+
+
+class Group(Methods[C]):
+    """The operations of a subject, of one client."""
+
+    def __init__(self, client: C) -> None:
+        self._client = client
+
+    @property
+    def _sender(self) -> C:
+        return self._client
 
 
 class _Method:
     """What operations and lists have alike: for each kind of client a function with the name, text and arguments of the definition.
 
-    They are made when they are first asked for, and are what `help` and `inspect.signature` see.
+    They are made when they are first asked for, and are what `help` and `inspect.signature` see, of a class and of an object.
     """
 
     def __init__(self, build: Callable[..., Any]) -> None:
@@ -27,16 +50,20 @@ class _Method:
         self.__doc__ = build.__doc__
         self.__wrapped__ = build
 
-    def __call__(self, client: Any, /, *args: Any, **kwargs: Any) -> Any:
-        """Call the method of a client, as `LociClient.recall(client, …)`."""
-        return self._of(client)(client, *args, **kwargs)
+    def _get(self, of: Methods[Any] | None, owner: type) -> Any:
+        if of is None:
+            return self._awaited if issubclass(owner, AsyncSender) else self._waiting
+        return MethodType(self._awaited if isinstance(of._sender, AsyncSender) else self._waiting, of)
 
-    @cached_property
-    def __signature__(self) -> inspect.Signature:
-        return inspect.signature(self._waiting)
+    def _shown(self, method: Callable[..., Any], kind: Any) -> Callable[..., Any]:
+        """A method with the arguments of its definition, that says what it returns, and knows the request."""
+        signature = inspect.signature(method).replace(return_annotation=kind)
+        vars(method).update(__signature__=signature, request=self.request)
+        return method
 
-    def _of(self, client: Any) -> Callable[..., Any]:
-        return self._awaited if isinstance(client, AsyncSender) else self._waiting
+    def request(self, *args: Any, **kwargs: Any) -> Request[Any]:
+        """The request that the method would send."""
+        raise NotImplementedError
 
     @cached_property
     def _waiting(self) -> Callable[..., Any]:
@@ -59,34 +86,34 @@ class operation(_Method, Generic[P, T]):  # noqa: N801 (it is used as a decorato
         return request
 
     @overload
-    def __get__(self, client: None, owner: type) -> Self: ...
+    def __get__(self, of: None, owner: type) -> Self: ...
     @overload
-    def __get__(self, client: Sender, owner: type) -> Callable[P, T]: ...
+    def __get__(self, of: Methods[Sender], owner: type) -> Callable[P, T]: ...
     @overload
-    def __get__(self, client: AsyncSender, owner: type) -> Callable[P, Coroutine[Any, Any, T]]: ...
-    def __get__(self, client: Sender | AsyncSender | None, owner: type) -> Any:
+    def __get__(self, of: Methods[AsyncSender], owner: type) -> Callable[P, Coroutine[Any, Any, T]]: ...
+    def __get__(self, of: Methods[Any] | None, owner: type) -> Any:
         """The method, bound to a client."""
-        return self if client is None else MethodType(self._of(client), client)
+        return self._get(of, owner)
 
     @cached_property
     def _waiting(self) -> Callable[..., Any]:
         build = self._build
 
         @wraps(build)
-        def method(self: Sender, *args: Any, **kwargs: Any) -> Any:
-            return self.send(build(self, *args, **kwargs))
+        def method(self: Methods[Sender], *args: Any, **kwargs: Any) -> Any:
+            return self._sender.send(build(self, *args, **kwargs))
 
-        return _returning(method, _reply(build))
+        return self._shown(method, _reply(build))
 
     @cached_property
     def _awaited(self) -> Callable[..., Any]:
         build = self._build
 
         @wraps(build)
-        async def method(self: AsyncSender, *args: Any, **kwargs: Any) -> Any:
-            return await self.send(build(self, *args, **kwargs))
+        async def method(self: Methods[AsyncSender], *args: Any, **kwargs: Any) -> Any:
+            return await self._sender.send(build(self, *args, **kwargs))
 
-        return _returning(method, _reply(build))
+        return self._shown(method, _reply(build))
 
 
 class listing(_Method, Generic[P, T]):  # noqa: N801 (it is used as a decorator)
@@ -100,43 +127,36 @@ class listing(_Method, Generic[P, T]):  # noqa: N801 (it is used as a decorator)
         return sized(self._build(None, *args, **kwargs))
 
     @overload
-    def __get__(self, client: None, owner: type) -> Self: ...
+    def __get__(self, of: None, owner: type) -> Self: ...
     @overload
-    def __get__(self, client: Sender, owner: type) -> Callable[P, Pages[T]]: ...
+    def __get__(self, of: Methods[Sender], owner: type) -> Callable[P, Pages[T]]: ...
     @overload
-    def __get__(self, client: AsyncSender, owner: type) -> Callable[P, AsyncPages[T]]: ...
-    def __get__(self, client: Sender | AsyncSender | None, owner: type) -> Any:
+    def __get__(self, of: Methods[AsyncSender], owner: type) -> Callable[P, AsyncPages[T]]: ...
+    def __get__(self, of: Methods[Any] | None, owner: type) -> Any:
         """The method, bound to a client."""
-        return self if client is None else MethodType(self._of(client), client)
+        return self._get(of, owner)
 
     @cached_property
     def _waiting(self) -> Callable[..., Any]:
         build = self._build
 
         @wraps(build)
-        def method(self: Sender, *args: Any, **kwargs: Any) -> Any:
-            return Pages(self, build(self, *args, **kwargs))
+        def method(self: Methods[Sender], *args: Any, **kwargs: Any) -> Any:
+            return Pages(self._sender, build(self, *args, **kwargs))
 
-        return _returning(method, Pages[get_args(_reply(build))[0]])  # type: ignore[misc]  # known at run time alone
+        return self._shown(method, Pages[get_args(_reply(build))[0]])  # type: ignore[misc]  # known at run time alone
 
     @cached_property
     def _awaited(self) -> Callable[..., Any]:
         build = self._build
 
         @wraps(build)
-        def method(self: AsyncSender, *args: Any, **kwargs: Any) -> Any:
-            return AsyncPages(self, build(self, *args, **kwargs))
+        def method(self: Methods[AsyncSender], *args: Any, **kwargs: Any) -> Any:
+            return AsyncPages(self._sender, build(self, *args, **kwargs))
 
-        return _returning(method, AsyncPages[get_args(_reply(build))[0]])  # type: ignore[misc]
+        return self._shown(method, AsyncPages[get_args(_reply(build))[0]])  # type: ignore[misc]
 
 
 def _reply(build: Callable[..., Any]) -> Any:
     """What the request of a definition is read as."""
     return get_args(inspect.signature(build).return_annotation)[0]
-
-
-def _returning(method: Callable[..., Any], kind: Any) -> Callable[..., Any]:
-    """A method with the arguments of its definition, that says what it returns."""
-    signature = inspect.signature(method).replace(return_annotation=kind)
-    vars(method)["__signature__"] = signature
-    return method

@@ -4,7 +4,8 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from typing import Generic, TypeVar
 
-from loci.requests import AsyncSender, Page, Request, Sender
+from loci.requests import Page, Request
+from loci.senders import AsyncSender, Sender
 
 T = TypeVar("T")
 PAGE = 100

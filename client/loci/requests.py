@@ -1,6 +1,5 @@
 """What a call of a method sends and what it gets, with no input or output: one definition for both clients."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -78,22 +77,6 @@ class Request(Generic[T]):
     def writes(self) -> bool:
         """Whether it carries an Idempotency-Key."""
         return self.method != "GET"
-
-
-class Sender(ABC):
-    """What sends a request and waits for the reply."""
-
-    @abstractmethod
-    def send(self, request: Request[T]) -> T:
-        """Send a request and return what the reply says. Raises LociError."""
-
-
-class AsyncSender(ABC):
-    """What sends a request while others go on."""
-
-    @abstractmethod
-    async def send(self, request: Request[T]) -> T:
-        """Send a request and return what the reply says. Raises LociError."""
 
 
 def get(shape: type[T], route: str, parts: Json | None = None, /, **query: Any) -> Request[T]:

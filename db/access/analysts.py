@@ -17,6 +17,7 @@ from psycopg import errors as pg
 
 from db.errors import Conflict
 from db.pool import OPERATOR_AGENT, JsonObject, Origin, Transaction
+from migrations.schema_files import STAY
 
 CONNECTIONS = 3  # sessions that an analyst may have open
 # Beside what loci_analyst has: a login inherits rights from its group, but no settings. The analyst can change these.
@@ -56,6 +57,7 @@ def _transaction(url: str, origin: Origin) -> Iterator[Connection]:
     """Open a transaction of the one who may make roles, which acts for the operator."""
     with Connection.connect(url, connect_timeout=10) as connection:
         connection.execute("set local lock_timeout = '10s'")
+        connection.execute(STAY)
         connection.execute(
             """select set_config('loci.agent', %s, true), set_config('loci.origin', %s, true),
                       set_config('loci.operation', %s, true)""",

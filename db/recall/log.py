@@ -51,9 +51,30 @@ class ListedRecall(TypedDict):
     cursor: str
 
 
+class MemoryRecallRow(TypedDict):
+    """A logged recall that had a memory in its answer, what became of that, and its place in the list."""
+
+    recall_id: UUID
+    at: datetime
+    agent_id: UUID
+    session_id: str | None
+    query: str
+    rank: int
+    score: float
+    arms: JsonObject
+    injected_at: datetime | None
+    hits: int | None
+    last_hit_at: datetime | None
+    useful: bool | None
+    note: str | None
+    rated_at: datetime | None
+    rated_by: UUID | None
+    cursor: str
+
+
 async def log_recall(tx: Transaction, *, recall: JsonObject, results: list[JsonObject]) -> None:
     """Send a recall and the memories in its answer to the log, without waiting."""
-    await tx.post(
+    await tx.note(
         "select loci_api.log_recall(%(namespace)s, %(recall)s, %(results)s)", recall=Jsonb(recall), results=Jsonb(results)
     )
 
@@ -64,6 +85,17 @@ async def list_recalls(tx: Transaction, *, session_id: str | None, limit: int, c
         ListedRecall,
         "select * from loci.list_recalls(%(namespace)s, %(session_id)s, %(limit)s, %(cursor)s)",
         session_id=session_id,
+        limit=limit,
+        cursor=cursor,
+    )
+
+
+async def list_memory_recalls(tx: Transaction, *, id: UUID, limit: int, cursor: str | None) -> list[MemoryRecallRow]:
+    """Logged recalls that had a memory in their answer, newest first."""
+    return await tx.rows(
+        MemoryRecallRow,
+        "select * from loci.list_memory_recalls(%(namespace)s, %(id)s, %(limit)s, %(cursor)s)",
+        id=id,
         limit=limit,
         cursor=cursor,
     )

@@ -43,12 +43,15 @@ async def context_parts(
     documents: list[int],
     sections: list[str],
     scope: Scope,
+    repeat: bool = False,
+    preview: bool = False,
 ) -> ContextParts:
     """What goes before an inference, beside the ranking: one row."""
     row = await tx.row(
         JsonObject,
         """select * from loci.context_parts(%(namespace)s, %(message)s, %(session_id)s, %(space)s, %(documents)s::bigint[],
-           %(sections)s::text[], %(as_of)s, %(known_at)s)""",
+           %(sections)s::text[], %(as_of)s, %(known_at)s, %(repeat)s, %(preview)s)""",
+        preview=preview,
         message=message,
         session_id=session_id,
         space=space,
@@ -56,6 +59,7 @@ async def context_parts(
         sections=sections,
         as_of=scope.as_of,
         known_at=scope.known_at,
+        repeat=repeat,
     )
     lists = {name: [_timed(item, keys) for item in row[name] or []] for name, keys in MOMENTS.items()}
     return ContextParts(row["space"], row["first"], row["fallback"], row["held_back"], row["graph"] or {}, lists)

@@ -63,6 +63,11 @@ async def list_turns(tx: Transaction, *, session_id: str, limit: int | None = No
     )
 
 
+async def delete_last_turn(tx: Transaction, *, session_id: str) -> TurnRow | None:
+    """Take the last turn of a session away; it, or None where there is none."""
+    return await tx.first(TurnRow, "select * from loci_api.delete_last_turn(%(namespace)s, %(session_id)s)", session_id=session_id)
+
+
 async def search_turns(tx: Transaction, *, query: str, session_id: str | None = None, limit: int = 10) -> list[FoundTurn]:
     """Turns of a session or of all, by words, best first."""
     return await tx.rows(

@@ -56,7 +56,7 @@ async def record_hits(tx: Transaction, *, session_id: str | None, ids: list[UUID
 
 async def send_recall_hits(tx: Transaction, *, session_id: str, documents: list[int]) -> None:
     """Send word, without waiting, of documents that a search of a session found by words; who may only read notes nothing."""
-    await tx.post(
+    await tx.note(
         "select loci_api.record_recall_hits(%(namespace)s, %(session_id)s, %(documents)s::bigint[])",
         session_id=session_id,
         documents=documents,

@@ -47,22 +47,12 @@ comment on schema loci_jobs is
     'loci.jobs.';
 comment on schema loci_migration is 'Revision of the schema, and what only migrations call.';
 
--- Plans of hot statements depend on the namespace and on these settings; hanging them on the roles
--- gives people in psql the same plans as the service. The extension must be loaded to know its settings.
+-- Needed by whoever calls a function of pgvector.
 do $$
 declare
-    v_role    text;
-    v_vector  text := (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace
-                       where e.extname = 'vector');
+    v_vector text := (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace
+                      where e.extname = 'vector');
 begin
-    execute format('select %L::%I.vector', '[1]', v_vector);
-    foreach v_role in array array['loci_app', 'loci_analyst'] loop
-        execute format('alter role %I in database %I set jit = off', v_role, current_database());
-        execute format('alter role %I in database %I set hnsw.ef_search = 128', v_role, current_database());
-        execute format('alter role %I in database %I set hnsw.iterative_scan = strict_order', v_role,
-                       current_database());
-        execute format('alter role %I in database %I set search_path = loci, %I', v_role, current_database(), v_vector);
-    end loop;
     execute format('grant usage on schema %I to loci_owner, loci_app, loci_analyst', v_vector);
 end $$;
 grant usage on schema loci, loci_data to loci_app, loci_analyst;

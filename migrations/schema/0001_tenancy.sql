@@ -7,6 +7,7 @@ create table loci_data.namespaces (
     language      regconfig not null default 'pg_catalog.english',
     settings      jsonb not null default '{}',
     rates_version integer not null default 0,
+    indexed_by    integer not null default current_setting('server_version_num')::integer / 10000,
     created_at    timestamptz not null default now(),
     updated_at    timestamptz not null default now(),
     constraint namespaces_name_check check (name ~ '^[a-z0-9][a-z0-9._-]{0,63}$'),
@@ -107,6 +108,8 @@ comment on column loci_data.namespaces.settings is
 comment on column loci_data.namespaces.rates_version is
     'Grows with every change of a rate of decay or of the threshold; who writes edges locks the version whose rates '
     'it reads.';
+comment on column loci_data.namespaces.indexed_by is
+    'Major version of the PostgreSQL that cut the words of its memories: another one may stem some of them otherwise.';
 comment on column loci_data.namespaces.created_at is 'When the namespace was made.';
 comment on column loci_data.namespaces.updated_at is 'When name, description or settings last changed.';
 comment on table loci_data.agents is

@@ -11,8 +11,9 @@ create table loci_data.memory_texts (
 ) partition by hash (namespace_id);
 create index memory_texts_document on loci_data.memory_texts using gin (document);
 
+-- No foreign key: a write would lock its namespace once for each of its words. A trigger deletes them with that.
 create table loci_data.postings (
-    namespace_id integer not null references loci_data.namespaces on delete cascade,
+    namespace_id integer not null,
     term         bigint not null,
     id           bigint generated always as identity,
     size         integer not null,
@@ -110,12 +111,56 @@ create table loci_data.vector_means (
     primary key (namespace_id, model_id)
 );
 
+create table loci_data.projections (
+    namespace_id integer not null references loci_data.namespaces on delete cascade,
+    model_id     smallint not null references loci_data.embedding_models on delete cascade,
+    vectors      bigint not null,
+    mean         vector not null,
+    axes         vector[] not null,
+    centres      vector[] not null,
+    created_at   timestamptz not null default now(),
+    primary key (namespace_id, model_id),
+    constraint projections_axes_check check (cardinality(axes) = 3),
+    constraint projections_centres_check check (cardinality(centres) between 1 and 7)
+);
+
+create table loci_data.map_layouts (
+    namespace_id integer not null references loci_data.namespaces on delete cascade,
+    model_id     smallint not null references loci_data.embedding_models on delete cascade,
+    dims         smallint not null,
+    method       text not null default 'umap',
+    memories     bigint not null,
+    made_at      timestamptz not null default now(),
+    primary key (namespace_id, model_id, dims),
+    constraint map_layouts_dims_check check (dims in (2, 3)),
+    constraint map_layouts_method_check check (method = 'umap')
+);
+
+create table loci_data.map_points (
+    namespace_id integer not null,
+    memory_id    uuid not null,
+    model_id     smallint not null,
+    dims         smallint not null,
+    x            real not null,
+    y            real not null,
+    z            real,
+    added        boolean not null,
+    primary key (namespace_id, memory_id, model_id, dims),
+    constraint map_points_layout_fkey foreign key (namespace_id, model_id, dims) references loci_data.map_layouts
+        on delete cascade,
+    constraint map_points_vector_fkey foreign key (namespace_id, memory_id, model_id)
+        references loci_data.memory_vectors on delete cascade,
+    constraint map_points_dims_check check ((dims = 3) = (z is not null)),
+    constraint map_points_finite_check check (abs(x) < 1e6 and abs(y) < 1e6 and abs(z) < 1e6)
+);
+
 create table loci_data.embedding_queue (
     namespace_id integer not null references loci_data.namespaces on delete cascade,
     memory_id    uuid not null,
     model_id     smallint not null references loci_data.embedding_models on delete cascade,
     enqueued_at  timestamptz not null default now(),
     error        text,
+    has_vector   boolean not null default false,
     primary key (namespace_id, memory_id, model_id)
 );
 create index embedding_queue_waiting on loci_data.embedding_queue (namespace_id, model_id, enqueued_at)
@@ -206,6 +251,36 @@ comment on column loci_data.vector_means.model_id is 'The model that made the ve
 comment on column loci_data.vector_means.vectors is 'How many there were when it was counted.';
 comment on column loci_data.vector_means.stored is 'How many were stored since.';
 comment on column loci_data.vector_means.mean is 'Their mean.';
+comment on table loci_data.projections is
+    'Where the map of a namespace is seen from: the first three principal components of its vectors. Points follow '
+    'from these, so a new memory moves no other. Deleted when a memory is erased, and made anew when next asked for.';
+comment on column loci_data.projections.namespace_id is 'The namespace.';
+comment on column loci_data.projections.model_id is 'The model that made the vectors.';
+comment on column loci_data.projections.vectors is 'How many vectors there were then.';
+comment on column loci_data.projections.mean is 'Mean of those that were looked at: the middle of the map.';
+comment on column loci_data.projections.axes is 'Three unit vectors, at right angles; the first two make a flat map.';
+comment on column loci_data.projections.centres is
+    'Middles of the clusters that were found then: a memory belongs to the nearest, so a new one moves none.';
+comment on column loci_data.projections.created_at is 'When they were found.';
+comment on table loci_data.map_layouts is
+    'Maps that a job has laid out: where each memory stands is a row of map_points. Made when somebody asks for it.';
+comment on column loci_data.map_layouts.namespace_id is 'The namespace.';
+comment on column loci_data.map_layouts.model_id is 'The model that made the vectors.';
+comment on column loci_data.map_layouts.dims is '2: a flat map; 3: one in space.';
+comment on column loci_data.map_layouts.method is 'umap (McInnes, Healy and Melville, 2018).';
+comment on column loci_data.map_layouts.memories is 'How many memories were laid out.';
+comment on column loci_data.map_layouts.made_at is 'When.';
+comment on table loci_data.map_points is
+    'Where a memory stands on a map that was laid out. Deleted with its vector; no other point moves then.';
+comment on column loci_data.map_points.namespace_id is 'The namespace.';
+comment on column loci_data.map_points.memory_id is 'The memory.';
+comment on column loci_data.map_points.model_id is 'The model that made its vector.';
+comment on column loci_data.map_points.dims is 'Of the map: 2 or 3.';
+comment on column loci_data.map_points.x is 'To the right.';
+comment on column loci_data.map_points.y is 'Upwards.';
+comment on column loci_data.map_points.z is 'Towards the reader; null: the map is flat.';
+comment on column loci_data.map_points.added is
+    'false: it was laid out. true: it took no part, and stands between those it is nearest to.';
 comment on table loci_data.embedding_queue is
     'Memories that wait for a vector. Written in the transaction of the memory, claimed with SKIP LOCKED, deleted '
     'with the arrival of the vector.';
@@ -215,3 +290,5 @@ comment on column loci_data.embedding_queue.model_id is 'The model that should e
 comment on column loci_data.embedding_queue.enqueued_at is 'Since when it waits.';
 comment on column loci_data.embedding_queue.error is
     'Why the provider refused this text for good; null: still to be tried.';
+comment on column loci_data.embedding_queue.has_vector is
+    'It waits for a new vector, and its old one of this model serves until then.';

@@ -68,6 +68,18 @@ create table loci_data.entity_beliefs (
 );
 create index entity_beliefs_hidden on loci_data.entity_beliefs (namespace_id, entity_id) where hidden;
 create index entity_beliefs_name on loci_data.entity_beliefs (namespace_id, canonical_name);
+create index entity_beliefs_until on loci_data.entity_beliefs (namespace_id, believed_to);
+
+create table loci_data.entity_places (
+    namespace_id integer not null,
+    entity_id    uuid not null,
+    x            real not null,
+    y            real not null,
+    primary key (namespace_id, entity_id),
+    constraint entity_places_entity_fkey foreign key (namespace_id, entity_id)
+        references loci_data.entities (namespace_id, id) on delete cascade,
+    constraint entity_places_finite_check check (abs(x) < 1e6 and abs(y) < 1e6)
+);
 
 create table loci_data.entity_names (
     namespace_id   integer not null,
@@ -200,6 +212,13 @@ comment on column loci_data.entity_beliefs.merged_into is
 comment on column loci_data.entity_beliefs.hidden is 'Whether it was out of sight then.';
 comment on column loci_data.entity_beliefs.believed_at is 'Since when this was believed.';
 comment on column loci_data.entity_beliefs.believed_to is 'Until when (exclusive).';
+comment on table loci_data.entity_places is
+    'Where an entity stands in the constellation. Found when the picture is first asked for; whoever comes later is '
+    'placed among those that are there, and nobody is moved.';
+comment on column loci_data.entity_places.namespace_id is 'The namespace.';
+comment on column loci_data.entity_places.entity_id is 'The entity.';
+comment on column loci_data.entity_places.x is 'To the right; 1 is about the length of an edge.';
+comment on column loci_data.entity_places.y is 'Upwards, in the same unit.';
 comment on table loci_data.entity_names is
     'Every name and alias of every entity, kept by a trigger: one indexed look-up finds an entity by any of them.';
 comment on column loci_data.entity_names.namespace_id is 'The namespace.';

@@ -95,6 +95,7 @@ create table loci_data.edge_observations (
     constraint edge_observations_withdrawn_check check (not isempty(withdrawn))
 );
 create index edge_observations_edge on loci_data.edge_observations (namespace_id, edge_id, observed_at);
+create index edge_observations_observed on loci_data.edge_observations (namespace_id, observed_at);
 create unique index edge_observations_memory on loci_data.edge_observations (namespace_id, memory_id, edge_id)
 where memory_id is not null;
 create index edge_observations_carried on loci_data.edge_observations using gin (carried_by)

@@ -16,6 +16,7 @@ create table loci_data.injections (
     constraint injections_hits_check check (hits >= 0 and (hits > 0) = (last_hit_at is not null))
 );
 create index injections_memory on loci_data.injections (namespace_id, memory_id);
+create index injections_injected on loci_data.injections (namespace_id, injected_at);
 
 create table loci_data.session_ends (
     namespace_id integer not null references loci_data.namespaces on delete cascade,

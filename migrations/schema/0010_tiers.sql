@@ -43,6 +43,7 @@ create table loci_data.conversation_turns (
         check (jsonb_typeof(metadata) = 'object' and octet_length(metadata::text) <= 1048576)
 );
 create index conversation_turns_newest on loci_data.conversation_turns (namespace_id, id);
+create index conversation_turns_said on loci_data.conversation_turns (namespace_id, said_at);
 create index conversation_turns_log on loci_data.conversation_turns (namespace_id, id) where logged;
 create index conversation_turns_consumed on loci_data.conversation_turns (namespace_id, session_id, id)
 where not logged;

@@ -16,9 +16,9 @@ create table loci_data.operations (
     constraint operations_via_check check (via in ('rest', 'mcp', 'cli', 'worker', 'sql')),
     constraint operations_request_id_check check (length(request_id) <= 128)
 );
-create index operations_started on loci_data.operations (namespace_id, started_at, id);
-create index operations_agent on loci_data.operations (namespace_id, agent_id, started_at, id);
-create index operations_action on loci_data.operations (namespace_id, action, started_at, id);
+create index operations_started on loci_data.operations (namespace_id, started_at) include (id);
+create index operations_agent on loci_data.operations (namespace_id, agent_id, started_at) include (id);
+create index operations_action on loci_data.operations (namespace_id, action, started_at) include (id);
 
 create table loci_data.operation_counts (
     namespace_id integer not null,

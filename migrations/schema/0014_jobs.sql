@@ -146,7 +146,7 @@ comment on table loci_data.jobs is
     'Jobs: work that is done later, in the order of the queue, until it succeeds or is given up.';
 comment on column loci_data.jobs.namespace_id is 'The namespace.';
 comment on column loci_data.jobs.id is 'Identifier (UUID version 7).';
-comment on column loci_data.jobs.kind is 'What is to be done: dream, enrich or contradictions.';
+comment on column loci_data.jobs.kind is 'What is to be done: dream, enrich, contradictions, tune or project.';
 comment on column loci_data.jobs.key is
     'Jobs with the same key ask for the same; while one waits for its first try, another is not made.';
 comment on column loci_data.jobs.turn is

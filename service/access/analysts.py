@@ -5,8 +5,6 @@ Logins are made as the role that `url` connects as, which must be allowed to mak
 
 from datetime import datetime
 
-from sqlalchemy.engine import URL, make_url
-
 from db.access import analysts
 from db.access.analysts import AnalystRow
 from db.pool import Origin, Transaction
@@ -46,8 +44,10 @@ async def revoke_analyst(tx: Transaction, *, login: str) -> None:
     await analysts.revoke_analyst(tx, login=login)
 
 
-def uri_of(url: str, login: str) -> str:
-    """The URI of a login beside the service's: the same server and database; the password is asked for."""
-    parts = make_url(url)
-    other = URL.create("postgresql", login, None, parts.host, parts.port, parts.database, parts.query)
+def uri_of(url: str, login: str, address: str | None = None) -> str:
+    """The URI of a login: the server and the database of the service's, or those of `address`; the password is asked for."""
+    from sqlalchemy.engine import URL, make_url
+
+    parts = make_url(address or url)
+    other = URL.create("postgresql", login, None, parts.host, parts.port, parts.database or make_url(url).database, parts.query)
     return other.render_as_string(hide_password=False).replace(" ", "%20")  # the one character that it leaves as it is

@@ -34,6 +34,7 @@ from service.pages import position
 key_routes = APIRouter(tags=["keys"])
 KeyId = Annotated[UUID, Path(description="Id of the key")]
 AgentId = Annotated[UUID, Path(description="Id of the agent")]
+Agent = Annotated[UUID | None, Query(description="Another agent, for whom the operator answers; default: the caller")]
 grant_routes = APIRouter(tags=["grants"])
 AT_ONCE = RotationInput()
 
@@ -132,42 +133,42 @@ async def delete_grant(agent_id: AgentId, caller: CallerDependency) -> Response:
 
 
 @grant_routes.get("/agents/me/invitations", response_model=InvitationPage, responses=problems())
-async def list_invitations(caller: CallerDependency, limit: Limit = 50, cursor: Cursor = None) -> Response:
+async def list_invitations(caller: CallerDependency, limit: Limit = 50, cursor: Cursor = None, agent: Agent = None) -> Response:
     """Namespaces that invite the caller, by name, with the role that it would have."""
-    return reply(await caller.read(lambda tx: grants.list_invitations(tx, limit=limit, cursor=cursor), role=None))
+    return reply(await caller.read(lambda tx: grants.list_invitations(tx, agent_id=agent, limit=limit, cursor=cursor), role=None))
 
 
 @grant_routes.post("/agents/me/invitations/{name}/accept", response_model=OwnGrant, responses=problems(404))
-async def accept_invitation(name: NamespaceInPath, caller: CallerDependency) -> Response:
+async def accept_invitation(name: NamespaceInPath, caller: CallerDependency, agent: Agent = None) -> Response:
     """Accept an invitation: all keys of the agent reach the namespace from now on. Again, it says the same. Scope admin."""
 
     async def once() -> Response:
         async with caller.transaction(None) as tx:
-            accepted = await grants.accept_invitation(tx, name=name)
+            accepted = await grants.accept_invitation(tx, name=name, agent_id=agent)
         return reply(accepted, 200, **caller.headers)
 
     return await with_retries(once)
 
 
 @grant_routes.delete("/agents/me/invitations/{name}", status_code=204, responses=problems(404))
-async def decline_invitation(name: NamespaceInPath, caller: CallerDependency) -> Response:
+async def decline_invitation(name: NamespaceInPath, caller: CallerDependency, agent: Agent = None) -> Response:
     """Decline an invitation. Scope admin."""
 
     async def once() -> Response:
         async with caller.transaction(None) as tx:
-            await grants.decline_invitation(tx, name=name)
+            await grants.decline_invitation(tx, name=name, agent_id=agent)
         return Response(status_code=204, headers=caller.headers)
 
     return await with_retries(once)
 
 
 @grant_routes.delete("/agents/me/grants/{name}", status_code=204, responses=problems(404, 409))
-async def leave_namespace(name: NamespaceInPath, caller: CallerDependency) -> Response:
+async def leave_namespace(name: NamespaceInPath, caller: CallerDependency, agent: Agent = None) -> Response:
     """Leave a namespace: no key of the agent reaches it any more. The last admin stays, where it is at home. Scope admin."""
 
     async def once() -> Response:
         async with caller.transaction(None) as tx:
-            await grants.leave_namespace(tx, name=name)
+            await grants.leave_namespace(tx, name=name, agent_id=agent)
         return Response(status_code=204, headers=caller.headers)
 
     return await with_retries(once)

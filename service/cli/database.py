@@ -1,18 +1,17 @@
-"""`loci migrate`, `psql` and `doctor`: the database itself."""
+"""`loci config`, `doctor`, `migrate` and `psql`: how it is set up, and the database itself."""
 
 import asyncio
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from service.cli.output import echo, print_json, print_table
-from service.cli.session import reach, start_embedded
-from service.cli.shell import Failure, Json, first_line, wants_json
+from service.cli.output import echo, flag, print_rows
+from service.cli.session import bring_up, reach, require_embedded, start_embedded
+from service.cli.shell import Failure, first_line, tell
 
 if TYPE_CHECKING:
     from db.health import Check
@@ -23,38 +22,43 @@ def migrate(
         str | None,
         typer.Option(envvar="LOCI_APP_PASSWORD", help="Password to give the role loci_app.", show_envvar=True),
     ] = None,
+    restored: Annotated[
+        bool, typer.Option("--restored", help="The database was set back: refuse the cursors of its change feed.")
+    ] = False,
 ) -> None:
-    """Bring the schema to this version: over LOCI_MIGRATION_URL, else in the embedded PostgreSQL."""
-    from db.migrate import head, upgrade
+    """Bring the schema to this version.
+
+    Over LOCI_MIGRATION_URL, else in the embedded PostgreSQL.
+    """
+    from db.migrate import head
     from service.settings import get_settings
 
     settings = get_settings()
     password = app_password or settings.app_password
     if settings.migration_url:
-        _upgrade(settings.migration_url, password)
+        _upgrade(settings.migration_url, password, restored=restored)
     elif settings.database_url:
         raise Failure(
             "DATABASE_URL is the service's connection, which may not change the schema",
             "Set LOCI_MIGRATION_URL to a connection as a role that may create roles and the extension vector.",
         )
     else:
+        require_embedded(settings)
         server = start_embedded(settings)
         try:
-            upgrade(server.url("postgres"), app_password=password)
+            bring_up(server.url("postgres"), password, restored=restored)
         finally:
             server.stop()
-    echo(f"the schema is at revision {head()}")
+    tell({"revision": head()}, lambda: echo(f"the schema is at revision {head()}"))
 
 
-def _upgrade(url: str, password: str | None) -> None:
+def _upgrade(url: str, password: str | None, *, restored: bool) -> None:
     """Upgrade over a configured URL, and say in one line what stands against it."""
     import psycopg
     from sqlalchemy.exc import ArgumentError, DBAPIError
 
-    from db.migrate import upgrade
-
     try:
-        upgrade(url, app_password=password)
+        bring_up(url, password, restored=restored)
     except ArgumentError:
         raise Failure("LOCI_MIGRATION_URL is not a connection URL", "It looks like postgresql://user@host/database.") from None
     except (DBAPIError, psycopg.Error) as error:
@@ -84,7 +88,10 @@ def psql(
     print_: Annotated[bool, typer.Option("--print", help="Print the URI instead.")] = False,
     login: Annotated[str | None, typer.Option("--as", metavar="NAME", help="Connect as this analyst instead.")] = None,
 ) -> None:
-    """Open psql as loci_app, acting as the operator, or as an analyst; further arguments go to psql."""
+    """Open psql as the operator, or as an analyst.
+
+    As loci_app. Further arguments go to psql.
+    """
     from db.pool import OPERATOR_AGENT
     from service.access.analysts import uri_of
     from service.settings import get_settings
@@ -122,8 +129,37 @@ def find_psql(version: int) -> str | None:
     return shutil.which("psql")
 
 
-def doctor(context: typer.Context, as_json: Json = False) -> None:
-    """Check database, role, schema, indexes, embeddings and worker; exit code 1 if anything is wrong."""
+def config() -> None:
+    """Show the settings in force, and where each comes from.
+
+    From the environment, the file .env in this folder, or by default. Secrets are hidden. Names that nobody reads are named on
+    stderr, with the nearest that somebody does.
+    """
+    from service.cli.config import in_force, strange
+    from service.settings import get_settings
+
+    rows, unknown = in_force(get_settings()), strange()
+    tell(
+        {"settings": rows, "unknown": unknown}, lambda: print_rows(("name", "value", "source"), map(_as_given, rows), fold="value")
+    )
+    for row in unknown:
+        near = f"; did you mean {row['nearest']}?" if row["nearest"] else ""
+        flag("warning:", f"nobody reads {row['name']} ({row['source']}){near}", "yellow")
+
+
+def _as_given(row: dict[str, Any]) -> dict[str, Any]:
+    """A setting as it is written in the environment: a port has no thousands, a number all its digits."""
+    value = row["value"]
+    if not isinstance(value, (int, float)):
+        return row
+    return {**row, "value": str(value).lower() if isinstance(value, bool) else str(value)}
+
+
+def doctor() -> None:
+    """Check the database, the settings, models and workers.
+
+    Exit code 1 if anything is wrong.
+    """
     from service.cli.doctor import examine
     from service.settings import get_settings
 
@@ -138,10 +174,13 @@ def doctor(context: typer.Context, as_json: Json = False) -> None:
     finally:
         if server is not None:
             server.stop()
-    if wants_json(context, as_json):
-        print_json(checks)
-    else:
-        rows = [("ok" if check.ok else "WRONG", check.name, check.detail) for check in checks]
-        print_table(("", "check", "finding"), rows, fold="finding" if sys.stdout.isatty() else None)
+    tell(checks, lambda: _tell_checks(checks))
     if not all(check.ok for check in checks):
         raise typer.Exit(1)
+
+
+def _tell_checks(checks: "list[Check]") -> None:
+    """A line for each, the verdict first: no width of a terminal takes it away."""
+    for check in checks:
+        verdict, colour = ("ok   ", "green") if check.ok else ("WRONG", "red")
+        flag(verdict, f"{check.name}: {check.detail}", colour, err=False)

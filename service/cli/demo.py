@@ -1,6 +1,7 @@
 """`loci demo`: a small world to try things on, in the namespace `default`."""
 
 import hashlib
+from datetime import UTC, datetime, timedelta
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +9,7 @@ import orjson
 
 from service.cli.output import echo
 from service.cli.session import Session, run
+from service.cli.shell import tell
 
 if TYPE_CHECKING:
     from db.pool import Transaction
@@ -17,13 +19,20 @@ MARKER = "alice-location"  # a lineage of the demo; where it is, the demo is
 
 
 def demo() -> None:
-    """Load the demo into the namespace `default`; loading it again changes nothing."""
-    loaded = run(load_demo)
+    """Load a small world to try things on.
+
+    It goes into the namespace `default`, of a database that is made here if there is none. Loading it again changes nothing.
+    """
+    loaded = run(load_demo, make=True)
+    tell({"loaded": loaded}, lambda: _tell(loaded))
+
+
+def _tell(loaded: dict[str, int] | None) -> None:
     if loaded is None:
         echo("the demo is loaded already")
         return
     echo(f"loaded {loaded['memories']} memories, {loaded['entities']} entities and {loaded['edges']} edges; try:")
-    for command in ('recall "technical skills" --k 3 --explain', "traverse Alice", "history alice-location"):
+    for command in ('recall "technical skills" --k 3 --explain', "traverse Alice", "memory history alice-location"):
         echo(f"  loci {command}")
 
 
@@ -51,10 +60,19 @@ async def load_demo(session: Session) -> dict[str, int] | None:
             return None
         await _write_memories(tx, kinds["memory"])  # first: tables are locked in this order when a model is registered
         await entities.upsert_entities(tx, entities=kinds["entity"])
-        await edges.observe_edges(tx, edges=kinds["edge"])
+        await edges.observe_edges(tx, edges=[_dated(edge) for edge in kinds["edge"]])
         await _write_tiers(tx, kinds)
+        await _write_history(tx)
         await idempotency.store_idempotent_reply(tx, key="loci demo", status=201, response=b"{}")
     return {"memories": len(kinds["memory"]), "entities": len(kinds["entity"]), "edges": len(kinds["edge"])}
+
+
+def _dated(edge: dict[str, Any]) -> dict[str, Any]:
+    """An edge that was seen some days before the demo is loaded: so there is one that fades within weeks, whenever that is."""
+    if "observed_days_ago" not in edge:
+        return edge
+    seen = datetime.now(UTC) - timedelta(days=edge["observed_days_ago"])
+    return {name: value for name, value in edge.items() if name != "observed_days_ago"} | {"observed_at": seen.isoformat()}
 
 
 async def _write_memories(tx: "Transaction", items: list[dict[str, Any]]) -> None:
@@ -84,3 +102,11 @@ async def _write_tiers(tx: "Transaction", kinds: dict[str, list[dict[str, Any]]]
         await conversations.add_turns(tx, session_id=turn["session_id"], turns=[{"role": turn["role"], "content": turn["content"]}])
     for entry in kinds["entry"]:
         await working_memory.save_working_memory(tx, **entry)
+
+
+async def _write_history(tx: "Transaction") -> None:
+    """Write what agents have done in this world: facts, recalls, feedback, jobs, calls of a model, and a second agent."""
+    from migrations.sql_files import split
+
+    for statement in split(files("service.cli").joinpath("demo.sql").read_text(encoding="utf-8")):
+        await tx.post(statement)

@@ -12,6 +12,7 @@ from db.health import Check
 from db.metrics import job_metrics
 from db.pool import Connection
 from loci.models.server import Readiness
+from service.cli.serve import reached_at
 from service.cli.session import connect
 from service.cli.shell import Failure, first_line
 from service.embedding.active import make_provider_for
@@ -38,8 +39,10 @@ async def examine(settings: Settings, url: str) -> list[Check]:
             checks = [Check("database", True, await health.server_version(connection))]
             checks += [await health.check_role(connection), await health.check_revision(connection)]
             checks += [await health.check_indexes(connection), await health.check_vector(connection)]
+            checks += [await health.check_citus(connection), await check_pooler(connection, settings, url)]
             if all(check.ok for check in checks if check.name == "migrations"):
                 checks += [await check_active(connection, settings.embedding), await check_jobs(connection, settings.jobs)]
+                checks += [await check_words(connection)]
                 return [*checks, *models, *await check_queue(connection)]
             return [*checks, *models]
     except (Failure, psycopg.Error) as error:
@@ -65,8 +68,7 @@ async def check_embedding(settings: EmbeddingSettings) -> Check:
 
 async def check_service(settings: Settings) -> Check:
     """The service at the configured address is ready, and no background task of it has ended lately, if it runs."""
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)  # noqa: S104 (compared)
-    where = f"[{host}]:{settings.port}" if ":" in host else f"{host}:{settings.port}"
+    where = f"{reached_at(settings.host)}:{settings.port}"
     try:
         async with httpx.AsyncClient(timeout=PATIENCE) as client:
             found = Readiness.model_validate_json((await client.get(f"http://{where}/readyz")).content)
@@ -76,6 +78,23 @@ async def check_service(settings: Settings) -> Check:
         return Check("service", True, f"what answers at {where} is none")
     wrong = [f"{check.name}: {check.detail}" for check in found.checks if not check.ok]
     return Check("service", not wrong, "; ".join([f"{found.status} at {where}", *wrong]))
+
+
+async def check_pooler(connection: Connection, settings: Settings, url: str) -> Check:
+    """Where a pooler stands between, there is a way around it for what needs a session of its own."""
+    if not await health.is_pooled(connection):
+        return Check("pooler", True, "none: sessions are the server's own")
+    if settings.direct_url is None:
+        return Check("pooler", False, "LOCI_DATABASE_URL leads through one: set LOCI_DIRECT_URL to the server itself")
+    async with connect(settings.direct_url) as direct:
+        if await health.is_pooled(direct):
+            return Check("pooler", False, "LOCI_DIRECT_URL leads through one too: it must be the address of the server itself")
+    if settings.prepares:
+        async with connect(url) as other:
+            if not await health.knows_prepared(connection, other):
+                return Check("pooler", False, f"LOCI_PREPARE is set, and {health.FORGETS}")
+    prepared = "are prepared" if settings.prepares else "are not prepared"
+    return Check("pooler", True, f"one stands between, and LOCI_DIRECT_URL leads around it; statements {prepared}")
 
 
 class Echo(Answer):
@@ -157,6 +176,15 @@ async def check_active(connection: Connection, settings: EmbeddingSettings) -> C
     return Check("active model", True, detail)
 
 
+async def check_words(connection: Connection) -> Check:
+    """The words of all memories were cut by this major version of PostgreSQL: another may stem some of them otherwise."""
+    async with connection.transaction():
+        await connection.execute("select from loci_api.begin_request(null, null, null)")
+        others = await health.indexes_of_other_servers(connection)
+    said = ", ".join(f"{number:,} by PostgreSQL {server}" for server, number in others.items())
+    return Check("words", not others, f"namespaces indexed {said}: run `loci verify --repair`" if others else "cut by this server")
+
+
 async def check_queue(connection: Connection) -> list[Check]:
     """How much waits for a vector, and whether a worker takes from it."""
     queue = first = await health.embedding_queue(connection)
@@ -184,7 +212,7 @@ async def check_jobs(connection: Connection, settings: JobSettings) -> Check:
     said = [f"{found.workers} workers, {waiting:,} wait, {running:,} run"]
     wrong = []
     if dead:
-        said.append(f"{dead:,} are dead (`loci jobs --state dead`)")
+        said.append(f"{dead:,} are dead (`loci job list --state dead`)")
     if found.lost:
         wrong.append(f"{found.lost:,} are in the hands of a worker that shows no sign of life")
     if oldest and not found.workers:

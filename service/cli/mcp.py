@@ -4,27 +4,43 @@ It answers at once; the database is opened when the tools are first asked for, o
 """
 
 import asyncio
+import dataclasses
 import logging
 import os
 import signal
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from service.cli.session import reach
+from service.cli.loading import loading
+from service.cli.session import embedded_folder, reach
 from service.cli.shell import Failure, explain
+from service.cli.target import base_url, stated
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import httpx
 
+    from service.mcp.profiles.profile import Profile
     from service.settings import Settings
 
 ENDED = 0
 API = "/api/v1"
+LOOK_SECONDS = 2.0
+
+
+class Profiles(StrEnum):
+    """Names of profiles; service/mcp/profiles/known.py has what they are."""
+
+    LOCI = "loci"
+    REFERENCE_MEMORY = "reference-memory"
+    CLAUDE_MEMORY = "claude-memory"
 
 
 def mcp(
@@ -41,27 +57,53 @@ def mcp(
     url: Annotated[
         str | None, typer.Option(envvar="LOCI_URL", help="Ask this running service instead of opening the database.")
     ] = None,
+    profile: Annotated[
+        Profiles, typer.Option(envvar="LOCI_PROFILE", help="Whose tools: Loci's own, or those of another memory server.")
+    ] = Profiles.LOCI,
 ) -> None:
-    """Serve MCP on stdin and stdout, for Claude and other programs that start MCP servers.
+    """Serve MCP on stdin and stdout, for programs that start it.
 
-    Without --url it opens the database itself, and without --key it acts as the operator.
+    Such as Claude. Without --url it opens the database that is configured, or asks the service of this machine where there is none.
+    Without --key it acts as the operator.
     """
-    from service.cli.serve import set_up
-    from service.settings import get_settings
+    with loading():
+        from service.cli.serve import set_up
+        from service.mcp.profiles.known import PROFILES
+        from service.settings import get_settings
 
     settings = get_settings()
     finish = set_up(settings)
-    sent = {"x-namespace": namespace, "x-space": space, "authorization": f"Bearer {key}" if key else None}
-    asyncio.run(_speak(Backend(settings, url), {name: value for name, value in sent.items() if value}, finish))
+    backend, headers = prepare(settings, namespace=namespace, space=space, key=key, url=url)
+    asyncio.run(_speak(backend, headers, finish, PROFILES[profile]))
 
 
-async def _speak(backend: "Backend", headers: dict[str, str], finish: "Callable[[], None]") -> None:
+def prepare(
+    settings: "Settings", *, namespace: str | None = None, space: str | None = None, key: str | None = None, url: str | None = None
+) -> "tuple[Backend, dict[str, str]]":
+    """Whom the tools ask, and the headers that say for whom. What is not given is what the environment or the file .env states."""
+    key = key or stated("LOCI_KEY")
+    sent = {
+        "x-namespace": namespace or stated("LOCI_NAMESPACE"),
+        "x-space": space or stated("LOCI_SPACE"),
+        "authorization": f"Bearer {key}" if key else None,
+    }
+    backend = Backend(settings, url or stated("LOCI_URL"), keyed=bool(key))
+    return backend, {name: value for name, value in sent.items() if value}
+
+
+async def _speak(backend: "Backend", headers: dict[str, str], finish: "Callable[[], None]", profile: "Profile") -> None:
     """Serve until stdin ends, or until told to stop; then `finish`."""
-    from mcp.server.stdio import stdio_server
+    with loading():
+        from mcp.server.stdio import stdio_server
 
-    from service.mcp.server import make_server
+        from service.mcp.server import make_server
 
-    server = make_server(backend.client, headers, listing=backend.open)
+    missing = await backend.missing()
+    if missing is not None:
+        logging.getLogger(__name__).warning("%s. %s", *missing)
+        said = f"Loci has nothing to work on: {missing[0]}. {missing[1]} Until then every tool says so; tell the user."
+        profile = dataclasses.replace(profile, instructions="\n\n".join(filter(None, (said, profile.instructions))))
+    server = make_server(backend.client, headers, listing=backend.open, profile=profile)
     told = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, told.set)
@@ -78,11 +120,16 @@ async def _speak(backend: "Backend", headers: dict[str, str], finish: "Callable[
 
 
 class Backend:
-    """The REST interface: of the service at `url`, or of an application in this process, opened when it is first needed."""
+    """The REST interface: of the service at `url`, or of an application in this process, opened when it is first needed.
 
-    def __init__(self, settings: "Settings", url: str | None) -> None:
+    With neither a `url` nor a database, the service of this machine is asked, but where a folder was named, or with a key, which is
+    sent to nobody who was not.
+    """
+
+    def __init__(self, settings: "Settings", url: str | None, *, keyed: bool) -> None:
         self._settings = settings
         self._url = url
+        self._keyed = keyed
         self._opened: asyncio.Future[httpx.AsyncClient] | None = None
         self._task: asyncio.Task[None] | None = None
         self._ended = asyncio.Event()
@@ -104,12 +151,50 @@ class Backend:
         if self._task is not None:
             await asyncio.gather(self._task, return_exceptions=True)
 
+    async def missing(self) -> tuple[str, str] | None:
+        """What is wrong and what to do about it, where there is neither a database nor a service to ask."""
+        usual, folder = self._usual(), self._settings.data_dir.expanduser().resolve()
+        lacks = f"there is no database in {folder}"
+        if self._is_stated():
+            return None
+        if stated("LOCI_DATA_DIR"):
+            return lacks, f"Run `LOCI_DATA_DIR={folder} {_program()} serve`, or leave LOCI_DATA_DIR out: then {usual} is asked."
+        if self._keyed:
+            return f"{lacks}, and LOCI_KEY is sent to no service that was not named", (
+                f"Set LOCI_URL where the client's configuration has `env`: {usual} for the service of this machine."
+            )
+        if await _is_loci(usual):
+            return None
+        return f"{lacks}, and no service answers at {usual}", (
+            f"Run `{_program()} serve`: it is found from the next call on, and nothing has to be started again. For another one "
+            "set LOCI_URL, DATABASE_URL or LOCI_DATA_DIR where the client's configuration has `env`."
+        )
+
+    async def _place(self) -> str | None:
+        """The address of the service to ask; None: the database is opened here. Raises Failure where there is neither."""
+        if self._is_stated():
+            return self._url
+        if missing := await self.missing():
+            raise Failure(*missing)
+        return self._usual()
+
+    def _is_stated(self) -> bool:
+        """Whether it was said where to look, or a database is here."""
+        return bool(self._url or self._settings.database_url or embedded_folder(self._settings))
+
+    def _usual(self) -> str:
+        """Where `loci serve` of this machine listens, with these settings."""
+        from service.cli.serve import reached_at
+
+        return f"http://{reached_at(self._settings.host)}:{self._settings.port}"
+
     async def _hold(self, opened: "asyncio.Future[httpx.AsyncClient]") -> None:
         """Keep it open until the end, in one task."""
         from service.mcp.server import Unreachable
 
         try:
-            async with _remote(self._url) if self._url else _own(self._settings, self._ended) as client:
+            url = await self._place()
+            async with _remote(url) if url else _own(self._settings, self._ended) as client:
                 opened.set_result(client)
                 await self._ended.wait()
         except Exception as error:
@@ -123,15 +208,32 @@ class Backend:
                 opened.exception()  # nobody need be waiting
 
 
+async def _is_loci(url: str) -> bool:
+    """Whether a service of Loci answers there, with or without knowing who asks."""
+    import httpx
+
+    try:
+        async with httpx.AsyncClient(trust_env=False, timeout=LOOK_SECONDS) as client:
+            said = (await client.get(f"{url}{API}/agents/me")).json()
+    except (httpx.HTTPError, ValueError):
+        return False
+    return isinstance(said, dict) and ("agent_id" in said or str(said.get("type")).startswith("urn:loci:"))
+
+
+def _program() -> str:
+    """What was started, as it can be started from anywhere."""
+    started = Path(sys.argv[0]).resolve()
+    return str(started) if started.name == "loci" else "loci"
+
+
 @asynccontextmanager
 async def _remote(url: str) -> "AsyncIterator[httpx.AsyncClient]":
     import httpx
 
     from service.http.caller import MCP_AGENT
 
-    base = url.rstrip("/").removesuffix("/mcp").removesuffix(API)
     agent = {"User-Agent": MCP_AGENT}
-    async with httpx.AsyncClient(base_url=f"{base}{API}/", headers=agent, timeout=httpx.Timeout(300, connect=5)) as client:
+    async with httpx.AsyncClient(base_url=f"{base_url(url)}{API}/", headers=agent, timeout=httpx.Timeout(300, connect=5)) as client:
         yield client
 
 
@@ -159,6 +261,7 @@ async def _own(settings: "Settings", ended: asyncio.Event) -> "AsyncIterator[htt
 
 
 def _make_app(settings: "Settings", url: str, server: Any) -> Any:
-    from service.app import create_app
+    with loading():
+        from service.app import create_app
 
     return create_app(settings.model_copy(update={"host": "127.0.0.1", "require_keys": False}), url, server)

@@ -1,7 +1,9 @@
 """What commands print: JSON for scripts, tables for people."""
 
+import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -13,6 +15,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 PIPED_WIDTH = 160
+GAP = 2  # between columns
+LEAST = 20  # characters of a column that is folded
+FIELDS = 2  # columns of a table of a thing's fields, which is one already
+TIMES = frozenset({"valid_from", "valid_to", "hour", "due_at"})  # columns of moments; so are those that end in _at
 
 
 def echo(text: str = "", *, err: bool = False) -> None:
@@ -31,17 +37,48 @@ def print_json(value: object) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, fold: str | None = None) -> None:
-    """Print rows under headings; the column `fold` takes the room that the others leave."""
+    """Print rows under headings. On a terminal the column `fold` takes what room is left; elsewhere a row is a line.
+
+    Where too little room is left, each row is its fields, one under the other.
+    """
+    cells = [[show(value, column) for column, value in zip(columns, row, strict=True)] for row in rows]
+    if not sys.stdout.isatty():
+        _print_lines([list(columns), *cells])
+        return
     from rich.table import Table
     from rich.text import Text
 
+    taken = sum(
+        max(map(len, column)) + GAP for name, column in zip(columns, zip(columns, *cells, strict=True), strict=True) if name != fold
+    )
+    if len(columns) > FIELDS and taken + LEAST * (fold is not None) > console().width:
+        _print_records(columns, cells)
+        return
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for name in columns:
-        table.add_column(name, overflow="fold", no_wrap=name != fold, ratio=1 if name == fold else None)
-    for row in rows:
-        table.add_row(*(Text(show(value)) for value in row))
+        table.add_column(name, overflow="fold", ratio=1 if name == fold else None)
+    for row in cells:
+        table.add_row(*(Text(cell) for cell in row))
     table.expand = fold is not None
     console().print(table)
+
+
+def _print_records(columns: Sequence[str], rows: list[list[str]]) -> None:
+    """Each row as its fields, one under the other: where the terminal is too narrow for a table."""
+    width = max(map(len, columns))
+    for number, row in enumerate(rows):
+        if number:
+            echo()
+        for name, cell in zip(columns, row, strict=True):
+            flag(f"{name:<{width}} ", cell, None, err=False)
+
+
+def _print_lines(rows: list[list[str]]) -> None:
+    """Columns with two spaces between them, a line for each row however long it is."""
+    rows = [[" ".join(cell.split()) if "\n" in cell else cell for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
 def print_rows(columns: Sequence[str], rows: Iterable[Mapping[str, object]], *, fold: str | None = None) -> None:
@@ -49,22 +86,44 @@ def print_rows(columns: Sequence[str], rows: Iterable[Mapping[str, object]], *, 
     print_table(columns, ([row[column] for column in columns] for row in rows), fold=fold)
 
 
+def print_fields(row: Mapping[str, object], heading: str = "field") -> None:
+    """Print a thing: each of its fields with its value."""
+    print_table((heading, "value"), [(name, show(value, name)) for name, value in row.items()], fold="value")
+
+
+def flag(word: str, text: str, colour: str | None, *, err: bool = True) -> None:
+    """Print a line whose first word has a colour, on a terminal that has them."""
+    stream = sys.stderr if err else sys.stdout
+    coloured = stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    typer.echo(f"{typer.style(word, fg=colour, bold=True) if coloured else word} {visible(text)}", err=err)
+
+
 def console(*, err: bool = False) -> "Console":
-    """A console on stdout or stderr, wide enough when it is a pipe."""
+    """A console on stdout or stderr; colour as NO_COLOR and the terminal have it."""
     from rich.console import Console
 
     stream = sys.stderr if err else sys.stdout
     return Console(file=stream, width=None if stream.isatty() else PIPED_WIDTH, highlight=False)
 
 
-def show(value: object) -> str:
+def moment(text: str) -> datetime:
+    """A time as the service says it."""
+    return datetime.fromisoformat(text)
+
+
+def show(value: object, column: str = "") -> str:
     """A value in a cell."""
     if value is None:
         return "-"
+    if isinstance(value, str) and (column.endswith("_at") or column in TIMES):
+        with suppress(ValueError):
+            value = moment(value)
     if isinstance(value, datetime):
         return value.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
     if isinstance(value, float):
         return f"{value:.3f}"
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
+    if isinstance(value, (dict, list)):
+        return visible(", ".join(f"{k}: {v}" for k, v in value.items()) if isinstance(value, dict) else ", ".join(map(str, value)))
     return visible(str(value))

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from service.cli.loading import loading
 from service.cli.output import echo
-from service.cli.session import Session, check_revision, command_origin, open_pool, reach, start_embedded
+from service.cli.session import Session, bring_up, check_revision, command_origin, open_pool, reach, start_embedded
 from service.cli.shell import Failure
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 BACKLOG = 2048
 DRAIN_SECONDS = 10
 REQUEST_SECONDS = 5
+EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 (compared): where what listens everywhere is found from here
 
 
 def serve(
@@ -40,7 +42,10 @@ def serve(
     demo: Annotated[bool, typer.Option("--demo", help="Load the demo into the namespace default first.")] = False,
     inherit: Annotated[str | None, typer.Option(hidden=True)] = None,
 ) -> None:
-    """Serve REST. Without DATABASE_URL this starts the embedded PostgreSQL and migrates it."""
+    """Serve REST, MCP and the page, and work in the background.
+
+    Without DATABASE_URL this starts the embedded PostgreSQL, makes it where there is none, and migrates it.
+    """
     from service.settings import get_settings
 
     settings = get_settings()
@@ -103,10 +108,11 @@ async def _serve_many(
     settings: "Settings", url: str, server: "EmbeddedServer | None", listener: socket.socket, *, demo: bool
 ) -> None:
     """Check once, load the demo, and keep the processes running until told to end."""
-    from service.app import check, watch
-    from service.cli.demo import load_demo
-    from service.cli.processes import FOLDER, Group, metrics_folder
-    from service.supervision import Supervisor
+    with loading():
+        from service.app import check, watch
+        from service.cli.demo import load_demo
+        from service.cli.processes import FOLDER, Group, metrics_folder
+        from service.supervision import Supervisor
 
     async with open_pool(url) as pool:
         await check(pool, settings)
@@ -126,7 +132,7 @@ async def _serve_many(
         }
         group = Group(settings.workers, listener, handed_down)
         async with group.running():
-            echo(banner(settings, demo=demo))
+            announce(settings, demo=demo)
             await group.ended()
     await background.close()
 
@@ -149,13 +155,15 @@ def bind(host: str, port: int) -> socket.socket:
 
 def _open(settings: "Settings") -> "tuple[str, EmbeddedServer | None]":
     """The URL to serve over: an embedded database is brought to this version's schema, a configured one must be there."""
-    from db.migrate import upgrade
-
     if settings.database_url:
         asyncio.run(check_revision(settings.database_url))
         return settings.database_url, None
     server = start_embedded(settings)
-    upgrade(server.url("postgres"))
+    try:
+        bring_up(server.url("postgres"))
+    except BaseException:
+        server.stop()
+        raise
     return server.url("loci_app"), server
 
 
@@ -169,11 +177,12 @@ def _run(
     channel: socket.socket | None = None,
 ) -> None:
     """Serve in this process."""
-    import uvicorn
+    with loading():
+        import uvicorn
 
-    from service.app import create_app
-    from service.http.protocol import limited_protocol
-    from service.http.server import GracefulServer
+        from service.app import create_app
+        from service.http.protocol import limited_protocol
+        from service.http.server import GracefulServer
 
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # many systems begin with fewer than there may be connections
@@ -205,7 +214,7 @@ async def _serve(app: "FastAPI", server: Any, listener: socket.socket, *, demo: 
             signal.signal(number, lambda *_: None)  # uvicorn takes them over, and sends them again when it has stopped
         keep_for_good()
         if not quiet:
-            echo(banner(state.settings, demo=demo))
+            announce(state.settings, demo=demo)
         await server.serve(sockets=[listener])
 
 
@@ -219,11 +228,25 @@ def keep_for_good() -> None:
     gc.freeze()
 
 
+def announce(settings: "Settings", *, demo: bool) -> None:
+    """Say where the service listens: to a person with what to try, else in a line of the log."""
+    if demo or sys.stdout.isatty():
+        echo(banner(settings, demo=demo))
+    else:
+        logging.getLogger(__name__).info("Loci listens on http://%s:%d", reached_at(settings.host), settings.port)
+
+
+def reached_at(host: str) -> str:
+    """The host of a URL that leads, on this machine, to what listens there."""
+    host = EVERYWHERE.get(host, host)
+    return f"[{host}]" if ":" in host else host
+
+
 def banner(settings: "Settings", *, demo: bool) -> str:
     """Where the service listens and what to try."""
     from service.http.page import is_built
 
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    host = reached_at(settings.host)
     api = f"http://{host}:{settings.port}/api/v1"
     key = ' -H "authorization: Bearer $LOCI_KEY"' if settings.keys_required else ""
     post = f"curl -s{key} -H 'content-type: application/json'"
@@ -248,10 +271,13 @@ def banner(settings: "Settings", *, demo: bool) -> str:
 
 def worker(
     metrics_port: Annotated[
-        int | None, typer.Option(min=0, max=65535, help="Port of 127.0.0.1 for its metrics (LOCI_METRICS_PORT); default: none.")
+        int | None, typer.Option(min=0, max=65535, help="Port for its metrics, at LOCI_HOST (LOCI_METRICS_PORT); default: none.")
     ] = None,
 ) -> None:
-    """Do the background work of services that run with --no-worker, until interrupted."""
+    """Do the background work of services, until interrupted.
+
+    Of those that run with --no-worker.
+    """
     from service.settings import get_settings
 
     settings = get_settings()
@@ -278,6 +304,7 @@ async def _work(settings: "Settings", url: str, metrics_port: int | None) -> Non
 
 async def _work_on(settings: "Settings", url: str, metrics_port: int | None) -> None:
     from db.health import check_role
+    from db.pool import primary_url
     from service.embedding.active import make_active_provider
     from service.jobs.runner import Runner
     from service.llm.factory import make_model
@@ -286,6 +313,7 @@ async def _work_on(settings: "Settings", url: str, metrics_port: int | None) -> 
     from service.resources import Resources
     from service.supervision import Supervisor
     from service.worker.handlers import HANDLERS
+    from service.worker.priority import BACKGROUND, stand_back
     from service.worker.worker import Worker
 
     try:
@@ -294,14 +322,15 @@ async def _work_on(settings: "Settings", url: str, metrics_port: int | None) -> 
     except BadPrompt as error:
         raise Failure(str(error)) from None
     provider = make_active_provider(settings.embedding)
-    async with open_pool(url) as pool:
+    url = primary_url(settings.direct_url or url)  # a worker's sessions are its own: it needs no pooler
+    async with open_pool(url, stand_back=partial(stand_back, niceness=BACKGROUND)) as pool:
         async with pool.connection() as connection:
             role = await check_role(connection)
         if not role.ok:
             raise Failure(role.detail)
         logging.getLogger(__name__).info("working with %s", provider.name if provider else "no embedding provider")
         monitor, background = Monitor(url, pool, settings.jobs.lost_after), Supervisor()
-        listening = await expose(monitor, metrics_port, settings.metrics_key) if metrics_port is not None else None
+        listening = await expose(monitor, settings.host, metrics_port, settings.metrics_key) if metrics_port is not None else None
         resources = Resources(settings, pool, provider, make_model(settings.llm), Prompts(settings.llm.prompts))
         try:
             background.start("monitor", monitor.run)
@@ -318,8 +347,8 @@ async def _work_on(settings: "Settings", url: str, metrics_port: int | None) -> 
                 await resources.model.close()
 
 
-async def expose(monitor: "Monitor", port: int, key: str | None) -> asyncio.Server:
-    """Answer every request on a port of this machine with the metrics; a worker serves nothing else."""
+async def expose(monitor: "Monitor", host: str, port: int, key: str | None) -> asyncio.Server:
+    """Answer every request on a port with the metrics; a worker serves nothing else."""
     from prometheus_client import CONTENT_TYPE_LATEST
 
     from service.observability.metrics_key import authorization_in, may_scrape
@@ -337,6 +366,6 @@ async def expose(monitor: "Monitor", port: int, key: str | None) -> asyncio.Serv
         writer.close()
 
     try:
-        return await asyncio.start_server(answer, "127.0.0.1", port)
+        return await asyncio.start_server(answer, host, port)
     except OSError as error:
-        raise Failure(f"cannot listen on 127.0.0.1:{port}: {error.strerror}", "Choose another --metrics-port.") from None
+        raise Failure(f"cannot listen on {host}:{port}: {error.strerror}", "Choose another --metrics-port.") from None

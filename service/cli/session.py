@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from service.cli.shell import RUNNING, Failure, first_line
+from service.cli.target import base_url, stated
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from db.embedded import EmbeddedServer
-    from db.pool import Connection, Origin, Pool, Transaction
-    from service.embedding.provider import Provider
-    from service.resources import Resources
+    from db.pool import Connection, Origin, Pool, StandBack, Transaction
     from service.settings import Settings
 
 T = TypeVar("T")
@@ -39,12 +40,12 @@ class Session:
         return transaction(self.pool, key_hash=OPERATOR, namespace=namespace, role=role, snapshot=snapshot, origin=self.origin)
 
 
-def run(work: Callable[[Session], Awaitable[T]]) -> T:
-    """Run work in a session. Starts the embedded server if it is needed and does not run yet."""
+def run(work: Callable[[Session], Awaitable[T]], *, make: bool = False) -> T:
+    """Run work in a session. Starts the embedded server if it is needed and does not run yet; with `make`, makes one."""
     from service.settings import get_settings
 
     settings = get_settings()
-    url, server = reach(settings)
+    url, server = reach(settings, make=make)
     try:
         return asyncio.run(_work(settings, url, work))
     finally:
@@ -67,40 +68,6 @@ async def _work(settings: "Settings", url: str, work: Callable[[Session], Awaita
         return await work(Session(settings, pool, command_origin(), url))
 
 
-@asynccontextmanager
-async def open_provider(session: Session) -> "AsyncIterator[Provider | None]":
-    """The embedding provider that is configured, closed at the end."""
-    from service.embedding.active import make_active_provider
-
-    provider = make_active_provider(session.settings.embedding)
-    try:
-        yield provider
-    finally:
-        if provider is not None:
-            await provider.close()
-
-
-@asynccontextmanager
-async def open_resources(session: Session) -> "AsyncIterator[Resources]":
-    """The models that are configured, as jobs and requests have them, closed at the end."""
-    from service.embedding.active import find_active_model, make_active_provider
-    from service.llm.factory import make_model
-    from service.llm.prompts import Prompts
-    from service.rerank.factory import make_reranker
-    from service.resources import Resources
-
-    settings = session.settings
-    provider, model, reranker = make_active_provider(settings.embedding), make_model(settings.llm), make_reranker(settings.rerank)
-    try:
-        async with session.transaction(None, None) as tx:
-            await find_active_model(provider, tx)
-        yield Resources(settings, session.pool, provider, model, Prompts(settings.llm.prompts), reranker)
-    finally:
-        for made in (provider, model, reranker):
-            if made is not None:
-                await made.close()
-
-
 def command_origin() -> "Origin":
     """The running command, as the operations log names it: all its transactions are one operation."""
     from db.pool import Origin
@@ -109,24 +76,59 @@ def command_origin() -> "Origin":
     return Origin(action=RUNNING.get(), via="cli", operation_id=str(uuid7()))
 
 
-def reach(settings: "Settings") -> tuple[str, "EmbeddedServer | None"]:
-    """The URL of the restricted role, and the embedded server if that is the one.
+def reach(settings: "Settings", *, make: bool = False) -> tuple[str, "EmbeddedServer | None"]:
+    """The URL of the restricted role, and the embedded server if that is the one. Raises Failure where there is no database.
 
-    An embedded server that runs already is joined without migrating it again: migrations lock what others read.
+    None is made but with `make`. An embedded server that runs already is joined without migrating it again: migrations lock what
+    others read.
     """
-    from db.migrate import upgrade
-
     if settings.database_url:
         asyncio.run(check_revision(settings.database_url))
         return settings.database_url, None
+    if not make:
+        require_embedded(settings)
     server = start_embedded(settings)
     try:
         if not server.joined or not asyncio.run(_is_current(server.url("loci_app"))):
-            upgrade(server.url("postgres"))
+            bring_up(server.url("postgres"))
     except BaseException:
         server.stop()
         raise
     return server.url("loci_app"), server
+
+
+def bring_up(url: str, app_password: str | None = None, *, restored: bool = False) -> None:
+    """Bring the schema to this version's; `restored`: it was set back. Raises Failure where a later version was here before."""
+    from db.migrate import NewerSchema, renew_feeds, upgrade
+
+    try:
+        upgrade(url, app_password=app_password)
+        if restored:
+            renew_feeds(url)
+    except NewerSchema as error:
+        raise Failure(str(error), "Use that version, or restore the backup that was made before it.") from None
+
+
+def require_embedded(settings: "Settings") -> None:
+    """Raise Failure unless there is an embedded database where commands look, and it is the one that is meant."""
+    asked = stated("LOCI_URL")
+    if asked and not stated("LOCI_DATA_DIR"):
+        raise Failure(
+            f"`loci {RUNNING.get()}` works on the database itself, and LOCI_URL names a service: {base_url(asked)}",
+            "Run it where the database is: with DATABASE_URL, or with LOCI_DATA_DIR for an embedded one.",
+        )
+    if embedded_folder(settings) is None:
+        raise Failure(
+            f"there is no database in {settings.data_dir.expanduser().resolve()}",
+            "Set LOCI_URL to a service that runs, such as http://127.0.0.1:8420, DATABASE_URL to a database, or LOCI_DATA_DIR "
+            "to the folder of an embedded one; `loci serve` and `loci demo` make one here.",
+        )
+
+
+def embedded_folder(settings: "Settings") -> "Path | None":
+    """The data folder, if an embedded database is in it."""
+    folder = settings.data_dir.expanduser().resolve()
+    return folder if (folder / "pg" / "PG_VERSION").is_file() else None
 
 
 def start_embedded(settings: "Settings") -> "EmbeddedServer":
@@ -134,7 +136,7 @@ def start_embedded(settings: "Settings") -> "EmbeddedServer":
     from db.embedded import EmbeddedServer
 
     try:
-        return EmbeddedServer(settings.data_dir, settings.postgres_version)
+        return EmbeddedServer(settings.data_dir, settings.postgres_version, settings.postgres_port)
     except ImportError as error:
         raise Failure("no database is configured, and the embedded PostgreSQL is not installed", "Set DATABASE_URL.") from error
     except (subprocess.SubprocessError, RuntimeError, OSError) as error:
@@ -150,9 +152,11 @@ async def connect(url: str) -> "AsyncIterator[Connection]":
     import psycopg
     from psycopg.rows import dict_row
 
+    from db.pool import primary_url
+
     try:
         connection = await psycopg.AsyncConnection.connect(
-            url, autocommit=True, row_factory=dict_row, connect_timeout=CONNECT_SECONDS
+            primary_url(url), autocommit=True, row_factory=dict_row, connect_timeout=CONNECT_SECONDS
         )
     except (psycopg.OperationalError, psycopg.ProgrammingError) as error:
         raise Failure(f"cannot reach the database: {first_line(error)}", "Check DATABASE_URL, and that the server runs.") from None
@@ -181,10 +185,10 @@ async def _is_current(url: str) -> bool:
 
 
 @asynccontextmanager
-async def open_pool(url: str, size: int = POOL) -> "AsyncIterator[Pool]":
+async def open_pool(url: str, size: int = POOL, stand_back: "StandBack | None" = None) -> "AsyncIterator[Pool]":
     """A small pool over a migrated database."""
     from db.pool import make_pool
 
-    async with make_pool(url, size=size, timeout=CONNECT_SECONDS) as pool:
+    async with make_pool(url, size=size, timeout=CONNECT_SECONDS, stand_back=stand_back) as pool:
         await pool.wait(CONNECT_SECONDS)
         yield pool

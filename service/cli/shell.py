@@ -1,26 +1,24 @@
 """What all commands share: errors as one line and an exit code, suggestions, options that mean the same everywhere."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Annotated, Any, TypeVar
 
 import typer
 from typer.core import TyperGroup
 
-from service.cli.output import echo
+from service.cli.output import echo, flag, print_json, print_rows
+from service.cli.target import base_url, stated
 
 SHOWN = 100
+UNAUTHORIZED = 401
+Command = TypeVar("Command", bound=Callable[..., None])
+_JSON: ContextVar[bool] = ContextVar("json", default=False)
 RUNNING: ContextVar[str] = ContextVar("running", default="unknown")  # the words of the command, such as `namespace set`
-
-
-@dataclass(frozen=True)
-class Defaults:
-    """Options given before the command."""
-
-    as_json: bool = False
 
 
 class Failure(Exception):
@@ -61,6 +59,40 @@ class Commands(TyperGroup):
             raise typer.Exit(1) from None
 
 
+class App(typer.Typer):
+    """A noun with its commands, or all of them. Each command has --json, but for those that print no data of their own."""
+
+    def __init__(self, help: str | None = None, **options: Any) -> None:
+        super().__init__(cls=Commands, no_args_is_help=True, help=help, **options)
+
+    def command(self, name: str | None = None, *, json: bool = True, **options: Any) -> Callable[[Command], Command]:
+        """Register a command."""
+        register = super().command(name, **options)
+
+        def registered(function: Command) -> Command:
+            register(_with_json(function) if json else function)
+            return function
+
+        return registered
+
+
+def _with_json(function: Callable[..., None]) -> Callable[..., None]:
+    """A command that takes --json, too."""
+
+    @wraps(function)
+    def command(*arguments: Any, loci_as_json: bool, **options: Any) -> None:
+        if loci_as_json:
+            set_json(True)
+        function(*arguments, **options)
+
+    known = signature(function, eval_str=True)
+    option = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
+    added = Parameter("loci_as_json", Parameter.KEYWORD_ONLY, default=False, annotation=option)
+    vars(command)["__signature__"] = known.replace(parameters=[*known.parameters.values(), added])
+    vars(command)["__annotations__"] = {**{n: p.annotation for n, p in known.parameters.items()}, added.name: option}
+    return command
+
+
 def quiet_libraries() -> None:
     """Keep what libraries log about failures that are reported here anyway off the terminal."""
     import logging
@@ -79,9 +111,9 @@ def suggest(error: Exception) -> None:
 
 def complain(message: str, hint: str | None = None) -> None:
     """Print an error on stderr."""
-    echo(f"error: {message}", err=True)
+    flag("error:", message, "red")
     if hint:
-        echo(f"hint: {hint}", err=True)
+        flag("hint:", hint, "cyan")
 
 
 def complain_of_lines(wrong: Sequence[tuple[int, str]]) -> None:
@@ -96,22 +128,41 @@ def explain(error: Exception) -> tuple[str, str | None] | None:
     """Message and hint of an error that a user can act on; None for one that is a bug here."""
     if isinstance(error, Failure):
         return str(error), error.hint
+    if "loci.errors" in sys.modules:  # what was never loaded was not raised: a command that fails loads nothing for it
+        from loci.errors import LociError, Unavailable
+
+        if isinstance(error, LociError):
+            asked = stated("LOCI_URL")
+            if isinstance(error, Unavailable) and error.status is None and asked:
+                return f"no service answers at {base_url(asked)}: {error.detail}", "Check LOCI_URL, and that the service runs."
+            return _worded(error)
+    if isinstance(error, BrokenPipeError):  # whoever read has left, such as `head`: nobody is told
+        return None
     if isinstance(error, OSError):
         where = f": {error.filename}" if error.filename else ""
         return f"{error.strerror or error}{where}", None
     return _explain_service(error) or _explain_database(error)
 
 
+def _worded(error: Any) -> tuple[str, str | None]:
+    """What a service said was wrong."""
+    wrong = [each for each in error.errors if each.message not in error.detail]
+    said = "; ".join([error.detail, *(f"{each.field}: {each.message}" for each in wrong)])
+    return said, "Set LOCI_KEY to a valid key." if error.status == UNAUTHORIZED else error.hint
+
+
 def _explain_service(error: Exception) -> tuple[str, str | None] | None:
-    from pydantic import ValidationError
+    if "pydantic" in sys.modules:
+        from pydantic import ValidationError
 
-    from db.errors import LociError
+        if isinstance(error, ValidationError):
+            wrong = "; ".join(f"{'.'.join(map(str, e['loc'])) or error.title}: {e['msg']}" for e in error.errors()[:3])
+            return f"wrong settings: {wrong}" if error.title == "Settings" else wrong, None
+    if "db.errors" in sys.modules:
+        from db.errors import LociError
 
-    if isinstance(error, LociError):
-        return error.detail, error.hint
-    if isinstance(error, ValidationError):
-        wrong = "; ".join(f"{'.'.join(map(str, e['loc'])) or error.title}: {e['msg']}" for e in error.errors()[:3])
-        return f"wrong settings: {wrong}" if error.title == "Settings" else wrong, None
+        if isinstance(error, LociError):
+            return error.detail, error.hint
     application = sys.modules.get("service.app")
     if application is not None and isinstance(error, application.Refusal):
         return str(error), None
@@ -122,6 +173,8 @@ def _explain_service(error: Exception) -> tuple[str, str | None] | None:
 
 
 def _explain_database(error: Exception) -> tuple[str, str | None] | None:
+    if "psycopg_pool" not in sys.modules:
+        return None
     import psycopg
     from psycopg_pool import PoolClosed, PoolTimeout
 
@@ -150,14 +203,63 @@ def parse_time(text: str) -> datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def wants_json(context: typer.Context, here: bool) -> bool:
+def wants_json() -> bool:
     """Whether --json was given, before the command or after it."""
-    defaults = context.find_object(Defaults)
-    return here or bool(defaults and defaults.as_json)
+    return _JSON.get()
 
 
-Namespace = Annotated[str, typer.Option("--namespace", "-n", envvar="LOCI_NAMESPACE", help="Namespace to act in.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
+def set_json(wanted: bool) -> None:
+    """Note whether --json was given before the command."""
+    _JSON.set(wanted)
+
+
+def tell(value: Any, otherwise: Callable[[], None]) -> None:
+    """Print what a command found or did: as JSON where that was asked for, else for people."""
+    if wants_json():
+        print_json(value)
+    else:
+        otherwise()
+
+
+def tell_rows(rows: Sequence[Mapping[str, Any]], *columns: str, fold: str | None = None) -> None:
+    """Print a list: as JSON, or these columns of it."""
+    tell(rows, lambda: print_rows(columns, rows, fold=fold))
+
+
+def said(text: str) -> Callable[[], None]:
+    """A line on stderr for people: what was done, where there is nothing to read."""
+    return lambda: echo(text, err=True)
+
+
+def confirm(question: str, *, yes: bool) -> None:
+    """Ask before what cannot be undone, unless told not to. Ends the command where the answer is no."""
+    if not yes:
+        typer.confirm(question, abort=True, err=True)
+
+
+def settings_of(assignments: Sequence[str]) -> dict[str, Any]:
+    """Values from KEY=VALUE: VALUE is JSON, else a word; empty means null."""
+    import orjson
+
+    found: dict[str, Any] = {}
+    for assignment in assignments:
+        key, given, value = assignment.partition("=")
+        if not given or not key:
+            raise typer.BadParameter(f"{assignment!r} is not KEY=VALUE")
+        try:
+            found[key] = orjson.loads(value) if value else None
+        except orjson.JSONDecodeError:
+            found[key] = value
+    return found
+
+
+Namespace = Annotated[
+    str | None,
+    typer.Option("--namespace", "-n", metavar="NAME", help="Namespace; default: LOCI_NAMESPACE, that of the key, or default."),
+]
+Limit = Annotated[int, typer.Option("--limit", min=1, max=100_000, help="How many at most.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+Session = Annotated[str | None, typer.Option("--session", "-s", metavar="ID", help="The conversation.")]
 KnownAt = Annotated[
     datetime | None,
     typer.Option("--known-at", parser=parse_time, metavar="TIME", help="As it was believed at this moment instead of now."),

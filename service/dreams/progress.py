@@ -37,7 +37,7 @@ class Progress:
             if job["state"] == "waiting" and job["due_at"] is not None:
                 wait = max(0, round((job["due_at"] - now).total_seconds()))
                 lines.append(
-                    f"next try at {job['due_at'].astimezone(UTC):%H:%M:%S} UTC, in {wait:,} s; `loci jobs retry {job['id']}`: now"
+                    f"next try at {job['due_at'].astimezone(UTC):%H:%M:%S} UTC, in {wait:,} s; `loci job retry {job['id']}`: now"
                 )
         if not lines and self._spoke is not None and now - self._spoke >= QUIET and job["finished_at"] is None:
             lines.append(f"still {job['state']}: {_calls(job['calls'])} so far")
@@ -66,7 +66,7 @@ def _pass(done: dict[str, Any]) -> list[str]:
     lines += [f"refused by {refusal['guard']}: {refusal['action']}: {refusal['reason']}" for refusal in done["refused"]]
     lines += [done["error"]] if done["error"] else []
     more = [f"… and {len(lines) - SHOWN:,} more (--json shows all)"] if len(lines) > SHOWN else []
-    undo = [f"undo with: loci undo {done['operation_id']}"] if done["operation_id"] else []
+    undo = [f"undo with: loci operation undo {done['operation_id']}"] if done["operation_id"] else []
     return [head, *(f"  {line}" for line in [*lines[:SHOWN], *more, *undo])]
 
 

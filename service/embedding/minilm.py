@@ -31,7 +31,7 @@ class MiniLMProvider:
     """Sentence transformer on the CPU: better than static vectors at 100 times the cost."""
 
     name = "minilm/all-MiniLM-L6-v2"
-    weight = 1.5
+    weight = 1.0
     focus = 2.0
 
     def __init__(self) -> None:

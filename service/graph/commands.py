@@ -1,100 +1,172 @@
-"""`loci traverse`, `loci edge-types` and `loci decay`: walks over the graph, its types, and how fast its edges fade."""
+"""`loci entity`, `loci edge`, `loci edge-type` and `loci traverse`: the graph."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
+from uuid import UUID
 
 import typer
 
-from service.cli.output import console, echo, print_json, print_rows
-from service.cli.session import Session, run, run_in
-from service.cli.shell import AsOf, Json, KnownAt, Namespace, wants_json
+from service.cli.output import echo, print_fields, print_rows
+from service.cli.rest import Rest, service
+from service.cli.shell import App, AsOf, KnownAt, Limit, Namespace, Session, Yes, confirm, said, settings_of, tell, tell_rows
 
-if TYPE_CHECKING:
-    from db.graph.decay import DecayBatch
-    from db.graph.edges import ListedEdgeType
-    from db.pool import Transaction
+entities = App("Add, list, show and remove entities.")
+edges = App("Observe, list, show and take back edges between entities.")
+edge_types = App("List types of edges, and set how fast they fade.")
+Ref = Annotated[str, typer.Argument(metavar="ENTITY", help="Name, alias or id.")]
+EdgeId = Annotated[UUID, typer.Argument(metavar="ID", help="The edge, as `loci edge list` shows it.")]
 
 
+@entities.command("add")
+def add_entity(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name.")],
+    type: Annotated[str | None, typer.Option(help="Such as person.")] = None,
+    alias: Annotated[list[str] | None, typer.Option(help="Another name; repeatable.")] = None,
+    description: Annotated[str | None, typer.Option(help="What it is, in words.")] = None,
+    namespace: Namespace = None,
+) -> None:
+    """Create an entity, or add to the one of this name."""
+    with service(namespace) as rest:
+        row = rest.post("/entities", name=name, type=type, aliases=alias or None, description=description)
+    tell(row, lambda: print_fields(row))
+
+
+@entities.command("list")
+def list_entities(
+    namespace: Namespace = None,
+    limit: Limit = 50,
+    type: Annotated[str | None, typer.Option(help="Of this type.")] = None,
+    query: Annotated[str | None, typer.Option(help="How the name begins.")] = None,
+    pinned: Annotated[bool, typer.Option("--pinned", help="Only pinned ones.")] = False,
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
+) -> None:
+    """List entities: pinned first, then the most mentioned."""
+    asked = {"type": type, "query": query, "pinned": pinned or None, "as_of": as_of, "known_at": known_at}
+    with service(namespace) as rest:
+        rows = rest.items("/entities", limit=limit, **asked)
+    tell_rows(rows, "id", "name", "type", "description", fold="description")
+
+
+@entities.command("show")
+def show_entity(ref: Ref, namespace: Namespace = None, as_of: AsOf = None, known_at: KnownAt = None) -> None:
+    """Show an entity with all its fields."""
+    with service(namespace) as rest:
+        row = rest.get("/entities/{ref}", {"ref": ref}, as_of=as_of, known_at=known_at)
+    tell(row, lambda: print_fields(row))
+
+
+@entities.command("remove")
+def remove_entity(ref: Ref, namespace: Namespace = None, yes: Yes = False) -> None:
+    """Remove an entity from the graph, with its edges."""
+    confirm(f"Remove {ref} with its edges?", yes=yes)
+    with service(namespace) as rest:
+        row = rest.delete("/entities/{ref}", {"ref": ref})
+    tell(row, said(f"removed {row['name']}"))
+
+
+@edges.command("add")
+def add_edge(
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="Where it begins: name, alias or id.")],
+    type: Annotated[str, typer.Argument(metavar="TYPE", help="Such as works_on.")],
+    target: Annotated[str | None, typer.Argument(metavar="TARGET", help="Where it leads to.")] = None,
+    literal: Annotated[str | None, typer.Option(help="A value that it leads to instead.")] = None,
+    confidence: Annotated[float | None, typer.Option(min=0, max=1, help="How sure it is.")] = None,
+    session_id: Session = None,
+    namespace: Namespace = None,
+) -> None:
+    """Observe an edge; names that are new become entities."""
+    stated = {"target": target, "literal": literal, "confidence": confidence, "session_id": session_id}
+    with service(namespace) as rest:
+        row = rest.post("/edges", source=source, type=type, **stated)
+    tell(row, lambda: echo(edge_line(row)))
+
+
+@edges.command("list")
+def list_edges(
+    namespace: Namespace = None,
+    limit: Limit = 50,
+    entity: Annotated[str | None, typer.Option(help="Of this entity: name, alias or id.")] = None,
+    type: Annotated[str | None, typer.Option(help="Of this type.")] = None,
+    faded: Annotated[bool, typer.Option("--faded", help="Faded ones, too.")] = False,
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
+) -> None:
+    """List edges with their confidence as it is now."""
+    asked = {"entity": entity, "type": type, "faded": faded or None, "as_of": as_of, "known_at": known_at}
+    with service(namespace) as rest:
+        rows = rest.items("/edges", limit=limit, **asked)
+    shown = [{**row, "target": row["target"] if row["literal"] is None else f'"{row["literal"]}"'} for row in rows]
+    tell(rows, lambda: tell_rows(shown, "id", "source", "type", "target", "confidence", "last_observed_at", fold="target"))
+
+
+@edges.command("show")
+def show_edge(id: EdgeId, namespace: Namespace = None, as_of: AsOf = None, known_at: KnownAt = None) -> None:
+    """Show an edge, and what was observed of it."""
+    with service(namespace) as rest:
+        row = rest.get("/edges/{id}", {"id": id}, as_of=as_of, known_at=known_at)
+    tell(row, lambda: print_fields(row))
+
+
+@edges.command("remove")
+def remove_edge(id: EdgeId, namespace: Namespace = None) -> None:
+    """Take an edge back: it stays as history."""
+    with service(namespace) as rest:
+        row = rest.delete("/edges/{id}", {"id": id})
+    tell(row, said(f"taken back: {edge_line(row)}"))
+
+
+@edges.command()
 def decay(
-    context: typer.Context,
-    type: Annotated[str | None, typer.Argument(metavar="[TYPE]", help="Edge type; default: all of them.")] = None,
-    namespace: Namespace = "default",
+    type: Annotated[str | None, typer.Argument(metavar="TYPE", help="Edge type; default: all of them.")] = None,
+    namespace: Namespace = None,
     rate: Annotated[
         float | None, typer.Option(help="New rate per day, of the type or else of the namespace.", min=0, max=1e9)
     ] = None,
-    as_json: Json = False,
 ) -> None:
-    """Recalculate when edges fade, or change how fast; says how many faded and how many came back.
+    """Recalculate when edges fade, or change how fast.
 
-    Readers go by a new rate at once. Killed on the way, it loses nothing: call it again, or leave the rest to the worker.
+    Says how many faded and how many came back. Readers go by a new rate at once. Killed on the way, it loses nothing: call it
+    again, or leave the rest to the worker.
     """
-    with _progress() as told:
-        row = run(lambda session: _decay(session, namespace, type, rate, told))
-    counts = {"edges": row["edges"], "faded": row["faded"], "revived": row["revived"]}
-    if wants_json(context, as_json):
-        print_json(counts)
+    with service(namespace) as rest:
+        counts = _decay(rest, type, rate)
+    tell(counts, lambda: print_rows(tuple(counts), [counts]))
+
+
+def _decay(rest: Rest, type: str | None, rate: float | None) -> dict[str, int]:
+    if rate is None:
+        row = rest.post("/edges/decay", type=type)
+    elif type is not None:
+        row = rest.put("/edge-types/{type}", {"type": type}, decay_rate=rate)
     else:
-        print_rows(list(counts), [counts])
+        row = rest.patch("/namespaces/{name}", {"name": rest.name()}, settings={"decay_rate": rate})
+    return {name: row[name] or 0 for name in ("faded", "revived")}
 
 
-async def _decay(
-    session: Session, namespace: str, type: str | None, rate: float | None, told: "Callable[[DecayBatch], None]"
-) -> "DecayBatch":
-    from service.graph.decay import begin_decay_change, finish_decay_change
-    from service.graph.edges import set_edge_type
-    from service.namespaces.namespaces import change_namespace
-
-    decaying = True
-    async with session.transaction(namespace, "writer" if type or rate is None else "admin") as tx:
-        if rate is not None and type is not None:
-            decaying = (await set_edge_type(tx, type=type, changes={"decay_rate": rate}))["decaying"]
-        elif rate is not None:
-            decaying = await change_namespace(tx, changes={"settings": {"decay_rate": rate}})
-        else:
-            await begin_decay_change(tx, type=type)
-    if not decaying:
-        return {"edges": 0, "faded": 0, "revived": 0, "done": True}
-    return await finish_decay_change(lambda: session.transaction(namespace, "writer"), type=type, told=told)
+@edge_types.command("list")
+def list_types(namespace: Namespace = None, limit: Limit = 1000) -> None:
+    """List types of edges, with their rates and counts."""
+    with service(namespace) as rest:
+        rows = rest.items("/edge-types", limit=limit)
+    tell_rows(rows, "type", "decay_rate", "single_valued", "edges", "faded", "description", fold="description")
 
 
-@contextmanager
-def _progress() -> "Iterator[Callable[[DecayBatch], None]]":
-    """Counts on stderr while it lasts; nothing into a pipe."""
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=console(err=True), transient=True, disable=not console(err=True).is_terminal) as bar:
-        task = bar.add_task("waiting for writers")
-        yield lambda row: bar.update(
-            task, description=f"{row['edges']:,} edges, {row['faded']:,} faded, {row['revived']:,} came back"
-        )
-
-
-def edge_types(context: typer.Context, namespace: Namespace = "default", as_json: Json = False) -> None:
-    """List types of edges with their rates of decay and how many edges they have."""
-    rows = run_in(namespace, _edge_types)
-    if wants_json(context, as_json):
-        print_json(rows)
-    else:
-        print_rows(["type", "decay_rate", "single_valued", "edges", "faded", "description"], rows)
-
-
-async def _edge_types(tx: "Transaction") -> "list[ListedEdgeType]":
-    from service.graph.edges import list_edge_types
-
-    rows: list[ListedEdgeType] = []
-    cursor = None
-    while True:
-        page = await list_edge_types(tx, limit=1000, cursor=cursor)
-        rows += page["items"]
-        if (cursor := page["next_cursor"]) is None:
-            return rows
+@edge_types.command("set")
+def set_type(
+    type: Annotated[str, typer.Argument(metavar="TYPE", help="Such as works_on.")],
+    assignments: Annotated[
+        list[str], typer.Argument(metavar="KEY=VALUE", help="decay_rate, single_valued, description; empty: the default.")
+    ],
+    namespace: Namespace = None,
+) -> None:
+    """Set how edges of a type fade, and what they mean."""
+    with service(namespace) as rest:
+        row = rest.put("/edge-types/{type}", {"type": type}, **settings_of(assignments))
+    tell(row, lambda: print_fields(row))
 
 
 def traverse(
-    context: typer.Context,
-    start: Annotated[list[str] | None, typer.Argument(metavar="[START]...", help="Names, aliases or ids of entities.")] = None,
+    start: Annotated[list[str] | None, typer.Argument(metavar="START", help="Names, aliases or ids of entities.")] = None,
     text: Annotated[str | None, typer.Option("--text", help="Start from the entities that this text names, too.")] = None,
     edge_type: Annotated[list[str] | None, typer.Option("--edge-type", "-t", help="Follow only this type; repeatable.")] = None,
     hops: Annotated[int | None, typer.Option("--hops", min=0, max=20, help="How far; default: the namespace's setting.")] = None,
@@ -103,17 +175,13 @@ def traverse(
     paths: Annotated[bool, typer.Option("--paths", help="The way to each edge, and the product of confidences on it.")] = False,
     as_of: AsOf = None,
     known_at: KnownAt = None,
-    namespace: Namespace = "default",
-    as_json: Json = False,
+    namespace: Namespace = None,
 ) -> None:
     """Walk the graph from entities, breadth first."""
-    from loci.models.graph import TraverseInput
-    from service.graph.traversal import traverse as walk
-
     stated = {
         "start": start,
         "text": text,
-        "edge_types": edge_type,
+        "edge_types": edge_type or None,
         "max_hops": hops,
         "limit": limit,
         "min_confidence": min_confidence,
@@ -122,11 +190,12 @@ def traverse(
         "as_of": as_of,
         "known_at": known_at,
     }
-    wanted = TraverseInput.model_validate({name: value for name, value in stated.items() if value is not None})
-    found = run_in(namespace, lambda tx: walk(tx, wanted))
-    if wants_json(context, as_json):
-        print_json({name: found[name] for name in ("edges", "truncated", "reason")})
-        return
+    with service(namespace) as rest:
+        found = rest.post("/graph/traverse", **stated)
+    tell({name: found[name] for name in ("edges", "truncated", "reason")}, lambda: _tell_walk(found, paths=paths))
+
+
+def _tell_walk(found: dict[str, Any], *, paths: bool) -> None:
     for row in found["edges"]:
         echo(edge_line(row) + (f"  score={row['score']:.2f}: {' '.join(row['path'])}" if paths else ""))
     if not found["edges"]:

@@ -1,13 +1,11 @@
-"""Walks over the graph, the graph around a message, and the constellation."""
+"""Walks over the graph, and the graph around a message."""
 
 from contextlib import suppress
-from datetime import datetime
 from uuid import UUID
 
 from psycopg.errors import InsufficientPrivilege
 
 from db.graph import entities, traversal
-from db.graph.traversal import ConstellationRow
 from db.pool import JsonObject, Transaction
 from loci.models.graph import GraphContextInput, TraverseInput
 from service.graph.edges import rounded
@@ -57,11 +55,3 @@ async def graph_context(tx: Transaction, wanted: GraphContextInput) -> JsonObjec
         "truncated": bool(found["truncated"]),
         "reason": found["truncated"] or [],
     }
-
-
-async def constellation(
-    tx: Transaction, *, limit: int | None, as_of: datetime | None, known_at: datetime | None
-) -> ConstellationRow:
-    """The entities that stand out, with their aspects, and the living edges between them."""
-    found = await traversal.constellation(tx, limit=limit, as_of=as_of, known_at=known_at)
-    return {**found, "edges": [rounded(edge) for edge in found["edges"]]}

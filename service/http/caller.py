@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeVar
 
@@ -13,23 +13,28 @@ from fastapi.routing import APIRoute
 
 from db.errors import FieldError, Invalid, Unauthorized, retryable
 from db.limits import TimeLimits
-from db.pool import OPERATOR, Origin, Transaction, transaction
+from db.pool import OPERATOR, Origin, Pool, Transaction, transaction
+from db.standbys import Standby
 from service.http.deadlines import STREAMING, kind_of, limits_of
 from service.http.idempotency import IdempotencyKey
 from service.http.query import check_query
 from service.http.replies import reply
 from service.http.words import NO_FEWER, check_words
 from service.observability.logs import current_log_context
+from service.reads import Reads, shown_position, stated_position
 from service.state import State
 from service.uuid7 import uuid7
 
 ATTEMPTS = 4
+READING = (None, "reader")  # roles of reads that a standby may answer; others read before they write
 NOT_VALID = "the API key is unknown, expired or revoked"  # as loci_api.begin_request says it
 NO_BEARER = "the Authorization header must be `Bearer <key>`"
 KEY_NEEDED, MAKE_KEY = "an API key is needed", "Send `Authorization: Bearer <key>`; `loci key create` makes one."
 SEND_KEY = "Send a valid key as `Authorization: Bearer …`."
 OPERATION = "X-Operation-Id"  # header of replies to writes: what the operations log knows the call by
 MCP_AGENT = "loci-mcp"  # what `loci mcp` calls itself where it asks a service that runs elsewhere
+VIA = {MCP_AGENT: "mcp", "loci-cli": "cli"}  # who names itself in User-Agent, as the operations log has it
+ONCE = ("X-Namespace", "X-Loci-Position")
 Work = Callable[[Transaction], Awaitable[Any]]
 T = TypeVar("T")
 Step = Callable[[Transaction, Any], Awaitable[Any]]
@@ -46,6 +51,7 @@ class Caller:
     idempotency_key: IdempotencyKey
     origin: Origin
     within: TimeLimits
+    position: int | None = None  # in the log of the database, that a read must show
 
     @property
     def owner(self) -> bytes | None:
@@ -67,11 +73,51 @@ class Caller:
 
     @asynccontextmanager
     async def transaction(
-        self, role: str | None, namespace: str | None = None, *, snapshot: bool = False
+        self, role: str | None, namespace: str | None = None, *, snapshot: bool = False, creates: bool = False
     ) -> AsyncIterator[Transaction]:
-        """A transaction in the caller's namespace (or `namespace`), with at least `role`; for the rest see db.pool."""
+        """A transaction in the caller's namespace (or `namespace`), with at least `role`; for the rest see db.pool.
+
+        `creates`: a write, which makes the namespace of its header where the setting create_namespaces says so.
+        """
+        creates = creates and namespace is None and self.state.settings.create_namespaces
+        async with self._on(self.state.pool, role, namespace, snapshot=snapshot, creates=creates) as tx:
+            yield tx
+        if self.state.reads is not None:
+            self.request.state.server = "primary"
+            if tx.outcome.position is not None:
+                self.state.reads.written(self.owner, tx.outcome.position)
+                self.request.state.position = shown_position(tx.outcome.position)
+
+    async def read(self, work: Work, role: str | None = "reader", *, creates: bool = False) -> Any:
+        """Run work that only reads, and return what it returns. Role None: the work authorizes for itself.
+
+        A standby answers where one may, and the primary what it cannot. `creates`: it reads for a write, see `transaction`.
+        """
+        reads = self.state.reads
+        standby = await reads.find(self.owner, self.position) if reads and role in READING and not creates else None
+        if reads is not None and standby is not None:
+            try:
+                return await standby.run(self._read_from(reads, standby, work, role))
+            except Exception as error:
+                if not reads.elsewhere(standby, error):
+                    raise
+        async with self.transaction(role, creates=creates) as tx:
+            return await work(tx)
+
+    async def _read_from(self, reads: Reads, standby: Standby, work: Work, role: str | None) -> Any:
+        async with self._on(standby.pool, role) as tx:
+            found = await work(tx)
+        reads.answered()
+        reads.notes.add(self.key_hash, self.origin, tx.outcome.notes)
+        self.request.state.server = "standby"
+        return found
+
+    @asynccontextmanager
+    async def _on(
+        self, pool: Pool, role: str | None, namespace: str | None = None, *, snapshot: bool = False, creates: bool = False
+    ) -> AsyncIterator[Transaction]:
         async with transaction(
-            self.state.pool,
+            pool,
             key_hash=self.key_hash,
             namespace=namespace or self.namespace,
             role=role,
@@ -79,23 +125,57 @@ class Caller:
             within=self.within,
             origin=self.origin,
             owner=self.owner,
+            creates=creates,
         ) as tx:
             if (known := current_log_context()) is not None:
                 known.namespace, known.entering = tx.namespace, tx.entering
             yield tx
 
-    async def read(self, work: Work, role: str | None = "reader") -> Any:
-        """Run work that only reads, and return what it returns. Role None: the work authorizes for itself."""
-        async with self.transaction(role) as tx:
-            return await work(tx)
+    @asynccontextmanager
+    async def snapshot(self, role: str, namespace: str) -> AsyncIterator[Transaction]:
+        """A transaction that sees one moment and writes nothing, for what is read in parts; on a standby where one may answer."""
+        reads = self.state.reads
+        standby = await reads.find(self.owner, self.position) if reads else None
+        async with AsyncExitStack() as stack:
+            if reads is not None and standby is not None:
+                tried = AsyncExitStack()
+                try:
+                    tx = await tried.enter_async_context(self._on(standby.pool, role, namespace, snapshot=True))
+                    await tx.entered()
+                except Exception as error:
+                    if await tried.__aexit__(type(error), error, error.__traceback__) or not reads.elsewhere(standby, error):
+                        raise
+                else:
+                    stack.push_async_exit(tried)
+                    reads.answered()
+                    yield tx
+                    return
+            yield await stack.enter_async_context(self.transaction(role, namespace, snapshot=True))
 
-    async def write(self, work: Work, *, role: str | None = "writer", status: int = 200, namespace: str | None = None) -> Response:
+    async def write(
+        self, work: Work, *, role: str | None = "writer", status: int = 200, namespace: str | None = None, dry_run: bool = False
+    ) -> Response:
         """Run work that writes and reply with what it returns, once for each Idempotency-Key.
 
-        What failed because others wrote at the same moment is tried again; the reply is sent after the commit.
+        What failed because others wrote at the same moment is tried again; the reply is sent after the commit. Of a dry run,
+        which may be repeated as it is, no reply is kept.
         """
+        if dry_run:
+            return reply(await with_retries(lambda: self.read(work, role)), status)
         await self.idempotency_key.read_request()
         return await with_retries(lambda: self._write_once(work, role, status, namespace))
+
+    async def make_namespace(self, name: str, work: Work) -> Response:
+        """Run work that makes a namespace and reply with what it returns; the reply is kept there, where a repetition finds it."""
+        await self.idempotency_key.read_request()
+        try:
+            return await with_retries(lambda: self._write_once(work, None, 201, name, makes=True))
+        except psycopg.errors.UniqueViolation:
+            async with self.transaction(None, name) as tx:
+                kept = await self._find_kept(tx)
+            if kept is None:
+                raise
+            return kept
 
     async def write_in_steps(self, begin: Work, step: Step, *, role: str = "writer", namespace: str | None = None) -> Response:
         """Run work of many transactions: `begin`, then `step` with what that returned, again until it returns a reply.
@@ -106,7 +186,7 @@ class Caller:
         await self.idempotency_key.read_request()
 
         async def first() -> tuple[Response | None, Any]:
-            async with self.transaction(role, namespace) as tx:
+            async with self.transaction(role, namespace, creates=True) as tx:
                 kept = await self._find_kept(tx)
                 return kept, await begin(tx) if kept is None else None
 
@@ -130,19 +210,23 @@ class Caller:
         if not self.idempotency_key:
             return None
         await self.idempotency_key.read_request()
-        async with self.transaction("writer") as tx:
+        async with self.transaction("writer", creates=True) as tx:
             return await self._find_kept(tx)
 
     async def _find_kept(self, tx: Transaction) -> Response | None:
         return await self.idempotency_key.find(tx) if self.idempotency_key else None
 
-    async def _write_once(self, work: Work, role: str | None, status: int, namespace: str | None) -> Response:
-        async with self.transaction(role, namespace) as tx:
-            if (kept := await self.idempotency_key.claim(tx)) is not None:
+    async def _write_once(
+        self, work: Work, role: str | None, status: int, namespace: str | None, *, makes: bool = False
+    ) -> Response:
+        async with self.transaction(role, namespace, creates=True) as tx:
+            if not makes and (kept := await self.idempotency_key.claim(tx)) is not None:
                 return kept
             body = await work(tx)
+            if makes:  # the namespace that the key is kept in is there only now
+                await self.idempotency_key.claim(tx)
             await self.idempotency_key.keep(tx, body, status)
-        self.state.worker.wake()
+        self.state.worker.wake(jobs=tx.outcome.jobs)
         if (known := current_log_context()) is not None:
             known.operation_id = self.origin.operation_id
         return reply(body, status, **self.headers)
@@ -182,6 +266,10 @@ async def get_caller(
         str | None,
         Header(max_length=255, min_length=1, description="Sent again with the same key and body, the first reply is the answer"),
     ] = None,
+    x_loci_position: Annotated[
+        str | None,
+        Header(include_in_schema=False),  # the document says of it what holds for all routes
+    ] = None,
 ) -> Caller:
     """The caller of a request. Raises Unauthorized where a key is needed and none is sent; the database checks the rest.
 
@@ -195,8 +283,9 @@ async def get_caller(
         key_hash = session
     elif state.settings.keys_required:
         raise Unauthorized(KEY_NEEDED, hint=MAKE_KEY)
-    if len(request.headers.getlist("x-namespace")) > 1:  # a proxy may have set one: which of them counts must not be a guess
-        raise Invalid("X-Namespace must be sent once", [FieldError("X-Namespace", "must be sent once")])
+    for name in ONCE:
+        if len(request.headers.getlist(name)) > 1:  # a proxy may have set one: which of them counts must not be a guess
+            raise Invalid(f"{name} must be sent once", [FieldError(name, "must be sent once")])
     if x_namespace is not None and "\x00" in x_namespace:
         raise Invalid("X-Namespace must be a name", [FieldError("X-Namespace", "must be a name")])
     route = request.scope.get("route")
@@ -210,11 +299,12 @@ async def get_caller(
         request.state.presence.arm(within.deadline)
     origin = Origin(
         action=action,
-        via=request.scope.get("via") or ("mcp" if request.headers.get("user-agent") == MCP_AGENT else "rest"),
+        via=request.scope.get("via") or VIA.get(request.headers.get("user-agent", ""), "rest"),
         request_id=request.state.request_id,
         operation_id=str(uuid7()),
     )
-    return Caller(state, request, key_hash, x_namespace, IdempotencyKey(idempotency_key, request), origin, within)
+    position = stated_position(x_loci_position) if x_loci_position is not None else None
+    return Caller(state, request, key_hash, x_namespace, IdempotencyKey(idempotency_key, request), origin, within, position)
 
 
 CallerDependency = Annotated[Caller, Depends(get_caller)]

@@ -30,6 +30,7 @@ SANE_ID = re.compile(rb"[A-Za-z0-9._:@/+=-]{1,128}")  # a request id that is tak
 TRACE = re.compile(rb"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
 SLOW = 1.0  # seconds from which a request is worth a line at INFO
 FAILED, BROKEN = 400, 500
+SAID = ((b"x-loci-position", "position"), (b"x-loci-server", "server"))  # headers of what the work has left in the state
 LEFT = 499  # in metrics and logs: the client did not wait for the reply
 ROOM = 256 * 1024 * 1024  # bytes of bodies in memory
 OWN = 0.5  # of the room for bodies, for one key (or address, without one)
@@ -134,7 +135,9 @@ class Reply:
         if message["type"] == "http.response.start":
             self._presence.disarm()
             self.status, self.begun = message["status"], True
-            message["headers"] = [*protected(message["headers"]), (b"x-request-id", self._scope["state"]["request_id"].encode())]
+            state = self._scope["state"]
+            said = [(name, state[field].encode()) for name, field in SAID if field in state]
+            message["headers"] = [*protected(message["headers"]), (b"x-request-id", state["request_id"].encode()), *said]
             if (b"content-type", STREAM) in message["headers"]:
                 self._scope["state"]["endless"] = True
                 REQUESTS.labels(self._scope["method"], route_of(self._scope), str(self.status)).inc()

@@ -26,6 +26,7 @@ ASKING = {  # sent by POST, and only ask
     *(
         "ask",
         "ask_memory",
+        "why_not",
         "current_versions",
         "match_entities",
         "search_entities",
@@ -39,6 +40,8 @@ BATCHES = {"write_batch": "MemoryInput", "observe_edges": "EdgeWrite"}  # a bare
 HEADERS: Json = {
     "X-Request-Id": "What the log knows this request by",
     "X-Operation-Id": "Id of the operation in the log, if the call changed something; a replayed reply has none",
+    "X-Loci-Position": "Where there are standbys: how far the log of the database was after this write. Send it with reads",
+    "X-Loci-Server": "Where there are standbys: the kind of server that answered, primary or standby",
     "Idempotency-Replayed": "true: this is the kept reply to a request with the same Idempotency-Key",
     "Retry-After": "Seconds to wait before the request is sent again",
     "WWW-Authenticate": "Bearer",
@@ -46,6 +49,7 @@ HEADERS: Json = {
 }
 ABOUT = """Times are RFC 3339; one without an offset is in UTC. Lists page by cursor.
 `X-Namespace` picks a namespace; `Idempotency-Key` makes a POST safe to repeat: the first reply is kept for a day.
+Where there are standbys, the reply to a write has `X-Loci-Position`; a read that carries it shows that write and all before.
 
 Every reply from 400 on is `application/problem+json` (RFC 9457) of one shape, `Problem`; its `type` says which:
 

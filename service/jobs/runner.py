@@ -174,6 +174,7 @@ class Runner:
                     log.warning("job %s: its worker was lost; it %s", row["id"], "is dead" if row["dead"] else "waits again")
             except Away as error:
                 log.warning("lost jobs are not looked for: %s", described_error(error.__cause__ or error))
+            hear_cancellation()
             await asyncio.sleep(settings.heartbeat)
 
     async def _run_job(self, context: procrastinate.JobContext, **_: Any) -> None:

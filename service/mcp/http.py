@@ -27,19 +27,22 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 PATH = "/mcp"
+OTHERS = ("reference-memory", "claude-memory")  # profiles, each at a path of its own below /mcp
 BASE = "http://loci/api/v1/"
 
 
 class Endpoint:
-    """The ASGI application at /mcp; it serves while `running`."""
+    """The ASGI application at /mcp, or of a profile below it; it serves while `running`."""
 
-    def __init__(self, app: FastAPI, settings: Settings) -> None:
+    def __init__(self, app: FastAPI, settings: Settings, profile: str = "loci") -> None:
         self._app = app
+        self._profile = profile
         self._settings = settings
         self._started: asyncio.Future[StreamableHTTPSessionManager] | None = None
         self._ended = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-        self.route = Route(PATH, endpoint=self, name="mcp", include_in_schema=False)
+        path, name = (f"{PATH}/{profile}", f"mcp_{profile.replace('-', '_')}") if profile in OTHERS else (PATH, "mcp")
+        self.route = Route(path, endpoint=self, name=name, include_in_schema=False)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a request, once it is known who sends it."""
@@ -84,7 +87,7 @@ class Endpoint:
         transport = httpx.ASGITransport(app=over_mcp(self._app), raise_app_exceptions=False)
         try:
             async with httpx.AsyncClient(transport=transport, base_url=BASE, timeout=None) as client:  # noqa: S113 (in process)
-                manager = await asyncio.to_thread(_make_manager, client, self._settings)
+                manager = await asyncio.to_thread(_make_manager, client, self._settings, self._profile)
                 async with manager.run():
                     started.set_result(manager)
                     await self._ended.wait()
@@ -124,18 +127,19 @@ def over_mcp(app: "ASGIApp") -> "ASGIApp":
     return from_tool
 
 
-def _make_manager(client: httpx.AsyncClient, settings: Settings) -> "StreamableHTTPSessionManager":
+def _make_manager(client: httpx.AsyncClient, settings: Settings, profile: str) -> "StreamableHTTPSessionManager":
     """The server over a client of REST. Loading the SDK takes half a second: not for the event loop."""
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
     from mcp.server.transport_security import TransportSecuritySettings
 
+    from service.mcp.profiles.known import PROFILES
     from service.mcp.server import make_server
 
     async def reach() -> httpx.AsyncClient:
         return client
 
     return StreamableHTTPSessionManager(
-        app=make_server(reach),
+        app=make_server(reach, profile=PROFILES[profile]),
         stateless=True,
         max_request_body_size=settings.max_body_bytes,
         security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # service/http/hosts.py, as for REST

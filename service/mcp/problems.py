@@ -28,6 +28,13 @@ def explain(problem: dict[str, Any], renamed: Mapping[str, str], missing: str) -
     return "\n".join([text, *[_reworded(hint, renamed) for hint in hints if hint]])
 
 
+def plain(problem: dict[str, Any]) -> str:
+    """The text of a problem document in profiles of other servers: the sentence, and what to do."""
+    if problem.get("status") == UNAUTHORIZED:
+        return explain(problem, {}, "")
+    return "\n".join(text for text in (problem.get("detail"), problem.get("hint")) if text)
+
+
 def wrong_arguments(error: ValidationError, arguments: type[Arguments]) -> str:
     """What is wrong with arguments before REST has seen them, and what the tool takes."""
     schema = schema_of(arguments)

@@ -9,32 +9,44 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
+    INTERNAL_ERROR,
     INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
+    EmptyResult,
+    ListResourcesResult,
     ListToolsResult,
     PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    Resource,
+    SubscribeRequestParams,
     TextContent,
+    TextResourceContents,
     ToolAnnotations,
+    UnsubscribeRequestParams,
 )
 from mcp_types import Tool as Listed
 from pydantic import ValidationError
 
 from db import traces
 from loci.version import __version__
-from service.mcp.problems import explain, wrong_arguments
+from service.mcp.problems import explain, plain, wrong_arguments
+from service.mcp.profiles.profile import Profile
 from service.mcp.text import JsonObject
 from service.mcp.tool import Kind, Tool, schema_of
-from service.mcp.tools import INSTRUCTIONS, TOOLS
+from service.mcp.tools import LOCI
 from service.observability.tracing import carried, context_of
 from service.text.visible import visible_values
 
 FORWARDED = ("authorization", "x-namespace", "x-space", "x-request-id")
 AN_HOUR = 3_600_000
+JSON = "application/json"
 Context = ServerRequestContext[Any, Any]
 Reach = Callable[[], Awaitable[httpx.AsyncClient]]
 HINTS: dict[Kind, ToolAnnotations] = {
     "reads": ToolAnnotations(read_only_hint=True, open_world_hint=False),
+    "looks": ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False),
     "adds": ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False),
     "changes": ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False),
     "replaces": ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False),
@@ -47,42 +59,103 @@ class Unreachable(Exception):
 
 
 def make_server(
-    reach: Reach, headers: Mapping[str, str] | None = None, listing: Callable[[], object] = lambda: None
+    reach: Reach,
+    headers: Mapping[str, str] | None = None,
+    listing: Callable[[], object] = lambda: None,
+    profile: Profile = LOCI,
 ) -> Server[Any]:
     """An MCP server over the REST interface that `reach` gives a client of.
 
     Who calls is said by the headers of each request over HTTP, and by `headers` where there are none. `listing` is called when
     the tools are asked for: they will be used soon.
     """
-    listed = [_listed(tool) for tool in TOOLS.values()]
+    listed = [_listed(tool) for tool in profile.tools.values()]
     schemas = {tool.name: tool.input_schema for tool in listed}
+    watched = _Watched(profile)
 
     async def list_tools(_: Context, __: PaginatedRequestParams | None) -> ListToolsResult:
         listing()
         return ListToolsResult(tools=listed)
 
-    async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult:
-        tool = TOOLS.get(params.name)
-        if tool is None:
-            raise MCPError(INVALID_PARAMS, f"no tool {params.name!r}; the tools are {', '.join(TOOLS)}")
+    async def use(context: Context, tool: Tool, arguments: JsonObject) -> CallToolResult:
         sent, encoding = (headers or {}, "utf-8") if context.request is None else (context.request.headers, "latin-1")
         forwarded = {
             name.encode(): sent[name].encode(encoding) for name in FORWARDED if name in sent
         }  # as bytes: any letters are taken
         with traces.span(f"tools/call {tool.name}", {"gen_ai.tool.name": tool.name}, parent=context_of(sent)):
             forwarded |= {name.encode(): value.encode() for name, value in carried().items()}
-            return await _answer(tool, params.arguments or {}, reach, forwarded, _session(sent.get("x-space")))
+            return await _answer(tool, arguments, reach, forwarded, _session(sent.get("x-space")))
+
+    async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult:
+        tool = profile.tools.get(params.name)
+        if tool is None:
+            raise MCPError(INVALID_PARAMS, f"no tool {params.name!r}; the tools are {', '.join(profile.tools)}")
+        result = await use(context, tool, params.arguments or {})
+        if not result.is_error:
+            await watched.tell(context, tool)
+        return result
 
     return Server(
-        "loci",
-        title="Loci",
+        profile.server,
+        title=profile.title,
         version=__version__,
-        instructions=INSTRUCTIONS,
+        instructions=profile.instructions,
         cache_hints={"tools/list": CacheHint(AN_HOUR, "public")},
         get_tool_input_schema=schemas.get,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
+        **({} if profile.resource is None else watched.handlers(use)),
     )
+
+
+class _Watched:
+    """The resource of a profile, and whether the client of a connection wants to hear of changes."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+        self._subscribed = False
+
+    def handlers(self, use: Callable[[Context, Tool, JsonObject], Awaitable[CallToolResult]]) -> dict[str, Any]:
+        resource = self._profile.resource
+        assert resource is not None  # noqa: S101
+
+        async def list_resources(_: Context, __: PaginatedRequestParams | None) -> ListResourcesResult:
+            about = {"name": resource.name, "title": resource.title, "description": resource.description}
+            return ListResourcesResult(resources=[Resource(uri=resource.uri, mime_type=JSON, **about)])
+
+        async def read_resource(context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
+            self._check(str(params.uri))
+            result = await use(context, self._profile.tools[resource.reads], {})
+            text = "".join(part.text for part in result.content if isinstance(part, TextContent))
+            if result.is_error:
+                raise MCPError(INTERNAL_ERROR, text)
+            return ReadResourceResult(contents=[TextResourceContents(uri=resource.uri, mime_type=JSON, text=text)])
+
+        async def subscribe(context: Context, params: SubscribeRequestParams) -> EmptyResult:
+            self._check(str(params.uri))
+            self._subscribed = context.request is None  # over HTTP there is no connection to tell
+            return EmptyResult()
+
+        async def unsubscribe(_: Context, __: UnsubscribeRequestParams) -> EmptyResult:
+            self._subscribed = False
+            return EmptyResult()
+
+        return {
+            "on_list_resources": list_resources,
+            "on_read_resource": read_resource,
+            "on_subscribe_resource": subscribe,
+            "on_unsubscribe_resource": unsubscribe,
+        }
+
+    async def tell(self, context: Context, tool: Tool) -> None:
+        """Say that the resource has changed, to a client that asked for that."""
+        if self._subscribed and self._profile.resource is not None and tool.kind != "looks":
+            await context.session.send_resource_updated(self._profile.resource.uri)
+
+    def _check(self, uri: str) -> None:
+        known = self._profile.resource
+        if known is None or uri != known.uri:
+            raise MCPError(INVALID_PARAMS, f"no resource {uri!r}" + (f"; there is {known.uri}" if known else ""))
 
 
 def _listed(tool: Tool) -> Listed:
@@ -90,7 +163,8 @@ def _listed(tool: Tool) -> Listed:
         name=tool.name,
         title=tool.title,
         description=tool.description,
-        input_schema=schema_of(tool.arguments),
+        input_schema=tool.schema or schema_of(tool.arguments),
+        output_schema=tool.output,
         annotations=HINTS[tool.kind],
     )
 
@@ -100,7 +174,7 @@ async def _answer(
 ) -> CallToolResult:
     """The result of a tool: the reply of REST, or its problem, as this tool says it."""
     try:
-        checked = tool.arguments.model_validate(arguments).model_dump(mode="json", exclude_unset=True)
+        checked = tool.arguments.model_validate(arguments).model_dump(mode="json", exclude_unset=True, by_alias=True)
     except ValidationError as error:
         return failure(wrong_arguments(error, tool.arguments))
     given = {name: value for name, value in checked.items() if value is not None}  # models say null for what they leave out
@@ -121,9 +195,9 @@ async def _answer(
         )
     body = visible_values(_read(response))
     if not response.is_success:
-        return failure(explain(body, tool.renamed, tool.missing), body)
+        return failure(plain(body) if tool.plain else explain(body, tool.renamed, tool.missing), body)
     text, data = tool.show(body)
-    return CallToolResult(content=[TextContent(text=text)], structured_content=data)
+    return CallToolResult(content=[TextContent(text=text)], structured_content=data or None)
 
 
 def _read(response: httpx.Response) -> JsonObject:

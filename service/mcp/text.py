@@ -54,9 +54,11 @@ def times(row: JsonObject) -> str:
 
 
 def memory_line(row: JsonObject) -> str:
-    """One memory: `[id] (category, valid since …): content`."""
+    """One memory: `[id] (category, valid since …, said by …, relevance …): content`; relevance is how likely it answers."""
     whole = f'memory_history("{row["id"]}")'
-    return f"[{row['id']}]{about(_elsewhere(row), row.get('category'), times(row))}: {folded(row['content'], whole)}"
+    source = f"said by {folded(row['source'])}" if row.get("source") else None
+    sure = f"relevance {row['relevance']:.2f}" if row.get("relevance") is not None else None
+    return f"[{row['id']}]{about(_elsewhere(row), row.get('category'), times(row), source, sure)}: {folded(row['content'], whole)}"
 
 
 def entry_line(row: JsonObject) -> str:

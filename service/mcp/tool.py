@@ -15,7 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from service.mcp.text import JsonObject, Shown
 
 
-def _listed(value: object) -> object:
+def listed(value: object) -> object:
     """A list, also of one that came as JSON in a string or as names with commas between, as models like to send them."""
     if not isinstance(value, str):
         return value
@@ -27,7 +27,7 @@ def _listed(value: object) -> object:
     return [part.strip() for part in value.split(",") if part.strip()]
 
 
-Names = Annotated[list[str], BeforeValidator(_listed)]
+Names = Annotated[list[str], BeforeValidator(listed)]
 Name = Annotated[str, Field(min_length=1)]
 Time = Annotated[str, Field(description="RFC 3339 time or date")]
 Category = Annotated[str, Field(description="Path such as user-preferences/timezone")]
@@ -37,7 +37,7 @@ Cursor = Annotated[str, Field(description="To go on, as the reply before says")]
 DryRun = Annotated[bool, Field(description="Only say what would be done")]
 Session = Annotated[str, Field(description="This conversation's id")]
 Prefix = Annotated[str, Field(description="Prefix of keys, such as session/abc or patrol; default: your own space")]
-Kind = Literal["reads", "adds", "changes", "replaces", "deletes"]
+Kind = Literal["reads", "looks", "adds", "changes", "replaces", "deletes"]
 
 
 class Arguments(BaseModel):
@@ -61,6 +61,7 @@ class Tool:
     """A tool. `call` makes the request from the arguments that were given and the caller's session, if its space names one.
 
     `renamed` are fields of REST and what they are called here; `missing` says what to do where the thing is not there.
+    `schema` and `output` stand in profiles of other servers, word for word as there; the errors of `plain` ones are bare sentences.
     """
 
     name: str
@@ -72,6 +73,9 @@ class Tool:
     show: Callable[[JsonObject], Shown]
     renamed: Mapping[str, str] = field(default_factory=dict)
     missing: str = ""
+    schema: JsonObject | None = None
+    output: JsonObject | None = None
+    plain: bool = False
 
 
 def segment(text: str) -> str:

@@ -1,17 +1,38 @@
-"""`loci history` and `loci erase`: the versions of a memory, and memories deleted for good."""
+"""`loci memory`: what is remembered, its versions, and memories that are taken away."""
 
+import sys
+from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 import typer
 
-from service.cli.output import echo, print_json, print_table, show
-from service.cli.session import run_in
-from service.cli.shell import AsOf, Failure, Json, KnownAt, Namespace, wants_json
+from service.cli.output import echo, print_fields, print_table, show
+from service.cli.rest import NotFound, service
+from service.cli.shell import (
+    App,
+    AsOf,
+    Failure,
+    KnownAt,
+    Limit,
+    Namespace,
+    Session,
+    Yes,
+    confirm,
+    parse_time,
+    said,
+    settings_of,
+    tell,
+    tell_rows,
+)
 
-if TYPE_CHECKING:
-    from db.memories import MemoryRow
+app = App("Add, list, show, change, forget and erase memories.")
+Ref = Annotated[str, typer.Argument(metavar="LINEAGE_OR_ID", help="A lineage, or the id of one of its versions.")]
+Category = Annotated[str | None, typer.Option(help="Slash-separated path.")]
+Tags = Annotated[list[str] | None, typer.Option("--tag", help="A label; repeatable.")]
+Moment = Annotated[datetime | None, typer.Option(parser=parse_time, metavar="TIME", help="A date or time; UTC unless it says.")]
+COLUMNS = ("id", "content", "category", "valid_from")
 
 
 class Versions(StrEnum):
@@ -21,66 +42,209 @@ class Versions(StrEnum):
     this = "this"
 
 
+@app.command()
+def add(
+    content: Annotated[str, typer.Argument(metavar="TEXT", help="What to remember; - reads standard input.")],
+    namespace: Namespace = None,
+    lineage: Annotated[str | None, typer.Option(help="Name of its versions: what had it before is replaced.")] = None,
+    category: Category = None,
+    tag: Tags = None,
+    source: Annotated[str | None, typer.Option(help="Who said it.")] = None,
+    session_id: Session = None,
+    importance: Annotated[float | None, typer.Option(min=0, max=1, help="How much it matters.")] = None,
+    valid_from: Moment = None,
+    valid_to: Moment = None,
+) -> None:
+    """Remember something, as one memory."""
+    stated = {
+        "content": sys.stdin.read().strip() if content == "-" else content,
+        "lineage": lineage,
+        "category": category,
+        "tags": tag or None,
+        "source": source,
+        "session_id": session_id,
+        "importance": importance,
+        "valid_from": valid_from,
+        "valid_to": valid_to,
+    }
+    with service(namespace) as rest:
+        row = rest.post("/memories", **stated)
+    tell(row, lambda: _tell_written(row))
+
+
+def _tell_written(row: dict[str, Any]) -> None:
+    echo(row["id"])
+    if row["duplicate"]:
+        echo("it was known already, and counts once more", err=True)
+    elif row["superseded"]:
+        echo(f"version {row['version']} of {row['lineage']}; the one before ended", err=True)
+
+
+@app.command("list")
+def list_(
+    namespace: Namespace = None,
+    limit: Limit = 50,
+    category: Annotated[str | None, typer.Option(help="This category and all below it.")] = None,
+    tag: Annotated[list[str] | None, typer.Option("--tag", help="Any of these labels; repeatable.")] = None,
+    entity: Annotated[str | None, typer.Option(help="Mentions this entity: name, alias or id.")] = None,
+    lineage: Annotated[str | None, typer.Option(help="Of this lineage.")] = None,
+    session_id: Session = None,
+    source: Annotated[str | None, typer.Option(help="Said by this one.")] = None,
+    all_versions: Annotated[bool, typer.Option("--all", help="Superseded and forgotten ones, too.")] = False,
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
+) -> None:
+    """List memories, newest first."""
+    asked = {"category": category, "tag": tag, "entity": entity, "lineage": lineage, "session_id": session_id, "source": source}
+    times = {"as_of": as_of, "known_at": known_at, "all_versions": all_versions or None}
+    with service(namespace) as rest:
+        rows = rest.items("/memories", limit=limit, **asked, **times)
+    tell_rows(rows, *COLUMNS, fold="content")
+
+
+@app.command("show")
+def show_(ref: Ref, namespace: Namespace = None, as_of: AsOf = None, known_at: KnownAt = None) -> None:
+    """Show a memory with all its fields."""
+    with service(namespace) as rest:
+        row = _find(rest, ref, as_of=as_of, known_at=known_at)
+    tell(row, lambda: print_fields(row))
+
+
+def _find(rest: Any, ref: str, **times: datetime | None) -> dict[str, Any]:
+    """A version by its id, or the one of a lineage that is visible."""
+    known = _as_id(ref)
+    rows = [rest.get("/memories/{id}", {"id": known}, **times)] if known else _current(rest, ref, **times)
+    if not rows:
+        raise Failure(f"no lineage {ref!r} has a version that holds", f"`loci memory history {ref}` lists those that did.")
+    return dict(rows[0])
+
+
+def _id_of(rest: Any, ref: str) -> str:
+    """The id that is meant: itself, or that of the version of a lineage that is visible."""
+    return _as_id(ref) or str(_find(rest, ref)["id"])
+
+
+def _last_forgotten(rest: Any, ref: str) -> str:
+    """The id that is meant: itself, or that of the last version of a lineage that was forgotten."""
+    if known := _as_id(ref):
+        return known
+    forgotten = [row["id"] for row in _versions(rest, ref) if row["status"] == "forgotten"]
+    if not forgotten:
+        raise Failure(f"no version of lineage {ref!r} is forgotten", f"`loci memory history {ref}` lists them.")
+    return str(forgotten[-1])
+
+
+def _last(rest: Any, ref: str) -> str:
+    """The id that is meant: itself, or that of the visible version of a lineage, else of its last one."""
+    rows = [] if (known := _as_id(ref)) else _current(rest, ref) or _versions(rest, ref)
+    return known or str(rows[-1]["id"])
+
+
+def _current(rest: Any, lineage: str, **times: datetime | None) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = rest.post("/memories/current", lineages=[lineage], **times)["items"]
+    return rows
+
+
+def _versions(rest: Any, ref: str, **times: datetime | None) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = rest.items("/memories/{id}/history", {"id": ref}, **times)
+    return rows
+
+
+def _as_id(ref: str) -> str | None:
+    """The reference, where it is an id and no lineage."""
+    try:
+        return str(UUID(ref))
+    except ValueError:
+        return None
+
+
+@app.command()
+def history(ref: Ref, namespace: Namespace = None, as_of: AsOf = None, known_at: KnownAt = None) -> None:
+    """List every version of a memory, oldest first."""
+    with service(namespace) as rest:
+        try:
+            rows = _versions(rest, ref, as_of=as_of, known_at=known_at)
+        except NotFound as error:
+            if "namespace" in error.detail:
+                raise
+            rows = []
+    if not rows:
+        raise Failure(f"no memory and no lineage {ref!r}" + (f" in namespace {namespace}" if namespace else ""))
+    columns = ("version", "memory", "valid_from", "valid_to", "recorded_at", "superseded_at")
+    cells = ([r["version"], r["content"], r["valid_from"], _end(r), r["recorded_at"], r["superseded_at"]] for r in rows)
+    tell(rows, lambda: print_table(columns, cells, fold="memory"))
+
+
+def _end(row: dict[str, Any]) -> str:
+    end = row["valid_to"]
+    if row["status"] == "forgotten":
+        return "forgotten"
+    if end == row["valid_from"]:
+        return "corrected"
+    return "now" if end is None else show(end, "valid_to")
+
+
+@app.command()
+def change(
+    ref: Ref,
+    assignments: Annotated[
+        list[str], typer.Argument(metavar="KEY=VALUE", help="Such as category=work 'tags=[\"a\"]'; empty: none.")
+    ],
+    namespace: Namespace = None,
+) -> None:
+    """Change category, tags, validity and such; not what it says."""
+    with service(namespace) as rest:
+        row = rest.patch("/memories/{id}", {"id": _id_of(rest, ref)}, **settings_of(assignments))
+    tell(row, lambda: print_fields(row))
+
+
+@app.command()
+def forget(ref: Ref, namespace: Namespace = None) -> None:
+    """Forget a memory: nothing finds it until it is restored."""
+    with service(namespace) as rest:
+        row = rest.delete("/memories/{id}", {"id": _id_of(rest, ref)})
+    tell(row, said(f"forgotten: {row['content']}\n`loci memory restore {row['id']}` brings it back"))
+
+
+@app.command()
+def restore(ref: Ref, namespace: Namespace = None) -> None:
+    """Take a forgetting back."""
+    with service(namespace) as rest:
+        row = rest.post("/memories/{id}/restore", {"id": _last_forgotten(rest, ref)})
+    tell(row, said(f"restored: {row['content']}"))
+
+
+@app.command()
 def erase(
-    context: typer.Context,
-    ids: Annotated[list[UUID], typer.Argument(metavar="ID...", help="Ids of memories.")],
-    namespace: Namespace = "default",
+    refs: Annotated[list[str], typer.Argument(metavar="LINEAGE_OR_ID", help="Lineages, or ids of their versions.")],
+    namespace: Namespace = None,
     versions: Annotated[Versions, typer.Option(help="Every version of their lineages, or this one alone.")] = Versions.all,
     subtree: Annotated[bool, typer.Option("--subtree", help="With everything that stands under them now.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    as_json: Json = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Erase nothing, and say what would go.")] = False,
+    yes: Yes = False,
 ) -> None:
-    """Erase memories for good, from every table: there is no way back. Prints the receipt."""
-    from service.memories.memories import erase_memories
+    """Erase memories for good, and print the receipt.
 
-    if not yes:
-        typer.confirm(
-            f"Erase {_wording(len(ids), versions, subtree=subtree)} from {namespace}? This cannot be undone.", abort=True, err=True
-        )
-    receipt = run_in(namespace, lambda tx: erase_memories(tx, ids=ids, versions=versions.value, subtree=subtree), "writer")
-    if wants_json(context, as_json):
-        print_json(receipt)
-        return
-    counts = {"deleted": receipt["deleted"], "added": receipt["added"], "changed": receipt["changed"]}
+    They are gone from every table: there is no way back.
+    """
+    if not dry_run:
+        confirm(f"Erase {_wording(len(refs), versions, subtree=subtree)}? This cannot be undone.", yes=yes)
+    with service(namespace) as rest:
+        ids = [_last(rest, ref) for ref in refs]
+        receipt = rest.post("/memories/erase", ids=ids, versions=versions.value, subtree=subtree, dry_run=dry_run)
+    tell(receipt, lambda: _tell_receipt(receipt))
+
+
+def _tell_receipt(receipt: dict[str, Any]) -> None:
+    counts = {name: receipt[name] for name in ("deleted", "added", "changed")}
     tables = sorted({table for count in counts.values() for table in count})
     print_table(("table", *counts), ([table, *(count.get(table) for count in counts.values())] for table in tables))
-    echo(f"erased {receipt['erased']:,} memories", err=True)
+    echo(f"{'would erase' if receipt['dry_run'] else 'erased'} {receipt['erased']:,} memories", err=True)
+    for each in receipt["changes"]:
+        echo(f"{each['action']}: {each['kind']} {each['content'] or each['subject_id']}", err=True)
 
 
 def _wording(count: int, versions: Versions, *, subtree: bool) -> str:
     what = "a memory" if count == 1 else f"{count:,} memories"
     extent = "with every version" if versions is Versions.all else "in this version alone"
     return f"{what} {extent}{', and everything under it' if subtree else ''}"
-
-
-def history(
-    context: typer.Context,
-    ref: Annotated[str, typer.Argument(metavar="LINEAGE_OR_ID", help="A lineage, or the id of one of its versions.")],
-    namespace: Namespace = "default",
-    as_of: AsOf = None,
-    known_at: KnownAt = None,
-    as_json: Json = False,
-) -> None:
-    """List every version of a memory, oldest first."""
-    from service.memories.memories import all_versions
-
-    rows = run_in(namespace, lambda tx: all_versions(tx, ref=ref, as_of=as_of, known_at=known_at))
-    if not rows:
-        raise Failure(f"no memory and no lineage {ref!r} in namespace {namespace}")
-    if wants_json(context, as_json):
-        print_json(rows)
-        return
-    print_table(
-        ("version", "memory", "valid_from", "valid_to", "recorded_at", "superseded_at"),
-        ([r["version"], r["content"], r["valid_from"], _end(r), r["recorded_at"], r["superseded_at"]] for r in rows),
-        fold="memory",
-    )
-
-
-def _end(row: "MemoryRow") -> str:
-    end = row["valid_to"]
-    if row["status"] == "forgotten":
-        return "forgotten"
-    if end == row["valid_from"]:
-        return "corrected"
-    return "now" if end is None else show(end)

@@ -6,8 +6,9 @@ from uuid import UUID
 
 from db import memories
 from db.errors import FieldError, NotFound
-from db.memories import CategoryRow, ErasureReceipt, LinkRow, ListedLink, MemoryRow
+from db.memories import CategoryRow, DependentRow, LinkRow, ListedLink, MemoryRow
 from db.pool import JsonObject, Transaction
+from loci.models.memories import EraseInput
 from service.pages import Page, page, whole, without_place
 
 ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -91,9 +92,21 @@ async def restore_memory(tx: Transaction, *, id: UUID) -> MemoryRow:
     return without_place(await memories.forget_memory(tx, id=id, forget=False))
 
 
-async def erase_memories(tx: Transaction, *, ids: list[UUID], versions: str = "all", subtree: bool = False) -> ErasureReceipt:
-    """Erase memories for good; the receipt: `erased` memories, and rows `deleted`, `added` and `changed` by table."""
-    return await memories.erase_memories(tx, ids=ids, versions=versions, subtree=subtree)
+async def erase_memories(tx: Transaction, wanted: EraseInput) -> JsonObject:
+    """Erase memories for good; the receipt: `erased` memories, and rows `deleted`, `added` and `changed` by table.
+
+    A dry run takes that back, and says which things would go.
+    """
+    ids, versions, subtree = wanted.ids, wanted.versions, wanted.subtree
+    if wanted.dry_run:
+        return {**await memories.preview_erasure(tx, ids=ids, versions=versions, subtree=subtree), "dry_run": True}
+    receipt = await memories.erase_memories(tx, ids=ids, versions=versions, subtree=subtree)
+    return {**receipt, "dry_run": False, "changes": [], "more": 0}
+
+
+async def list_dependents(tx: Transaction, *, id: UUID, limit: int, cursor: str | None) -> Page[DependentRow]:
+    """Facts, edges and entities that rest on a version of a memory."""
+    return page(await memories.list_dependents(tx, id=id, limit=limit + 1, cursor=cursor), limit)
 
 
 async def link_memories(tx: Transaction, *, source: UUID, target: UUID, type: str, strength: float) -> LinkRow:

@@ -11,6 +11,7 @@ from loci.models.fields import EdgeType, Layer, Text
 from loci.models.memories import (
     BatchWritten,
     CategoryPage,
+    DependentPage,
     Erased,
     EraseInput,
     ForgottenMemory,
@@ -147,22 +148,34 @@ async def forget_memory(
         Versions | None, Query(description="With erase. all: every version of its lineage, the default; this: this version alone")
     ] = None,
     subtree: Annotated[bool, Query(description="With everything that stands under it now")] = False,
+    dry_run: Annotated[bool, Query(description="With erase. Erase nothing, and say what would go")] = False,
 ) -> Response:
     """Forget a memory: recall no longer finds it, nor what it alone showed. Reversible with restore; nothing is deleted.
 
     With `erase`, it is deleted for good from every table, by default with all versions of its lineage; the reply is the receipt.
     """
-    if (versions or subtree) and not erase:
-        raise Invalid("versions and subtree need erase=true", [FieldError("erase", "must be true beside versions or subtree")])
+    if (versions or subtree or dry_run) and not erase:
+        stated = "versions, subtree and dry_run need erase=true"
+        raise Invalid(stated, [FieldError("erase", "must be true beside versions, subtree or dry_run")])
     if erase:
-        return await caller.write(lambda tx: memories.erase_memories(tx, ids=[id], versions=versions or "all", subtree=subtree))
+        wanted = EraseInput(ids=[id], versions=versions or "all", subtree=subtree, dry_run=dry_run)
+        return await caller.write(lambda tx: memories.erase_memories(tx, wanted), dry_run=dry_run)
     return await caller.write(lambda tx: memories.forget_memory(tx, id=id))
 
 
 @router.post("/memories/erase", response_model=Erased, responses=problems(404, 410))
 async def erase_memories(body: EraseInput, caller: CallerDependency) -> Response:
-    """Erase up to 10,000 memories for good, all or none, with what rests on them; the reply is the receipt."""
-    return await caller.write(lambda tx: memories.erase_memories(tx, ids=body.ids, versions=body.versions, subtree=body.subtree))
+    """Erase up to 10,000 memories for good, all or none, with what rests on them; the reply is the receipt.
+
+    A dry run erases nothing: it says what would go, by the same work, taken back.
+    """
+    return await caller.write(lambda tx: memories.erase_memories(tx, body), dry_run=body.dry_run)
+
+
+@router.get("/memories/{id}/dependents", response_model=DependentPage, responses=problems(404))
+async def list_dependents(id: MemoryId, caller: CallerDependency, limit: Limit = 100, cursor: Cursor = None) -> Response:
+    """List what rests on this version of a memory now: facts drawn from it, edges that it shows, entities that it mentions."""
+    return reply(await caller.read(lambda tx: memories.list_dependents(tx, id=id, limit=limit, cursor=cursor)))
 
 
 @router.post("/memories/{id}/restore", response_model=MemoryOut, responses=problems(404, 409))

@@ -14,15 +14,23 @@ from service.resources import Resources
 PURPOSE = "rerank"
 
 
-async def judge(resources: Resources, reranker: Reranker, *, namespace: str, query: str, texts: Sequence[str]) -> list[float]:
-    """A score for each text, within the deadline of the settings. Raises BudgetSpent, ModelError.
+async def judge(
+    resources: Resources,
+    reranker: Reranker,
+    *,
+    namespace: str,
+    query: str,
+    texts: Sequence[str],
+    before: Sequence[str | None] | None = None,
+) -> list[float]:
+    """A score for each text, within the deadline of the settings; `before`: see Reranker. Raises BudgetSpent, ModelError.
 
     An endpoint reads the question once for each text, which is what is reserved. No transaction is open while it judges.
     """
     deadline = resources.settings.rerank.deadline
     with traces.span("rerank", {"gen_ai.request.model": reranker.name, "loci.texts": len(texts)}):
         if not reranker.is_endpoint:
-            return (await reranker.judge(query, texts, deadline=deadline)).scores
+            return (await reranker.judge(query, texts, deadline=deadline, before=before)).scores
         until = time.monotonic() + deadline
         sent = sum(tokens_of(text) for text in texts) + len(texts) * tokens_of(query)
         call = await _reserve(resources, reranker, namespace, sent, deadline)

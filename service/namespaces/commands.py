@@ -4,158 +4,110 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from service.cli.output import echo, print_json, print_rows, print_table
-from service.cli.session import Session, run, run_in
-from service.cli.shell import Commands, Json, complain, wants_json
+from service.cli.output import echo, print_fields, print_table
+from service.cli.rest import service
+from service.cli.shell import App, Yes, complain, confirm, said, settings_of, tell, tell_rows
 
 if TYPE_CHECKING:
-    from db.namespaces import NamespaceRow
+    from service.cli.session import Session
 
-app = typer.Typer(cls=Commands, no_args_is_help=True, help="Create, list, show, change and delete namespaces.")
-Name = Annotated[str, typer.Argument(help="Name of the namespace.")]
+app = App("Create, list, show, change and delete namespaces.")
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the namespace.")]
 Assignments = Annotated[
-    list[str], typer.Argument(metavar="KEY=VALUE...", help="Settings; VALUE is JSON or a word, empty: the default.")
+    list[str], typer.Argument(metavar="KEY=VALUE", help="Settings; VALUE is JSON or a word, empty: the default.")
 ]
 PAGE = 1000
 
 
 @app.command()
 def create(
-    context: typer.Context,
     name: Name,
     description: Annotated[str | None, typer.Option(help="What it is for.")] = None,
     language: Annotated[str, typer.Option(help="Text search configuration of PostgreSQL.")] = "english",
     assignments: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting; repeatable.")] = None,
-    as_json: Json = False,
 ) -> None:
     """Create a namespace."""
-    from loci.models.namespaces import NamespaceInput
-    from service.namespaces.namespaces import create_namespace
-
-    wanted = NamespaceInput(name=name, description=description, language=language, settings=_settings(assignments or []))
-    row = run_in(None, lambda tx: create_namespace(tx, wanted), None)
-    if wants_json(context, as_json):
-        print_json(row)
-    else:
-        echo(f"created {name}", err=True)
+    stated = {"name": name, "description": description, "language": language, "settings": settings_of(assignments or [])}
+    with service() as rest:
+        row = rest.post("/namespaces", **stated)
+    tell(row, said(f"created {name}"))
 
 
 @app.command("list")
-def list_(context: typer.Context, as_json: Json = False) -> None:
+def list_() -> None:
     """List namespaces with what they hold."""
-    from service.namespaces.namespaces import list_namespaces
-
-    rows = run_in(None, lambda tx: list_namespaces(tx, limit=PAGE), None)["items"]
-    if wants_json(context, as_json):
-        print_json(rows)
-        return
+    with service() as rest:
+        rows = rest.items("/namespaces")
     columns = ("name", "memories", "current_memories", "entities", "edges", "pending_embeddings", "description")
-    print_rows(columns, rows)
+    tell_rows(rows, *columns, fold="description")
 
 
 @app.command()
-def show(context: typer.Context, name: Name, as_json: Json = False) -> None:
-    """Show a namespace: what it holds, and its settings in force."""
-    row = _namespace(name)
-    if wants_json(context, as_json):
-        print_json(row)
-        return
-    print_table(("field", "value"), [(field, value) for field, value in row.items() if field != "settings"])
+def show(name: Name) -> None:
+    """Show a namespace: what it holds, and its settings."""
+    with service() as rest:
+        row = rest.get("/namespaces/{name}", {"name": name})
+    tell(row, lambda: _tell(row))
+
+
+def _tell(row: dict[str, Any]) -> None:
+    print_fields({field: value for field, value in row.items() if field != "settings"})
     echo()
     print_table(("setting", "value"), sorted((key, str(value)) for key, value in row["settings"].items()))
 
 
 @app.command("set")
-def set_(context: typer.Context, name: Name, assignments: Assignments, as_json: Json = False) -> None:
-    """Change settings, such as `loci namespace set default rrf_k=20 decay_rate=0.02`; `rrf_k=` goes back to the default."""
-    changes = {"settings": _settings(assignments)}
-    row = run(lambda session: _change(session, name, changes))
-    if wants_json(context, as_json):
-        print_json(row)
-    else:
-        print_table(("setting", "value"), sorted((key, str(row["settings"].get(key))) for key in changes["settings"]))
+def set_(name: Name, assignments: Assignments) -> None:
+    """Change settings of a namespace.
+
+    Such as `loci namespace set default rrf_k=20 decay_rate=0.02`; `rrf_k=` goes back to the default.
+    """
+    changes = settings_of(assignments)
+    with service() as rest:
+        row = rest.patch("/namespaces/{name}", {"name": name}, settings=changes)
+    rows = sorted((key, str(row["settings"].get(key))) for key in changes)
+    tell(row, lambda: print_table(("setting", "value"), rows))
 
 
 @app.command()
-def delete(name: Name, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False) -> None:
+def delete(name: Name, yes: Yes = False) -> None:
     """Delete a namespace and everything in it."""
-    from service.namespaces.namespaces import delete_namespace
-
-    if not yes:
-        row = _namespace(name)
-        typer.confirm(
-            f"Delete {name} with {row['memories']:,} memories, {row['entities']:,} entities and {row['edges']:,} edges?",
-            abort=True,
-            err=True,
-        )
-    run_in(name, delete_namespace, "admin")
-    echo(f"deleted {name}", err=True)
-
-
-def _namespace(name: str) -> "NamespaceRow":
-    from service.namespaces.namespaces import get_namespace
-
-    return run_in(None, lambda tx: get_namespace(tx, name=name), None)
-
-
-async def _change(session: Session, name: str, changes: dict[str, Any]) -> "NamespaceRow":
-    """Change settings; where these change the decay of edges, the edges follow."""
-    from service.graph.decay import finish_decay_change
-    from service.namespaces.namespaces import change_namespace, get_namespace
-
-    async with session.transaction(name, "admin") as tx:
-        decaying = await change_namespace(tx, changes=changes)
-    if decaying:
-        await finish_decay_change(lambda: session.transaction(name, "writer"), type=None)
-    async with session.transaction(None, None) as tx:
-        return await get_namespace(tx, name=name)
-
-
-def _settings(assignments: list[str]) -> dict[str, Any]:
-    """Settings from KEY=VALUE: VALUE is JSON, else a word; empty means null, which is the default."""
-    import orjson
-
-    settings: dict[str, Any] = {}
-    for assignment in assignments:
-        key, found, value = assignment.partition("=")
-        if not found or not key:
-            raise typer.BadParameter(f"{assignment!r} is not KEY=VALUE")
-        try:
-            settings[key] = orjson.loads(value) if value else None
-        except orjson.JSONDecodeError:
-            settings[key] = value
-    return settings
+    with service() as rest:
+        if not yes:
+            row = rest.get("/namespaces/{name}", {"name": name})
+            counts = f"{row['memories']:,} memories, {row['entities']:,} entities and {row['edges']:,} edges"
+            confirm(f"Delete {name} with {counts}?", yes=yes)
+        rest.delete("/namespaces/{name}", {"name": name})
+    tell({"name": name, "deleted": True}, said(f"deleted {name}"))
 
 
 def verify(
-    context: typer.Context,
     namespace: Annotated[
         str | None, typer.Option("--namespace", "-n", envvar="LOCI_NAMESPACE", help="One namespace instead of all.")
     ] = None,
-    repair: Annotated[bool, typer.Option("--repair", help="Rebuild what differs in the closure of the hierarchy.")] = False,
-    as_json: Json = False,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Rebuild what differs in the closure and in the index of words.")
+    ] = False,
 ) -> None:
-    """Prove what Loci promises about the data: the closure is the recursion, no two versions are valid at once, and more.
+    """Prove what Loci promises about the data.
 
-    Reads every row of the namespaces. Exit code 1 if anything is broken and was not repaired.
+    The closure is the recursion, no two versions are valid at once, and more. Reads every row of the namespaces. Exit code 1 if
+    anything is broken and was not repaired.
     """
+    from service.cli.session import run
+
     rows = run(lambda session: _verify(session, namespace, repair))
-    if wants_json(context, as_json):
-        print_json(rows)
-    else:
-        print_table(
-            ("namespace", "promise", "checked", "broken", "repaired", "example"),
-            [(r["namespace"], r["name"], r["checked"], r["broken"], r["repaired"], r["example"]) for r in rows],
-            fold="example",
-        )
+    columns = ("namespace", "promise", "checked", "broken", "repaired", "example")
+    cells = [(r["namespace"], r["name"], r["checked"], r["broken"], r["repaired"], r["example"]) for r in rows]
+    tell(rows, lambda: print_table(columns, cells, fold="example"))
     broken = [row for row in rows if row["broken"] and not row["repaired"]]
     if broken:
-        repairable = any(row["name"] == "closure" for row in broken)
-        complain(f"{len(broken)} promises are broken", "`loci verify --repair` rebuilds the closure." if repairable else None)
+        repairable = any(row["name"] in ("closure", "postings") for row in broken)
+        complain(f"{len(broken)} promises are broken", "`loci verify --repair` rebuilds what it can." if repairable else None)
         raise typer.Exit(1)
 
 
-async def _verify(session: Session, namespace: str | None, repair: bool) -> list[dict[str, Any]]:
+async def _verify(session: "Session", namespace: str | None, repair: bool) -> list[dict[str, Any]]:
     """The promises of one namespace or of all; a repair is checked again in its own transaction."""
     from service.namespaces.namespaces import list_namespaces
     from service.namespaces.verify import verify

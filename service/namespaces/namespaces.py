@@ -29,6 +29,11 @@ async def get_namespace(tx: Transaction, *, name: str) -> NamespaceRow:
     return (await namespaces.list_namespaces(tx, name=name))[0]
 
 
+async def growth(tx: Transaction, *, weeks: int) -> JsonObject:
+    """How the transaction's namespace has grown, oldest week first."""
+    return {"items": await namespaces.namespace_growth(tx, weeks=weeks)}
+
+
 async def change_namespace(tx: Transaction, *, changes: JsonObject) -> bool:
     """Change description or settings of the transaction's namespace; whether edges have to be brought in step with it.
 

@@ -1,12 +1,12 @@
 """Namespaces and their settings."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
 from db.pool import Transaction
-from loci.models.namespaces import NamespaceChanged, NamespaceChanges, NamespaceInput, NamespaceOut, NamespacePage
+from loci.models.namespaces import Growth, NamespaceChanged, NamespaceChanges, NamespaceInput, NamespaceOut, NamespacePage
 from service.graph import decay
 from service.http.caller import CallerDependency, with_retries
 from service.http.parameters import Cursor, Limit, NamespaceInPath
@@ -20,7 +20,7 @@ router = APIRouter(tags=["namespaces"])
 @router.post("/namespaces", status_code=201, response_model=NamespaceOut, responses=problems(409))
 async def create_namespace(body: NamespaceInput, caller: CallerDependency) -> Response:
     """Create a namespace. Only the operator may."""
-    return await caller.write(lambda tx: namespaces.create_namespace(tx, body), role=None, status=201)
+    return await caller.make_namespace(body.name, lambda tx: namespaces.create_namespace(tx, body))
 
 
 @router.get("/namespaces", response_model=NamespacePage, responses=problems())
@@ -33,6 +33,17 @@ async def list_namespaces(caller: CallerDependency, limit: Limit = 50, cursor: C
 async def get_namespace(name: NamespaceInPath, caller: CallerDependency) -> Response:
     """A namespace: settings in force, and how much it holds."""
     return reply(await caller.read(lambda tx: namespaces.get_namespace(tx, name=name), role=None))
+
+
+@router.get("/namespaces/{name}/growth", response_model=Growth, responses=problems(404))
+async def namespace_growth(
+    name: NamespaceInPath,
+    caller: CallerDependency,
+    weeks: Annotated[int, Query(ge=1, le=520, description="How many weeks, this one included")] = 26,
+) -> Response:
+    """How a namespace has grown: memories written in each week, and how many there were at its end; oldest week first."""
+    async with caller.transaction("reader", name) as tx:
+        return reply(await namespaces.growth(tx, weeks=weeks))
 
 
 @router.patch("/namespaces/{name}", response_model=NamespaceChanged, responses=problems(404))

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, TextIO
 
 import orjson
 import psycopg
@@ -128,12 +128,24 @@ class Lines(logging.Formatter):
         return visible(f"{line}\n{error}" if error else line)
 
 
+class Stderr(logging.StreamHandler[TextIO]):
+    """Writes to what is stderr when a line is said: who took its place when the handler was made may have gone since."""
+
+    def __init__(self) -> None:
+        logging.Handler.__init__(self)
+
+    @property
+    def stream(self) -> TextIO:  # type: ignore[override]
+        """Stderr of this moment."""
+        return sys.stderr
+
+
 def set_up_logging(level: str, form: Format = "auto") -> None:
     """Log on stderr: JSON, or text where a person reads along (auto: a terminal). Libraries speak only when something is wrong.
 
     What uvicorn has set up for itself is undone: its lines carry query strings, and its stacks what errors quote.
     """
-    handler = logging.StreamHandler(sys.stderr)
+    handler = Stderr()
     handler.setFormatter(Lines(json=form == "json" or (form == "auto" and not sys.stderr.isatty())))
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     for name in ("uvicorn", "uvicorn.error", "uvicorn.access"):

@@ -59,6 +59,14 @@ PHASE_SECONDS = Histogram(
     "loci_recall_phase_seconds", "Time of a phase of recall as the service sees it.", ("phase",), buckets=_FAST
 )
 
+READS = Counter("loci_reads_total", "Reads, by the kind of server that answered and why it did.", ("server", "why"))
+NOTES = Gauge("loci_notes_waiting", "Notes of reads that wait for the primary.", multiprocess_mode="livesum")
+NOTES_LOST = Counter("loci_notes_lost_total", "Notes of reads that were never written.")
+STANDBY_UP = Gauge("loci_standby_up", "Whether a standby answers (1) or not (0).", ("standby",), multiprocess_mode="livemostrecent")
+STANDBY_BEHIND = Gauge(
+    "loci_standby_behind_seconds", "How far a standby is behind at most.", ("standby",), multiprocess_mode="livemostrecent"
+)
+
 _NEWEST: Literal["livemostrecent"] = "livemostrecent"
 DATABASE_UP = Gauge("loci_database_up", "Whether the database answered a moment ago (1) or not (0).", multiprocess_mode=_NEWEST)
 DATABASE_SECONDS = Gauge("loci_database_seconds", "How long it took to ask it for these figures.", multiprocess_mode=_NEWEST)

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import get_args
 
@@ -27,8 +28,9 @@ POOL_STATES = {"pool_size": "size", "pool_available": "available", "requests_wai
 class Monitor:
     """Keeps the gauges of this process. A scrape asks the database at most every few seconds, and never waits long for it."""
 
-    def __init__(self, url: str, pool: Pool, alive: float = 30.0) -> None:
+    def __init__(self, url: str, pool: Pool, alive: float = 30.0, beside: Callable[[], None] | None = None) -> None:
         self._url = url
+        self._beside = beside  # notes more
         self._alive = alive  # seconds that a worker of jobs counts as living after a sign of life
         self._pool = pool
         self._allocator = Allocator()
@@ -49,6 +51,8 @@ class Monitor:
         stats = self._pool.get_stats()
         for name, state in POOL_STATES.items():
             metrics.POOL.labels(state).set(stats.get(name, 0))
+        if self._beside is not None:
+            self._beside()
 
     async def scrape(self) -> bytes:
         """The metrics as text. What the database does not say in time is left as it was."""

@@ -153,6 +153,10 @@ class Feed:
         """Look now: this process has made a feed grow."""
         self._grown.set()
 
+    def is_awaited(self) -> bool:
+        """Whether anybody waits here."""
+        return bool(self._waiters)
+
     def wake(self, namespace_ids: frozenset[int] | None) -> None:
         """Wake those who wait for changes in these namespaces; None: all."""
         for waiter in self._waiters:

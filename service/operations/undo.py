@@ -26,9 +26,15 @@ async def undo_operation(
         nonlocal decaying
         row = await operations.undo_operation(tx, id=id, skip_changed=skip_changed)
         decaying = row["decaying"]
-        return {name: value for name, value in row.items() if name != "decaying"}
+        done = {name: value for name, value in row.items() if name != "decaying"}
+        return {**done, "dry_run": False, "changes": [], "more": 0}
 
     done = await run(work)
     if decaying:
         await finish_decay_changes(open_transaction)
     return done
+
+
+async def preview_undo(tx: Transaction, *, id: UUID) -> JsonObject:
+    """What undoing an operation would do, but for what was changed since: it is undone, and that is taken back."""
+    return {**await operations.preview_undo(tx, id=id), "undoes": id, "operation_id": None, "dry_run": True}

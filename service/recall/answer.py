@@ -1,11 +1,12 @@
 """From a ranking to an answer: the memories and their explanations."""
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from db.pool import JsonObject, Transaction
+from db.pool import JsonObject, ServerKind, Transaction
 from db.recall import search
 from service.observability.metrics import PHASE_SECONDS
 from service.recall.log import log_recall, ranks_by_arm
@@ -21,9 +22,9 @@ SAID = {"recall_id", "reranked", "rewritten"}  # fields of an answer that are le
 class Answer:
     """Results of a recall, constraints that hold whatever was found, and what did not take part.
 
-    `waiting`: memories whose vectors were not made yet. `relevance`: of the best memory found, shown or left out; None: none was.
-    `left_out`: results below the relevance asked for. `recall_id`: if it was logged. `reranked`: by whom, and how many results;
-    `rewritten`: how, and with how many further questions.
+    `server`: the kind of server that ranked. `waiting`: memories whose vectors were not made yet. `relevance`: of the best memory
+    found, shown or left out; None: none was. `left_out`: results below the relevance asked for. `recall_id`: if it was logged.
+    `reranked`: by whom, and how many results; `rewritten`: how, and with how many further questions.
     """
 
     results: list[JsonObject]
@@ -31,6 +32,7 @@ class Answer:
     entities: list[JsonObject]
     skipped: dict[str, str]
     took_ms: float
+    server: ServerKind
     waiting: int = 0
     relevance: float | None = None
     left_out: int = 0
@@ -52,13 +54,13 @@ class Pending:
     sent: float
 
     @classmethod
-    async def send(cls, ranking: Ranking) -> "Pending":
-        """Send for the memories, without waiting."""
+    async def send(cls, ranking: Ranking, beside: Iterable[int] = ()) -> "Pending":
+        """Send for the memories, and for others that a reranker reads `beside` them, without waiting."""
         sent = time.perf_counter()
         scope, sources = ranking.plan.question.scope, ranking.asked.sources
         rows = [
             (place, await search.send_recalled_memories(sources[place].tx, documents=documents, scope=scope))
-            for place, documents in by_place(ranking.best).items()
+            for place, documents in by_place([*ranking.best, *beside]).items()
         ]
         return cls(ranking, rows, sent)
 
@@ -93,6 +95,7 @@ def answer_of(ranking: Ranking, found: dict[int, JsonObject], recall_id: UUID | 
         ranking.found.entities,
         ranking.skipped,
         milliseconds_since(ranking.started),
+        ranking.server,
         ranking.found.waits,
         max(ranking.relevance.values(), default=None),
         ranking.left_out,
@@ -128,6 +131,11 @@ def explain(ranking: Ranking, key: int) -> JsonObject:
         "arms": arms,
     }
     shown |= ranking.notes.get(key, {})
+    if (moved := shown.get("succession")) is not None:
+        place = (
+            f"{moved['place']} of {moved['of']} that tell the same, the latest first" if "of" in moved else "behind what tells it"
+        )
+        shown["because"] += f"; ranked by {ranking.score(key):.3g}: {place}"
     if (evidence := fused.evidence.get(unpack(key)[0])) is not None and key in ranking.relevance:
         shown["relevance"] = evidence.shown() | {"share": ranking.relevance[key] / evidence.answers}
     return {**shown, "waited": True} if key in ranking.found.waited else shown

@@ -13,9 +13,10 @@ from db.pool import Transaction
 from service.recall.answer import Answer, Pending, answer_of, note
 from service.recall.log import is_logged
 from service.recall.question import Question
-from service.recall.ranking import Ranking
-from service.recall.rerank import rerank, results_to_judge
+from service.recall.ranking import Ranking, with_turns
+from service.recall.rerank import rerank, results_to_judge, turns_to_read
 from service.recall.rewrite import Read, rank_with, rewrite_question
+from service.recall.succession import later_first
 from service.resources import Resources
 
 
@@ -24,6 +25,11 @@ async def ask_memory(resources: Resources, read: Read, question: Question) -> An
 
     With `question.namespaces` the transaction need not have entered any: each is authorized when it is asked.
     """
+    return (await rank_memory(resources, read, question))[0]
+
+
+async def rank_memory(resources: Resources, read: Read, question: Question) -> tuple[Answer, Ranking]:
+    """Find what answers a question; the answer, and the whole ranking that it is the top of."""
     started = time.perf_counter()
     rewritten = await rewrite_question(resources, read, question)
     most, reason = results_to_judge(resources, question)
@@ -31,9 +37,13 @@ async def ask_memory(resources: Resources, read: Read, question: Question) -> An
 
     async def ranked(tx: Transaction) -> tuple[Pending, UUID | None]:
         made = await rank_with(tx, question, rewritten.questions, resources.provider, resources.settings.embedding)
+        made = made if rewritten.questions else await later_first(made)
         ranking = replace(made, started=started, skipped=made.skipped | skipped)
         if most:  # noted when it has been judged
-            return await Pending.send(replace(ranking, best=ranking.best_of(max(question.k, most)))), None
+            ranking = replace(ranking, best=ranking.best_of(max(question.k, most)))
+            if resources.reranker is not None and resources.reranker.reads_turns:
+                ranking = await with_turns(ranking, ranking.best[:most])
+            return await Pending.send(ranking, turns_to_read(ranking)), None
         ranking = ranking.likely()
         return await Pending.send(ranking), await note(None, ranking)
 
@@ -47,7 +57,7 @@ async def ask_memory(resources: Resources, read: Read, question: Question) -> An
     answer.reranked = judged
     if rewritten.questions:
         answer.rewritten = {"how": question.rewrite, "questions": len(rewritten.questions)}
-    return answer
+    return answer, ranking
 
 
 def _is_noted(ranking: Ranking) -> bool:

@@ -10,7 +10,7 @@ Neighbours = Mapping[Id, Sequence[tuple[Id, float]]]
 
 def ranked(scores: Mapping[Id, float]) -> list[Id]:
     """Ids by falling score; equal scores by id, so that the order never depends on the input's."""
-    return [key for _, key in sorted((-score, key) for key, score in scores.items())]
+    return sorted(sorted(scores), key=scores.__getitem__, reverse=True)  # both sorts keep what is equal in its order; no pairs
 
 
 def reciprocal_rank(rankings: Iterable[tuple[Iterable[Id], float]], *, k: float) -> dict[Id, float]:

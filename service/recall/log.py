@@ -4,7 +4,7 @@ from uuid import UUID
 
 from db.pool import JsonObject, Transaction
 from db.recall import log
-from db.recall.log import ListedRecall, RecallRow
+from db.recall.log import ListedRecall, MemoryRecallRow, RecallRow
 from service.pages import Page, page
 from service.recall.ranking import Ranking
 from service.recall.sources import Source, by_place, unpack
@@ -78,6 +78,11 @@ def _logged(ranking: Ranking, of: int) -> list[JsonObject]:
 async def list_recalls(tx: Transaction, *, session_id: str | None, limit: int, cursor: str | None) -> Page[ListedRecall]:
     """Logged recalls, newest first."""
     return page(await log.list_recalls(tx, session_id=session_id, limit=limit + 1, cursor=cursor), limit)
+
+
+async def list_memory_recalls(tx: Transaction, *, id: UUID, limit: int, cursor: str | None) -> Page[MemoryRecallRow]:
+    """Logged recalls that had a memory in their answer, newest first."""
+    return page(await log.list_memory_recalls(tx, id=id, limit=limit + 1, cursor=cursor), limit)
 
 
 async def get_recall(tx: Transaction, *, id: UUID) -> RecallRow:

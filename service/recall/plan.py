@@ -45,22 +45,28 @@ class Plan:
         """Whether scores are averaged, which leaves weights, k and neighbours out of it."""
         return self.question.fusion == "relative_score"
 
-    def normalised(self, arm: str, hits: Hits, mean: Mapping[int, float]) -> dict[int, float]:
-        """Scores of an arm as they are added or averaged, nought to one; `mean`: of cosines, by the place of a namespace."""
+    def normalised(self, arm: str, hits: Hits, mean: Mapping[int, float], share: Mapping[int, float]) -> dict[int, float]:
+        """Scores of an arm as they are added or averaged, nought to one.
+
+        By the place of a namespace: `mean` of cosines; `share` that a name counts there. A long memory has many names, so that one
+        shared with another says little.
+        """
         if self.relative:  # a cosine below the floor does not count
             return normalised({key: s for key, s in hits.scores.items() if arm != "vector" or s >= COSINE_FLOOR})
         if arm == "vector":
             lowest = min(hits.scores.values(), default=0.0)
             return above(hits.scores, {key: mean.get(unpack(key)[0], lowest) for key in hits.scores})
         if arm == "names":
-            return {key: min(1.0, score / NAMES_FULL) for key, score in hits.scores.items()}
+            return {key: min(1.0, score / NAMES_FULL) * share.get(unpack(key)[0], 1.0) for key, score in hits.scores.items()}
         return normalised(hits.scores)
 
-    def parts(self, arms: Mapping[str, Hits], mean: Mapping[int, float]) -> dict[str, dict[int, float]]:
+    def parts(
+        self, arms: Mapping[str, Hits], mean: Mapping[int, float], share: Mapping[int, float] | None = None
+    ) -> dict[str, dict[int, float]]:
         """What each arm adds to the score of each hit that it found; with relative_score, what is averaged."""
         if self.question.fusion == "rrf":
             return {name: reciprocal_rank([(hits.scores, self.weight(name))], k=self.k) for name, hits in arms.items()}
-        scores = {name: self.normalised(name, hits, mean) for name, hits in arms.items()}
+        scores = {name: self.normalised(name, hits, mean, share or {}) for name, hits in arms.items()}
         return scores if self.relative else {name: linear([(of, self.weight(name))]) for name, of in scores.items()}
 
     def weight(self, arm: str) -> float:
@@ -83,7 +89,8 @@ class Plan:
 class Fused:
     """Scores, and what they are made of: (the arms' parts + what neighbours lent) × a factor for who said it.
 
-    With relative_score, the mean of the parts. `evidence`: what says how likely it answers, by the place of a namespace.
+    With relative_score, the mean of the parts. `evidence`: what says how likely it answers, by the place of a namespace. `near`:
+    neighbours of a hit, with the share of its score that each gets; `shares`: by the place of a namespace, what hits lend at most.
     """
 
     scores: dict[int, float]
@@ -92,3 +99,5 @@ class Fused:
     factors: dict[int, float] = field(default_factory=dict)
     sources: dict[int, str] = field(default_factory=dict)
     evidence: dict[int, Evidence] = field(default_factory=dict)
+    near: Mapping[int, list[tuple[int, float]]] = field(default_factory=dict)
+    shares: Mapping[int, float] = field(default_factory=dict)

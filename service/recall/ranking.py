@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from db.pool import JsonObject, Transaction
+from db.pool import JsonObject, ServerKind, Transaction
 from db.recall import search
 from db.recall.search import Expansion, Hits
 from db.sessions import feedback
@@ -22,7 +22,7 @@ from service.recall.waiting import add_waiting
 from service.settings import EmbeddingSettings
 
 LENDERS = 100
-SHARES = (0.4, 0.2)  # of a hit's score that the turns one and two away from it get; measured, docs/decisions
+SHARES = (0.5, 0.25)  # of a hit's score that the turns one and two away from it get; measured, docs/decisions
 
 
 async def rank(tx: Transaction, question: Question, provider: Provider | None, settings: EmbeddingSettings) -> "Ranking":
@@ -62,6 +62,7 @@ class Ranking:
 
     `final`: scores that somebody gave in place of fused ones, and `notes` what the explanation says of that; see rewrite.py and
     rerank.py. Where one namespace is searched, memories are their document numbers; other hits have their row in `asked.rows`.
+    `near`: the turns beside some hits and the share that each gets, where a reranker reads them; see `with_turns`.
     `relevance`: of each memory found, how likely it answers; `left_out`: how many were less likely than is asked for; see `likely`.
     """
 
@@ -75,8 +76,14 @@ class Ranking:
     asked: Asked
     final: dict[int, float] = field(default_factory=dict)
     notes: dict[int, JsonObject] = field(default_factory=dict)
+    near: dict[int, list[tuple[int, float]]] = field(default_factory=dict)
     relevance: dict[int, float] = field(default_factory=dict)
     left_out: int = 0
+
+    @property
+    def server(self) -> ServerKind:
+        """The kind of server that ranked."""
+        return self.asked.server
 
     def score(self, key: int) -> float:
         """What a hit is ranked by."""
@@ -88,7 +95,8 @@ class Ranking:
 
     def likely(self) -> "Ranking":
         """The same with how likely each of the best answers, and without those that are less likely than is asked for."""
-        given = relevance(self.best, {key: self.score(key) for key in self.best}, self.fused.evidence)
+        favours = {key: factor for key, factor in self.fused.factors.items() if factor > 1 and key not in self.final}
+        given = relevance(self.best, {key: self.score(key) for key in self.best}, self.fused.evidence, favours)
         least = self.plan.question.min_relevance or 0.0
         best = [key for key in self.best if given.get(key, 1.0) >= least]
         return replace(self, best=best, relevance=given, left_out=len(self.best) - len(best))
@@ -126,7 +134,7 @@ async def _asked(
     for last in (False, False, True):
         used = active_model(provider)
         with phase("embed"):
-            embedding, reason = await _embedding(question, used, settings)
+            embedding, reason = await embed_question(question, used, settings)
         with phase("arms"):
             model = None if question.embedding is not None else used.model
             asked = await ask_arms(tx, question, embedding, skipped, model)
@@ -144,7 +152,7 @@ async def _asked(
     return asked, used
 
 
-async def _embedding(
+async def embed_question(
     question: Question, used: ActiveModel, settings: EmbeddingSettings
 ) -> tuple[search.Embedded | None, str | None]:
     """The question's vector, or those of its words, or None; the reason, where the vector arm is skipped."""
@@ -166,7 +174,7 @@ async def _around(plan: Plan, asked: Asked, arms: dict[str, Hits], near: Mapping
     if not seeds:
         return Fused(plan.fuse(parts), parts)
     found = await _ask_around(plan, asked.sources, [] if plan.relative else seeds, seeds[:20])
-    around = Around({}, {}, {})
+    around = Around({}, {}, {}, {})
     for place, expansion in found:
         count_arm_seconds(expansion.took)
         around.add(place, expansion)
@@ -176,7 +184,7 @@ async def _around(plan: Plan, asked: Asked, arms: dict[str, Hits], near: Mapping
     ):
         if more:
             arms[name] = join_hits(more, depth)
-            parts |= plan.parts({name: arms[name]}, mean)
+            parts |= plan.parts({name: arms[name]}, mean, around.shares)
     evidence = gather(around.coverage, near, mean, around.sources, around.named(plan))
     return around.fused(plan, parts, evidence)
 
@@ -188,11 +196,13 @@ class Around:
     near: dict[int, list[tuple[int, float]]]
     sources: dict[int, str]
     coverage: dict[int, search.Coverage]  # by the place of a namespace
+    shares: dict[int, float]  # what hits lend there, and names count; likewise
 
     def add(self, place: int, found: Expansion) -> None:
         """What was found in the namespace at a place."""
         base = pack(place, "memory", 0)
         self.coverage[place] = found.coverage
+        self.shares[place] = found.share
         self.sources.update({base | number: source for number, source in found.sources.items()})
         for number, near in found.near.items():
             self.near[base | number] = [(base | other, found.share * SHARES[distance - 1]) for other, distance in near]
@@ -208,7 +218,15 @@ class Around:
         named = self.named(plan)
         factors = {key: plan.factor(source) for key, source in self.sources.items() if len(named) == 1 or source not in named}
         scores = {key: (alone.get(key, 0.0) + given.get(key, 0.0)) * factors.get(key, 1.0) for key in {*alone, *given}}
-        return Fused(scores, parts, given, factors, self.sources, evidence)
+        return Fused(scores, parts, given, factors, self.sources, evidence, self.near, self.shares)
+
+
+async def with_turns(ranking: Ranking, keys: list[int]) -> Ranking:
+    """The same, with the turns beside these hits. One more round trip."""
+    around = Around({}, {}, {}, {})
+    for place, found in await _ask_around(ranking.plan, ranking.asked.sources, keys, []):
+        around.add(place, found)
+    return replace(ranking, near=around.near)
 
 
 async def _ask_around(plan: Plan, sources: list[Source], documents: list[int], seeds: list[int]) -> list[tuple[int, Expansion]]:
@@ -222,7 +240,7 @@ async def _ask_around(plan: Plan, sources: list[Source], documents: list[int], s
                 query=question.query,
                 documents=near.get(place, []),
                 seeds=of.get(place, []),
-                arms=list(question.arms),
+                arms=list(question.arms) if seeds else [],
                 scope=question.scope,
             ),
         )

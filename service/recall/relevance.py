@@ -14,21 +14,23 @@ from db.recall.search import Coverage, Hits
 from service.recall.sources import by_place, pack, unpack
 
 MEAN_FROM = 20  # vectors of which a mean counts for half
+STEEP = 3  # power of a score over the best one: what stands behind answers less often than its score says
+FEW = 500  # memories up to which their number says little
 
 
 class Topic(NamedTuple):
     """Coefficients of the question whether this is spoken of here."""
 
     constant: float
-    coverage: float  # of the question's terms, by their rarity, by the one memory that has most
+    coverage: float  # squared: of the question's terms, by their rarity, by the one memory that has most
     nearness: float  # of the nearest vector: cosine above the mean of the namespace, over what is left to 1
     unknown: float  # ln(1 + terms of the question that nothing here has)
-    memories: float  # ln of how many there are: among many, something always matches
+    memories: float  # ln of how many there are and FEW more: among many, something always matches
 
 
-WITH_VECTORS = Topic(0.32, 7.8, 11.2, -1.52, -1.02)
-BY_WORDS = Topic(2.1, 10.2, 0.0, -1.96, -0.8)
-SPEAKER = (-3.5, 9.3)  # constant, and the share of the question that the speaker's memories say, against others'
+WITH_VECTORS = Topic(3.07, 5.07, 8.77, -2.01, -0.9)
+BY_WORDS = Topic(3.09, 8.11, 0.0, -2.08, -0.54)
+SPEAKER = (-3.5, 9.3)  # constant, and the share of the question that the speaker's memories say, or nobody's, against others'
 
 
 def sigmoid(z: float) -> float:
@@ -40,7 +42,8 @@ def sigmoid(z: float) -> float:
 class Evidence:
     """What was found in one namespace, in a few figures; see Topic.
 
-    `nearness` None: nothing was found by meaning. `said` None: the question names no one speaker, or nobody said a word of it.
+    `nearness` None: nothing was found by meaning. `said`: of what says something of the question, the share that the speaker whom
+    it names said, or nobody did; None: it names no one speaker, or nothing says a word of it.
     """
 
     coverage: float
@@ -54,8 +57,8 @@ class Evidence:
         """How likely it is that this is spoken of here."""
         by = BY_WORDS if self.nearness is None else WITH_VECTORS
         near = by.nearness * max(0.0, self.nearness or 0.0)
-        size = by.unknown * math.log1p(self.unknown) + by.memories * math.log(max(1, self.memories))
-        return sigmoid(by.constant + by.coverage * self.coverage + near + size)
+        size = by.unknown * math.log1p(self.unknown) + by.memories * math.log(FEW + max(1, self.memories))
+        return sigmoid(by.constant + by.coverage * self.coverage**2 + near + size)
 
     @property
     def speaker(self) -> float:
@@ -84,13 +87,14 @@ def nearest(vector: Hits | None) -> dict[int, float]:
 def gather(
     found: Mapping[int, Coverage], near: Mapping[int, float], mean: Mapping[int, float], sources: Mapping[int, str], named: set[str]
 ) -> dict[int, Evidence]:
-    """The evidence by the place of a namespace. `named`: sources that the question names."""
+    """The evidence by the place of a namespace. `named`: sources that the question names; what has no source is no other one's."""
     evidence = {}
     for place, coverage in found.items():
         shares, said = coverage.shares, None
         if len(named) == 1 and (all_ := _squares(shares.values())):
             base = pack(place, "memory", 0)
-            said = _squares(share for key, share in shares.items() if sources.get(base | key) in named) / all_
+            others = (share for key, share in shares.items() if sources.get(base | key, *named) not in named)
+            said = 1 - _squares(others) / all_
         nearness = _above(near[place], mean.get(place, 0.0), coverage.memories) if place in near else None
         evidence[place] = Evidence(max(shares.values(), default=0.0), nearness, coverage.unknown, coverage.memories, said)
     return evidence
@@ -106,17 +110,23 @@ def _above(cosine: float, mean: float, memories: int) -> float:
     return max(0.0, (cosine - mean) / (1 - mean)) if mean < 1 else 0.0
 
 
-def relevance(best: Iterable[int], scores: Mapping[int, float], evidence: Mapping[int, Evidence]) -> dict[int, float]:
-    """For each memory among the hits, best first: what its namespace answers, times its score over the best one there.
+def relevance(
+    best: list[int], scores: Mapping[int, float], evidence: Mapping[int, Evidence], favours: Mapping[int, float]
+) -> dict[int, float]:
+    """For each memory among the hits, best first: what its namespace answers, times the cube of its score over the best one there.
 
-    So the best has the whole, and none has more than one before it.
+    So the best has the whole, and none has more than one before it. `favours`: what multiplies some scores because of who said it,
+    1 or more. That ranks what somebody says above what others say, and makes nothing answer: a share is of scores without it,
+    and at least what stands behind has.
     """
     given = {}
-    for place, numbers in by_place(list(best)).items():
+    for place, numbers in by_place(best).items():
         whole = evidence[place].answers if place in evidence else 0.0
         keys = [pack(place, "memory", number) for number in numbers]
-        top = scores[keys[0]]
-        for key in keys:
-            share = scores[key] / top if top > 0 else 1.0
-            given[key] = whole * min(1.0, max(0.0, share))
-    return given
+        top, share = scores[keys[0]], 0.0
+        plain = top / favours.get(keys[0], 1.0)
+        for key in reversed(keys):
+            own = min(scores[key] / top, scores[key] / favours.get(key, 1.0) / plain) if top > 0 else 1.0
+            share = max(share, min(1.0, own))
+            given[key] = whole * share**STEEP
+    return {key: given[key] for key in best if key in given}

@@ -6,18 +6,22 @@ Texts are read first and judged when the transaction has ended, so that no conne
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from db.pool import JsonObject
 from service.jobs.job import Postponed
 from service.llm.model import ModelError
 from service.models.reranking import judge
+from service.recall.fusion import Neighbours, lent
 from service.recall.question import Question
 from service.recall.ranking import Ranking
 from service.recall.sources import unpack
 from service.recall.timing import phase
+from service.rerank.reranker import Reranker
 from service.resources import Resources
 
 LONGEST_QUESTION = 2000  # characters of the question that a reranker reads
+LENDING = 0.6  # of what the search lends to neighbours, what a judgement does; measured, docs/decisions
 
 
 def results_to_judge(resources: Resources, question: Question) -> tuple[int, str | None]:
@@ -28,6 +32,17 @@ def results_to_judge(resources: Resources, question: Question) -> tuple[int, str
         return 0, None if question.rerank is None else "no reranker is configured"
     stated = question.rerank
     return (resources.settings.rerank.top_n if stated is None or stated is True else stated), None
+
+
+def turns_to_read(ranking: Ranking) -> list[int]:
+    """Turns beside the results to judge that are no results themselves."""
+    return sorted({turn for turns in beside(ranking.near).values() for turn in turns} - set(ranking.best))
+
+
+def beside(near: Neighbours[int]) -> dict[int, list[int]]:
+    """The turns right before and after each. Of up to two on each side the nearer have the larger share."""
+    largest = {key: max((share for _, share in others), default=0.0) for key, others in near.items()}
+    return {key: [other for other, share in others if share == largest[key]] for key, others in near.items()}
 
 
 async def rerank(
@@ -44,7 +59,12 @@ async def rerank(
         ranking.skipped["rerank"] = "the setting recall_rerank is off"
     if reranker is None or len(shown) < 2:  # noqa: PLR2004 (one result has one order)
         return ranking, None
-    texts = [text_of(rows[key])[: resources.settings.rerank.max_chars] for key in shown]
+    longest = resources.settings.rerank.max_chars
+    texts = [text_of(rows[key])[:longest] for key in shown]
+    before = None
+    if reranker.reads_turns:
+        turns = turns_before(ranking.near, rows)
+        before = [text_of(rows[turns[key]])[:longest] if key in turns else None for key in shown]
     try:
         with phase("rerank"):
             scores = await judge(
@@ -53,12 +73,35 @@ async def rerank(
                 namespace=sources[unpack(shown[0])[0]].name,
                 query=ranking.plan.question.query[:LONGEST_QUESTION],
                 texts=texts,
+                before=before,
             )
     except (ModelError, Postponed) as error:
         ranking.skipped["rerank"] = str(error)
         return ranking, None
     judged = dict(zip(shown, scores, strict=True))
-    return reordered(ranking, judged, reranker.weight, reranker.name), {"model": reranker.name, "results": len(shown)}
+    counted = in_conversation(judged, ranking) if reranker.reads_turns else judged
+    return reordered(ranking, judged, counted, reranker), {"model": reranker.name, "results": len(shown)}
+
+
+def turns_before(near: Neighbours[int], rows: Mapping[int, JsonObject]) -> dict[int, int]:
+    """For each result the turn that was said just before it, where there is one."""
+
+    def said(key: int) -> tuple[Any, int]:
+        return rows[key]["valid_from"], unpack(key)[2]
+
+    found = {}
+    for key, turns in beside(near).items():
+        earlier = [turn for turn in turns if turn in rows and key in rows and said(turn) < said(key)]
+        if earlier:
+            found[key] = max(earlier, key=said)
+    return found
+
+
+def in_conversation(judged: Mapping[int, float], ranking: Ranking) -> dict[int, float]:
+    """Judgements as the search counts its scores: turns lend to their neighbours, and it counts who said it."""
+    scores, factors = _scaled(judged), ranking.fused.factors
+    given = lent(scores, ranking.near)
+    return {key: (score + LENDING * given.get(key, 0.0)) * factors.get(key, 1.0) for key, score in scores.items()}
 
 
 def text_of(row: JsonObject) -> str:
@@ -84,16 +127,19 @@ def _scaled(scores: Mapping[int, float]) -> dict[int, float]:
     return {key: (score - lowest) / (highest - lowest) if highest > lowest else 1.0 for key, score in scores.items()}
 
 
-def reordered(ranking: Ranking, judged: Mapping[int, float], weight: float, model: str) -> Ranking:
-    """The ranking with the scores that a judgement makes; equal ones go by the judgement, and others stay where they were."""
+def reordered(ranking: Ranking, judged: Mapping[int, float], counted: Mapping[int, float], reranker: Reranker) -> Ranking:
+    """The ranking with the scores that a judgement makes; equal ones go by the judgement, and others stay where they were.
+
+    `counted`: what a judgement counts in the order.
+    """
     own = {key: ranking.score(key) for key in judged}
-    final = {**ranking.final, **blended(own, judged, weight)}
+    final = {**ranking.final, **blended(own, counted, reranker.weight)}
     scored = replace(ranking, final=final)
-    better = iter(sorted((key for key in ranking.best if key in judged), key=lambda key: (-final[key], -judged[key])))
+    better = iter(sorted((key for key in ranking.best if key in judged), key=lambda key: (-final[key], -counted[key])))
     best = sorted((next(better) if key in judged else key for key in ranking.best), key=lambda key: -scored.score(key))
     notes = dict(ranking.notes)
     for nth, key in enumerate(ranking.best, start=1):
         if key in judged:
-            told = {"model": model, "score": judged[key], "own_rank": nth, "own_score": own[key]}
+            told = {"model": reranker.name, "score": judged[key], "own_rank": nth, "own_score": own[key]}
             notes[key] = {**notes.get(key, {}), "rerank": told}
     return replace(scored, best=best, notes=notes)

@@ -8,14 +8,27 @@ from fastapi.responses import Response
 from psycopg.errors import InsufficientPrivilege
 
 from loci.models.fields import Category, Label, Tags, Text
-from loci.models.recall import RecallDetail, RecallInput, RecallOut, RecallPage, SearchOut
+from loci.models.jobs import JobQueued
+from loci.models.recall import (
+    MemoryRecallPage,
+    RecallDetail,
+    RecallInput,
+    RecallOut,
+    RecallPage,
+    SearchOut,
+    TuneInput,
+    WhyNot,
+    WhyNotInput,
+)
 from service.http.caller import CallerDependency, Work
-from service.http.parameters import AsOf, Cursor, KnownAt, Limit
+from service.http.parameters import AsOf, Cursor, KnownAt, Limit, MemoryId
 from service.http.replies import reply
 from service.http.responses import problems
 from service.recall import log, words
+from service.recall.absence import explain_absence
 from service.recall.asking import ask_memory
 from service.recall.question import make_scope, question_of
+from service.recall.tuning import request_tuning
 
 router = APIRouter(tags=["recall"])
 RecallId = Annotated[UUID, Path(description="Id of the recall")]
@@ -42,6 +55,26 @@ async def ask(body: RecallInput, caller: CallerDependency) -> Response:
             raise
         answer = await ask_memory(resources, read, question)  # a grant ended between two statements: the others are asked
     return reply(answer.shown())
+
+
+@router.post("/recall/tune", status_code=202, response_model=JobQueued, responses=problems(404))
+async def tune(body: TuneInput, caller: CallerDependency) -> Response:
+    """Measure which settings of a recall bring back best what answers these questions, by cross-validation. Admins.
+
+    A job does it. Its `result` says what is proposed (`settings`), what that gains on questions that took no part in the choice
+    (`gain`: per cent of nDCG, with its standard error), and what each arm is worth by itself; `verdict` is too few, keep or change.
+    With `apply` the proposal becomes the settings of the namespace, which `operation_id` takes back.
+    """
+    return await caller.write(lambda tx: request_tuning(tx, body), role="admin", status=202)
+
+
+@router.post("/recall/why-not", response_model=WhyNot, responses=problems(404))
+async def why_not(body: WhyNotInput, caller: CallerDependency) -> Response:
+    """Say why a recall does not bring a memory: the time, status, filter, arm, relevance or rank that dropped it.
+
+    The recall is asked as it is, and not logged.
+    """
+    return reply(await explain_absence(caller.state.resources, caller.read, question_of(body.recall), body.memory))
 
 
 @router.get("/memory/search", response_model=SearchOut, responses=problems(404))
@@ -72,6 +105,12 @@ async def list_recalls(
 ) -> Response:
     """List logged recalls, newest first."""
     return reply(await caller.read(lambda tx: log.list_recalls(tx, session_id=session_id, limit=limit, cursor=cursor)))
+
+
+@router.get("/memories/{id}/recalls", response_model=MemoryRecallPage, responses=problems(404))
+async def list_memory_recalls(id: MemoryId, caller: CallerDependency, limit: Limit = 50, cursor: Cursor = None) -> Response:
+    """List logged recalls that had this version of a memory in their answer, newest first: its rank, and how it was rated."""
+    return reply(await caller.read(lambda tx: log.list_memory_recalls(tx, id=id, limit=limit, cursor=cursor)))
 
 
 @router.get("/recalls/{id}", response_model=RecallDetail, responses=problems(404))

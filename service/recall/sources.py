@@ -8,7 +8,7 @@ document number. Equal scores are in order of these numbers: of namespaces, then
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from db.pool import JsonObject, Transaction
+from db.pool import JsonObject, ServerKind, Transaction
 from db.recall import search
 from db.recall.search import Found, Hits
 from service.recall.fusion import ranked
@@ -43,12 +43,13 @@ class Source:
 class Asked:
     """What the arms found that start from the question, over all namespaces; hits of other tiers with their rows.
 
-    `settings` are those that fuse.
+    `settings` are those that fuse. `server`: the kind of server that was asked.
     """
 
     sources: list[Source]
     settings: JsonObject
     found: Found
+    server: ServerKind
     rows: dict[int, JsonObject] = field(default_factory=dict)
 
 
@@ -126,7 +127,7 @@ async def _ask_one(
         model=model,
     )
     entered = await tx.entered()
-    asked = Asked([Source(0, entered.namespace or "", tx, entered.settings)], entered.settings, found)
+    asked = Asked([Source(0, entered.namespace or "", tx, entered.settings)], entered.settings, found, tx.server)
     await _read_tiers(asked, [(0, sent)], int(entered.settings["depth"]))
     _name(asked.found, entered.namespace or "")
     return asked
@@ -154,7 +155,7 @@ async def _ask_each(
     settings = next(row["settings"] for row in rows if row["own"])
     depth = int(settings["depth"])
     answered = [(source, each[source.name]) for source in sources if source.name in each]
-    asked = Asked(sources, settings, _join(answered, depth))
+    asked = Asked(sources, settings, _join(answered, depth), tx.server)
     await _read_tiers(asked, [(s.place, await _send_tiers(s.tx, question, tiers, MOST)) for s in sources], depth)
     return asked
 

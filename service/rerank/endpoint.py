@@ -30,6 +30,7 @@ class EndpointReranker:
     """A model behind an endpoint. After a failure it is not asked for a while."""
 
     is_endpoint = True
+    reads_turns = False
 
     def __init__(self, settings: RerankSettings, transport: httpx.AsyncBaseTransport | None = None) -> None:
         assert settings.endpoint is not None  # noqa: S101 (make_reranker asks)
@@ -44,7 +45,14 @@ class EndpointReranker:
         )
         self._patience = RetryPolicy()
 
-    async def judge(self, query: str, texts: Sequence[str], *, deadline: float) -> Judgement:
+    async def judge(
+        self,
+        query: str,
+        texts: Sequence[str],
+        *,
+        deadline: float,
+        before: Sequence[str | None] | None = None,  # noqa: ARG002 (each text is judged alone)
+    ) -> Judgement:
         """Have the endpoint score the texts. Raises ModelError, InvalidAnswer."""
         started = time.monotonic()
         body = self._body(query, texts)

@@ -16,7 +16,7 @@ from service.rerank.reranker import Judgement
 from service.settings import RerankSettings
 
 log = logging.getLogger(__name__)
-WEIGHT = 0.4  # measured, docs/decisions
+WEIGHT = 0.8  # measured, docs/decisions
 LONGEST = 256  # pieces of a text that the model was made for
 BATCH = 16  # texts at once; between two of them a judgement that nobody waits for ends
 KEPT = 100_000  # pieces whose vectors are kept: 77 MB
@@ -26,6 +26,7 @@ class MiniLMReranker:
     """Judges in one thread, one question after the other. The vectors of texts that were judged lately are kept."""
 
     is_endpoint = False
+    reads_turns = True
     name = "minilm/late-interaction"
 
     def __init__(self, settings: RerankSettings) -> None:
@@ -35,12 +36,14 @@ class MiniLMReranker:
         self._kept: OrderedDict[str, Pieces] = OrderedDict()
         self._size = 0
 
-    async def judge(self, query: str, texts: Sequence[str], *, deadline: float) -> Judgement:
+    async def judge(
+        self, query: str, texts: Sequence[str], *, deadline: float, before: Sequence[str | None] | None = None
+    ) -> Judgement:
         """Judge in another thread. Raises ModelError where that takes too long."""
         over = threading.Event()
         try:
             async with asyncio.timeout(deadline):
-                return await asyncio.get_running_loop().run_in_executor(self._thread, self._judge, query, texts, over)
+                return await asyncio.get_running_loop().run_in_executor(self._thread, self._judge, query, texts, before, over)
         except TimeoutError:
             raise ModelError(f"MiniLM had not judged after {deadline:.2g} s (LOCI_RERANK__DEADLINE)") from None
         except RuntimeError as error:  # torch's; its words may hold anything
@@ -48,17 +51,20 @@ class MiniLMReranker:
         finally:
             over.set()
 
-    def _judge(self, query: str, texts: Sequence[str], over: threading.Event) -> Judgement:
+    def _judge(self, query: str, texts: Sequence[str], before: Sequence[str | None] | None, over: threading.Event) -> Judgement:
         (question,) = self._read([query])
-        missing = sorted({text for text in texts if text not in self._kept}, key=len)
-        read: dict[str, Pieces] = {text: self._kept[text] for text in texts if text in self._kept}
+        earlier = before or [None] * len(texts)
+        wanted = dict.fromkeys([*texts, *(text for text in earlier if text is not None)])
+        missing = sorted((text for text in wanted if text not in self._kept), key=len)
+        read: dict[str, Pieces] = {text: self._kept[text] for text in wanted if text in self._kept}
         for start in range(0, len(missing), BATCH):
             if over.is_set():
                 raise ModelError("nobody waits any more")
             batch = missing[start : start + BATCH]
             read |= zip(batch, self._read(batch), strict=True)
         self._keep(read)
-        return Judgement(interactions(question, [read[text] for text in texts]))
+        turns = [None if text is None else read[text] for text in earlier]
+        return Judgement(interactions(question, [read[text] for text in texts], turns))
 
     def _read(self, texts: list[str]) -> list[Pieces]:
         """Pieces of texts without the marks at their ends."""

@@ -47,11 +47,15 @@ class Prepared:
 
 async def prepare_facts(stated: JsonObject, provider: Provider | None, settings: EmbeddingSettings) -> Prepared:
     """Cut a text into facts and embed them at once, before any transaction. A dead endpoint costs the vectors, not the facts."""
-    texts = split(stated["content"])
-    if len(texts) > MOST:
-        raise Invalid(f"the text has {len(texts):,} facts", [FieldError("content", f"must have at most {MOST:,} facts")])
-    items = [{**stated, "content": text} for text in texts]
-    used = active_model(provider)
+    return await prepare_items([{**stated, "content": text} for text in split(stated["content"])], provider, settings)
+
+
+async def prepare_items(items: list[JsonObject], provider: Provider | None, settings: EmbeddingSettings) -> Prepared:
+    """Embed facts at once, before any transaction."""
+    if len(items) > MOST:
+        name = "messages" if "spoken" in items[0] else "content"
+        raise Invalid(f"the text has {len(items):,} facts", [FieldError(name, f"must have at most {MOST:,} facts")])
+    texts, used = [item["content"] for item in items], active_model(provider)
     try:
         vectors = await used.embed([text[: settings.max_chars] for text in texts], timeout=settings.query_timeout)
     except EmbeddingError as error:

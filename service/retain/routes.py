@@ -6,12 +6,11 @@ from typing import Any
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from loci.models.retain import Reflect, ReflectOut, Retain, RetainOut
+from loci.models.retain import Reflect, ReflectOut, Remember, RememberOut, Retain, RetainOut
 from service.http.caller import Caller, CallerDependency, Work
-from service.http.replies import reply
 from service.http.responses import problems
 from service.pages import position
-from service.retain import facts, reflection
+from service.retain import facts, messages, reflection
 
 router = APIRouter(tags=["retain"])
 
@@ -29,10 +28,24 @@ async def retain(body: Retain, caller: CallerDependency) -> Response:
         caller.state.resources,
         body.about(),
         body.decide,
-        read=_reading(caller),
+        read=_reading(caller, dry_run=body.dry_run),
         write=_writing(caller, dry_run=body.dry_run),
         dry_run=body.dry_run,
     )
+
+
+@router.post("/remember", response_model=RememberOut, responses=problems(409, 410))
+async def remember(body: Remember, caller: CallerDependency) -> Response:
+    """Take in messages of a conversation: they become turns of its session, and what is told in them is retained, fact by fact.
+
+    Messages are what OpenAI, Anthropic and LangChain have: a role, and a text or parts. Questions, small talk and requests are no
+    facts. Facts have the speaker as their source; what an assistant says ends nothing that others told. All or nothing.
+    """
+    if not body.dry_run and (kept := await caller.replayed()) is not None:
+        return kept
+    said = await _reading(caller, dry_run=body.dry_run)(lambda tx: messages.read_messages(tx, body))
+    write = _writing(caller, dry_run=body.dry_run)
+    return await messages.remember(caller.state.resources, said, body, read=_reading(caller, dry_run=body.dry_run), write=write)
 
 
 @router.post("/reflect", response_model=ReflectOut, responses=problems(409, 410))
@@ -49,20 +62,16 @@ async def reflect(body: Reflect, caller: CallerDependency) -> Response:
         caller.state.resources,
         page,
         body.decide,
-        read=_reading(caller),
+        read=_reading(caller, dry_run=body.dry_run),
         write=_writing(caller, dry_run=body.dry_run),
         dry_run=body.dry_run,
     )
 
 
-def _reading(caller: Caller) -> Callable[[Work], Awaitable[Any]]:
-    return lambda work: caller.read(work, role="writer")
+def _reading(caller: Caller, *, dry_run: bool) -> Callable[[Work], Awaitable[Any]]:
+    return lambda work: caller.read(work, role="writer", creates=not dry_run)
 
 
 def _writing(caller: Caller, *, dry_run: bool) -> Callable[[Work], Awaitable[Response]]:
-    """A dry run may be repeated as it is: no reply is kept, which would hold a text that no memory leads to."""
-
-    async def run(work: Work) -> Response:
-        return reply(await caller.read(work, role="writer")) if dry_run else await caller.write(work)
-
-    return run
+    """Of a dry run no reply is kept, which would hold a text that no memory leads to."""
+    return lambda work: caller.write(work, dry_run=dry_run)

@@ -1,9 +1,11 @@
 """What tools do with texts and orphans: retain, reflect."""
 
-from pydantic import Field
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
 
 from service.mcp.text import JsonObject, Shown, about, folded, kept, lines, more
-from service.mcp.tool import Arguments, Call, Category, CategoryFilter, Cursor, DryRun, Names, Session, Tool, in_session
+from service.mcp.tool import Arguments, Call, Category, CategoryFilter, Cursor, DryRun, Names, Session, Tool, in_session, listed
 
 SHOWN = 20  # of what may be hundreds
 
@@ -16,6 +18,19 @@ class Retain(Arguments):
     tags: Names | None = None
     source: str | None = Field(None, description="Who said it")
     session_id: Session | None = None
+    dry_run: DryRun | None = None
+
+
+class Remember(Arguments):
+    """Messages to keep."""
+
+    messages: Annotated[list[dict[str, Any]], BeforeValidator(listed)] = Field(
+        description="In order, each with role (user, assistant, system, tool) and content; all so far, or the new ones"
+    )
+    session_id: Session | None = None
+    source: str | None = Field(None, description="Who the user is; default user")
+    category: Category | None = None
+    tags: Names | None = None
     dry_run: DryRun | None = None
 
 
@@ -34,6 +49,18 @@ def retained(reply: JsonObject) -> Shown:
     fields = ("fact", "action", "memory_id", "superseded", "target_id", "reason", "signal")
     data = {"decisions": [kept(row, fields) for row in reply["decisions"]], "dry_run": reply["dry_run"]}
     return _dry(reply) + lines(rows, "No facts in it."), data | kept(reply, ("skipped",))
+
+
+def remembered(reply: JsonObject) -> Shown:
+    """How many turns were kept, and what was decided about each fact, with who said it."""
+    rows = (
+        f"{row['action']}{_places(row)}: {folded(row['fact'])}{about('said by ' + row['source'], row['reason'])}"
+        for row in reply["decisions"]
+    )
+    fields = ("message", "source", "fact", "action", "memory_id", "superseded", "target_id", "reason", "signal")
+    data = {"decisions": [kept(row, fields) for row in reply["decisions"]], "turns": reply["turns"], "dry_run": reply["dry_run"]}
+    head = f"{reply['turns']} turns of session {reply['session']}.\n" if reply["session"] else ""
+    return _dry(reply) + head + lines(rows, "No facts in it."), data | kept(reply, ("session", "entities", "skipped"))
 
 
 def _places(row: JsonObject) -> str:
@@ -74,6 +101,16 @@ TOOLS = [
         Retain,
         in_session("/retain"),
         retained,
+    ),
+    Tool(
+        "remember",
+        "Remember messages",
+        "adds",
+        "Keep messages of a conversation as its turns, and retain what user and assistant tell in them, each marked with who said "
+        "it. Questions and small talk are left out. Use it at the end of an exchange; for one statement use save_memory.",
+        Remember,
+        in_session("/remember"),
+        remembered,
     ),
     Tool(
         "reflect",

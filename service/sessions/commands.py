@@ -1,59 +1,79 @@
-"""`loci context`: what an agent injects before an inference."""
+"""`loci context` and `loci session`: what an agent injects before an inference, and conversations."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from service.cli.output import echo, print_json
-from service.cli.session import Session, open_provider, run
-from service.cli.shell import AsOf, Json, KnownAt, Namespace, wants_json
+from service.cli.output import echo, print_table
+from service.cli.rest import service
+from service.cli.shell import App, AsOf, KnownAt, Limit, Namespace, Session, tell, tell_rows
+from service.cli.target import stated as from_environment
 
-if TYPE_CHECKING:
-    from service.sessions.context import ContextRequest
+app = App("List conversations, show their turns, and end sessions.")
+Id = Annotated[str, typer.Argument(metavar="SESSION", help="The conversation.")]
 
 
 def show_context(
-    context: typer.Context,
-    message: Annotated[str | None, typer.Argument(help="What is about to be answered; without it nothing is searched for.")] = None,
-    session_id: Annotated[str | None, typer.Option("--session", "-s", help="The conversation: it is shown a memory once.")] = None,
+    message: Annotated[
+        str | None, typer.Argument(metavar="MESSAGE", help="What is about to be answered; without it nothing is searched for.")
+    ] = None,
+    session_id: Session = None,
     space: Annotated[str | None, typer.Option("--space", help="Own space of working memory, such as patrol/heartbeat.")] = None,
     min_relevance: Annotated[
         float | None, typer.Option("--min-relevance", min=0, max=1, help="Leave out memories less likely to answer.")
     ] = None,
     max_chars: Annotated[int | None, typer.Option("--max-chars", min=0, help="The text is never longer.")] = None,
-    namespace: Namespace = "default",
+    namespace: Namespace = None,
     as_of: AsOf = None,
     known_at: KnownAt = None,
-    as_json: Json = False,
 ) -> None:
-    """Build what an agent injects before an inference. With --session, what it shows counts as shown."""
-    from loci.models.sessions import ContextInput
-    from service.sessions.context import request_of
+    """Build what an agent injects before an inference.
 
+    With --session, what it shows counts as shown: a conversation is shown a memory once.
+    """
     stated = {
         "message": message,
         "session_id": session_id,
-        "space": space,
+        "space": space or from_environment("LOCI_SPACE"),
         "min_relevance": min_relevance,
         "max_chars": max_chars,
         "as_of": as_of,
         "known_at": known_at,
     }
-    request = request_of(ContextInput.model_validate(stated))
-    built = run(lambda session: _build(session, request, namespace))
-    if wants_json(context, as_json):
-        print_json(built)
-        return
+    with service(namespace) as rest:
+        built = rest.post("/context", **stated)
+    tell(built, lambda: _tell(built))
+
+
+def _tell(built: dict[str, Any]) -> None:
     for arm, reason in built["skipped"].items():
         echo(f"without the {arm} arm: {reason}", err=True)
-    if built["waiting"]:
+    if built.get("waiting"):
         echo(f"{built['waiting']:,} memories wait for their vectors", err=True)
     if built["text"]:
         echo(built["text"])
 
 
-async def _build(session: Session, request: "ContextRequest", namespace: str) -> dict[str, Any]:
-    from service.sessions.context import build_context
+@app.command("list")
+def list_(namespace: Namespace = None, limit: Limit = 50) -> None:
+    """List sessions that have turns."""
+    with service(namespace) as rest:
+        rows = rest.items("/conversations", limit=limit)
+    tell_rows(rows, *(rows[0] if rows else ("session_id", "turns")))
 
-    async with open_provider(session) as provider, session.transaction(namespace) as tx:
-        return await build_context(tx, request, provider, session.settings.embedding)
+
+@app.command()
+def show(session: Id, namespace: Namespace = None, limit: Annotated[int, typer.Option(min=1, max=1000)] = 50) -> None:
+    """Show the last turns of a conversation."""
+    with service(namespace) as rest:
+        rows = rest.get("/conversations/{session}/turns", {"session": session}, limit=limit)["items"]
+    cells = ([row["said_at"], row["role"], row["content"]] for row in rows)
+    tell(rows, lambda: print_table(("said_at", "role", "content"), cells, fold="content"))
+
+
+@app.command()
+def end(session: Id, namespace: Namespace = None) -> None:
+    """End a session: what was of use to it is confirmed."""
+    with service(namespace) as rest:
+        row = rest.post("/sessions/{session}/end", {"session": session})
+    tell(row, lambda: tell_rows([row], *row))

@@ -16,6 +16,7 @@ from service.embedding.provider import Provider
 from service.observability.metrics import CONTEXTS, INJECTED
 from service.recall.question import ARMS, Question, make_scope
 from service.recall.ranking import Ranking, note_hits, rank
+from service.recall.succession import later_first
 from service.sessions.context_text import HEADERS, LINES, Kept, Section, fit, one_line, render
 from service.settings import EmbeddingSettings
 
@@ -26,7 +27,10 @@ KINDS = {"session", "patrol", "subagent"}
 
 @dataclass(frozen=True)
 class ContextRequest:
-    """What a context is for. None: `k` is setting context_memories, `max_chars` no budget; without a session nothing is stored."""
+    """What a context is for. None: `k` is setting context_memories, `max_chars` no budget.
+
+    Without a session, and of a preview, nothing is stored.
+    """
 
     message: str | None = None
     session_id: str | None = None
@@ -34,7 +38,9 @@ class ContextRequest:
     k: int | None = None
     min_relevance: float | None = None
     max_chars: int | None = None
+    preview: bool = False
     sections: tuple[str, ...] = SECTIONS
+    repeat: bool = False
     scope: Scope = field(default_factory=lambda: Scope({}))
 
 
@@ -47,7 +53,9 @@ def request_of(stated: ContextInput, space: str | None = None) -> ContextRequest
         k=stated.k,
         min_relevance=stated.min_relevance,
         max_chars=stated.max_chars,
+        preview=stated.preview,
         sections=tuple(stated.sections or SECTIONS),
+        repeat=stated.repeat,
         scope=make_scope({}, stated.as_of, stated.known_at),
     )
 
@@ -64,8 +72,8 @@ async def build_context(
     draft = Draft(parts, ranking, int(limits["context_keys"]))
     kept = fit(draft.sections, request.max_chars)
     left_out = draft.left_out(kept)
-    if request.session_id is not None:
-        await _note(tx, request.session_id, draft, kept)
+    if request.session_id is not None and not request.preview:
+        await _note(tx, request.session_id, draft, kept, repeat=request.repeat)
     return {
         "session_id": request.session_id,
         "space": parts.space,
@@ -77,6 +85,7 @@ async def build_context(
         "skipped": ranking.skipped if ranking else {},
         "waiting": ranking.found.waits if ranking else 0,
         "took_ms": round(1000 * (time.perf_counter() - started), 2),
+        "server": tx.server,
     }
 
 
@@ -105,8 +114,9 @@ async def _rank(
         similarity=float(limits["context_similarity"]),
         min_relevance=request.min_relevance,
     )
-    ranking = (await rank(tx, question, provider, settings)).likely()
-    await note_hits(ranking)
+    ranking = (await later_first(await rank(tx, question, provider, settings))).likely()
+    if not request.preview:
+        await note_hits(ranking)
     if "constraints" not in asked:
         ranking.found.constraints = []
     return ranking
@@ -114,7 +124,7 @@ async def _rank(
 
 async def _gather(tx: Transaction, request: ContextRequest, asked: set[str], ranking: Ranking | None) -> db.ContextParts:
     """Read everything else. A context that may show memories to a session begins first, and waits for others of that session."""
-    if request.session_id is not None and "memories" in asked:
+    if request.session_id is not None and "memories" in asked and not request.preview:
         await db.begin_context(tx, session_id=request.session_id)
     parts = await db.context_parts(
         tx,
@@ -124,19 +134,21 @@ async def _gather(tx: Transaction, request: ContextRequest, asked: set[str], ran
         documents=ranking.best if ranking else [],
         sections=sorted(asked),
         scope=request.scope,
+        repeat=request.repeat,
+        preview=request.preview,
     )
     if parts.fallback and request.message is not None and request.min_relevance:
         parts.lists["memories"] = []  # the most important ones are no answer
     return parts
 
 
-async def _note(tx: Transaction, session_id: str, draft: "Draft", kept: Kept) -> None:
-    """Note which memories are shown, and keep only those that are new to the session; touch the entities that the message names."""
+async def _note(tx: Transaction, session_id: str, draft: "Draft", kept: Kept, *, repeat: bool) -> None:
+    """Note which memories are shown, and keep those that are new to the session; touch the entities that the message names."""
     ids = [draft.rows["memories"][place]["id"] for place in kept["memories"]]
     entities = [entity["id"] for entity in draft.entities]
     if ids or entities:
         new = await db.record_context(tx, session_id=session_id, ids=ids, entities=entities)
-        kept["memories"] = [place for place, id_ in zip(kept["memories"], ids, strict=True) if id_ in new]
+        kept["memories"] = [place for place, id_ in zip(kept["memories"], ids, strict=True) if repeat or id_ in new]
 
 
 class Draft:

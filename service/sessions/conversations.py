@@ -1,5 +1,6 @@
 """Conversations: the turns of each session, in order."""
 
+from db.errors import FieldError, NotFound
 from db.pool import JsonObject, Transaction
 from db.sessions import conversations
 from db.sessions.conversations import ConversationRow, TurnRow
@@ -33,3 +34,12 @@ async def list_turns(tx: Transaction, *, session_id: str, limit: int | None, bef
 async def delete_turns(tx: Transaction, *, session_id: str) -> JsonObject:
     """Delete the turns of a session; how many."""
     return {"session_id": session_id, "deleted": await conversations.delete_turns(tx, session_id=session_id)}
+
+
+async def delete_last_turn(tx: Transaction, *, session_id: str) -> TurnRow:
+    """Take the last turn of a session away; returns it. Raises NotFound where there is none."""
+    turn = await conversations.delete_last_turn(tx, session_id=session_id)
+    if turn is None:
+        message = f"session {session_id!r} has no turns"
+        raise NotFound(message, [FieldError("session", message)])
+    return turn

@@ -45,6 +45,7 @@ class GetContext(Arguments):
     k: int | None = Field(None, description="Memories at most; default 8")
     min_relevance: float | None = Field(None, description="Leave out memories less likely to answer, 0 to 1; default: none")
     max_chars: int | None = Field(None, description="Length of the text at most")
+    repeat: bool | None = Field(None, description="true: also memories that this conversation was shown before")
 
 
 def _save_entry(given: JsonObject, _: str | None) -> Call:
@@ -103,6 +104,8 @@ def context(reply: JsonObject) -> Shown:
     """What goes before the next answer."""
     data = kept({**reply, "waiting": reply["waiting"] or None}, ("session_id", "space", "first", "text", "truncated", "waiting"))
     text = reply["text"] or "Nothing to add to this conversation."
+    if held := reply["held_back"]:
+        text += f"\n{held} that this conversation was shown before left out; repeat shows them again."
     return text + waiting(reply), data | {"memories": [row["id"] for row in reply["memories"]]}
 
 

@@ -23,6 +23,7 @@ from service.http.problems import field_errors
 Open = Callable[[str | None, str | None], AbstractAsyncContextManager[Transaction]]  # in a namespace, with a role
 Write = Callable[[Transaction, list[JsonObject]], Awaitable[Sequence[Mapping[str, Any]]]]
 ATTEMPTS = 4
+BATCH = 1000
 
 
 class WrongLine(Exception):
@@ -48,8 +49,9 @@ class Kind:
 
 @dataclass
 class Load:
-    """What an import did."""
+    """What an import did, or with `dry_run` would do."""
 
+    dry_run: bool = False
     lines: int = 0
     written: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("entities", "memories", "edges"), 0))
     duplicates: int = 0
@@ -63,6 +65,7 @@ class Load:
     def counts(self) -> JsonObject:
         """The counts and errors, for people and scripts."""
         return {
+            "dry_run": self.dry_run,
             **self.written,
             "duplicates": self.duplicates,
             "ignored": self.ignored,
@@ -116,10 +119,11 @@ class Loader:
     Each batch is a transaction, or with `whole` a part of that one.
     """
 
-    def __init__(self, open_transaction: Open, namespace: str, batch_size: int) -> None:
+    def __init__(self, open_transaction: Open, namespace: str, batch_size: int, *, operator: bool) -> None:
         self._open = open_transaction
         self._namespace = namespace
         self._size = batch_size
+        self._operator = operator
         self.whole: Transaction | None = None
         self._waiting: dict[str, list[tuple[int, JsonObject]]] = {name: [] for name in KINDS}
         self._first = True
@@ -152,7 +156,7 @@ class Loader:
                 await write_or_split(self.whole, kind, items, self.load)
             elif items:
                 await self._write_alone(kind, items)
-        if self._first:
+        if self._first and self._operator:
             self._first = False
             await self._analyze()
 
@@ -209,26 +213,28 @@ async def load(
     *,
     namespace: str,
     atomic: bool,
-    batch_size: int,
-    advance: Callable[[int, Load], None],
+    operator: bool,
+    dry_run: bool = False,
+    batch_size: int = BATCH,
 ) -> Load:
-    """Import lines. With `atomic`, one wrong line and nothing is written."""
-    loader = Loader(open_transaction, namespace, batch_size)
+    """Import lines. With `atomic`, one wrong line and nothing is written. The `operator` may analyze tables.
+
+    A dry run does the same in one transaction, and takes it back.
+    """
+    loader = Loader(open_transaction, namespace, batch_size, operator=operator)
+    loader.load.dry_run = dry_run
     async with AsyncExitStack() as stack:
-        if atomic:
+        if atomic or dry_run:
             loader.whole = await stack.enter_async_context(open_transaction(namespace, "writer"))
         else:
             await loader.enter()
-        read = 0
         for line in lines:
             await loader.take(line)
-            read += len(line)
-            if loader.load.lines % batch_size == 0:
-                loader.load.seconds = time.perf_counter() - loader.load.started
-                advance(read, loader.load)
         await loader.flush()
         if atomic and loader.load.errors:
-            loader.load = Load(loader.load.lines, errors=loader.load.errors, started=loader.load.started)
+            done = loader.load
+            loader.load = Load(dry_run, done.lines, errors=done.errors, started=done.started)
+        if dry_run or (atomic and loader.load.errors):
             raise psycopg.Rollback  # ends the transaction and goes no further
     loader.load.seconds = time.perf_counter() - loader.load.started
     loader.load.errors.sort(key=lambda error: error.line)

@@ -2,14 +2,13 @@
 
 import hashlib
 import json
-import os
 import re
 import unicodedata
-from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import orjson
 import yaml
 
 from db import memories
@@ -19,7 +18,6 @@ from db.pool import Transaction
 PAGE = 1000
 VERSION = 1
 LONGEST_NAME = 60
-FIRST_LINE = b"---\nloci:\n"  # by which files of an export are known again
 NO_NAME = re.compile(r"[^\w]+")
 
 
@@ -28,15 +26,6 @@ class _Dumper(yaml.SafeDumper):  # type: ignore[misc]
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 (the library's)
         return True
-
-
-@dataclass
-class Folder:
-    """What an export to a folder did."""
-
-    written: int = 0
-    unchanged: int = 0
-    removed: int = 0
 
 
 async def current_memories(tx: Transaction) -> AsyncIterator[MemoryRow]:
@@ -48,28 +37,13 @@ async def current_memories(tx: Transaction) -> AsyncIterator[MemoryRow]:
         cursor = page[-1]["cursor"]
 
 
-async def write_folder(tx: Transaction, target: Path, advance: Callable[[int], None]) -> Folder:
-    """Write a file for each lineage, leave what says the same, and remove what earlier exports wrote and is no more."""
-    done = Folder()
-    kept: set[Path] = set()
+async def markdown_lines(tx: Transaction) -> AsyncIterator[bytes]:
+    """A file for each lineage, as a line of JSON with its path and its text; the last line is of kind `end`."""
+    files = 0
     async for memory in current_memories(tx):
-        path = target / path_of(memory)
-        kept.add(path)
-        if _put(path, text_of(memory)):
-            done.written += 1
-        else:
-            done.unchanged += 1
-        advance(1)
-    done.removed = _remove_others(target, kept)
-    return done
-
-
-def _remove_others(target: Path, kept: set[Path]) -> int:
-    """Remove what earlier exports wrote, and nothing else; how many files."""
-    others = [path for path in sorted(target.rglob("*.md")) if path not in kept and not path.is_symlink() and _begins_export(path)]
-    for path in others:
-        path.unlink()
-    return len(others)
+        files += 1
+        yield orjson.dumps({"path": path_of(memory).as_posix(), "text": text_of(memory)}) + b"\n"
+    yield orjson.dumps({"kind": "end", "files": files}) + b"\n"
 
 
 def path_of(memory: MemoryRow) -> Path:
@@ -110,20 +84,3 @@ def _name(text: str) -> str:
     """A part of a path that every file system takes."""
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
     return NO_NAME.sub("-", plain).strip("-_")[:LONGEST_NAME].strip("-_")
-
-
-def _put(path: Path, text: str) -> bool:
-    """Write a file, unless it says this already: by way of another one, so that nobody sees half of it."""
-    data = text.encode()
-    if path.is_file() and path.read_bytes() == data:
-        return False
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    partial.write_bytes(data)
-    partial.replace(path)
-    return True
-
-
-def _begins_export(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(len(FIRST_LINE)) == FIRST_LINE

@@ -12,7 +12,7 @@ from fastapi.responses import Response, StreamingResponse
 
 from db.errors import Conflict, DeadlineExceeded, FieldError, Invalid, LociError
 from db.pool import OPERATOR, Transaction
-from loci.models.transfer import Imported, ImportFormat, ImportReport
+from loci.models.transfer import ExportFormat, Imported, ImportFormat, ImportReport, LinesImported
 from service.http.caller import Caller, CallerDependency
 from service.http.parameters import NamespaceInPath
 from service.http.replies import reply
@@ -21,6 +21,8 @@ from service.spool import Behind, Spool
 from service.transfer.export import export_lines
 from service.transfer.foreign.run import import_stream
 from service.transfer.foreign.write import Report
+from service.transfer.load import Load
+from service.transfer.markdown import markdown_lines
 from service.transfer.restore import Refused, Restored, restore, split_lines
 
 log = logging.getLogger(__name__)
@@ -38,28 +40,40 @@ async def export_namespace(
     name: NamespaceInPath,
     caller: CallerDependency,
     vectors: Annotated[bool, Query(description="With the vectors of the active model")] = False,
+    format: Annotated[
+        ExportFormat, Query(description="`loci`, all of it; `markdown`, a file for each lineage as it is now")
+    ] = "loci",
 ) -> Response:
     """Everything in a namespace, as JSON lines of one moment; `vectors` adds those of the active model. Admin.
 
-    The last line is of kind `end`; where it is missing, something failed on the way, and the file is not whole.
+    The last line is of kind `end`; where it is missing, something failed on the way, and the file is not whole. As `markdown`,
+    each line is a file with its path and its text, of what is believed now. Reader.
     """
-    stream = _exported(caller, name, vectors=vectors)
+    if vectors and format != "loci":
+        raise Invalid("vectors are for format=loci", [FieldError("vectors", "must be left out beside format")])
+    stream = _exported(caller, name, vectors=vectors, format=format)
     first = await anext(stream)  # what is wrong with the request is raised here, before the status is sent
     headers = {"Content-Disposition": f'attachment; filename="{name}.jsonl"'}
     return StreamingResponse(_resumed(first, stream), media_type=NDJSON, headers=headers)
 
 
 @router.post(
-    "/namespaces/{name}/import", response_model=Imported | ImportReport, responses=problems(404, 409, 413), openapi_extra=BODY
+    "/namespaces/{name}/import",
+    response_model=Imported | ImportReport | LinesImported,
+    responses=problems(404, 409, 413),
+    openapi_extra=BODY,
 )
 async def import_namespace(
     name: NamespaceInPath,
     request: Request,
     caller: CallerDependency,
     format: Annotated[
-        ImportFormat, Query(description="`loci`, an export; `auto` or the name of a format: another memory system's file")
+        ImportFormat, Query(description="`loci`, an export; `lines`; `auto` or the name of a format: another memory system's file")
     ] = "loci",
-    dry_run: Annotated[bool, Query(description="Of another system's file: say what would be written, and write nothing")] = False,
+    dry_run: Annotated[
+        bool, Query(description="Of lines and another system's file: say what would be written, and write nothing")
+    ] = False,
+    atomic: Annotated[bool, Query(description="Of lines and another system's file: all of it or nothing")] = False,
     account: Annotated[str, Query(max_length=100, description="Of another system's file: whose it is")] = "",
     valid_from_created: Annotated[bool, Query(description="Of another system's file: true since it was written there")] = False,
 ) -> Response:
@@ -69,7 +83,8 @@ async def import_namespace(
     The lines are read to their end before the first is written. Wrong lines are a 422; lines that contradict what is stored, a 409.
 
     With another `format` the body is what another memory system has written: a file, or an archive of files. It is written in
-    batches; items that are wrong are named in the reply, and the rest goes in. A repetition writes nothing. Writer.
+    batches; items that are wrong are named in the reply, and the rest goes in. A repetition writes nothing. Writer. `lines`, and
+    what `auto` finds to be of no such format, are memories, entities and edges as the other routes take them, one a line.
     """
 
     def open_(into: str) -> AbstractAsyncContextManager[Transaction]:
@@ -79,6 +94,9 @@ async def import_namespace(
         return caller.transaction(role, into)
 
     foreign = format != "loci"
+    if not foreign and (dry_run or account or valid_from_created):
+        wrong = [FieldError("format", "is loci, which has no dry_run, account or valid_from_created")]
+        raise Invalid("dry_run, account and valid_from_created are not for an export, which is all or nothing", wrong)
     await _may_import(caller, name, foreign=foreign)
     with caller.state.spools.opened(caller.owner, "import") as spool:
         async for data in request.stream():
@@ -87,8 +105,9 @@ async def import_namespace(
         caller.arm()
         try:
             if foreign:
+                report = Report("", name, dry_run=dry_run, atomic=atomic, operator=caller.key_hash is OPERATOR)
                 options: dict[str, Any] = {"account": account, "valid_from_created": valid_from_created}
-                done: Restored | Report = await import_stream(open_as, spool.file, name, format, dry_run=dry_run, **options)
+                done: Restored | Report | Load = await import_stream(open_as, spool.file, format, report, **options)
             else:
                 done = await restore(open_, split_lines(spool.parts()), namespace=name)
         except Refused as error:
@@ -107,12 +126,17 @@ async def _may_import(caller: Caller, name: str, *, foreign: bool) -> None:
             raise
 
 
-async def _exported(caller: Caller, name: str, *, vectors: bool) -> AsyncIterator[bytes]:
+async def _exported(caller: Caller, name: str, *, vectors: bool, format: ExportFormat) -> AsyncIterator[bytes]:
     """The lines, as their reader takes them; they are written to disk as fast as the database gives them."""
 
     async def fill(spool: Spool) -> None:
         try:
-            async with asyncio.timeout(caller.within.deadline), caller.transaction("admin", name, snapshot=True) as tx:
+            role = "admin" if format == "loci" else "reader"
+            async with asyncio.timeout(caller.within.deadline), caller.snapshot(role, name) as tx:
+                if format == "markdown":
+                    async for line in markdown_lines(tx):
+                        await spool.write(line)
+                    return
                 async for part in export_lines(tx, vectors=vectors):
                     await spool.write(part.data)
         except TimeoutError:

@@ -4,5 +4,13 @@ from service.dreams.contradictions import judge_contradictions
 from service.dreams.dream import run_dream
 from service.dreams.enrichment import enrich_memory
 from service.jobs.runner import Handler
+from service.models.umap import run_layout
+from service.recall.tuning import run_tuning
 
-HANDLERS: dict[str, Handler] = {"dream": run_dream, "enrich": enrich_memory, "contradictions": judge_contradictions}
+HANDLERS: dict[str, Handler] = {
+    "dream": run_dream,
+    "enrich": enrich_memory,
+    "contradictions": judge_contradictions,
+    "tune": run_tuning,
+    "project": run_layout,
+}

@@ -2,13 +2,21 @@
 
 A statement of an analyst may be worth seconds of a processor. Limits of time end it; until then it would take as much of the
 processors as all requests. PostgreSQL has no priorities, the system has.
+
+They become idle tasks (Linux's SCHED_IDLE): what wakes takes a processor from them at once. With a niceness alone their weight is
+small, but what wakes may wait until their slice ends, and a request wakes a dozen times.
+
+Where Linux groups tasks by session (`kernel.sched_autogroup_enabled`, outside of control groups), class and niceness of a task
+count inside its session alone, and each process of PostgreSQL is a session of its own: so that group is made nice too.
 """
 
 import os
 from contextlib import suppress
+from itertools import dropwhile
 from pathlib import Path
 
-NICENESS = 10  # a tenth of the weight of others; not less, since a process may hold what others wait for
+BACKGROUND, NICE, NICEST = 5, 10, 19
+PARALLEL = ["parallel", "worker", "for", "PID"]
 
 
 class Priorities:
@@ -21,6 +29,7 @@ class Priorities:
         self.logins: frozenset[str] = frozenset()
         self._parent: int | None = None
         self._seen: frozenset[str] = frozenset()
+        self._lowered: frozenset[int] = frozenset()
 
     def find_server(self, pid: int) -> None:
         """Know the server by one of its processes, as the server numbers it."""
@@ -35,23 +44,62 @@ class Priorities:
             return
         with suppress(OSError):
             children = frozenset(Path(f"/proc/{self._parent}/task/{self._parent}/children").read_text().split())
+            self._lowered = frozenset(pid for pid in self._lowered if str(pid) in children)
             self._seen = frozenset(pid for pid in children if pid in self._seen or self._settle(int(pid)))
 
     def _settle(self, pid: int) -> bool:
-        """Lower the priority of a process if it is one of those; False while it does not say yet whose it is."""
+        """Lower a process if it is one of those, or works for one; False while that cannot be said or done yet."""
         with suppress(ProcessLookupError, FileNotFoundError):
-            title = _title(pid)
-            if not title.startswith("postgres: "):
+            words = _words(_title(pid))
+            if words is None:
                 return False
-            if _login(title) in self.logins:
-                os.setpriority(os.PRIO_PROCESS, pid, NICENESS)
+            if (words and words[0] in self.logins) or _leader(words) in self._lowered:
+                self._lowered |= {pid}
+                return lower(pid)
         return True
 
 
-def _login(title: str) -> str:
-    """Of `postgres: login database …`, or `postgres: cluster: login database …`; a database may be called as a login is."""
-    words = title.split()[1:]
-    return next((word for word in words if not word.endswith(":")), "")
+def lower(pid: int) -> bool:
+    """Have a process take only what nobody else wants; False where the system wants to be asked again later."""
+    os.sched_setscheduler(pid, os.SCHED_IDLE, os.sched_param(0))
+    return _lower_group(pid, NICEST)
+
+
+def stand_back(pid: int, niceness: int = NICE) -> bool:
+    """Have one of the service's own processes of the server stand back behind others, for good; False as above.
+
+    By niceness (10 is a tenth of the weight of others), and not as an idle task: it writes, and may hold what others wait for.
+    """
+    with suppress(OSError):
+        words = _words(_title(pid))
+        if words and words[0].startswith("loci_"):  # and not a process that has the same number here
+            os.setpriority(os.PRIO_PROCESS, pid, niceness)
+            return _lower_group(pid, niceness)
+    return True
+
+
+def _lower_group(pid: int, niceness: int) -> bool:
+    try:
+        if os.getsid(pid) == pid:  # else the group is that of others too
+            Path(f"/proc/{pid}/autogroup").write_text(str(niceness))
+    except BlockingIOError:  # the kernel takes ten of these a second from whoever is not root
+        return False
+    except OSError:  # there are no such groups
+        pass
+    return True
+
+
+def _words(title: str) -> list[str] | None:
+    """Of `postgres: login database …`, or `postgres: cluster: login database …`, from the login on; None: it does not say yet."""
+    if not title.startswith("postgres: "):
+        return None
+    return list(dropwhile(lambda word: word.endswith(":"), title.split()))
+
+
+def _leader(words: list[str]) -> int | None:
+    """The process that a worker of a parallel statement works for."""
+    *said, pid = words[:5] or [""]
+    return int(pid) if said == PARALLEL and pid.isdigit() else None
 
 
 def _title(pid: int) -> str:

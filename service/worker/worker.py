@@ -42,7 +42,7 @@ from service.worker.priority import Priorities
 
 log = logging.getLogger(__name__)
 GATHER = 0.1  # seconds after a write in which further ones join its batch: writers keep the processor
-GATHER_FEED = 0.01  # the same for the change feed, whose readers wait
+GATHER_FEED = 0.01  # the same for the change feed, where a reader of this process waits
 IDLE = 0.25  # seconds between looks at an empty queue: a write of another process waits no longer
 TIDY_EVERY = 5.0
 FOLLOW_EVERY = 1.0
@@ -56,39 +56,47 @@ STOP_EVERY = 2.0
 LOWER_EVERY = 0.1
 SCHEDULE_EVERY = 20.0
 SEQUENCED = 10_000  # changes that one transaction moves into the feed
+MORE = 31  # rows of a batch behind which more can wait: n namespaces give at least BATCH / n of one and one of each other
 Step = Callable[[], Awaitable[bool]]
 
 
 class Worker:
     """Loops over names, vectors and the index, side by side, so that a dead embedding endpoint holds nothing else up.
 
-    `wake` cuts idle waits short after a write of this process. `grown` is called when the change feed has grown.
+    `wake` cuts idle waits short after a write of this process. `grown` is called when the change feed has grown,
+    and `awaited` says whether anybody waits for that here.
     """
 
     def __init__(
-        self, pool: Pool, provider: Provider | None, runner: Runner | None = None, grown: Callable[[], None] = lambda: None
+        self,
+        pool: Pool,
+        provider: Provider | None,
+        runner: Runner | None = None,
+        grown: Callable[[], None] = lambda: None,
+        awaited: Callable[[], bool] = lambda: True,
     ) -> None:
         self._pool = pool
         self._provider = provider
         self._runner = runner
         self._grown = grown
+        self._awaited = awaited
         self._registered = False
         self._settled = False
         self._priorities = Priorities()
         self._swept = START
         self._woken = {step: asyncio.Event() for step in ("feed", "names", "vectors")}
 
-    def wake(self) -> None:
-        """Look at the queues now."""
+    def wake(self, *, jobs: bool = True) -> None:
+        """Look at the queues now; at that of jobs, where one was asked for."""
         self._woken["feed"].set()
         self._woken["names"].set()
         self._woken["vectors"].set()
-        if self._runner is not None:
+        if jobs and self._runner is not None:
             self._runner.wake()
 
     def start(self, supervisor: Supervisor) -> None:
         """Have all of it done, each step by itself. Failures are logged and waited out, longer each time, a minute at most."""
-        self._start(supervisor, "feed", self.sequence, IDLE, gather=GATHER_FEED)
+        self._start(supervisor, "feed", self.sequence, IDLE, gather=self._gather_feed)
         self._start(supervisor, "names", self.name_batch, IDLE)
         self._start(supervisor, "index", self.tidy, TIDY_EVERY)
         self._start(supervisor, "decay", self.fade, TIDY_EVERY)
@@ -106,14 +114,19 @@ class Worker:
 
     def start_feed(self, supervisor: Supervisor) -> None:
         """Have only changes given their positions, and the embedding model followed: other work is done elsewhere."""
-        self._start(supervisor, "feed", self.sequence, TIDY_EVERY, gather=GATHER_FEED)
+        self._start(supervisor, "feed", self.sequence, TIDY_EVERY, gather=self._gather_feed)
         if self._provider is not None:
             self._start(supervisor, "vectors", self.follow, FOLLOW_EVERY)
 
-    def _start(self, supervisor: Supervisor, name: str, step: Step, idle: float, *, gather: float = GATHER) -> None:
-        supervisor.start(name, lambda: self._repeat(name, step, idle, gather=gather))
+    def _gather_feed(self) -> float:
+        return GATHER_FEED if self._awaited() else GATHER
 
-    async def _repeat(self, name: str, step: Step, idle: float, *, gather: float = GATHER) -> None:
+    def _start(
+        self, supervisor: Supervisor, name: str, step: Step, idle: float, *, gather: Callable[[], float] = lambda: GATHER
+    ) -> None:
+        supervisor.start(name, lambda: self._repeat(name, step, idle, gather))
+
+    async def _repeat(self, name: str, step: Step, idle: float, gather: Callable[[], float]) -> None:
         failures = 0
         woken = self._woken.setdefault(name, asyncio.Event())
         while True:
@@ -128,14 +141,16 @@ class Worker:
                 pause = min(0.5 * 2**failures, LONGEST_PAUSE)
                 with log_context(LogContext(work=name)):
                     log.warning("worker (%s) waits %.0f s: %s", name, pause, described_error(error))
+                hear_cancellation()
                 await asyncio.sleep(pause)
                 continue
+            hear_cancellation()  # before the wait, which may be a minute
             took = time.monotonic() - began  # a look that takes long, as behind an old transaction, is made less often
             if not busy:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(max(idle, 5 * took)):  # wait_for can swallow a cancellation
                         await woken.wait()
-                    await asyncio.sleep(max(gather, took))
+                    await asyncio.sleep(max(gather(), took))
                 woken.clear()
 
     async def _timed(self, name: str, step: Step) -> bool:
@@ -148,10 +163,12 @@ class Worker:
         return busy
 
     def _transaction(
-        self, action: str, namespace: str | None = None, role: str | None = None
+        self, action: str, namespace: str | None = None, role: str | None = None, *, behind: bool = False
     ) -> AbstractAsyncContextManager[Transaction]:
+        """`behind`: by a process of the server that stands back behind others, where there are some."""
         origin = Origin(action=action, via="worker")
-        return transaction(self._pool, key_hash=OPERATOR, namespace=namespace, role=role, origin=origin)
+        pool = self._pool.behind if behind and self._pool.behind is not None else self._pool
+        return transaction(pool, key_hash=OPERATOR, namespace=namespace, role=role, origin=origin)
 
     async def sequence(self) -> bool:
         """Give committed changes their positions in the feed; True if there may be more."""
@@ -265,7 +282,7 @@ class Worker:
 
     async def name_batch(self) -> bool:
         """Find the names of one batch of memories; True if there may be more."""
-        async with self._transaction("find_names") as tx:
+        async with self._transaction("find_names", behind=True) as tx:
             claimed = await names.claim_memories_to_name(tx, limit=BATCH)
             if not claimed:
                 return False
@@ -278,10 +295,10 @@ class Worker:
                 read = [(row["namespace_id"], row["memory_id"]) for row in claimed]
                 await names.store_found_names(tx, found=found, read=read)
         WORK_ROWS.labels("names").inc(len(claimed))
-        return True
+        return len(claimed) >= MORE
 
     async def _embed_batch(self, provider: Provider, queue: Queue[C]) -> bool:
-        async with self._transaction("store_memory_vectors") as tx:
+        async with self._transaction("store_memory_vectors", behind=True) as tx:
             used = await find_active_model(provider, tx)
             if used.provider is None or used.model == UNKNOWN:
                 return False
@@ -292,7 +309,7 @@ class Worker:
                 stored = await embed_and_store(tx, queue, used.provider, claimed)
         EMBEDDED.inc(stored)
         WORK_ROWS.labels("vectors").inc(stored)
-        return True
+        return len(claimed) >= MORE
 
 
 async def register(pool: Pool, provider: Provider) -> int | None:

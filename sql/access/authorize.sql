@@ -24,7 +24,8 @@ begin
     elsif v_namespace_id is null then
         raise no_data_found using
             message = format('namespace %L does not exist', v_name), column = 'namespace',
-            hint = 'Create it with POST /api/v1/namespaces or `loci namespace create`.';
+            hint = 'Create it with POST /api/v1/namespaces, `loci namespace create`, or create=True of the Python '
+                   'client.';
     elsif array_position(array['reader', 'writer', 'admin'], v_role)
           < array_position(array['reader', 'writer', 'admin'], p_role) then
         raise insufficient_privilege using

@@ -5,16 +5,19 @@
 -- loci.key, loci.origin ({action, via, request_id, operation_id}), loci.operation. Without a key the caller is the
 -- operator: the service asks so only when it is bound to loopback. p_limits: how long the transaction's statements,
 -- waits for locks, pauses, and it itself may take (statement_timeout, lock_timeout,
--- idle_in_transaction_session_timeout, transaction_timeout, each with its unit; null: as the session has it). Security
--- definer: reads keys, which callers may not.
+-- idle_in_transaction_session_timeout, transaction_timeout, each with its unit; null: as the session has it).
+-- p_creates: a namespace that is named and does not exist is made, where the caller may (create_named_namespace).
+-- Security definer: reads keys, which callers may not.
 create or replace function loci_api.begin_request(p_key_hash bytea, p_namespace text, p_role text,
-                                                  p_origin jsonb default null, p_limits text[] default null)
+                                                  p_origin jsonb default null, p_limits text[] default null,
+                                                  p_creates boolean default false)
 returns table (agent_id uuid, namespace_id integer, namespace text, settings jsonb)
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
     v_agent uuid := loci_internal.operator_id();
     v_key   loci_data.api_keys;
+    v_ns    integer;
 begin
     if p_limits is not null then
         perform set_config('statement_timeout', p_limits[1], true), set_config('lock_timeout', p_limits[2], true),
@@ -40,12 +43,16 @@ begin
                 select a.home_id::text from loci_data.agents a where a.id = v_agent), '') else '' end, true),
             set_config('loci.origin', coalesce(p_origin::text, ''), true),
             set_config('loci.operation', coalesce(p_origin ->> 'operation_id', ''), true);
+    if p_creates and p_namespace is not null and p_role is not null then
+        perform loci_internal.create_named_namespace(p_namespace);
+    end if;
+    -- by itself: in a query the planner may ask it, which does not see yet what this transaction has made
+    v_ns := case when p_role is not null then loci_internal.authorize(p_namespace, p_role) end;
     return query
-        select v_agent, n.id, (select s.name from loci_data.namespaces s where s.id = n.id),
-               loci_internal.settings(n.id)
-        from (select case when p_role is not null then loci_internal.authorize(p_namespace, p_role) end) n(id);
+        select v_agent, v_ns, (select s.name from loci_data.namespaces s where s.id = v_ns),
+               loci_internal.settings(v_ns);
 end $$;
-comment on function loci_api.begin_request(bytea, text, text, jsonb, text[]) is
+comment on function loci_api.begin_request(bytea, text, text, jsonb, text[], boolean) is
     'Authenticate (SHA-256 of the key, or null for the operator), authorize in a namespace (role null: in none), and '
     'name the agent, the operation that changes belong to, and the time limits, for the rest of the transaction. '
     'Errors: 28000, 42501, P0002.';

@@ -1,6 +1,7 @@
 -- What people and tools said about the agent's work. Under the policies: rows of granted namespaces only.
 create or replace view loci.feedback_signals with (security_invoker = true) as
-select n.name as namespace, s.id, s.kind, s.content, s.session_id, s.memory_id, s.agent_id, s.at
+select n.name as namespace, s.id, s.kind, s.content, s.session_id, s.memory_id, s.agent_id, s.at,
+       loci.agent_name(s.agent_id) as agent
 from loci_data.feedback_signals s join loci_data.namespaces n on n.id = s.namespace_id;
 comment on view loci.feedback_signals is
     'What people and tools said about the agent''s work; consolidation learns from corrections.';
@@ -9,9 +10,11 @@ comment on column loci.feedback_signals.id is 'Identifier (UUID version 7).';
 comment on column loci.feedback_signals.kind is 'correction, tool_failure, praise, complaint or note.';
 comment on column loci.feedback_signals.content is 'What was said.';
 comment on column loci.feedback_signals.session_id is 'The conversation; null: none.';
-comment on column loci.feedback_signals.memory_id is 'The memory that it is about; null: none.';
+comment on column loci.feedback_signals.memory_id is
+    'The memory that it is about; null: none. Joins memory_versions.id.';
 comment on column loci.feedback_signals.agent_id is 'Who noted it.';
 comment on column loci.feedback_signals.at is 'When.';
+comment on column loci.feedback_signals.agent is 'Name of that agent.';
 
 -- What passes that use a model have done: seen, proposed, refused and by which guard, applied. Under the policies: rows
 -- of granted namespaces only.
@@ -23,13 +26,14 @@ from loci_data.pass_runs r join loci_data.namespaces n on n.id = r.namespace_id;
 comment on view loci.pass_runs is 'Reports of passes that use a model: one row for each pass of a job.';
 comment on column loci.pass_runs.namespace is 'Name of the namespace.';
 comment on column loci.pass_runs.id is 'Identifier; orders by time.';
-comment on column loci.pass_runs.job_id is 'The job that it was part of.';
+comment on column loci.pass_runs.job_id is 'The job that it was part of. Joins jobs.id.';
 comment on column loci.pass_runs.pass is 'memories, entities, preferences, graph, contradictions or enrichment.';
 comment on column loci.pass_runs.outcome is
     'applied; unchanged (nothing new to look at: no model was asked); planned (dry run); stopped (it would have '
     'removed too much); failed (no usable answer).';
 comment on column loci.pass_runs.operation_id is
-    'The operation that its changes are, to list or undo; null: it changed nothing.';
+    'The operation that its changes are, to list or undo; null: it changed nothing. '
+    'Joins operations.id.';
 comment on column loci.pass_runs.started_at is 'When it began.';
 comment on column loci.pass_runs.finished_at is 'When it ended.';
 comment on column loci.pass_runs.seen is 'How many things the model was shown.';

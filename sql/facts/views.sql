@@ -26,7 +26,7 @@ comment on column loci.aspects.constraints is 'Rules that hold now, most importa
 comment on column loci.aspects.confirmed_at is 'When use last confirmed it.';
 comment on column loci.aspects.created_at is 'When it was made.';
 comment on column loci.aspects.updated_at is 'When any column last changed.';
-comment on column loci.aspects.entity_id is 'Identifier of the entity.';
+comment on column loci.aspects.entity_id is 'Identifier of the entity. Joins entities.id.';
 
 -- Non-negotiable rules that hold now, with the entity that each is about. Under the policies: rows of granted
 -- namespaces only.
@@ -42,18 +42,18 @@ where t.kind = 'constraint' and t.status = 'active' and t.valid_from <= statemen
   and (t.valid_to is null or t.valid_to > statement_timestamp());
 comment on view loci.constraints is 'Constraints that are active and valid now, with their entity and aspect.';
 comment on column loci.constraints.namespace is 'Name of the namespace.';
-comment on column loci.constraints.id is 'Identifier of the attribute.';
+comment on column loci.constraints.id is 'Identifier of the attribute. Joins attributes.id.';
 comment on column loci.constraints.entity is 'Name of the entity it is about.';
 comment on column loci.constraints.aspect is 'Name of the aspect it stands under.';
 comment on column loci.constraints.content is 'The rule.';
 comment on column loci.constraints.importance is '0 to 1.';
 comment on column loci.constraints.confidence is '0 to 1.';
-comment on column loci.constraints.memory_id is 'The memory it rests on.';
+comment on column loci.constraints.memory_id is 'The memory it rests on. Joins memory_versions.id.';
 comment on column loci.constraints.valid_from is 'Valid time: from when.';
 comment on column loci.constraints.valid_to is 'Valid time: until when; null: still.';
 comment on column loci.constraints.recorded_at is 'Recorded time: when it was written.';
-comment on column loci.constraints.entity_id is 'Identifier of the entity.';
-comment on column loci.constraints.aspect_id is 'Identifier of the aspect.';
+comment on column loci.constraints.entity_id is 'Identifier of the entity. Joins entities.id.';
+comment on column loci.constraints.aspect_id is 'Identifier of the aspect. Joins aspects.id.';
 
 -- What superseded what, and why, in words. Under the policies: rows of granted namespaces only.
 create or replace view loci.supersessions with (security_invoker = true) as
@@ -99,8 +99,8 @@ comment on column loci.supersessions.created_at is 'When the pair was found.';
 comment on column loci.supersessions.decided_at is 'When its status was last decided.';
 comment on column loci.supersessions.decided_by is 'The agent that decided.';
 comment on column loci.supersessions.undone_at is 'When it was undone, if it was.';
-comment on column loci.supersessions.entity_id is 'Identifier of the entity.';
-comment on column loci.supersessions.aspect_id is 'Identifier of the aspect; null: they are edges.';
+comment on column loci.supersessions.entity_id is 'Identifier of the entity. Joins entities.id.';
+comment on column loci.supersessions.aspect_id is 'Identifier of the aspect; null: they are edges. Joins aspects.id.';
 comment on column loci.supersessions.older_id is 'Identifier of the older attribute or edge.';
 comment on column loci.supersessions.newer_id is 'Identifier of the newer attribute or edge.';
 comment on column loci.supersessions.ended_at is

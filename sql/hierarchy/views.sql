@@ -15,7 +15,7 @@ comment on view loci.hierarchy is
     'Ancestors and descendants among current memories, with the number of steps between them.';
 comment on column loci.hierarchy.namespace is 'Name of the namespace.';
 comment on column loci.hierarchy.depth is 'Steps between them, at least 1.';
-comment on column loci.hierarchy.ancestor_id is 'The memory above (its current version).';
+comment on column loci.hierarchy.ancestor_id is 'The memory above (its current version). Joins memory_versions.id.';
 comment on column loci.hierarchy.ancestor is 'Its content.';
-comment on column loci.hierarchy.descendant_id is 'The memory below (its current version).';
+comment on column loci.hierarchy.descendant_id is 'The memory below (its current version). Joins memory_versions.id.';
 comment on column loci.hierarchy.descendant is 'Its content.';

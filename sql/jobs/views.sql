@@ -3,12 +3,13 @@
 create or replace view loci.jobs with (security_invoker = true) as
 select n.name as namespace, j.id, j.kind, j.state, j.arguments, j.tries, j.failures, j.postponed, j.agent_id,
        j.created_at, j.due_at,
-       j.started_at, j.finished_at, j.error, j.result
+       j.started_at, j.finished_at, j.error, j.result,
+       loci.agent_name(j.agent_id) as agent
 from loci_data.jobs j join loci_data.namespaces n on n.id = j.namespace_id;
 comment on view loci.jobs is 'Jobs: work that is done later.';
 comment on column loci.jobs.namespace is 'Name of the namespace.';
 comment on column loci.jobs.id is 'Identifier; orders by time.';
-comment on column loci.jobs.kind is 'dream, enrich or contradictions.';
+comment on column loci.jobs.kind is 'dream, enrich, contradictions, tune or project.';
 comment on column loci.jobs.state is 'waiting, running, succeeded, dead, cancelled or skipped.';
 comment on column loci.jobs.arguments is 'What it is about.';
 comment on column loci.jobs.tries is 'How often it was begun.';
@@ -20,4 +21,5 @@ comment on column loci.jobs.due_at is 'Not before then.';
 comment on column loci.jobs.started_at is 'When it was last begun.';
 comment on column loci.jobs.finished_at is 'When it ended.';
 comment on column loci.jobs.error is 'Why it last failed or was put off.';
-comment on column loci.jobs.result is 'What it did.';
+comment on column loci.jobs.result is 'What it did; while it runs, how far it is.';
+comment on column loci.jobs.agent is 'Name of that agent.';

@@ -47,6 +47,7 @@ begin
                                                              where s.namespace_id = v_ns
                                                                and s.memory_id = any (v_ids)));
     delete from loci_data.memories where namespace_id = v_ns and id = any (v_ids);
+    delete from loci_data.projections p where p.namespace_id = v_ns;
     perform loci_internal.keep_vector_mean(v_ns, m.model_id) from loci_data.vector_means m where m.namespace_id = v_ns;
     perform loci_internal.reactivate_merge_sources(v_ns, v_left);
     perform loci_internal.settle_observations(v_ns, v_carried) where v_carried <> '{}';

@@ -13,14 +13,7 @@ declare
     v_written jsonb;
     v_found   integer;
 begin
-    -- lateral with a limit: one index probe an item, whatever the planner knows of the table.
-    select jsonb_object_agg(encode(i.content_hash, 'hex'), k.id) into v_known
-    from (select distinct u.content_hash from unnest(p_items) u where u.lineage is null and u.fold_scope is not null) i
-    cross join lateral (
-        select m.id from loci_data.memories m
-        where m.namespace_id = p_namespace_id and m.content_hash = i.content_hash
-          and m.valid_to is null and m.status = 'active' and m.layer <> 3 and m.valid_from <= p_at
-        order by m.fold_scope limit 1) k;
+    v_known := loci_internal.find_duplicates(p_namespace_id, p_items, p_at);
 
     if v_known is not null then
         update loci_data.memories m
@@ -73,3 +66,21 @@ begin
 end $$;
 comment on function loci_internal.insert_memories(integer, loci_internal.memory_input[], timestamptz) is
     'Insert memories without a lineage, folding exact duplicates.';
+
+-- Which memory says exactly what an item says that may fold: content hash (hex) and id, null where there is none. One
+-- probe of memories_fold an item. Without sorts, because only that index has the scopes in order: in a namespace that
+-- the statistics do not know yet, every index that begins with the namespace looks as good, and reads all of it.
+create or replace function loci_internal.find_duplicates(p_namespace_id integer, p_items loci_internal.memory_input[],
+                                                         p_at timestamptz) returns jsonb
+language sql stable set search_path = '' set enable_seqscan = off set enable_sort = off
+as $$
+    select jsonb_object_agg(encode(i.content_hash, 'hex'), k.id)
+    from (select distinct u.content_hash from unnest(p_items) u where u.lineage is null and u.fold_scope is not null) i
+    cross join lateral (
+        select m.id from loci_data.memories m
+        where m.namespace_id = p_namespace_id and m.content_hash = i.content_hash
+          and m.valid_to is null and m.status = 'active' and m.layer <> 3 and m.valid_from <= p_at
+        order by m.fold_scope limit 1) k
+$$;
+comment on function loci_internal.find_duplicates(integer, loci_internal.memory_input[], timestamptz) is
+    'Content hashes of items that a current memory says exactly, each with the id of that memory.';

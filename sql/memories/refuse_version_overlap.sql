@@ -1,8 +1,9 @@
 -- Trigger: two active versions of one lineage are never valid at the same moment, whatever the writer does, and however
 -- many write: the lineage's row is locked first (its writers hold that lock already). Two probes of the index
--- memories_chain: the neighbours in valid time. Empty intervals (corrected errors) overlap nothing.
+-- memories_chain: the neighbours in valid time. Empty intervals (corrected errors) overlap nothing. Planned once, for
+-- any namespace: a plan for each row of a batch took longer to make than to run, and knew no statistics of a new one.
 create or replace function loci_internal.refuse_version_overlap() returns trigger
-language plpgsql security definer set search_path = ''
+language plpgsql security definer set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$
 declare
     v_other uuid;

@@ -20,18 +20,7 @@ begin
     if cardinality(v_items) > 20 then
         set local plan_cache_mode = force_custom_plan;
     end if;
-    insert into loci_data.lineages as l (namespace_id, lineage, id, versions)
-    select distinct on (i.lineage) v_ns, i.lineage, i.id, 0 from unnest(v_items) i where i.lineage is not null
-    order by i.lineage, i.ordinal
-    on conflict (namespace_id, lineage) do update set versions = l.versions;
-    -- the name may be the id of a memory without one; asked only now, because an erasure may have held the lock
-    if found then
-        update loci_data.lineages l set id = m.lineage_id, versions = m.version, written_at = m.recorded_at
-        from (select distinct u.lineage from unnest(v_items) u where u.lineage is not null) i
-        cross join lateral (select o.lineage_id, o.version, o.recorded_at from loci_data.memories o
-                            where o.namespace_id = v_ns and o.lineage = i.lineage order by o.version desc limit 1) m
-        where l.namespace_id = v_ns and l.lineage = i.lineage and l.versions = 0;
-    end if;
+    perform loci_internal.lock_lineages(v_ns, v_items);
     v_at := clock_timestamp();
 
     select coalesce(array_agg(o), '{}') into v_outcomes from loci_internal.insert_memories(v_ns, v_items, v_at) o;
@@ -45,6 +34,8 @@ begin
             select o from loci_internal.insert_versions(v_ns, v_round.items,
                                                         v_at + (v_round.round - 1) * interval '1 microsecond') o);
     end loop;
+    perform set_config('plan_cache_mode', case when cardinality(v_items) > 20 then 'force_custom_plan'
+                       else 'force_generic_plan' end, true);
 
     if exists (select from unnest(v_items) i where i.parent_id is not null) then
         perform loci_internal.place_memories(v_ns, v_items, v_outcomes);
@@ -102,45 +93,57 @@ comment on function loci_internal.parse_memories(integer, jsonb) is
     'JSON array of memory items as memory_input[].';
 
 -- The graph part of a write: entities that items state, and edges, with the memory as evidence of both, in its session
--- if it has one. An edge holds when the memory does, where that states a time. It was observed when it says so, else
--- when an episode was, else now: a fact about 1980 that is told today was observed today. In the transaction of the
--- memories; idempotent per memory.
+-- if it has one. In the transaction of the memories; idempotent per memory.
 create or replace function loci_internal.remember_graph(p_namespace_id integer, p_items jsonb,
                                                         p_outcomes loci_internal.memory_outcome[], p_at timestamptz)
 returns void
 language plpgsql volatile set search_path = ''
 as $$
+declare
+    v_ids uuid[];  -- of the memories, in the order of the items
 begin
     if not (p_items @? '$[*].entities[*] ? (@ != null)' or p_items @? '$[*].edges[*] ? (@ != null)') then
         return;
     end if;
+    v_ids := array(select o.id from unnest(p_outcomes) o order by o.ordinal);
     perform count(*) from loci_internal.save_entities(p_namespace_id, (
-        select jsonb_agg(e.entity || jsonb_build_object('memory_id', o.id, 'session_id', i.item -> 'session_id',
-                                                        'seen_at', i.item -> 'valid_from') order by i.ordinal, e.nth)
+        select jsonb_agg(e.entity || jsonb_build_object('memory_id', v_ids[i.ordinal], 'session_id',
+                                                        i.item -> 'session_id', 'seen_at', i.item -> 'valid_from')
+                         order by i.ordinal, e.nth)
         from jsonb_array_elements(p_items) with ordinality i(item, ordinal)
-        join unnest(p_outcomes) o on o.ordinal = i.ordinal - 1
         cross join lateral jsonb_array_elements(nullif(i.item -> 'entities', 'null')) with ordinality e(entity, nth)),
         p_at)
     where p_items @? '$[*].entities[*] ? (@ != null)';
 
-    perform count(*) from loci_internal.write_edges(p_namespace_id, loci_internal.parse_edges((
-        select jsonb_agg(e.edge || jsonb_build_object(
-            'memory_id', o.id, 'session_id', i.item -> 'session_id',
-            'observed_at', coalesce(e.edge ->> 'observed_at', case when m.layer = 3 then m.valid_from
-                                    else p_at end::text),
-            'valid_from', coalesce(e.edge ->> 'valid_from', case when s.dated then m.valid_from end::text),
-            'valid_to', coalesce(e.edge ->> 'valid_to', i.item ->> 'valid_to',
-                                 case when i.item ->> 'corrects' is not null then m.valid_to end::text)
-            ) order by i.ordinal, e.nth)
-        from jsonb_array_elements(p_items) with ordinality i(item, ordinal)
-        join unnest(p_outcomes) o on o.ordinal = i.ordinal - 1
-        cross join lateral (select w.layer, w.valid_from, w.valid_to from loci_data.memories w
-                            where w.namespace_id = p_namespace_id and w.id = o.id limit 1) m
-        cross join lateral (select num_nonnulls(i.item ->> 'valid_from', i.item ->> 'valid_to',
-                                                i.item ->> 'corrects') > 0 as dated) s
-        cross join lateral jsonb_array_elements(nullif(i.item -> 'edges', 'null')) with ordinality e(edge, nth)),
-        p_at), p_at)
+    perform count(*) from loci_internal.write_edges(p_namespace_id, loci_internal.parse_edges(
+        loci_internal.date_stated_edges(p_namespace_id, p_items, v_ids, p_at), p_at), p_at)
     where p_items @? '$[*].edges[*] ? (@ != null)';
 end $$;
 comment on function loci_internal.remember_graph(integer, jsonb, loci_internal.memory_outcome[], timestamptz) is
     'Save entities, mentions and edges that written items carry.';
+
+-- The edges that items state, as a write of edges takes them. An edge holds when the memory does, where that states a
+-- time. It was observed when it says so, else when an episode was, else now: a fact about 1980 that is told today was
+-- observed today. A look-up by id for each item that states edges, planned for any namespace.
+create or replace function loci_internal.date_stated_edges(p_namespace_id integer, p_items jsonb, p_ids uuid[],
+                                                           p_at timestamptz) returns jsonb
+language plpgsql stable set search_path = '' set enable_seqscan = off set plan_cache_mode = force_generic_plan
+as $$
+begin
+    return (
+    select jsonb_agg(e.edge || jsonb_build_object(
+        'memory_id', p_ids[i.ordinal], 'session_id', i.item -> 'session_id',
+        'observed_at', coalesce(e.edge ->> 'observed_at', case when m.layer = 3 then m.valid_from else p_at end::text),
+        'valid_from', coalesce(e.edge ->> 'valid_from', case when s.dated then m.valid_from end::text),
+        'valid_to', coalesce(e.edge ->> 'valid_to', i.item ->> 'valid_to',
+                             case when i.item ->> 'corrects' is not null then m.valid_to end::text)
+        ) order by i.ordinal, e.nth)
+    from jsonb_array_elements(p_items) with ordinality i(item, ordinal)
+    cross join lateral (select num_nonnulls(i.item ->> 'valid_from', i.item ->> 'valid_to',
+                                            i.item ->> 'corrects') > 0 as dated) s
+    cross join lateral jsonb_array_elements(nullif(i.item -> 'edges', 'null')) with ordinality e(edge, nth)
+    cross join lateral (select w.layer, w.valid_from, w.valid_to from loci_data.memories w
+                        where w.namespace_id = p_namespace_id and w.id = p_ids[i.ordinal] limit 1) m);
+end $$;
+comment on function loci_internal.date_stated_edges(integer, jsonb, uuid[], timestamptz) is
+    'Edges that items state, with their memories and times.';

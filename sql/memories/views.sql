@@ -24,7 +24,8 @@ comment on column loci.current_memories.id is 'Identifier of this version.';
 comment on column loci.current_memories.lineage is 'Name that groups the versions.';
 comment on column loci.current_memories.version is '1 for the first, in the order of recording.';
 comment on column loci.current_memories.content is 'The statement.';
-comment on column loci.current_memories.parent_id is 'The memory it stands under: its current version.';
+comment on column loci.current_memories.parent_id is
+    'The memory it stands under: its current version. Joins memory_versions.id.';
 comment on column loci.current_memories.valid_from is 'Valid time: from when it is true.';
 comment on column loci.current_memories.valid_to is 'Valid time: until when (exclusive); null: still.';
 comment on column loci.current_memories.recorded_at is 'Recorded time: when it was written.';
@@ -70,7 +71,8 @@ comment on column loci.memory_versions.id is 'Identifier of this version.';
 comment on column loci.memory_versions.lineage is 'Name that groups the versions.';
 comment on column loci.memory_versions.version is '1 for the first, in the order of recording.';
 comment on column loci.memory_versions.content is 'The statement.';
-comment on column loci.memory_versions.parent_id is 'The memory it stood under, now or when it was last valid.';
+comment on column loci.memory_versions.parent_id is
+    'The memory it stood under, now or when it was last valid. Joins memory_versions.id.';
 comment on column loci.memory_versions.valid_from is 'Valid time: from when it is true.';
 comment on column loci.memory_versions.valid_to is 'Valid time: until when (exclusive); null: still.';
 comment on column loci.memory_versions.recorded_at is 'Recorded time: when it was written.';

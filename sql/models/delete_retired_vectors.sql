@@ -104,6 +104,8 @@ begin
         return false;
     end if;
     delete from loci_data.vector_means m where m.model_id = p_model_id;
+    delete from loci_data.projections p where p.model_id = p_model_id;
+    delete from loci_data.map_layouts l where l.model_id = p_model_id;
     update loci_data.embedding_models m set dropped_at = clock_timestamp() where m.id = p_model_id;
     return true;
 end $$;

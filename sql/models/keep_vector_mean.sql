@@ -1,6 +1,8 @@
--- Keep the mean of a namespace's vectors: counted anew when a tenth and twenty more were stored since, or there is none
--- yet, so a vector pays for about ten. p_stored null: now, because vectors went away; of more than 5,000 it is dropped
--- then, and the next vector that is stored makes it. Who meets another one at it leaves it to that one.
+-- Keep the mean of a namespace's vectors: counted anew when more than a tenth was stored since, or there is none yet; a
+-- vector pays for about ten. The mean of the first ten is that of all of them, in however many batches they came: a
+-- mean of the first few would say what those mean, and not what all have in common. p_stored null: now, because
+-- vectors went away; of more than 5,000 it is dropped then, and the next vector that is stored makes it. Who meets
+-- another one at it leaves it to that one.
 create or replace function loci_internal.keep_vector_mean(p_namespace_id integer, p_model_id smallint,
                                                           p_stored bigint default null) returns void
 language plpgsql volatile set search_path from current
@@ -13,7 +15,7 @@ begin
     if found and p_stored is null and v_kept.vectors > 5000 then
         delete from loci_data.vector_means m where m.namespace_id = p_namespace_id and m.model_id = p_model_id;
         return;
-    elsif found and v_kept.stored + p_stored <= 20 + v_kept.vectors / 10 then
+    elsif found and v_kept.stored + p_stored <= v_kept.vectors / 10 then
         update loci_data.vector_means m set stored = m.stored + p_stored
         where m.namespace_id = p_namespace_id and m.model_id = p_model_id;
         return;

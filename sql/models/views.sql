@@ -37,7 +37,7 @@ comment on view loci.model_calls is
     'Calls of a language model: what for, tokens, cost and time. No text of prompts or answers.';
 comment on column loci.model_calls.namespace is 'Name of the namespace.';
 comment on column loci.model_calls.id is 'Identifier; orders by time.';
-comment on column loci.model_calls.job_id is 'The job that made it; null: a request did.';
+comment on column loci.model_calls.job_id is 'The job that made it; null: a request did. Joins jobs.id.';
 comment on column loci.model_calls.purpose is
     'What for: memories, entities, preferences, graph, contradictions, enrichment, retain or reflect.';
 comment on column loci.model_calls.model is 'Name of the model.';

@@ -10,6 +10,16 @@ $$;
 comment on function loci_internal.settings(integer) is
     'Settings in force in a namespace, as one JSON object.';
 
+-- One number of the settings in force in a namespace: a look-up where settings would put all of them together.
+create or replace function loci_internal.setting_number(p_namespace_id integer, p_name text) returns double precision
+language sql stable parallel safe
+as $$
+    select coalesce(n.settings ->> p_name, loci.default_settings() ->> p_name)::double precision
+    from loci_data.namespaces n where n.id = p_namespace_id
+$$;
+comment on function loci_internal.setting_number(integer, text) is
+    'A number among the settings in force in a namespace.';
+
 -- Are these settings known, and of a type and in a range that setting_definitions allows? Null is allowed: the setting
 -- goes back to its default.
 create or replace function loci_internal.check_settings(p_settings jsonb) returns void
@@ -31,7 +41,10 @@ begin
     loop
         if v_setting.standard is null then
             raise invalid_parameter_value using
-                message = format('unknown setting %L', v_setting.path), column = 'settings.' || v_setting.path;
+                message = format('unknown setting %L', v_setting.path) || coalesce('; the nearest is ' || quote_literal(
+                    loci_internal.nearest_name(v_setting.path, array(
+                        select d.name from loci.setting_definitions() d))), ''),
+                column = 'settings.' || v_setting.path;
         elsif jsonb_typeof(v_setting.value) not in (jsonb_typeof(v_setting.standard), 'null')
               or (jsonb_typeof(v_setting.value) = 'number'
                   and (v_setting.value::numeric < v_setting.lowest or v_setting.value::numeric > v_setting.highest
@@ -39,8 +52,14 @@ begin
               or (v_setting.type like '% | %'
                   and v_setting.value #>> '{}' <> all (string_to_array(v_setting.type, ' | '))) then
             raise invalid_parameter_value using
-                message = format('setting %s cannot be %s; its default is %s',
-                                 v_setting.path, v_setting.value, v_setting.standard),
+                message = format('setting %s must be %s, not %s; its default is %s', v_setting.path,
+                    case v_setting.type when 'integer' then 'an integer' when 'number' then 'a number'
+                        when 'boolean' then 'true or false' when 'text' then 'text'
+                        else coalesce(replace(v_setting.type, ' | ', ' or '), 'an object') end
+                    || case when v_setting.highest is not null
+                            then format(' from %s to %s', v_setting.lowest, v_setting.highest)
+                            when v_setting.lowest is not null then format(' of at least %s', v_setting.lowest)
+                            else '' end, v_setting.value, v_setting.standard),
                 column = 'settings.' || v_setting.path;
         end if;
     end loop;
@@ -55,9 +74,9 @@ language sql immutable parallel safe
 return '{
     "rrf_k": 5, "depth": 100, "recall_waiting": 10, "recall_namespaces": 100, "recall_log": false,
     "recall_log_days": 30, "recall_rerank": true, "recall_rewrite": true,
-    "weights": {"lexical": 1.0, "vector": 0.8, "graph": 0.7, "names": 2.5, "hierarchy": 0.5, "walk": 0.35,
+    "weights": {"lexical": 1.0, "vector": 0.8, "graph": 0.7, "names": 3.0, "hierarchy": 0.5, "walk": 0.35,
                 "working_memory": 0.7, "conversation": 0.7},
-    "speaker_weight": 1.5, "assistant_weight": 0.5,
+    "speaker_weight": 2.0, "assistant_weight": 0.5,
 
     "decay_rate": 0.01, "edge_threshold": 0.1, "reinforcement": "full",
     "max_hops": 2, "fan_out": 1000, "traverse_ms": 250, "context_triples": 15,

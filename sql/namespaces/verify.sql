@@ -1,9 +1,10 @@
 -- Does a namespace keep its promises? One row a promise: how many rows were looked at, how many break it, and one of
 -- them. Reads the whole namespace. closure: memory_closure is exactly the recursion over placements. overlap: versions
 -- of a lineage are never valid together. current: at most one open version a lineage. versions: lineages count what was
--- written. index: each memory is in the lexical index once. orphans: placements and links lead to memories that are
--- there. evidence: confidence and counts of believed edges are what their observations add up to. beliefs: what was
--- believed of an edge's spells follows one another without a gap.
+-- written. index: each memory has its text in the lexical index. postings: blocks and ranges together hold the words of
+-- each memory once, and of nothing else. orphans: placements and links lead to memories that are there. evidence:
+-- confidence and counts of believed edges are what their observations add up to. beliefs: what was believed of an
+-- edge's spells follows one another without a gap.
 create or replace function loci.verify(p_namespace text)
 returns table (name text, checked bigint, broken bigint, example text)
 language plpgsql stable security definer set search_path = ''
@@ -49,6 +50,14 @@ begin
     from loci_data.memories m left join loci_data.memory_texts t on t.namespace_id = v_ns and t.memory_id = m.id
     where m.namespace_id = v_ns
     union all
+    select 'postings', count(*), count(*) filter (where p.differs), min(p.id) filter (where p.differs)
+    from (select coalesce(t.id, 'document ' || h.doc_id) as id, t.postings is distinct from h.postings as differs
+          from (select m.id::text as id, m.doc_id, loci_internal.text_postings(l.language, m) as postings
+                from loci_data.memories m join loci_data.namespaces l on l.id = m.namespace_id
+                where m.namespace_id = v_ns) t
+          full join (select x.doc_id, x.postings from loci_internal.indexed_postings(v_ns) x) h on h.doc_id = t.doc_id
+          where t.postings is not null or h.postings is not null) p
+    union all
     select 'orphans', count(*), count(*) filter (where not e.there), min(e.id::text) filter (where not e.there)
     from (select n.id, exists (select from loci_data.memories m where m.namespace_id = v_ns
                                and m.lineage_id = n.id) as there
@@ -76,3 +85,33 @@ begin
 end $$;
 comment on function loci.verify(text) is
     'Check what a namespace promises: rows checked, rows that break it, an example. Errors: 42501, P0002.';
+
+-- What the lexical index holds of each document, in blocks and in ranges: a sum over its postings, in any order.
+create or replace function loci_internal.indexed_postings(p_namespace_id integer)
+returns table (doc_id bigint, postings numeric, length bigint)
+language sql stable set search_path = ''
+as $$
+    select h.doc_id, sum(hash_record_extended((h.term, h.frequency, h.length), 0)), max(h.length)::bigint
+    from (select p.term, e >> 23 as doc_id, (e >> 15 & 255)::integer as frequency, (e & 32767)::integer as length
+          from loci_data.postings p cross join lateral unnest(p.entries) e where p.namespace_id = p_namespace_id
+          union all
+          select o.term, o.doc_id, o.frequency, o.length
+          from loci_data.lexical_ranges r
+          cross join lateral loci_internal.range_postings(r.namespace_id, r.range) o
+          where r.namespace_id = p_namespace_id) h
+    group by h.doc_id
+$$;
+comment on function loci_internal.indexed_postings(integer) is
+    'What the lexical index holds of each document, as a sum of hashes, and its length in words.';
+
+-- What it must hold of a memory: the same sum over the terms of its text; null where it has none.
+create or replace function loci_internal.text_postings(p_language regconfig, p_memory loci_data.memories)
+returns numeric
+language sql stable
+as $$
+    select sum(hash_record_extended((t.term, least(t.frequency, 255)::integer, least(t.length, 32767)::integer), 0))
+    from (select d.term, d.frequency, sum(d.frequency) over () as length
+          from loci_internal.document_terms(p_language, loci_internal.indexed_text(p_memory)) d) t
+$$;
+comment on function loci_internal.text_postings(regconfig, loci_data.memories) is
+    'What the lexical index must hold of a memory, as a sum of hashes.';

@@ -1,7 +1,8 @@
 -- Undo an operation: everything that it changed becomes what it was before, as one more operation, which can be undone
 -- in turn; then the first is in force again. Nothing is deleted, and known_at shows what was believed before, between
 -- and since. What was changed again since is a conflict that names it, and nothing is undone; p_skip_changed leaves
--- that alone and undoes the rest. undone: how many of each kind; skipped: [{kind, count, reason}]. decaying:
+-- that alone and undoes the rest. undone: how many of each kind; skipped: [{kind, count, reason}];
+-- conflicts: the first twenty that were changed since, [{kind, subject_id, name, operation_id, action}]. decaying:
 -- recalculate_decay_batch
 -- has edges to bring in step (unfinished_decay_changes). Order: what gives edges their ends, merges, memories, where
 -- they
@@ -9,7 +10,7 @@
 -- in seconds. Security definer: writes past the policies; checks the caller itself; settings and grants need an admin.
 -- Errors: 42501, P0002, 23505 (undone already; changed since; cannot be), 23P01, 40001.
 create or replace function loci_api.undo_operation(p_namespace text, p_id uuid, p_skip_changed boolean default false)
-returns table (operation_id uuid, undoes uuid, undone jsonb, skipped jsonb, decaying boolean)
+returns table (operation_id uuid, undoes uuid, undone jsonb, skipped jsonb, conflicts jsonb, decaying boolean)
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
@@ -33,7 +34,11 @@ begin
                                          case when c.operation_id is null then '' else
                                              format(', by operation %s (%s)', c.operation_id, c.action) end)) as first,
            coalesce(array_agg(distinct c.subject_id) filter (where c.subject_id is not null), '{}') as ids,
-           jsonb_agg(distinct c.kind) as kinds into v_changed from loci_internal.changed_since(v_ns, p_id, v_kinds) c;
+           jsonb_agg(distinct c.kind) as kinds,
+           coalesce(jsonb_agg(to_jsonb(c) - 'nth' order by c.nth) filter (where c.nth <= 20), '[]') as first_ones
+    into v_changed
+    from loci_internal.changed_since(v_ns, p_id, v_kinds)
+         with ordinality c(kind, name, subject_id, operation_id, action, nth);
     if v_changed.count > 0 and not p_skip_changed then
         raise unique_violation using column = 'id', message = v_changed.first
                 || case when v_changed.count > 1 then format('; and so were %s others', v_changed.count - 1)
@@ -82,6 +87,7 @@ begin
     undone := (select coalesce(jsonb_object_agg(c.key, c.value), '{}') from jsonb_each(v_counts) c
                where c.value <> '0');
     skipped := loci_internal.undo_skipped(v_ns, v_begun.stays, v_kept, v_changed.count, v_changed.kinds);
+    conflicts := v_changed.first_ones;
     decaying := exists (select from loci_data.decay_changes c where c.namespace_id = v_ns and c.finished_at is null);
     return next;
 end $$;

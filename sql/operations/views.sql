@@ -1,17 +1,22 @@
 -- The change feed, as list_changes has it, for any condition. Under the policies: rows of granted namespaces only. Ask
 -- for what comes after a position of one namespace and it is a range of the primary key.
 create or replace view loci.changes with (security_invoker = true) as
-select n.name as namespace, c.position, c.kind, c.action, c.subject_id, c.operation_id, o.agent_id, o.via,
+select n.name as namespace, c.position, c.kind, c.action, c.subject_id, c.operation_id,
+       (select o.agent_id from loci_data.operations o where o.namespace_id = c.namespace_id and o.id = c.operation_id
+        and o.via <> '') as agent_id,
+       (select o.via from loci_data.operations o where o.namespace_id = c.namespace_id and o.id = c.operation_id)
+           as via,
        case c.kind
            when 'memory' then (select m.content from loci_data.memories m where m.namespace_id = c.namespace_id
                                and m.id = c.subject_id)
            when 'turn' then (select t.content from loci_data.conversation_turns t where t.namespace_id = c.namespace_id
                              and t.session_id = coalesce(c.after, c.before) ->> 'session_id'
                              and t.id = (coalesce(c.after, c.before) ->> 'id')::bigint)
-       end as content, c.before, c.after, c.changed_at
+       end as content, c.before, c.after, c.changed_at,
+       (select loci.agent_name(o.agent_id) from loci_data.operations o
+        where o.namespace_id = c.namespace_id and o.id = c.operation_id and o.via <> '') as agent
 from loci_data.changes c
-join loci_data.namespaces n on n.id = c.namespace_id
-left join loci_data.operations o on o.namespace_id = c.namespace_id and o.id = c.operation_id;
+join loci_data.namespaces n on n.id = c.namespace_id;
 comment on view loci.changes is
     'The change feed: every committed change once, in the order of the positions of its namespace.';
 comment on column loci.changes.namespace is 'Name of the namespace.';
@@ -24,7 +29,7 @@ comment on column loci.changes.action is 'created, changed or erased (deleted fo
 comment on column loci.changes.subject_id is
     'Id of the thing; of a placement the lineage''s node, of a link its source, of a grant the agent; null for kinds '
     'without one, whose key is in before and after.';
-comment on column loci.changes.operation_id is 'The operation that made the change.';
+comment on column loci.changes.operation_id is 'The operation that made the change. Joins operations.id.';
 comment on column loci.changes.agent_id is 'Who made it; null: somebody with rights of the owner.';
 comment on column loci.changes.via is 'rest, mcp, cli, worker (background work) or sql.';
 comment on column loci.changes.content is
@@ -34,6 +39,7 @@ comment on column loci.changes.after is
     'Changed fields as they are since, of something new all but its text; null once it was erased.';
 comment on column loci.changes.changed_at is
     'When it was written, by the clock of the server. Not the order of the feed.';
+comment on column loci.changes.agent is 'Name of that agent.';
 
 -- Who changed what, one row an operation. changes counts what has its position in the feed, which it has moments after
 -- the commit. Under the policies: rows of granted namespaces only.
@@ -41,7 +47,8 @@ create or replace view loci.operations with (security_invoker = true) as
 select n.name as namespace, o.id, o.action, o.via, o.agent_id, o.key_id, o.request_id, o.started_at, o.undoes,
        o.undone_by,
        (select coalesce(jsonb_object_agg(c.kind || '.' || c.action, c.count), '{}') from loci_data.operation_counts c
-        where c.namespace_id = o.namespace_id and c.operation_id = o.id) as changes
+        where c.namespace_id = o.namespace_id and c.operation_id = o.id) as changes,
+       loci.agent_name(o.agent_id) as agent
 from loci_data.operations o join loci_data.namespaces n on n.id = o.namespace_id;
 comment on view loci.operations is 'The operations log: one row a call that changed something.';
 comment on column loci.operations.namespace is 'Name of the namespace.';
@@ -54,6 +61,7 @@ comment on column loci.operations.agent_id is 'Who did it.';
 comment on column loci.operations.key_id is 'With which API key; null: without one.';
 comment on column loci.operations.request_id is 'Id of the HTTP request, as logs have it.';
 comment on column loci.operations.started_at is 'When it began to write; with the id the order of the log.';
-comment on column loci.operations.undoes is 'The operation that this one took back.';
-comment on column loci.operations.undone_by is 'The operation that took this one back.';
+comment on column loci.operations.undoes is 'The operation that this one took back. Joins operations.id.';
+comment on column loci.operations.undone_by is 'The operation that took this one back. Joins operations.id.';
 comment on column loci.operations.changes is 'How many changes it made, such as {"memory.created": 2}.';
+comment on column loci.operations.agent is 'Name of that agent.';

@@ -4,8 +4,8 @@
 -- Memories without a session and a source are left out. share: what a hit lends to its neighbours, less where
 -- memories are long, since a long one stands for itself: 60 terms over their mean, at most 1. covered: how much of
 -- the question each of p_seeds says; unknown: terms of the question that no memory here has; memories: how many there
--- are. took_ms: milliseconds for neighbours, hierarchy, shared names; null for what did not take part. Security
--- definer; checks first.
+-- are. What a namespace has nothing of (hierarchy and links, names) is not asked. took_ms: milliseconds for neighbours,
+-- hierarchy, shared names; null for what did not take part. Security definer; checks first.
 create or replace function loci_api.expand_recall_hits(
     p_namespace text, p_query text, p_documents bigint[], p_seeds bigint[], p_arms text[], p_filter jsonb default '{}',
     p_as_of timestamptz default null, p_known_at timestamptz default null)
@@ -14,7 +14,8 @@ returns table (near_of bigint[], near_ids bigint[], near_distances integer[], ne
                hierarchy_ids bigint[], hierarchy_scores double precision[], hierarchy_paths jsonb,
                linked_ids bigint[], linked_scores double precision[], linked_paths jsonb, took_ms real[],
                covered real[], unknown integer, memories bigint)
-language plpgsql stable security definer set search_path = ''
+language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $$
 declare
     v_at timestamptz := clock_timestamp();  -- when the step began
@@ -24,10 +25,13 @@ begin
     from loci_data.corpus_counts c where c.namespace_id = v_ns;
     select array_agg(n.doc_id), array_agg(n.neighbour_id), array_agg(n.distance), array_agg(n.source)
     into near_of, near_ids, near_distances, near_sources
-    from loci_api.neighbours_in_session(p_namespace, p_documents, p_filter, p_as_of, p_known_at) n;
+    from loci_internal.neighbours_in_session(
+        v_ns, p_documents, loci_internal.resolve_filter(v_ns, p_filter, p_as_of, p_known_at)) n;
     took_ms := took_ms || (1000 * extract(epoch from clock_timestamp() - v_at))::real;
     v_at := clock_timestamp();
-    if 'hierarchy' = any (p_arms) then
+    if 'hierarchy' = any (p_arms) and (
+        exists (select from loci_data.memory_closure c where c.namespace_id = v_ns)
+        or exists (select from loci_data.memory_links l where l.namespace_id = v_ns)) then
         select array_agg(r.doc_id), array_agg(r.score),
                jsonb_agg(jsonb_build_object('from', r.seed_id, 'relation', r.relation))
         into hierarchy_ids, hierarchy_scores, hierarchy_paths
@@ -36,7 +40,9 @@ begin
     took_ms := took_ms || (case when 'hierarchy' = any (p_arms)
                            then 1000 * extract(epoch from clock_timestamp() - v_at) end)::real;
     v_at := clock_timestamp();
-    if 'graph' = any (p_arms) then
+    if 'graph' = any (p_arms) and (
+        exists (select from loci_data.entity_names n where n.namespace_id = v_ns)
+        or exists (select from loci_data.name_candidates n where n.namespace_id = v_ns)) then
         select array_agg(l.doc_id), array_agg(l.score), jsonb_agg(jsonb_build_object('path', l.path)) into linked_ids,
                linked_scores, linked_paths
         from loci_api.memories_sharing_names(p_namespace, p_query, p_seeds[1:20], null, p_filter, p_as_of,

@@ -20,8 +20,11 @@ as $$
 begin
     perform loci_internal.unindex_document(old);
     perform loci_internal.index_documents(new.namespace_id, array[new.id]);
-    insert into loci_data.embedding_queue (namespace_id, memory_id, model_id)
-    select new.namespace_id, new.id, m.id from loci_data.embedding_models m where m.active or m.filling
+    insert into loci_data.embedding_queue (namespace_id, memory_id, model_id, has_vector)
+    select new.namespace_id, new.id, m.id, exists (
+               select from loci_data.memory_vectors v
+               where v.namespace_id = new.namespace_id and v.memory_id = new.id and v.model_id = m.id)
+    from loci_data.embedding_models m where m.active or m.filling
     on conflict do nothing;
     return null;
 end $$;
@@ -29,22 +32,31 @@ comment on function loci_internal.index_changed_memory() is
     'Trigger: re-index a memory whose indexed text changed.';
 
 -- Put memories into the lexical index: their tsvector, one block of postings a term (1,024 entries at most), and one
--- row of counts. Appends only, so that two writers never wait for each other.
+-- row of counts. Appends only, so that two writers never wait for each other. The words of a text that is all ASCII and
+-- one piece are cut once: its terms are those of its tsvector (document_terms would cut them again).
 create or replace function loci_internal.index_documents(p_namespace_id integer, p_ids uuid[]) returns void
-language plpgsql volatile security definer set search_path = ''
+language plpgsql volatile security definer set search_path = '' set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $$
 declare
     v_language regconfig := (select language from loci_data.namespaces where id = p_namespace_id);
 begin
     with text as materialized (
-        select m.id, m.doc_id, loci_internal.indexed_text(m) as body
-        from loci_data.memories m where m.namespace_id = p_namespace_id and m.id = any (p_ids)
+        select b.*, to_tsvector(v_language, loci_internal.short_runs(left(b.body, 200000))) as document,
+               octet_length(b.body) = length(b.body) and length(b.body) <= 190000 as plain
+        from (select m.id, m.doc_id, loci_internal.indexed_text(m) as body from loci_data.memories m
+              where m.namespace_id = p_namespace_id and m.id = any (p_ids) offset 0) b
     ), document as (
         insert into loci_data.memory_texts (namespace_id, memory_id, document)
-        select p_namespace_id, t.id, to_tsvector(v_language, loci_internal.short_runs(left(t.body, 200000))) from text t
+        select p_namespace_id, t.id, t.document from text t
+    ), cut as (
+        select t.doc_id, hashtextextended(u.lexeme, 0) as term, cardinality(u.positions)::bigint as frequency
+        from text t cross join lateral unnest(t.document) u where t.plain
+        union all
+        select t.doc_id, d.term, d.frequency
+        from text t cross join lateral loci_internal.document_terms(v_language, t.body) d where not t.plain
     ), term as materialized (
-        select t.doc_id, d.term, d.frequency, sum(d.frequency) over (partition by t.doc_id) as length
-        from text t cross join lateral loci_internal.document_terms(v_language, t.body) d
+        select c.*, sum(c.frequency) over (partition by c.doc_id) as length from cut c
     ), entry as (
         select term, (doc_id << 23) | (least(frequency, 255)::bigint << 15) | least(length, 32767)::bigint as entry,
                (row_number() over (partition by term order by doc_id) - 1) / 1024 as block
@@ -73,8 +85,9 @@ declare
     v_ranged    bigint[];
     v_length    bigint;
 begin
-    for v_ns in select n.id, n.language, count(*) as memories from gone g join loci_data.namespaces n
-        on n.id = g.namespace_id group by n.id loop
+    for v_ns in select n.id, n.language, count(*) as memories,
+               n.indexed_by <> current_setting('server_version_num')::integer / 10000 as cut_otherwise
+               from gone g join loci_data.namespaces n on n.id = g.namespace_id group by n.id loop
         delete from loci_data.embedding_queue q using gone g where q.namespace_id = v_ns.id
             and g.namespace_id = v_ns.id and q.memory_id = g.id;
         delete from loci_data.name_queue q using gone g where q.namespace_id = v_ns.id and g.namespace_id = v_ns.id
@@ -90,10 +103,16 @@ begin
                                                                    loci_internal.indexed_text(
                                                                        row(g.*)::loci_data.memories)) d on true
         where g.namespace_id = v_ns.id;
+        if v_ns.cut_otherwise then
+            v_terms := null;  -- all of them: see unindex_document
+        end if;
         perform loci_internal.lock_shared(v_ns.id, 'postings');
-        v_ranged := loci_internal.remove_impacts(v_ns.id, coalesce(v_terms, '{}'), v_documents);
+        v_ranged := loci_internal.remove_impacts(
+            v_ns.id, case when v_ns.cut_otherwise then null else coalesce(v_terms, '{}') end, v_documents);
         if cardinality(v_ranged) < cardinality(v_documents) then
-            perform loci_internal.remove_postings(v_ns.id, v_terms, v_documents);
+            if v_terms is not null or v_ns.cut_otherwise then
+                perform loci_internal.remove_postings(v_ns.id, v_terms, v_documents);
+            end if;
         end if;
         insert into loci_data.corpus_counts (namespace_id, documents, terms)
         values (v_ns.id, -v_ns.memories, -v_length);

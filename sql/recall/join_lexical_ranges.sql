@@ -5,7 +5,7 @@
 -- moment at most, who adds one never does. If something of it was changed meanwhile nothing happens, and the next look
 -- tries again. One transaction: readers, and whoever comes after a kill, see the blocks or the range. One at a time in
 -- the database. Cost: about 0.1 ms a document.
-create or replace function loci_api.join_lexical_ranges(p_size integer default 8000, p_least integer default 20000)
+create or replace function loci_api.join_lexical_ranges(p_size integer default 8000, p_least integer default 32000)
 returns table (joined bigint)
 language plpgsql volatile security definer set search_path from current
 as $$

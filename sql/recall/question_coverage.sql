@@ -19,7 +19,7 @@ begin
         select t.term, f.df, ln(1 + (greatest(memories, f.df) - f.df + 0.5) / (f.df + 0.5)) as weight
         from loci_data.namespaces n
         cross join lateral loci_internal.document_terms(n.language, replace(left(p_query, 200000), '<', ' ')) t
-        cross join lateral (select loci_internal.term_frequency(p_namespace_id, t.term)::double precision as df) f
+        cross join lateral loci_internal.document_frequency(p_namespace_id, t.term) f
         where n.id = p_namespace_id
     ), least as materialized (
         select greatest(5000, min(c.df)) as df from counted c
@@ -29,9 +29,17 @@ begin
     into v_terms, v_weights, v_sum, unknown
     from counted c cross join least l where c.df <= l.df;
     with placed as materialized (  -- those that are in ranges
-        select r.range, d.document >> 15 as doc_id, d.place::integer as place
+        select r.range, o.doc_id, b.place
+        from (select l.range, l.first, l.last, l.documents || '{}'::bigint[] as documents  -- read once
+              from loci_data.lexical_ranges l where l.namespace_id = p_namespace_id and l.size = l.places
+                and exists (select from unnest(p_documents) o where o between l.first and l.last) offset 0) r
+        join unnest(p_documents) o(doc_id) on o.doc_id between r.first and r.last
+        cross join lateral (select width_bucket((o.doc_id << 15) | 32767, r.documents) as place offset 0) b
+        where r.documents[b.place] >> 15 = o.doc_id
+        union all
+        select r.range, d.document >> 15, d.place::integer  -- where some are gone their places are 0, out of order
         from loci_data.lexical_ranges r cross join lateral unnest(r.documents) with ordinality d(document, place)
-        where r.namespace_id = p_namespace_id
+        where r.namespace_id = p_namespace_id and r.size < r.places
           and exists (select from unnest(p_documents) o where o between r.first and r.last)
           and d.document >> 15 = any (p_documents)
     ), impact as materialized (  -- a vector is read once

@@ -1,14 +1,17 @@
 -- First half of a recall: the arms that start from the question, in one statement: lexical, vector (where a vector is
 -- given, or words with theirs, which weigh_question joins), graph, and walk; the entities that the question names, and
--- the constraints of these and the pinned ones, which no choice of arms leaves out. Arrays are parallel, best first;
+-- the constraints of these and the pinned ones, which no choice of arms leaves out. Both times apply to all: names,
+-- aliases and merges are those known at p_known_at, and entities are those seen by p_as_of. The arms start from what
+-- the question named then and from what that has become since, which has its mentions. Arrays are parallel, best first;
 -- ids are document numbers, which are short to send and quick to fuse. Paths only where p_explain. took_ms:
 -- milliseconds for lexical, vector, names in the question, graph and walk with constraints, null for what did not take
 -- part. p_model_id: the model that made the vectors. Where another one is active by now the vector takes no part;
 -- model_id is the active one, so that the caller can embed anew. null: not known, it counts as the active one's.
 -- waiting, without_vector: memories that wait for their vectors (see memories_without_vector), null for none; question
 -- is the vector of the question then. vector_mean: the mean cosine of the question with this namespace, null where no
--- mean is kept. The lexical arm goes twice as deep as the others, for what the graph brings has its words as well.
--- Security definer; checks first.
+-- mean is kept. Who asks, settings and filter are resolved once, and arms that have nothing to find here are not asked
+-- (no names, no aspects, nothing that waits: a probe each). The lexical arm goes twice as deep as the others, for what
+-- the graph brings has its words as well. Security definer; checks first.
 create or replace function loci_api.recall_arms(
     p_namespace text, p_query text, p_embedding real[], p_arms text[], p_filter jsonb default '{}',
     p_as_of timestamptz default null, p_known_at timestamptz default null, p_explain boolean default false,
@@ -20,18 +23,20 @@ returns table (lexical_ids bigint[], lexical_scores double precision[], vector_i
                entities jsonb, constraints json,
                took_ms real[], model_id smallint, waiting bigint, without_vector jsonb, question real[],
                vector_mean double precision)
-language plpgsql stable security definer set search_path from current
+language plpgsql stable security definer set search_path from current set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $$
 declare
-    v_at    timestamptz := clock_timestamp();  -- when the step began
-    v_ns    integer := loci_internal.authorize(p_namespace, 'reader');
-    v_query real[] := p_embedding;
+    v_at     timestamptz := clock_timestamp();  -- when the step began
+    v_ns     integer := loci_internal.authorize(p_namespace, 'reader');
+    v_query  real[] := p_embedding;
+    v_depth  integer := loci_internal.setting_number(v_ns, 'depth');
+    v_filter loci_internal.memory_filter := loci_internal.resolve_filter(v_ns, p_filter, p_as_of, p_known_at);
+    v_named  uuid[];
 begin
     if 'lexical' = any (p_arms) then
         select array_agg(s.doc_id), array_agg(s.score) into lexical_ids, lexical_scores
-        from loci.search_text(p_namespace, p_query,
-                              2 * (loci_internal.settings(v_ns) ->> 'depth')::integer, p_filter, p_as_of,
-                              p_known_at) s;
+        from loci_internal.rank_text(v_ns, p_query, v_filter, 2 * v_depth) s;
     end if;
     took_ms := took_ms || (case when 'lexical' = any (p_arms) then 1000 * extract(epoch from clock_timestamp() - v_at)
                            end)::real;
@@ -42,36 +47,55 @@ begin
             v_query := loci_internal.weigh_question(v_ns, model_id, p_words, p_word_vectors)::real[];
         end if;
         select array_agg(s.doc_id), array_agg(s.score) into vector_ids, vector_scores
-        from loci.similar_memories(p_namespace, v_query, null, p_filter, p_as_of, p_known_at) s;
+        from loci_internal.nearest_memories(v_ns, v_query, v_filter, p_filter = '{}' and p_known_at is null,
+                                            v_depth) s;
         vector_mean := loci_internal.mean_similarity(v_ns, model_id, v_query::vector);
-        select w.waiting, w.newest into waiting, without_vector
-        from loci_api.memories_without_vector(p_namespace, p_filter, p_as_of, p_known_at) w;
+        if exists (select from loci_data.embedding_queue q
+                   where q.namespace_id = v_ns and q.model_id = recall_arms.model_id and q.error is null) then
+            select w.waiting, w.newest into waiting, without_vector
+            from loci_api.memories_without_vector(p_namespace, p_filter, p_as_of, p_known_at) w;
+        end if;
         question := case when waiting > 0 then v_query end;
     end if;
     took_ms := took_ms || (case when v_query is not null then 1000 * extract(epoch from clock_timestamp() - v_at)
                            end)::real;
     v_at := clock_timestamp();
-    select jsonb_agg(to_jsonb(e) order by e.position, e.id) into entities
-    from loci.match_entities(p_namespace, p_query) e;
+    if p_known_at is not null or exists (select from loci_data.entity_names n where n.namespace_id = v_ns) then
+        select jsonb_agg(to_jsonb(e) order by e.position, e.id) into entities
+        from loci.match_entities(p_namespace, p_query, null, p_known_at) e;
+        v_named := array(select n.id from jsonb_array_elements(entities) with ordinality u(e, nth)
+                         cross join lateral (
+                             select (u.e ->> 'id')::uuid as id, 1 as step
+                             union
+                             select loci_internal.surviving_entity_id(v_ns, (u.e ->> 'id')::uuid), 2
+                             where p_known_at is not null) n
+                         where n.id is not null group by n.id order by min(u.nth), min(n.step));
+    end if;
     took_ms := took_ms || (1000 * extract(epoch from clock_timestamp() - v_at))::real;
     v_at := clock_timestamp();
-    if 'graph' = any (p_arms) and entities is not null then
+    if 'graph' = any (p_arms) and cardinality(v_named) > 0 then
         select array_agg(s.doc_id), array_agg(s.score), jsonb_agg(s.path) filter (where p_explain) into graph_ids,
                graph_scores, graph_paths
-        from loci_api.recall_graph_arm(p_namespace, p_query, null, p_filter, p_as_of, p_known_at, p_explain, array(
-            select (e ->> 'id')::uuid from jsonb_array_elements(entities) with ordinality u(e, nth) order by u.nth)) s;
+        from loci_api.recall_graph_arm(p_namespace, p_query, null, p_filter, p_as_of, p_known_at, p_explain, v_named) s;
     end if;
     took_ms := took_ms || (case when 'graph' = any (p_arms) then 1000 * extract(epoch from clock_timestamp() - v_at)
                            end)::real;
     v_at := clock_timestamp();
-    select w.doc_ids, w.scores, w.paths, w.timed_out, w.constraints into walk_ids, walk_scores, walk_paths,
-           walk_timed_out, constraints
-    from loci_api.recall_walk_arm(
-        p_namespace, array(select (e ->> 'id')::uuid from jsonb_array_elements(entities) e
-                           order by (e ->> 'mentions')::integer desc, e ->> 'id'),
-        'walk' = any (p_arms), p_filter, p_as_of, p_known_at) w;
+    if exists (select from loci_data.aspects a where a.namespace_id = v_ns) then
+        select w.doc_ids, w.scores, w.paths, w.timed_out, w.constraints into walk_ids, walk_scores, walk_paths,
+               walk_timed_out, constraints
+        from loci_api.recall_walk_arm(
+            p_namespace, array(select (e ->> 'id')::uuid from jsonb_array_elements(entities) e
+                               order by (e ->> 'mentions')::integer desc, e ->> 'id'),
+            'walk' = any (p_arms), p_filter, p_as_of, p_known_at) w;
+    end if;
     took_ms := took_ms || (case when 'walk' = any (p_arms) then 1000 * extract(epoch from clock_timestamp() - v_at)
                            end)::real;
+    if p_as_of is not null then
+        entities := (select jsonb_agg(u.e order by u.nth) from jsonb_array_elements(entities) with ordinality u(e, nth)
+                     where exists (select from loci_internal.entities_at(v_ns, array[(u.e ->> 'id')::uuid], p_as_of,
+                                                                         p_known_at)));
+    end if;
     return next;
 end $$;
 comment on function loci_api.recall_arms(text, text, real[], text[], jsonb, timestamptz, timestamptz, boolean,

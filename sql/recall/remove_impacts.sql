@@ -1,6 +1,6 @@
 -- Take documents out of the ranges that hold them: their places become 0, and so do their impacts in the rows of these
--- terms. Returns the documents that were found. A range is locked first, so that two removals in it take turns. Cost:
--- the rows of the terms in these ranges are written; 3 ms for a memory, nothing where there are no ranges.
+-- terms (null: of all). Returns the documents that were found. A range is locked first, so that two removals in it take
+-- turns. Cost: the rows of the terms in these ranges are written; 3 ms for a memory, nothing where there are no ranges.
 create or replace function loci_internal.remove_impacts(p_namespace_id integer, p_terms bigint[], p_documents bigint[])
 returns bigint[]
 language plpgsql volatile set search_path from current
@@ -28,21 +28,23 @@ begin
         from (select u.document, u.place, u.document >> 15 = any (p_documents) as gone
               from unnest(v_range.documents) with ordinality u(document, place)) d;
         with masked as materialized (
-            select i.term, i.sparse is null as is_dense, coalesce(i.sparse::vector, i.dense::vector) * v_mask as impacts
-            from loci_data.lexical_impacts i
-            where i.namespace_id = p_namespace_id and i.range = v_range.range and i.term = any (p_terms)
+            select m.term, m.is_dense, m.impacts, m.size
+            from (select i.term, i.sparse is null as is_dense, c.impacts, i.size as before,
+                         bit_count(binary_quantize(c.impacts)) as size
+                  from loci_data.lexical_impacts i
+                  cross join lateral (select coalesce(i.sparse::vector, i.dense::vector) * v_mask offset 0) c(impacts)
+                  where i.namespace_id = p_namespace_id and i.range = v_range.range
+                    and (p_terms is null or i.term = any (p_terms)) offset 0) m
+            where m.size < m.before  -- only what changes is kept, where all terms are looked at
         ), emptied as (
             delete from loci_data.lexical_impacts i using masked m
-            where i.namespace_id = p_namespace_id and i.range = v_range.range and i.term = m.term
-              and bit_count(binary_quantize(m.impacts)) = 0
+            where i.namespace_id = p_namespace_id and i.range = v_range.range and i.term = m.term and m.size = 0
         )
         update loci_data.lexical_impacts i
-        set size = bit_count(binary_quantize(m.impacts)),
-            sparse = case when not m.is_dense then m.impacts::sparsevec end,
+        set size = m.size, sparse = case when not m.is_dense then m.impacts::sparsevec end,
             dense = case when m.is_dense then m.impacts::halfvec end
         from masked m
-        where i.namespace_id = p_namespace_id and i.range = v_range.range and i.term = m.term
-          and bit_count(binary_quantize(m.impacts)) between 1 and i.size - 1;
+        where i.namespace_id = p_namespace_id and i.range = v_range.range and i.term = m.term and m.size > 0;
         update loci_data.lexical_ranges r set documents = v_left, size = r.size - cardinality(v_gone)
         where r.namespace_id = p_namespace_id and r.range = v_range.range;
         v_found := v_found || v_gone;

@@ -15,8 +15,7 @@ as $$
         select w.vector, greatest(0.1, (
                    select max(ln(1 + (greatest(c.documents, f.df) - f.df + 0.5) / (f.df + 0.5)))
                    from loci_internal.document_terms(c.language, w.word) t
-                   cross join lateral (
-                       select loci_internal.term_frequency(p_namespace_id, t.term)::double precision as df) f)
+                   cross join lateral loci_internal.document_frequency(p_namespace_id, t.term) f)
                / ln(1 + (c.documents + 0.5) / 0.5)) as weight
         from unnest(p_words, p_vectors) w(word, vector) cross join corpus c
     ), question as (

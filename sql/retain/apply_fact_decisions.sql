@@ -44,7 +44,8 @@ begin
                 v_lineages[d.ordinal + 1] := v_ids[d.ordinal + 1]::text;
             end if;
             v_written := v_written
-                || (v_item - array['lineage', 'embedding_model'] || jsonb_build_object('id', v_ids[d.ordinal + 1])
+                || (v_item - array['lineage', 'embedding_model', 'spoken']
+                || jsonb_build_object('id', v_ids[d.ordinal + 1])
                 || case when v_lineages[d.ordinal + 1] is null then '{}'
                     else jsonb_build_object('lineage', v_lineages[d.ordinal + 1]) end);
             v_places := v_places || d.ordinal;
@@ -55,8 +56,11 @@ begin
                                     r.cut_short)::loci_internal.memory_outcome
                             from loci_api.remember(p_namespace, to_jsonb(v_written)) r order by r.ordinal);
         -- the vector of the bare fact serves until the worker's comes
-        insert into loci_data.embedding_queue (namespace_id, memory_id, model_id)
-        select p_namespace_id, m.id, e.id from unnest(v_outcomes) o
+        insert into loci_data.embedding_queue (namespace_id, memory_id, model_id, has_vector)
+        select p_namespace_id, m.id, e.id, exists (
+                   select from loci_data.memory_vectors v
+                   where v.namespace_id = p_namespace_id and v.memory_id = m.id and v.model_id = e.id)
+        from unnest(v_outcomes) o
         cross join lateral (select w.* from loci_data.memories w where w.namespace_id = p_namespace_id
                             and w.id = o.id limit 1) m
         cross join loci_data.embedding_models e
@@ -67,6 +71,10 @@ begin
         end loop;
     end if;
 
+    update loci_data.memories m set source = t.source  -- what others say again is no longer an assistant's alone
+    from (select v_ids[o.ordinal + 1] as id, min(p_items -> o.ordinal ->> 'source') as source from unnest(p_decisions) o
+          where o.action = 'nothing' and p_items -> o.ordinal ->> 'source' <> 'assistant' group by 1) t
+    where m.namespace_id = p_namespace_id and m.id = t.id and m.source = 'assistant';
     v_reinforced := array(select v_ids[o.ordinal + 1] from unnest(p_decisions) o where o.action = 'nothing');
     update loci_data.memories m
     set observations = m.observations + r.times, last_observed_at = clock_timestamp(), updated_at = clock_timestamp()

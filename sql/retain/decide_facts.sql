@@ -1,23 +1,24 @@
 -- What becomes of each fact of a text, by rules, in order: a later fact sees what an earlier one made, and no longer
--- what it ended, so a text may correct itself. A question (p_questions: by place) is no fact, and is not kept. p_known:
--- what fact_candidates found. Pure but for the settings.
+-- what it ended, so a text may correct itself. What states nothing is no fact, and is not kept; what an assistant said
+-- ends nothing that others told. p_known: what fact_candidates found among p_items. Reads settings, and who said what.
 create or replace function loci_internal.decide_facts(p_namespace_id integer, p_facts integer,
-                                                      p_known loci_api.fact_candidate[], p_questions integer[])
+                                                      p_known loci_api.fact_candidate[], p_items jsonb)
                                                           returns loci_api.fact_decision[]
 language plpgsql stable set search_path = ''
 as $$
 declare
     v_settings  jsonb := loci_internal.settings(p_namespace_id);
+    v_idle      jsonb := loci_internal.items_that_state_nothing(p_items);
     v_decisions loci_api.fact_decision[] := '{}';
     v_decision  loci_api.fact_decision;
     v_over      text[] := '{}';    -- lineages of which an earlier fact made a version
     v_gone      integer[] := '{}'; -- earlier facts that are no memory of their own, or no longer
 begin
     for v_ordinal in 0 .. p_facts - 1 loop
-        if v_ordinal = any (p_questions) then
+        if v_idle ? v_ordinal::text then
             v_gone := v_gone || v_ordinal;
-            v_decisions := v_decisions || (v_ordinal, 'nothing', null, null, null, 1,
-                                           'it is a question and states nothing', null, '[]')::loci_api.fact_decision;
+            v_decisions := v_decisions || (v_ordinal, 'nothing', null, null, null, 1, v_idle ->> v_ordinal::text, null,
+                                           '[]')::loci_api.fact_decision;
             continue;
         end if;
         v_decision := loci_internal.decide_fact(v_ordinal, array(
@@ -31,6 +32,7 @@ begin
             where u.ordinal = v_ordinal and (u.lineage is null or u.lineage <> all (v_over))
               and (u.fact is null or u.fact <> all (v_gone))
             order by u.nth), v_settings);
+        v_decision := loci_internal.spare_what_others_said(p_namespace_id, p_items, v_decision);
         if v_decision.action = 'nothing' then
             v_gone := v_gone || v_ordinal;
         elsif v_decision.action = 'update' and v_decision.signal is not null then
@@ -44,7 +46,7 @@ begin
     end loop;
     return v_decisions;
 end $$;
-comment on function loci_internal.decide_facts(integer, integer, loci_api.fact_candidate[], integer[]) is
+comment on function loci_internal.decide_facts(integer, integer, loci_api.fact_candidate[], jsonb) is
     'What becomes of the facts of a text, by rules, in order.';
 
 -- What becomes of a fact, by rules, given what is known beside it? In this order:

@@ -18,7 +18,8 @@ declare
     v_known    loci_api.fact_candidate[];
 begin
     if v_facts > (v_settings ->> 'retain_facts')::integer then
-        raise invalid_parameter_value using column = 'content',
+        raise invalid_parameter_value using
+            column = case when p_items -> 0 ? 'spoken' then 'messages' else 'content' end,
             message = format('the text has %s facts; at most %s are taken in at once (setting retain_facts)', v_facts,
                              v_settings ->> 'retain_facts');
     end if;
@@ -40,7 +41,7 @@ begin
         group by k.ordinal
     )
     select d.ordinal, d.action = 'nothing', jsonb_strip_nulls(to_jsonb(d)), coalesce(b.known, '[]')
-    from unnest(loci_internal.decide_facts(v_ns, v_facts, v_known, loci_internal.questions_among(p_items))) d
+    from unnest(loci_internal.decide_facts(v_ns, v_facts, v_known, p_items)) d
     left join beside b on b.about = d.ordinal
     order by d.ordinal;
 end $$;

@@ -18,7 +18,8 @@ declare
     v_decisions loci_api.fact_decision[];
 begin
     if v_facts > (loci_internal.settings(v_ns) ->> 'retain_facts')::integer then
-        raise invalid_parameter_value using column = 'content',
+        raise invalid_parameter_value using
+            column = case when p_items -> 0 ? 'spoken' then 'messages' else 'content' end,
             message = format('the text has %s facts; at most %s are taken in at once (setting retain_facts)', v_facts,
                              loci_internal.settings(v_ns) ->> 'retain_facts');
     end if;
@@ -30,8 +31,10 @@ begin
         v_decisions := case when p_decisions is null
             then loci_internal.decide_facts(v_ns, v_facts,
                                             array(select k from loci.fact_candidates(p_namespace, p_items) k),
-                                            loci_internal.questions_among(p_items))
-                            else loci_internal.parse_fact_decisions(v_ns, p_decisions, v_facts) end;
+                                            p_items)
+            else array(select loci_internal.spare_what_others_said(v_ns, p_items, d)
+                       from unnest(loci_internal.parse_fact_decisions(v_ns, p_decisions, v_facts)) d
+                       order by d.ordinal) end;
         exit when p_dry_run or loci_internal.lock_facts(v_ns, v_decisions, case
                                                         when v_at < clock_timestamp() then v_at end);
         if v_try = 5 or p_decisions is not null then

@@ -38,8 +38,8 @@ comment on function loci_internal.clear_turns(integer, bigint[]) is
     'Take turns out of the conversation log.';
 
 -- Delete the turns of sessions that nothing needs any more: consumed by the passes that read the log, and older than
--- the last replayed_turns. Index conversation_turns_consumed; rows are locked in the order of their numbers. How many
--- went. No errors.
+-- the last replayed_turns. Those that keep an item of a store of sessions (metadata item) stay until that is cleared.
+-- Index conversation_turns_consumed; rows are locked in the order of their numbers. How many went. No errors.
 create or replace function loci_internal.delete_consumed_turns(p_namespace_id integer, p_session_ids text[])
 returns bigint
 language plpgsql volatile
@@ -56,7 +56,7 @@ begin
                             order by o.id desc offset v_replayed limit 1) beyond
         cross join lateral (select o.id from loci_data.conversation_turns o
                             where o.namespace_id = p_namespace_id and o.session_id = s.session_id and not o.logged
-                              and o.id <= beyond.id
+                              and o.id <= beyond.id and not o.metadata ? 'item'
                             offset 0) t);
     if cardinality(v_ids) = 0 then
         return 0;

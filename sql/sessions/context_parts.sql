@@ -1,8 +1,8 @@
--- What goes before an inference, beside what a recall has ranked? One row: memories of p_documents (a recall's best,
--- best first) those that the session has not been shown since it began or last ended;
---   held_back: how many it has. Where p_documents is empty and this is the first context of the session
---            (begin_context), the
---   most important memories instead (setting context_first): fallback.
+-- What goes before an inference, beside what a recall has ranked? One row:
+-- memories of p_documents (a recall's best, best first) those that the session has not been shown since it began or
+--          last ended (p_repeat: all); held_back: how many are left out. Where p_documents is empty and this is the
+--          first context of the session (begin_context), the most important memories instead (setting
+--          context_first): fallback
 -- graph what the message names and the edges around that, as graph_context has it working_memory, patrol, subagents
 -- entries without their values: of the space p_space; and, unless that is of a patrol or a
 -- subagent, findings of patrols, and the keys of subagents that end in -index; newest first, setting
@@ -11,12 +11,13 @@
 -- turns the last ones of the session (setting replayed_turns) Without a session every context is the first, nothing is
 -- held back, and there are no turns. p_space null: the space of the key, else session/ and the
 -- session, else the caller's own. p_sections: what is
--- wanted, null for all. Cost: that of graph_context, and a few ranges of indexes. Security definer: past the policies;
--- checks the caller itself. Errors: 42501, P0002, 22023.
+-- wanted, null for all. p_preview: the context was not begun. Cost: that of graph_context, and a few ranges of indexes.
+-- Security definer: past the policies; checks the caller itself. Errors: 42501, P0002, 22023.
 create or replace function loci.context_parts(
     p_namespace text, p_message text default null, p_session_id text default null, p_space text default null,
     p_documents bigint[] default '{}',
-    p_sections text[] default null, p_as_of timestamptz default null, p_known_at timestamptz default null)
+    p_sections text[] default null, p_as_of timestamptz default null, p_known_at timestamptz default null,
+    p_repeat boolean default false, p_preview boolean default false)
 returns table (space text, first boolean, fallback boolean, memories jsonb, held_back integer, graph jsonb,
                working_memory jsonb,
                patrol jsonb, subagents jsonb, turns jsonb)
@@ -31,7 +32,8 @@ declare
 begin
     space := loci_internal.context_space(v_namespace_id, p_space, p_session_id);
     first := not exists (select from loci_data.context_sessions c
-                         where c.namespace_id = v_namespace_id and c.session_id = p_session_id and c.contexts > 1);
+                         where c.namespace_id = v_namespace_id and c.session_id = p_session_id
+                           and c.contexts > case when p_preview then 0 else 1 end);
     fallback := first and coalesce(cardinality(p_documents), 0) = 0;
     held_back := 0;
     if 'memories' = any (v_sections) then
@@ -47,7 +49,7 @@ begin
         cross join lateral (select exists (
             select from loci_data.injections i
             where i.namespace_id = v_namespace_id and i.session_id = p_session_id and i.memory_id = d.id
-              and i.ended_at is null) as shown) s;
+              and i.ended_at is null) and not p_repeat as shown) s;
     end if;
     if 'graph' = any (v_sections) and p_message is not null then
         select to_jsonb(g) into graph
@@ -69,9 +71,9 @@ begin
     end if;
     return next;
 end $$;
-comment on function loci.context_parts(text, text, text, text, bigint[], text[], timestamptz, timestamptz) is
-    'What goes before an inference: memories new to the session, the graph around a message, inventories of working '
-    'memory, last turns; one row. Errors: 42501, P0002, 22023.';
+comment on function loci.context_parts is
+    'What goes before an inference: memories new to the session (or all, to repeat), the graph around a message, '
+    'inventories of working memory, last turns; one row. Errors: 42501, P0002, 22023.';
 
 -- Whose context is built: a space of working memory, two segments. The one that is stated, or that the key was made
 -- for; else that of the session; else, and where a session's name holds a slash and so is no segment, the caller's

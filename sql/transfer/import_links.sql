@@ -1,9 +1,10 @@
 -- Links between memories of an import, which may have been merged into others. Security definer: link_memories checks
--- the caller. A link that is there stays as it is, and so does one from a lineage to itself. Errors: those of
--- link_memories.
+-- the caller. A link that is there stays as it is, and so does one from a lineage to itself. Three look-ups a link,
+-- planned for any namespace. Errors: those of link_memories.
 create or replace function loci_api.import_links(p_namespace text, p_links jsonb)
 returns table (ordinal integer, outcome text)
-language plpgsql volatile security definer set search_path = ''
+language plpgsql volatile security definer set search_path = '' set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $$
 declare
     v_ns   integer := loci_internal.authorize(p_namespace, 'writer');

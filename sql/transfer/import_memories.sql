@@ -40,10 +40,10 @@ comment on function loci_api.import_memories(text, jsonb) is
     'content was there) or there (it was imported before). Errors: those of remember.';
 
 -- Which items of an import are there already, and as what? By their ids; by their content, where it may fold; or by an
--- item before them. Index probes: primary key, memories_fold, memories_open_lineage.
+-- item before them. Index probes, planned for any namespace: primary key, memories_fold, memories_open_lineage.
 create or replace function loci_internal.find_imported_memories(p_namespace_id integer, p_items jsonb, p_at timestamptz)
 returns table (ordinal integer, id uuid, outcome text, item jsonb)
-language sql stable set search_path = '' set enable_seqscan = off set plan_cache_mode = force_custom_plan
+language sql stable set search_path = '' set enable_seqscan = off set plan_cache_mode = force_generic_plan
 as $$
     with item as materialized (
         select i.ordinal::integer, (i.item ->> 'id')::uuid as id, i.item, i.item ->> 'lineage' as lineage,

@@ -1,10 +1,11 @@
 -- Turns out of another system's file, into their sessions, in the order given. A turn is there already if its session
 -- has one with the same source_id in its metadata. Sessions are locked in order of their names. Cost: the turns of the
--- sessions are read once a call (primary key). Security definer: writes past the policies; checks the caller itself.
--- Errors: those of add_turns.
+-- sessions are read once a call (primary key), by plans that serve every session. Security definer: writes past the
+-- policies; checks the caller itself. Errors: those of add_turns.
 create or replace function loci_api.import_turns(p_namespace text, p_turns jsonb)
 returns table (ordinal integer, outcome text)
-language plpgsql volatile security definer set search_path = ''
+language plpgsql volatile security definer set search_path = '' set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $$
 #variable_conflict use_column
 declare
@@ -23,9 +24,10 @@ begin
         v_wanted := array(
             select min(o) from unnest(v_session.ordinals) o
             cross join lateral (select p_turns -> (o - 1) -> 'metadata' ->> 'source_id' as key) k
-            where not exists (
-                select from loci_data.conversation_turns t
-                where t.namespace_id = v_ns and t.session_id = v_session.name and t.metadata ->> 'source_id' = k.key)
+            where k.key is null or k.key not in (  -- hashed, whatever is thought of how many there are
+                select t.metadata ->> 'source_id' from loci_data.conversation_turns t
+                where t.namespace_id = v_ns and t.session_id = v_session.name
+                  and t.metadata ->> 'source_id' is not null)
             group by k.key order by 1);
         if v_wanted <> '{}' then
             perform count(*) from loci_api.add_turns(

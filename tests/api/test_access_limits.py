@@ -150,16 +150,16 @@ def test_the_client_waits_as_long_as_it_is_told(api: Api, services: list[Service
     key, heard = make_key(api, rate_limit=60), Hearing(services[0])
     with client_of(services[0], api.namespace, key=key["key"], retries=5, transport=heard) as client:
         while httpx.codes.TOO_MANY_REQUESTS not in heard.statuses:
-            list(client.list_categories())
+            list(client.memories.list_categories())
     assert heard.statuses[-1] == httpx.codes.OK
 
 
 def test_the_client_says_who_is_limited_when_it_may_not_wait(api: Api, services: list[Service]) -> None:
     key = make_key(api, rate_limit=1)
     with client_of(services[0], api.namespace, key=key["key"], timeout=30) as client:
-        list(client.list_categories())
+        list(client.memories.list_categories())
         with pytest.raises(RateLimited, match="1 requests a minute"):
-            list(client.list_categories())
+            list(client.memories.list_categories())
 
 
 def test_tokens_of_a_service_that_stops_return(api: Api, service: Service) -> None:

@@ -49,6 +49,15 @@ def test_the_examples_of_the_page_run(server: Server, tmp_path: Path, monkeypatc
     server.drop(database)
 
 
+def test_the_example_of_where_users_go_runs(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    database = server.clone("users")
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "namespaces.md").read_text(), re.DOTALL)
+    with serve(database) as service:
+        monkeypatch.setattr("loci.LociClient", lambda **options: client_of(service, **options))
+        run(code, {})
+    server.drop(database)
+
+
 def test_the_page_has_examples_of_every_kind() -> None:
     assert {kind for kind, _ in EXAMPLES} == {"", " async", " langgraph"}
     assert len(EXAMPLES) >= 8

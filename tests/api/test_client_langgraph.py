@@ -63,11 +63,11 @@ def test_an_item_is_put_replaced_and_deleted(store: LociStore) -> None:
 def test_a_value_that_was_there_is_a_version_of_a_memory(store: LociStore, client: LociClient) -> None:
     store.put(USER, "prefs", {"theme": "dark"})
     store.put(USER, "prefs", {"theme": "light"})
-    lineage = next(iter(client.list_memories())).lineage
+    lineage = next(iter(client.memories.list())).lineage
     assert lineage == "langgraph/users/123/prefs"
-    assert [m.content for m in client.memory_history(lineage)] == ["theme: dark", "theme: light"]
+    assert [m.content for m in client.memories.history(lineage)] == ["theme: dark", "theme: light"]
     store.delete(USER, "prefs")
-    assert len(list(client.memory_history(lineage))) == 2
+    assert len(list(client.memories.history(lineage))) == 2
 
 
 def test_a_value_put_again_is_no_new_version_but_is_touched(store: LociStore, client: LociClient) -> None:
@@ -78,7 +78,7 @@ def test_a_value_put_again_is_no_new_version_but_is_touched(store: LociStore, cl
     assert first is not None
     assert second is not None
     assert second.updated_at > first.updated_at
-    assert [m.version for m in client.list_memories(all_versions=True)] == [1]
+    assert [m.version for m in client.memories.list(all_versions=True)] == [1]
 
 
 def test_a_value_whose_text_is_the_same_is_replaced_nonetheless(store: LociStore) -> None:
@@ -124,7 +124,7 @@ def test_a_text_that_the_service_does_not_take_is_refused_and_nothing_is_written
 def test_stores_with_other_roots_share_nothing(store: LociStore, client: LociClient) -> None:
     other = LociStore(client, root="other")
     other.put(USER, "prefs", {"theme": "dark"})
-    client.write_memory("The theme is dark.", category="users/123")
+    client.memories.write("The theme is dark.", category="users/123")
     assert store.get(USER, "prefs") is None
     assert store.search((), query="theme") == []
     assert store.list_namespaces() == []
@@ -256,7 +256,7 @@ def test_pages_of_a_search_hold_every_item_once(store: LociStore, client: LociCl
     store.batch([PutOp(("n",), f"{n:03}", {"n": n, "odd": n % 2}) for n in range(250)])
     pages = [store.search(("n",), filter={"odd": {"$gt": 0}}, limit=40, offset=offset) for offset in range(0, 160, 40)]
     assert keys(item for page in pages for item in page) == [f"{n:03}" for n in range(249, 0, -2)]
-    eventually(lambda: client.get_namespace(api.namespace).pending_embeddings == 0)  # vectors change ranks
+    eventually(lambda: client.namespaces.get(api.namespace).pending_embeddings == 0)  # vectors change ranks
     ranked = [store.search(("n",), query="odd 17", limit=50, offset=offset) for offset in range(0, 300, 50)]
     found = keys(item for page in ranked for item in page)
     assert sorted(found) == [f"{n:03}" for n in range(250)]
@@ -280,8 +280,16 @@ def test_a_query_ranks_what_it_finds_before_the_rest(store: LociStore) -> None:
 def test_a_query_finds_by_meaning_once_there_are_vectors(store: LociStore, client: LociClient, api: Api) -> None:
     store.put(("docs",), "dog", {"text": "The puppy sleeps in its basket."})
     store.put(("docs",), "tax", {"text": "Invoices are due in April."})
-    eventually(lambda: client.get_namespace(api.namespace).pending_embeddings == 0)
+    eventually(lambda: client.namespaces.get(api.namespace).pending_embeddings == 0)
     assert keys(store.search(("docs",), query="dogs", limit=1)) == ["dog"]
+
+
+def test_the_score_of_an_item_is_how_likely_it_answers(store: LociStore, client: LociClient) -> None:
+    store.put(("docs",), "dog", {"text": "The puppy sleeps in its basket."})
+    (found,) = store.search(("docs",), query="Where does the puppy sleep?")
+    likely = client.recall("Where does the puppy sleep?", k=100)[0].relevance
+    assert found.score == pytest.approx(likely, abs=0.01)  # which rests on nearness in time, too
+    assert 0.5 < likely <= 1
 
 
 def of_fields(client: LociClient) -> LociStore:
@@ -296,14 +304,14 @@ def of_fields(client: LociClient) -> LociStore:
 def test_only_the_fields_that_are_asked_for_are_searched(start_service: Callable[..., Service]) -> None:
     with new_api(start_service()) as api, client_of(api.service, api.namespace) as client:  # by words alone: there is no model
         store = of_fields(client)
-        texts = {m.metadata["langgraph"]["key"]: m.content for m in client.list_memories()}
+        texts = {m.metadata["langgraph"]["key"]: m.content for m in client.memories.list()}
         assert texts == {"a": "Boats\nsails\noars", "b": "secret"}
         assert {i.key: bool(i.score) for i in store.search(("docs",), query="sails")} == {"a": True, "b": False}
 
 
 def test_once_there_are_vectors_every_field_means_a_little_and_what_says_it_comes_first(client: LociClient, api: Api) -> None:
     store = of_fields(client)
-    eventually(lambda: client.get_namespace(api.namespace).pending_embeddings == 0)
+    eventually(lambda: client.namespaces.get(api.namespace).pending_embeddings == 0)
     found = store.search(("docs",), query="sails")
     assert keys(found) == ["a", "b"]
     assert found[0].score > found[1].score >= 0  # by how far each stands above the mean
@@ -389,14 +397,14 @@ def test_an_item_without_a_time_is_not_ended_by_an_earlier_one(store: LociStore,
     store.put(USER, "a", {"n": 1}, ttl=None)
     store.put(USER, "b", {"n": 1}, ttl=60)
     store.put(USER, "b", {"n": 2})
-    assert [m.valid_to for m in client.list_memories()] == [None, None]
+    assert [m.valid_to for m in client.memories.list()] == [None, None]
 
 
 def test_reading_lets_an_item_live_on_unless_it_is_told_not_to(store: LociStore, client: LociClient) -> None:
     store.put(USER, "a", {"n": 1}, ttl=60)
 
     def ends() -> Any:
-        return next(iter(client.list_memories())).valid_to
+        return next(iter(client.memories.list())).valid_to
 
     first = ends()
     store.get(USER, "a", refresh_ttl=False)
@@ -410,7 +418,7 @@ def test_reading_lets_an_item_live_on_unless_it_is_told_not_to(store: LociStore,
 
 def test_a_reader_reads_items_that_it_cannot_let_live_on(store: LociStore, client: LociClient, api: Api) -> None:
     store.put(USER, "a", {"n": 1}, ttl=60)
-    key = client.create_key(role="reader").key
+    key = client.access.create_key(role="reader").key
     with client_of(api.service, api.namespace, key=key) as guest:
         assert keys(LociStore(guest).search(USER)) == ["a"]
 

@@ -25,21 +25,21 @@ def client(api: Api) -> Iterator[LociClient]:
 
 
 def test_pages_go_on_where_the_last_one_ended(client: LociClient) -> None:
-    client.write_memory("one")
-    page = client.list_changes(kind="memory")
+    client.memories.write("one")
+    page = client.operations.feed(kind="memory")
     assert [(c.kind, c.action, c.content) for c in page.items] == [("memory", "created", "one")]
-    assert client.list_changes(after=page.next_cursor).items == []
-    client.write_memory("two")
-    assert [c.content for c in client.list_changes(after=page.next_cursor, kind=["memory", "edge"]).items] == ["two"]
+    assert client.operations.feed(after=page.next_cursor).items == []
+    client.memories.write("two")
+    assert [c.content for c in client.operations.feed(after=page.next_cursor, kind=["memory", "edge"]).items] == ["two"]
 
 
 def test_a_watch_yields_what_comes_from_a_position_on(client: LociClient) -> None:
-    client.write_memory("one")
-    start = client.list_changes().next_cursor
-    client.write_memory("two")
-    watch = client.watch(after=start, kind="memory")
+    client.memories.write("one")
+    start = client.operations.feed().next_cursor
+    client.memories.write("two")
+    watch = client.operations.watch(after=start, kind="memory")
     assert next(watch).content == "two"
-    written = client.write_memory("three")
+    written = client.memories.write("three")
     change = next(watch)
     assert (change.content, change.subject_id, change.agent) == ("three", written.id, "operator")
     watch.close()  # type: ignore[attr-defined]
@@ -47,9 +47,9 @@ def test_a_watch_yields_what_comes_from_a_position_on(client: LociClient) -> Non
 
 def test_a_watch_of_several_namespaces_names_them(client: LociClient, api: Api) -> None:
     with new_api(api.service) as other:
-        start = client.list_changes(namespace="*").next_cursor
-        watch = client.watch(after=start, kind="memory", namespace=[api.namespace, other.namespace])
-        client.write_memory("here")
+        start = client.operations.feed(namespace="*").next_cursor
+        watch = client.operations.watch(after=start, kind="memory", namespace=[api.namespace, other.namespace])
+        client.memories.write("here")
         other.write("there")
         assert {(c.namespace, c.content) for c in (next(watch), next(watch))} == {
             (api.namespace, "here"),
@@ -60,16 +60,16 @@ def test_a_watch_of_several_namespaces_names_them(client: LociClient, api: Api) 
 @pytest.mark.anyio
 async def test_the_asynchronous_client_watches_too(api: Api) -> None:
     async with async_client_of(api.service, api.namespace) as client:
-        start = (await client.list_changes()).next_cursor
+        start = (await client.operations.feed()).next_cursor
         seen = []
         async with anyio.create_task_group() as group:
 
             async def write() -> None:
                 for number in range(5):
-                    await client.write_memory(f"fact {number}", layer=3)
+                    await client.memories.write(f"fact {number}", layer=3)
 
             group.start_soon(write)
-            async for change in client.watch(after=start, kind="memory"):
+            async for change in client.operations.watch(after=start, kind="memory"):
                 seen.append(change.content)
                 if len(seen) == 5:
                     break
@@ -125,7 +125,7 @@ def test_a_watch_outlives_broken_connections_and_a_service_that_starts_anew(own:
     done = threading.Event()
 
     def watch() -> None:
-        for change in watcher.watch(after="0", kind="memory", namespace="default"):
+        for change in watcher.operations.watch(after="0", kind="memory", namespace="default"):
             seen.append(change.content)
             if len(seen) == total:
                 break
@@ -133,7 +133,7 @@ def test_a_watch_outlives_broken_connections_and_a_service_that_starts_anew(own:
 
     def write(numbers: range) -> None:
         for number in numbers:
-            writer.write_memory(f"fact {number}", layer=3)
+            writer.memories.write(f"fact {number}", layer=3)
 
     with serve(own) as transport.service:
         thread = threading.Thread(target=watch, daemon=True)
@@ -158,17 +158,17 @@ def test_a_watch_outlives_broken_connections_and_a_service_that_starts_anew(own:
 def test_a_watch_that_never_begins_fails_like_any_call(api: Api) -> None:
     nowhere = LociClient("http://loci", transport=Moving(), retries=1)
     with pytest.raises(Unavailable):
-        next(nowhere.watch())
+        next(nowhere.operations.watch())
     with client_of(api.service, "no-such-namespace") as client, pytest.raises(Exception, match="does not exist"):
-        next(client.watch())
+        next(client.operations.watch())
     with client_of(api.service, api.namespace) as client, pytest.raises(Invalid):
-        next(client.watch(kind="nothing"))
+        next(client.operations.watch(kind="nothing"))
 
 
 def test_a_watch_ends_with_the_rights_of_its_key(api: Api) -> None:
     made = ok(api.post("/keys", {"role": "reader"}), 201)
     with client_of(api.service, api.namespace, key=made["key"]) as client:
-        watch = client.watch(after="0", kind="memory")
+        watch = client.operations.watch(after="0", kind="memory")
         api.write("one")
         assert next(watch).content == "one"
         api.client.delete(f"/keys/{made['id']}")
@@ -179,15 +179,15 @@ def test_a_watch_ends_with_the_rights_of_its_key(api: Api) -> None:
 
 def test_a_watch_that_was_away_for_too_long_says_so(api: Api, client: LociClient) -> None:
     for number in range(2):
-        client.write_memory(f"fact {number}", layer=3)
-    first, second = client.list_changes(kind="memory").items
+        client.memories.write(f"fact {number}", layer=3)
+    first, second = client.operations.feed(kind="memory").items
     with api.service.database.admin() as admin:
         admin.execute(
             """update loci_data.feeds set swept_position = %s where namespace_id = (select id from loci_data.namespaces where name = %s)""",
             [second.position, api.namespace],
         )
     with pytest.raises(Gone, match="no longer kept"):
-        next(client.watch(after=first.cursor))
+        next(client.operations.watch(after=first.cursor))
 
 
 def test_after_one_reply_a_watch_tries_without_end_and_before_it_as_often_as_any_call() -> None:

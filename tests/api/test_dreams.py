@@ -4,9 +4,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from psycopg.types.json import Jsonb
 
 from service.dreams.dream import PASSES
 from tests.clients import client_of
+from tests.clocks import FAR
 from tests.model_server import ModelServer, Request, model_server
 from tests.services import Api, Row, Service, eventually, new_api, ok, problem
 
@@ -158,9 +160,9 @@ def test_reports_are_listed_newest_first_page_by_page_and_narrowed(api: Api) -> 
 
 def test_the_client_asks_for_dreams_and_reads_reports(api: Api) -> None:
     with client_of(api.service, api.namespace) as client:
-        queued = client.dream(passes=["preferences"], dry_run=True)
+        queued = client.dreams.start(passes=["preferences"], dry_run=True)
         ended(api, str(queued.job_id))
-        (report,) = client.list_passes(job_id=queued.job_id)
+        (report,) = client.dreams.list_passes(job_id=queued.job_id)
         assert (report.pass_, report.outcome, report.job_id) == ("preferences", "unchanged", queued.job_id)
 
 
@@ -223,10 +225,11 @@ def test_a_schedule_that_is_due_when_a_worker_starts_runs_once(
     with database.admin() as admin:
         admin.execute("select set_config('loci.agent', '00000000-0000-0000-0000-000000000000', false)")
         admin.execute("set session authorization loci_app")
-        admin.execute("select loci_api.create_namespace('nightly', null, 'english', '{\"dream_schedule\": \"0 3 * * *\"}')")
+        admin.execute("select loci_api.create_namespace('nightly', null, 'english', %s)", [Jsonb({"dream_schedule": FAR})])
         admin.execute("reset session authorization")
         admin.execute(
-            "insert into loci_data.schedules select id, 'dream', '0 3 * * *', now() - interval '3 days' from loci_data.namespaces where name = 'nightly'"
+            "insert into loci_data.schedules select id, 'dream', %s, now() - interval '3 days' from loci_data.namespaces where name = 'nightly'",
+            [FAR],
         )
         admin.commit()
     services = [start_service(database, llm={"endpoint": endpoint.url, "model": "scripted"}, jobs=QUICK) for _ in range(2)]

@@ -50,6 +50,14 @@ def test_observing_an_edge_shows_it_and_what_ended_by_it(api: Api) -> None:
     assert ok(api.get(f"/edges/{first['id']}"))["valid_to"] is None
 
 
+def test_an_edge_that_ends_before_it_begins_and_a_moment_that_is_none_are_refused_with_what_is_expected(api: Api) -> None:
+    edge = {"source": "Pia", "type": "works_at", "target": "Acme", "valid_from": "2020-01-01T00:00:00Z"}
+    ended = problem(api.post("/edges", {**edge, "valid_to": "2019-01-01T00:00:00Z"}), 422, "invalid-request")
+    assert "must not lie before valid_from, which is 2020-01-01" in ended["errors"][0]["message"]
+    (error,) = problem(api.get("/edges", entity="Pia", as_of=""), 422, "invalid-request")["errors"]
+    assert (error["field"], "number" in error["message"]) == ("as_of", False)
+
+
 def test_an_edge_is_shown_with_its_spells_and_evidence_at_two_moments(api: Api) -> None:
     spell = {"valid_from": "2015-01-01T00:00:00Z", "valid_to": "2016-01-01T00:00:00Z"}
     made = ok(api.post("/edges", {**EDGE, **spell, "session_id": "s"}), 201)
@@ -260,3 +268,10 @@ def test_a_type_of_edges_has_one_form_however_it_is_written(api: Api, said: str)
     assert ok(api.get(path))["decay_rate"] == 0
     ok(api.post("/edges/decay", {"type": said}))
     assert [row["type"] for row in ok(api.get("/edge-types"))["items"]] == ["works_on"]
+
+
+def test_a_name_that_another_entity_has_is_refused_in_a_sentence(api: Api) -> None:
+    for name in ("Ada", "Bob"):
+        ok(api.post("/entities", {"name": name}), 201)
+    body = problem(api.client.patch("/entities/Bob", json={"name": "ada"}), 409, "conflict")
+    assert body["detail"] == "name: another entity has this name"

@@ -153,7 +153,9 @@ def test_a_forgotten_version_whose_place_is_taken_is_a_conflict(api: Api) -> Non
     old = api.write("Oslo", lineage="city")
     api.client.delete(f"/memories/{old['id']}")
     api.write("Paris", lineage="city")
-    problem(api.post(f"/memories/{old['id']}/restore"), 409, "conflict")
+    body = problem(api.post(f"/memories/{old['id']}/restore"), 409, "conflict")
+    assert body["detail"] == "id: another version of this lineage is current"
+    assert body["errors"] == [{"field": "id", "message": "another version of this lineage is current"}]
 
 
 def test_the_hierarchy_is_read_in_both_directions(api: Api) -> None:

@@ -1,9 +1,11 @@
 """Shares of the pool: who takes all that is theirs waits, and is refused, while others are answered."""
 
 import asyncio
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -11,9 +13,10 @@ import pytest
 
 from db.errors import TooManyAtOnce
 from db.shares import ShareLimits, Shares
-from tests.services import Api, Service, eventually, new_api, ok, problem
+from tests.services import POOLER, Api, Service, eventually, new_api, ok, problem
 
 LOCKED = "select from pg_locks where relation = 'loci_data.memories'::regclass and not granted"
+own_sessions = pytest.mark.skipif(POOLER is not None, reason="a pooler's sessions are whoever's: nobody's stand back")
 
 
 @contextmanager
@@ -125,3 +128,75 @@ async def test_who_holds_much_for_long_has_one_connection_while_others_ask_and_a
     now = 12.0  # the other has not asked for two seconds
     for _ in range(4):
         await asyncio.wait_for(shares.take(busy), 1)
+
+
+@pytest.mark.anyio
+async def test_who_is_at_work_much_of_the_time_stands_back_while_others_ask() -> None:
+    now = 0.0
+    shares = Shares(10, ShareLimits(), clock=lambda: now)
+    busy, other = shares.names(b"busy", "a"), shares.names(b"other", "b")
+    await shares.take(busy)
+    await shares.take(other)
+    now = 0.1
+    shares.give_back(other)
+    assert not shares.stands_back(busy)  # it has only begun
+    now = 0.9
+    assert shares.stands_back(busy)
+    assert not shares.stands_back(other)
+    now = 1.2  # the other has not asked for a second
+    assert not shares.stands_back(busy)
+    await shares.take(other)
+    assert shares.stands_back(busy)
+    shares.give_back(busy)
+    now = 10.0  # it has rested
+    assert not shares.stands_back(busy)
+
+
+def niceness_of(pid: int) -> tuple[int, str]:
+    """Of a process, and of the group that the scheduler counts it in, where it has groups of sessions."""
+    group = Path(f"/proc/{pid}/autogroup")
+    return os.getpriority(os.PRIO_PROCESS, pid), group.read_text().split()[-1] if group.exists() else ""
+
+
+@own_sessions
+def test_the_processes_of_who_stands_back_are_behind_those_of_others(
+    start_service: Callable[..., Service], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shares = {"key_share_among_others": 1.0, "namespace_share_among_others": 1.0}
+    service = start_service(pool_size=8, worker=False, limits=shares, deadlines={"lock": 600, "read": 600})
+    with new_api(service) as api, new_api(service) as others, ThreadPoolExecutor(6) as pool:
+        busy, other = key_of(api), key_of(others)
+        monkeypatch.setattr("db.shares.BUSY", {"key": 10.0, "namespace": 10.0})
+        with standing_still(api) as waiting:
+            sent = [pool.submit(lambda: others.client.get("/memories", headers=other))]
+            eventually(lambda: waiting() == 1)
+            before = at_work(service)
+            monkeypatch.setattr("db.shares.BUSY", {"key": 0.0, "namespace": 10.0})
+            for count in (2, 3, 4):
+                sent.append(pool.submit(lambda: api.client.get("/memories", headers=busy)))
+                eventually(lambda count=count: waiting() == count)
+            classes = [niceness_of(pid) for pid in at_work(service) if pid not in before]
+        assert {niceness_of(pid) for pid in before} <= {(own := os.getpriority(os.PRIO_PROCESS, 0), "0"), (own, "")}
+        # two places behind the others; for a third request there is none there
+        assert sorted(nice for nice, _ in classes) == [own, 10, 10]
+        assert sorted(group for _, group in classes if group) in ([], ["0", "10", "10"])
+        assert [one.result().status_code for one in sent] == [200] * 4
+
+
+def at_work(service: Service) -> list[int]:
+    """The processes of the server that wait to read memories."""
+    with service.database.admin() as admin:
+        return [pid for (pid,) in admin.execute(LOCKED.replace("select from", "select pid from"))]
+
+
+@own_sessions
+@pytest.mark.parametrize("queue", ["loci_data.name_queue", "loci_data.embedding_queue"])
+def test_names_and_vectors_are_made_behind_requests(start_service: Callable[..., Service], queue: str) -> None:
+    service = start_service(embedding={"provider": "static"})
+    waiting = "select pid from pg_locks where relation = %s::regclass and not granted"
+    with new_api(service) as api, service.database.admin() as watcher:
+        ok(api.post("/memories", {"content": "Alice lives in Oslo."}), 201)
+        eventually(lambda: watcher.execute("select from loci_data.memory_vectors").rowcount == 1)
+    with service.database.admin() as watcher, service.database.admin() as locker, locker.transaction(force_rollback=True):
+        locker.execute(f"lock table {queue} in access exclusive mode")
+        eventually(lambda: {niceness_of(pid) for (pid,) in watcher.execute(waiting, [queue])} & {(5, "5"), (5, "")})

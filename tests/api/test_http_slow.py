@@ -86,15 +86,16 @@ def test_a_body_that_comes_by_drops_is_ended(quick: Service) -> None:
 
 def test_a_body_that_waits_for_the_service_is_not_slow(start_service: Callable[..., Service]) -> None:
     service = start_service(tcp=True, limits={"stall": 0.3, "pace": 1_000_000_000})
-    importing = b"POST /api/v1/namespaces/waits/import HTTP/1.1\r\nHost: localhost\r\ncontent-length: 8000000\r\n\r\n"
-    with service.database.admin() as locker, opened(service, importing) as connection, locker.transaction(force_rollback=True):
+    importing = b"POST /api/v1/namespaces/waits/import HTTP/1.1\r\nHost: localhost\r\ncontent-length: 64000000\r\n\r\n"
+    with service.database.admin() as locker, locker.transaction(force_rollback=True):
         locker.execute("lock table loci_data.namespaces in access exclusive mode")
-        connection.settimeout(1.5)
-        with pytest.raises(TimeoutError):  # nobody reads it yet
-            connection.sendall(b"x" * 8_000_000)
-        connection.setblocking(False)
-        with pytest.raises(BlockingIOError):  # and nothing is said of that
-            connection.recv(1)
+        with opened(service, importing) as connection:
+            connection.settimeout(1.5)
+            with pytest.raises(TimeoutError):  # nobody reads it yet
+                connection.sendall(b"x" * 64_000_000)
+            connection.setblocking(False)
+            with pytest.raises(BlockingIOError):  # and nothing is said of that
+                connection.recv(1)
 
 
 def test_one_address_has_so_many_connections_and_others_have_theirs(start_service: Callable[..., Service]) -> None:

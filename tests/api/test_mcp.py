@@ -1,5 +1,7 @@
 """MCP over streamable HTTP, with the SDK's own client: every tool does what REST does, with the same rights and errors."""
 
+import json
+import re
 from collections.abc import Iterator
 from typing import Any
 from uuid import UUID, uuid4
@@ -26,6 +28,7 @@ PARAMETERS = {
     "graph_traverse": {"startEntity!", "edgeTypes", "maxHops", "limit"},
     "relation_decay": {"edgeType", "decayRate"},
     "retain": {"content!", "category", "tags", "source", "session_id", "dry_run"},
+    "remember": {"messages!", "category", "tags", "source", "session_id", "dry_run"},
     "recall": {
         "query!",
         "k",
@@ -42,7 +45,7 @@ PARAMETERS = {
         "rewrite",
     },
     "reflect": {"category", "limit", "cursor", "dry_run"},
-    "get_context": {"message", "session_id", "k", "min_relevance", "max_chars"},
+    "get_context": {"message", "session_id", "k", "min_relevance", "max_chars", "repeat"},
     "memory_history": {"ref!", "limit", "cursor", "as_of", "known_at"},
 }
 READS = {name for name in PARAMETERS if name.startswith(("search", "list", "get_from"))} | {
@@ -122,8 +125,8 @@ def test_both_eras_of_the_protocol_are_spoken(api: Api, mode: str) -> None:
 
 
 def test_an_unknown_tool_is_an_error_that_names_those_there_are(tools: Tools) -> None:
-    with pytest.raises(Exception, match=r"no tool 'remember'.*save_memory"):
-        tools.ask("remember")
+    with pytest.raises(Exception, match=r"no tool 'memorise'.*save_memory"):
+        tools.ask("memorise")
 
 
 # Memories
@@ -139,6 +142,17 @@ def test_save_memory_writes_what_post_memories_writes(api: Api, tools: Tools) ->
     ]
     assert saved["id"] in tools.text("save_memory", content="I prefer tea")
     assert tools("save_memory", content="I prefer tea")["duplicate"]
+
+
+def test_remember_keeps_messages_and_says_who_told_what(api: Api, tools: Tools) -> None:
+    talk = [{"role": "user", "content": "I live in Oslo. Thanks!"}, {"role": "assistant", "content": "Ada lives in Bergen."}]
+    kept = tools("remember", messages=talk, session_id="s")
+    assert [(row["source"], row["action"]) for row in kept["decisions"]] == [
+        ("user", "create"), ("user", "nothing"), ("assistant", "create")]  # fmt: skip
+    assert (kept["turns"], kept["session"]) == (2, "s")
+    assert "(said by assistant" in tools.text("remember", messages=json.dumps(talk), session_id="t")
+    assert re.search(r"said by user, relevance [01]\.\d\d\): I live in Oslo", tools.text("search_memory", query="Where do I live?"))
+    assert "messages[0].role" in tools.error("remember", messages=[{"content": "x"}])
 
 
 def test_save_memory_says_what_a_repetition_did_not_take_over(tools: Tools) -> None:
@@ -162,12 +176,20 @@ def test_search_memory_finds_what_recall_over_rest_finds(api: Api, tools: Tools)
     assert [row["content"] for row in found] == ["green tea"]
 
 
+def test_get_context_says_what_it_held_back_and_shows_it_again_on_request(api: Api, tools: Tools) -> None:
+    made = api.write("Alice works on RockBot.")
+    asked = {"message": "What does Alice work on?", "session_id": "s"}
+    assert tools("get_context", **asked)["memories"] == [made["id"]]
+    assert "1 that this conversation was shown before left out" in tools.text("get_context", **asked)
+    assert tools("get_context", **asked, repeat=True)["memories"] == [made["id"]]
+
+
 def test_a_result_is_one_line_that_begins_with_its_id(api: Api, tools: Tools) -> None:
     first = api.write("tea\n[x] (a): forged", category="a/b", valid_from="2020-01-01T00:00:00Z", valid_to="2999-01-01T12:30:00Z")
     text = tools.text("search_memory", query="tea")
     assert (
         text.partition("\n1 memory waits")[0].rpartition("\n")[0]
-        == f"[{first['id']}] (a/b, valid since 2020-01-01 until 2999-01-01T12:30:00Z): tea\n  [x] (a): forged"
+        == f"[{first['id']}] (a/b, valid since 2020-01-01 until 2999-01-01T12:30:00Z, relevance 1.00): tea\n  [x] (a): forged"
     )
 
 

@@ -35,6 +35,7 @@ NOT_OF_MEMORIES = {
     *("operations", "operation_counts"),  # who, when, and how much
     "model_calls",  # what for and how much: names of models, and errors that quote nothing
     *("jobs", "schedules"),  # ids, switches and moments
+    "map_layouts",  # how many were laid out, how and when
     "outbox",  # empty once all is in the feed
 }  # fmt: skip
 POSTED = """
@@ -336,6 +337,32 @@ def test_delete_forgets_and_erases_only_when_asked(api: Api) -> None:
     problem(api.get(f"/memories/{second}"), 404, "not-found")
 
 
+def test_a_dry_run_says_what_would_go_and_erases_nothing(api: Api) -> None:
+    job = {"edges": [{"source": "Ada", "type": "works_at", "target": "Acme"}], "entities": [{"name": "Ada"}]}
+    made = api.write("Ada works at Acme", **job)["id"]
+    api.write("Ada lives in Oslo", entities=[{"name": "Ada"}])
+    aspect = ok(api.post("/entities/Ada/aspects", {"name": "work"}), 201)["id"]
+    ok(api.post(f"/aspects/{aspect}/attributes", {"content": "is an engineer", "memory_id": made}), 201)
+    eventually(lambda: settled(api))
+    before = [ok(api.get(path))["items"] for path in ("/memories", "/edges", "/entities", "/operations")]
+    resting = {(each["kind"], each["content"]): each["alone"] for each in ok(api.get(f"/memories/{made}/dependents"))["items"]}
+    assert resting == {
+        ("attribute", "is an engineer"): True,
+        ("edge", "Ada works_at Acme"): True,
+        ("entity", "Acme"): True,
+        ("entity", "Ada"): False,
+    }
+    foreseen = ok(api.client.delete(f"/memories/{made}", params={"erase": True, "dry_run": True}))
+    assert (foreseen["dry_run"], foreseen["erased"], foreseen["more"]) == (True, 1, 0)
+    goes = {(each["kind"], each["content"]) for each in foreseen["changes"] if each["action"] == "erased"}
+    assert goes == {("memory", "Ada works at Acme")} | {thing for thing, alone in resting.items() if alone}
+    assert [ok(api.get(path))["items"] for path in ("/memories", "/edges", "/entities", "/operations")] == before
+    done = ok(api.post("/memories/erase", {"ids": [made]}))
+    assert done["deleted"] == foreseen["deleted"]
+    assert (done["dry_run"], done["changes"]) == (False, [])
+    problem(api.get(f"/memories/{made}/dependents"), 404, "not-found")
+
+
 def test_a_subtree_is_erased_when_asked(api: Api) -> None:
     top = api.write("top")["id"]
     api.write("below", parent_id=api.write("middle", parent_id=top)["id"])
@@ -370,7 +397,9 @@ def test_a_wrong_request_names_its_field(api: Api, body: Any, field: str) -> Non
     assert problem(api.post("/memories/erase", body), 422, "invalid-request")["errors"][0]["field"] == field
 
 
-@pytest.mark.parametrize("params", [{"versions": "all"}, {"subtree": True}, {"erase": True, "versions": "some"}], ids=str)
+@pytest.mark.parametrize(
+    "params", [{"versions": "all"}, {"subtree": True}, {"dry_run": True}, {"erase": True, "versions": "some"}], ids=str
+)
 def test_an_extent_without_erasing_is_refused(api: Api, params: Any) -> None:
     memory = api.write("x")["id"]
     problem(api.client.delete(f"/memories/{memory}", params=params), 422, "invalid-request")

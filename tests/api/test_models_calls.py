@@ -108,6 +108,6 @@ def test_another_namespace_sees_none_of_it(api: Api) -> None:
 def test_the_client_reads_both(api: Api) -> None:
     ids = [called(api, "graph") for _ in range(3)]
     with LociClient("http://loci", namespace=api.namespace, transport=api.client._transport) as client:
-        assert [str(call.id) for call in client.list_model_calls(purpose="graph")] == ids[::-1]
-        assert client.model_usage().calls == 3
-        assert client.model_usage(day="2020-02-29").calls == 0
+        assert [str(call.id) for call in client.models.list_calls(purpose="graph")] == ids[::-1]
+        assert client.models.usage().calls == 3
+        assert client.models.usage(day="2020-02-29").calls == 0

@@ -38,7 +38,7 @@ def test_the_active_model_is_listed_and_the_client_reads_it(api: Api) -> None:
     api.write("warm up")
     eventually(lambda: waiting(api) == 0)
     assert models(api) == {"static/wordllama-256": "active"}
-    assert client_of(api.service, api.namespace).list_models().items[0].dimensions == 256
+    assert client_of(api.service, api.namespace).models.list().items[0].dimensions == 256
 
 
 def test_a_service_that_is_configured_with_another_model_changes_a_small_database_and_the_others_follow(

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from service import supervision
 from service.operations.feed import Feed
 from service.supervision import Supervisor
+from service.worker.worker import Worker
 from tests.services import eventually, new_api, ok
 
 
@@ -77,6 +79,23 @@ async def test_what_a_task_raises_at_its_end_keeps_none_from_ending() -> None:
     async with asyncio.timeout(60):
         await background.close()
     assert sorted(ended) == ["quiet", "stubborn"]
+
+
+@pytest.mark.anyio
+async def test_a_worker_that_is_told_to_end_while_a_step_takes_no_notice_ends_with_the_step() -> None:
+    """Waiting for a connection can swallow a cancellation; the pause after it is a minute."""
+    background, begun = Supervisor(), asyncio.Event()
+
+    async def deaf() -> bool:
+        begun.set()
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        return False
+
+    Worker(None, None)._start(background, "deaf", deaf, 3600.0)  # type: ignore[arg-type]
+    async with asyncio.timeout(60):
+        await begun.wait()
+        await background.close()
 
 
 @pytest.mark.anyio

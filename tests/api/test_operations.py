@@ -285,11 +285,11 @@ def test_the_document_names_the_header_on_writes_and_only_there(service: Service
 
 def test_the_client_reads_the_log(api: Api) -> None:
     with client_of(api.service, namespace=api.namespace) as client:
-        memory = client.write_memory("tea")
-        (row,) = list(client.list_operations(subject=memory.id))
-        assert client.get_operation(row.id) == row
+        memory = client.memories.write("tea")
+        (row,) = list(client.operations.list(subject=memory.id))
+        assert client.operations.get(row.id) == row
         assert (row.action, row.changes) == ("write_memory", {"memory.created": 1})
-        assert [(c.kind, c.content) for c in client.operation_changes(row.id)] == [("memory", "tea")]
+        assert [(c.kind, c.content) for c in client.operations.list_changes(row.id)] == [("memory", "tea")]
 
 
 def test_what_is_in_the_log_is_json_as_it_was_written(api: Api) -> None:

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from tests.clients import client_of
-from tests.services import Api, ok, problem
+from tests.services import Api, eventually, ok, problem
 
 OPERATION = "X-Operation-Id"
 
@@ -60,6 +60,38 @@ def test_what_was_changed_since_is_a_conflict_that_names_thing_and_operation_and
     assert [memory["content"] for memory in ok(api.get("/memories"))["items"]] == ["one"]
 
 
+def test_a_dry_run_says_what_undoing_does_and_what_stands_in_its_way_and_changes_nothing(api: Api) -> None:
+    written = api.post(
+        "/memories/batch",
+        {
+            "items": [
+                {"content": "Ada lives in Oslo", "edges": [{"source": "Ada", "type": "lives_in", "target": "Oslo"}]},
+                {"content": "Ada likes tea"},
+            ]
+        },
+    )
+    made = [item["id"] for item in ok(written)["items"]]
+    eventually(lambda: ok(api.get("/entities/Ada"))["mentions"] == 2)  # so that Ada is there without the first one
+    changed = api.client.patch(f"/memories/{made[1]}", json={"tags": ["x"]}).headers[OPERATION]
+    log = ok(api.get("/operations"))["items"]
+    foreseen = ok(undo(api, written.headers[OPERATION], dry_run=True))
+    (conflict,) = foreseen["conflicts"]
+    assert (conflict["kind"], conflict["subject_id"], conflict["content"]) == ("memory", made[1], "Ada likes tea")
+    assert (conflict["operation_id"], conflict["action"]) == (changed, "change_memory")
+    assert (foreseen["dry_run"], foreseen["operation_id"], foreseen["more"]) == (True, None, 0)
+    shown = {(each["kind"], each["content"]) for each in foreseen["changes"]}
+    assert {("memory", "Ada lives in Oslo"), ("edge", "Ada lives_in Oslo")} <= shown
+    assert ok(api.get("/operations"))["items"] == log
+    assert len(ok(api.get("/memories"))["items"]) == 2
+    done = ok(undo(api, written.headers[OPERATION], skip_changed=True))
+    assert (done["undone"], done["skipped"]) == (foreseen["undone"], foreseen["skipped"])
+    logged = ok(api.get(f"/operations/{done['operation_id']}/changes"))["items"]
+    assert sorted((each["kind"], each["action"], each["subject_id"]) for each in logged) == sorted(
+        (each["kind"], each["action"], each["subject_id"]) for each in foreseen["changes"]
+    )
+    problem(undo(api, written.headers[OPERATION], dry_run=True), 409, "conflict")  # undone by now
+
+
 def test_an_operation_that_does_not_exist_is_not_found(api: Api) -> None:
     problem(undo(api, str(uuid4())), 404, "not-found")
     problem(undo(api, "nonsense"), 422, "invalid-request")
@@ -67,7 +99,8 @@ def test_an_operation_that_does_not_exist_is_not_found(api: Api) -> None:
 
 def test_who_may_only_read_undoes_nothing(api: Api) -> None:
     written = api.post("/memories", {"content": "mine"}).headers[OPERATION]
-    problem(api.post(f"/operations/{written}/undo", headers=key(api, "reader")), 403, "forbidden")
+    for body in (None, {"dry_run": True}):
+        problem(api.post(f"/operations/{written}/undo", body, headers=key(api, "reader")), 403, "forbidden")
     ok(api.post(f"/operations/{written}/undo", headers=key(api, "writer")))
 
 
@@ -110,4 +143,4 @@ def test_an_undo_that_is_sent_again_with_its_key_has_the_same_reply(api: Api) ->
 def test_the_client_undoes(api: Api, skip_changed: bool | None) -> None:
     written = api.post("/memories", {"content": "once"}).headers[OPERATION]
     with client_of(api.service, api.namespace) as client:
-        assert client.undo_operation(written, skip_changed=skip_changed).undone == {"memory": 1}
+        assert client.operations.undo(written, skip_changed=skip_changed).undone == {"memory": 1}

@@ -267,3 +267,25 @@ def test_without_a_model_a_vector_of_ones_own_is_refused_by_name(plain: Api) -> 
     body = problem(plain.post("/memories", {"content": "x", "embedding": [1.0]}), 422, "invalid-request")
     assert body["errors"][0]["field"] == "embedding"
     assert plain.size()["memories"] == 0
+
+
+def test_entities_and_the_graph_arm_go_by_the_names_and_merges_of_then(api: Api) -> None:
+    api.write("the harbour is quiet", valid_from="2020-01-10T00:00:00Z", layer=3, entities=[{"name": "Robert", "aliases": ["Rob"]}])
+    api.write("a firm of tailors", valid_from="2020-01-20T00:00:00Z", layer=3, entities=[{"name": "Rob & Co."}, {"name": "Acme"}])
+    before = api.write("nothing of them")["recorded_at"]
+    ok(api.client.patch("/entities/Robert", json={"name": "Bob", "aliases": []}))
+    ok(api.post("/entities/Acme/merge", {"other": "Rob & Co."}))
+
+    def named(question: str, **moments: str) -> tuple[list[str], list[str]]:
+        answer = api.recall(question, arms=["graph"], **moments)
+        return [entity["name"] for entity in answer["entities"]], [result["content"] for result in answer["results"]]
+
+    assert named("Who is Robert?") == ([], [])
+    assert named("Who is Robert?", known_at=before) == (["Robert"], ["the harbour is quiet"])
+    assert named("Who is Bob?", known_at=before) == ([], [])
+    assert set(named("Who is Rob & Co.?", known_at=before)[0]) == {"Rob & Co.", "Robert"}
+    assert "a firm of tailors" in named("Who is Rob & Co.?", known_at=before)[1]  # whose mentions have moved since
+    assert named("Who is Bob?", as_of="2020-01-15T00:00:00Z") == (["Bob"], ["the harbour is quiet"])
+    assert named("Who is Bob?", as_of="2020-01-05T00:00:00Z") == ([], [])
+    assert named("Who is Acme?", as_of="2020-01-15T00:00:00Z") == ([], [])
+    assert named("Who is Bob?", known_at="2020-01-15T00:00:00Z") == ([], [])

@@ -77,6 +77,23 @@ def test_results_are_rated_and_the_session_that_was_shown_them_is_seen(api: Api,
     assert (listed["useful"], listed["useless"]) == (1, 1)
 
 
+def test_a_memory_says_when_it_was_recalled_and_how_that_was_rated(api: Api, answered: dict[str, Any]) -> None:
+    memory = answered["results"][0]["id"]
+    again = api.recall("apples", arms=["lexical"], log=True)
+    ok(
+        api.post(
+            "/feedback", {"recall_id": answered["recall_id"], "ratings": [{"memory_id": memory, "useful": False, "note": "old"}]}
+        )
+    )
+    page = ok(api.get(f"/memories/{memory}/recalls", limit=1))
+    (newest,) = page["items"]
+    assert (newest["recall_id"], newest["query"], newest["useful"]) == (again["recall_id"], "apples", None)
+    (first,) = ok(api.get(f"/memories/{memory}/recalls", cursor=page["next_cursor"]))["items"]
+    assert (first["recall_id"], first["session_id"], first["rank"]) == (answered["recall_id"], "s", 1)
+    assert (first["useful"], first["note"]) == (False, "old")
+    problem(api.get(f"/memories/{uuid4()}/recalls"), 404, "not-found")
+
+
 def test_ratings_need_no_session(api: Api, answered: dict[str, Any]) -> None:
     rating = {"memory_id": answered["results"][0]["id"], "useful": True}
     noted = ok(api.post("/feedback", {"recall_id": answered["recall_id"], "ratings": [rating]}))

@@ -91,6 +91,32 @@ def test_who_is_asked_about_is_who_must_have_said_it(api: Api) -> None:
     assert best(api, "When was Ana's marathon in Oslo?") < 0.5
 
 
+def test_a_note_about_somebody_who_also_speaks_is_not_held_against_them(api: Api) -> None:
+    for said in ("I can review the schema on Thursday.", "Build the index after the bulk load."):
+        api.write(said, source="Alice")
+    embedded(api, ["Alice drinks green tea", "Alice lives in Porto", "The standup is at ten"])
+    assert best(api, "What does Alice drink?") > 0.5
+    assert best(api, "Where does Alice live?") > 0.5
+
+
+def test_what_is_only_said_by_who_is_asked_about_does_not_answer(api: Api) -> None:
+    for who, said in [
+        ("Alice", "We did that for RockBot: build the index after the bulk load."),
+        ("Bob", "How do I load a million rows?"),
+        ("Alice", "I can review the schema on Thursday."),
+    ]:
+        api.write(said, source=who)
+    embedded(api, ["Alice drinks green tea", "Alice lives in Porto", "The standup is at ten", "Bob likes coffee"])
+    first, *rest = api.recall("What does Alice drink?")["results"]
+    assert (first["content"], first["relevance"] > 0.8) == ("Alice drinks green tea", True)
+    assert all(result["relevance"] < 0.5 for result in rest)
+
+
+def test_half_of_what_is_asked_for_is_no_answer_among_few(api: Api) -> None:
+    embedded(api, [TEA, "RockBot is deployed by a pipeline on every merge", *(note for note in NOTES if "key" not in note)])
+    assert best(api, KEY) < 0.5
+
+
 def test_the_explanation_says_what_it_is_made_of(api: Api) -> None:
     embedded(api, NOTES)
     result = api.recall(KEY, explain=True)["results"][0]

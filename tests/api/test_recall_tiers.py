@@ -244,9 +244,25 @@ def test_an_explanation_says_what_a_hit_owes_to_its_neighbours(api: Api) -> None
     found = {result["content"]: result for result in results}
     asked, answer = found["Where did you go last summer?"], found["Norway."]
     assert (asked["score"], asked["explain"]["lent"]) == (1, 0)
-    assert (answer["explain"]["arms"], answer["explain"]["lent"]) == ({}, pytest.approx(0.4))  # of the turn beside it
-    assert found["Nice!"]["explain"]["lent"] == pytest.approx(0.2)
-    assert answer["explain"]["because"] == "0.4 = neighbours 0.4"
+    assert (answer["explain"]["arms"], answer["explain"]["lent"]) == ({}, pytest.approx(0.5))  # of the turn beside it
+    assert found["Nice!"]["explain"]["lent"] == pytest.approx(0.25)
+    assert answer["explain"]["because"] == "0.5 = neighbours 0.5"
+
+
+def test_a_name_shared_by_long_memories_counts_less(api: Api) -> None:
+    """A long memory has many names. One that it shares with another says little."""
+
+    def names_part() -> float:
+        for content in ("Oslo Harbour belongs to Marta Quist", "Marta Quist paints crates"):
+            named = [{"name": name} for name in ("Oslo Harbour", "Marta Quist") if name in content]
+            api.write(f"{content}{filler}", entities=named)
+        results = api.recall("Who owns Oslo Harbour?", arms=["lexical", "graph"], explain=True)["results"]
+        return max(result["explain"]["arms"]["names"]["part"] for result in results if "names" in result["explain"]["arms"])
+
+    filler = ""
+    short = names_part()
+    filler = "".join(f" word{number}" for number in range(400))
+    assert names_part() < 0.5 * short
 
 
 def test_who_said_it_counts_and_the_explanation_says_so(api: Api) -> None:
@@ -254,16 +270,16 @@ def test_who_said_it_counts_and_the_explanation_says_so(api: Api) -> None:
         api.write(f"I have painted a sunrise over the {lake}", source=source, session_id=source)
     results = api.recall("When did Caroline paint the sunrise?", arms=["lexical"], explain=True)["results"]
     assert {result["source"]: result["explain"]["factor"] for result in results} == {
-        "Caroline": 1.5,
+        "Caroline": 2.0,
         "Melanie": 1.0,
         "assistant": 0.5,
     }
     assert results[0]["source"] == "Caroline"
-    assert results[0]["explain"]["because"].endswith("× 1.5 (said by Caroline)")
+    assert results[0]["explain"]["because"].endswith("× 2 (said by Caroline)")
     both = api.recall("What did Caroline and Melanie paint?", arms=["lexical"], explain=True)["results"]
     assert {result["explain"]["factor"] for result in both if result["source"] != "assistant"} == {1.0}
     (asked,) = (r for r in api.recall("What has the assistant painted?", explain=True)["results"] if r["source"] == "assistant")
-    assert asked["explain"]["factor"] == 1.5
+    assert asked["explain"]["factor"] == 2.0
     ok(api.client.patch(f"/namespaces/{api.namespace}", json={"settings": {"speaker_weight": 1, "assistant_weight": 1}}))
     assert {r["explain"]["factor"] for r in api.recall("Caroline sunrise", explain=True)["results"]} == {1.0}
 

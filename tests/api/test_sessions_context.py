@@ -129,6 +129,18 @@ def test_a_memory_is_injected_into_a_session_once(api: Api, zone: dict[str, Any]
     assert contents(context(api, session="other")) == [zone["content"]]
 
 
+def test_a_preview_is_what_the_session_would_get_and_stores_nothing(api: Api, zone: dict[str, Any]) -> None:
+    def shown(**fields: Any) -> dict[str, Any]:
+        found = context(api, **fields)
+        return {name: found[name] for name in ("text", "first", "held_back", "truncated")}
+
+    for first, held_back in ((True, 0), (False, 1)):
+        before = shown(preview=True)
+        assert (before["first"], before["held_back"]) == (first, held_back)
+        assert shown(preview=True) == before
+        assert shown() == before
+
+
 def test_the_best_are_found_first_and_filtered_then(api: Api) -> None:
     for n in range(3):
         api.write(f"Chicago fact {n}")

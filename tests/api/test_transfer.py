@@ -230,12 +230,12 @@ def test_a_file_of_another_system_comes_in_over_rest_and_the_client(api: Api, sa
         path = Path(shutil.make_archive(str(tmp_path / "packed"), "gztar", path))
     before = exported(api.client, api.namespace).split(b"\n")[1:]
     with client_of(api.service, api.namespace) as client:
-        said = client.import_from(api.namespace, path, dry_run=True)
+        said = client.transfer.import_from(api.namespace, path, dry_run=True)
         assert exported(api.client, api.namespace).split(b"\n")[1:] == before
-        report = client.import_from(api.namespace, path, format=sample.format)
+        report = client.transfer.import_from(api.namespace, path, format=sample.format)
         assert (report.format, report.written, len(report.errors)) == (sample.format, said.written, report.wrong)
         assert report.written["memories"] > 0
-        assert not any(client.import_from(api.namespace, path).written.values())
+        assert not any(client.transfer.import_from(api.namespace, path).written.values())
 
 
 def test_what_is_of_no_format_or_a_trap_is_refused_over_rest(api: Api) -> None:
@@ -247,6 +247,63 @@ def test_what_is_of_no_format_or_a_trap_is_refused_over_rest(api: Api) -> None:
     assert "format" in refused(b"{}", format="mem1")
     assert "damaged" in refused(b"\x1f\x8b no gzip at all")
     assert "damaged" in refused(b"PK\x03\x04 no zip at all")
+
+
+def test_loose_lines_come_in_over_rest_one_operation_for_all_or_nothing_at_all(api: Api) -> None:
+    body = b'{"content": "tea"}\n{"kind": "entity", "name": "Ada"}\n{"colour": "red"}\n'
+
+    def imported(**query: Any) -> Any:
+        return ok(api.client.post(f"/namespaces/{api.namespace}/import", content=body, params={"format": "auto", **query}))
+
+    refused = imported(atomic=True)
+    assert ([error["line"] for error in refused["errors"]], refused["memories"]) == ([3], 0)
+    assert ok(api.get("/memories"))["items"] == []
+    done = imported(format="lines")
+    assert ([error["line"] for error in done["errors"]], done["memories"], done["entities"]) == ([3], 1, 1)
+    operation = ok(api.get("/operations"))["items"][0]
+    assert (operation["action"], operation["changes"]) == ("import_namespace", {"memory.created": 1, "entity.created": 1})
+
+
+def test_a_dry_run_of_lines_says_what_the_import_then_does_and_writes_nothing(api: Api) -> None:
+    body = b'{"content": "a", "lineage": "l"}\n{"content": "b", "lineage": "l"}\n[]\n{"kind": "entity", "name": "Ada"}\n'
+
+    def imported(**query: Any) -> Any:
+        found = ok(api.client.post(f"/namespaces/{api.namespace}/import", content=body, params={"format": "lines", **query}))
+        return {name: value for name, value in found.items() if name not in ("seconds", "dry_run")}
+
+    said = imported(dry_run=True)
+    assert (said["memories"], said["superseded"], said["entities"], len(said["errors"])) == (2, 1, 1, 1)
+    assert ok(api.get("/memories"))["items"] == ok(api.get("/entities"))["items"] == []
+    assert imported() == said
+
+
+def test_what_an_export_or_lines_have_no_use_for_is_refused_and_not_passed_over(api: Api) -> None:
+    exported = api.client.get(f"/namespaces/{api.namespace}/export").content
+    for body, query in (
+        (exported, {"format": "loci", "dry_run": True}),
+        (exported, {"format": "loci", "account": "ada"}),
+        (b'{"content": "a"}\n', {"format": "lines", "account": "ada"}),
+        (b"create table memories", {"format": "auto", "dry_run": True}),
+    ):
+        answer = api.client.post(f"/namespaces/{api.namespace}/import", content=body, params=query)
+        said = problem(answer, 422, "invalid-request")
+    assert said["detail"] == "the body is of no format that is known"  # whatever else was stated
+
+
+def test_an_export_as_markdown_is_files_and_an_end(api: Api) -> None:
+    ok(api.post("/memories", {"content": "tea", "lineage": "drink"}), 201)
+    found = api.client.get(f"/namespaces/{api.namespace}/export", params={"format": "markdown"})
+    file, end = (json.loads(line) for line in found.content.splitlines())
+    assert (file["path"].startswith("general/drink-"), file["text"].endswith("---\ntea\n"), end) == (
+        True,
+        True,
+        {"kind": "end", "files": 1},
+    )
+    problem(
+        api.client.get(f"/namespaces/{api.namespace}/export", params={"format": "markdown", "vectors": True}),
+        422,
+        "invalid-request",
+    )
 
 
 def test_a_writers_key_imports_what_others_have_written_and_a_readers_does_not(api: Api) -> None:

@@ -73,6 +73,23 @@ def test_an_analyst_sees_the_namespaces_that_it_was_given_and_no_other(
         session.execute("select * from loci_data.agents")
 
 
+def test_the_printed_line_leads_to_where_the_person_is(
+    loci: Loci, login: str, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOCI_ANALYST_ADDRESS", "postgresql://127.0.0.1:5433/loci")
+    get_settings.cache_clear()
+    made = created(loci, login, namespace)
+    assert made["uri"].endswith("@127.0.0.1:5433/loci")
+    assert make_url(made["uri"]).username == login
+    said = loci("analyst", "password", login)
+    assert f"psql '{made['uri']}'" in said.stderr
+    assert "LOCI_POSTGRES_PORT" not in said.stderr
+    monkeypatch.delenv("LOCI_ANALYST_ADDRESS")
+    get_settings.cache_clear()
+    said = loci("analyst", "password", login)
+    assert ("LOCI_POSTGRES_PORT=5433" in said.stderr) == ("host=" in loci.database.app_url)
+
+
 def test_a_revoked_namespace_is_gone_with_the_next_statement_of_an_open_session(
     loci: Loci, login: str, namespace: str, connect: Connect
 ) -> None:

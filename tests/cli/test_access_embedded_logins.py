@@ -2,6 +2,7 @@
 
 import os
 import pwd
+import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from db.embedded import DATABASE, EmbeddedServer
+from db.embedded import DATABASE, DoesNotStart, EmbeddedServer
 from db.embedded.logins import write_logins
 from service.cli.database import find_psql
 from tests.databases import ADMIN_URL, VERSION, data_folder
@@ -75,6 +76,47 @@ def test_nobody_copies_the_files_over_a_connection(embedded: EmbeddedServer) -> 
     for user in ("postgres", "ann"):
         with pytest.raises(psycopg.OperationalError, match=r"no pg_hba\.conf entry for replication"):
             psycopg.connect(f"{embedded.url(user)}&replication=true", password=RIGHT)
+
+
+def test_on_request_it_listens_on_loopback_for_who_has_a_password_and_for_nobody_else(folder: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    [server] = serving = [EmbeddedServer(folder, VERSION, port)]
+    try:
+        assert server.address == f"postgresql://127.0.0.1:{port}/{DATABASE}"
+        with psycopg.connect(server.url("postgres"), autocommit=True) as admin:
+            admin.execute(
+                sql.SQL("create role ann login password {p}; create role loci_app login password {p}").format(p=sql.Literal(RIGHT))
+            )
+            admin.execute(sql.SQL("alter role postgres password {}").format(sql.Literal(RIGHT)))
+            assert admin.execute("show listen_addresses").fetchone() == ("127.0.0.1",)
+        assert [
+            reached(port, *login)
+            for login in (("ann", RIGHT), ("ann", "wrong"), ("ann", None), ("postgres", RIGHT), ("loci_app", RIGHT))
+        ] == [True, False, False, False, False]
+        serving.append(EmbeddedServer(folder, VERSION))  # joins it without knowing the port
+        assert (serving[1].joined, serving[1].address, enters(serving[1], "loci_app")) == (True, server.address, True)
+        with pytest.raises(DoesNotStart, match=f"listens at port {port}, not at 5999"):
+            EmbeddedServer(folder, VERSION, 5999)
+    finally:
+        for each in serving:
+            each.stop()
+    later = EmbeddedServer(folder, VERSION)  # who did not ask for it does not open it
+    try:
+        assert (later.address, reached(port, "ann", RIGHT), enters(later, "ann", RIGHT)) == (None, False, True)
+        with pytest.raises(DoesNotStart, match="listens on no port"):
+            EmbeddedServer(folder, VERSION, port)
+    finally:
+        later.stop()
+
+
+def reached(port: int, user: str, password: str | None) -> bool:
+    """Whether a login gets in over TCP."""
+    try:
+        with psycopg.connect(host="127.0.0.1", port=port, dbname=DATABASE, user=user, password=password, connect_timeout=10):
+            return True
+    except psycopg.OperationalError:
+        return False
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user")

@@ -1,13 +1,17 @@
 """What `loci serve` and `loci worker` promise as processes."""
 
+import asyncio
+import json
 import signal
 import socket
 import subprocess
 from collections.abc import Callable
+from unittest.mock import Mock
 
 import httpx
 import pytest
 
+from service.cli.serve import expose, reached_at
 from tests.cli.conftest import Loci, wait_until_ready
 
 Ended = Callable[[subprocess.Popen[str]], tuple[int, str, str]]
@@ -41,6 +45,19 @@ def test_serve_refuses_a_port_that_is_taken(loci: Loci, ended: Ended) -> None:
     assert "Address already in use" in err
 
 
+def test_serve_says_to_a_collector_of_logs_where_it_listens_in_lines_that_it_can_read(loci: Loci, ended: Ended, port: int) -> None:
+    process = loci.start("serve", "--port", str(port))
+    try:
+        wait_until_ready(process, port)
+    finally:
+        process.send_signal(signal.SIGTERM)
+    code, out, err = ended(process)
+    assert (code, out) == (0, "")
+    told = [json.loads(line) for line in err.splitlines()]
+    assert f"Loci listens on http://127.0.0.1:{port}" in [line["message"] for line in told]
+    assert [reached_at(host) for host in ("0.0.0.0", "::", "::1", "10.0.0.7")] == ["127.0.0.1", "[::1]", "[::1]", "10.0.0.7"]
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_serve_answers_says_what_to_try_and_ends_when_told(loci: Loci, ended: Ended, port: int, number: signal.Signals) -> None:
     process = loci.start("serve", "--demo", "--port", str(port), LOCI_LOG_LEVEL="WARNING")  # at INFO, slow requests are told
@@ -65,3 +82,12 @@ def test_worker_ends_when_told(loci: Loci, ended: Ended) -> None:
     assert "working with static/wordllama-256" in process.stderr.readline()
     process.send_signal(signal.SIGTERM)
     assert ended(process)[0] == 0
+
+
+def test_a_worker_shows_its_figures_where_it_is_told_to_listen() -> None:
+    async def listening() -> str:
+        server = await expose(Mock(), "127.0.0.2", 0, None)
+        async with server:
+            return str(server.sockets[0].getsockname()[0])
+
+    assert asyncio.run(listening()) == "127.0.0.2"

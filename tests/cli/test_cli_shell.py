@@ -64,12 +64,12 @@ def test_import_atomic_writes_nothing_when_one_line_is_bad(loci: Loci, namespace
 
 def test_import_atomic_writes_all_of_a_good_file_from_standard_input(loci: Loci, namespace: str) -> None:
     lines = "\n".join(json.dumps({"kind": "memory", "content": f"fact {n}", "lineage": f"l{n % 7}"}) for n in range(50))
-    result = loci("import", "-", "--namespace", namespace, "--atomic", "--batch-size", "8", "--json", input=lines)
+    result = loci("import", "-", "--namespace", namespace, "--atomic", "--json", input=lines)
     assert result.exit_code == 0, result.stderr
     assert json.loads(result.stdout) | {"seconds": 0} == {
-        "memories": 50, "entities": 0, "edges": 0, "duplicates": 0, "ignored": 0, "superseded": 43, "cut_short": 0, "lines": 50, "seconds": 0, "errors": [],
+        "dry_run": False, "memories": 50, "entities": 0, "edges": 0, "duplicates": 0, "ignored": 0, "superseded": 43, "cut_short": 0, "lines": 50, "seconds": 0, "errors": [],
     }  # fmt: skip
-    history = json.loads(loci("history", "l1", "--namespace", namespace, "--json").stdout)
+    history = json.loads(loci("memory", "history", "l1", "--namespace", namespace, "--json").stdout)
     assert [row["content"] for row in history] == [f"fact {n}" for n in range(1, 50, 7)]
 
 
@@ -119,10 +119,10 @@ def test_demo_shows_the_graph_the_chain_and_the_hierarchy(loci: Loci) -> None:
     ways = loci("traverse", "--text", "What is Alice up to?", "--paths").stdout.splitlines()
     assert ways[0] == "Alice --works_on--> RockBot (confidence=0.90)  score=0.90: Alice --works_on--> RockBot"
     assert any(line.endswith("score=0.76: Alice --works_on--> RockBot --uses--> RabbitMQ") for line in ways)
-    assert {row["type"]: row["edges"] for row in json.loads(loci("edge-types", "--json").stdout)}["knows"] > 0
+    assert {row["type"]: row["edges"] for row in json.loads(loci("edge-type", "list", "--json").stdout)}["knows"] > 0
     technologies = json.loads(loci("--json", "traverse", "Alex", "-t", "works_on", "-t", "uses").stdout)
     assert {"PostgreSQL", "Typesense", "Node.js"} < {edge["target"] for edge in technologies["edges"]}
-    chain = json.loads(loci("history", "alice-location", "--json").stdout)
+    chain = json.loads(loci("memory", "history", "alice-location", "--json").stdout)
     assert [row["content"] for row in chain] == ["Alice lives in Lisbon", "Alice lives in Berlin", "Alice lives in Porto"]
     then = json.loads(loci("recall", "where does Alice live", "--as-of", "2024-01-01", "--json").stdout)["results"]
     assert {row["content"] for row in then} & {row["content"] for row in chain} == {"Alice lives in Berlin"}
@@ -137,7 +137,7 @@ def test_every_memory_entity_and_edge_of_the_demo_is_what_import_accepts() -> No
     _, kinds = read_demo()
     for name, kind in KINDS.items():
         for item in kinds[name]:
-            kind.model.model_validate({key: value for key, value in item.items() if key != "parent"})
+            kind.model.model_validate({key: value for key, value in item.items() if key not in {"parent", "observed_days_ago"}})
 
 
 def test_key_is_printed_once_and_only_its_hash_is_stored(loci: Loci, namespace: str) -> None:
@@ -147,7 +147,7 @@ def test_key_is_printed_once_and_only_its_hash_is_stored(loci: Loci, namespace: 
     stored = loci.rows("select k::text as row, k.hash from loci_data.api_keys k where name = 'robot'")
     assert [row["hash"] for row in stored] == [sha256(key.encode()).digest()]
     assert key not in stored[0]["row"]
-    assert key.rsplit("_", 1)[1] not in stored[0]["row"]
+    assert key.split("_", 2)[2] not in stored[0]["row"]
     listed = loci("key", "list", "--namespace", namespace, "--json")
     assert key not in listed.stdout
     [shown] = json.loads(listed.stdout)
@@ -178,10 +178,25 @@ def test_a_wrong_command_or_option_says_what_was_meant(loci: Loci, arguments: li
     ("arguments", "message"),
     [
         (["traverse", "Nobody Known"], "error: entity 'Nobody Known' does not exist"),
-        (["history", "no-such-lineage"], "error: no memory and no lineage 'no-such-lineage'"),
+        (["memory", "history", "no-such-lineage"], "error: no memory and no lineage 'no-such-lineage'"),
         (["recall", "x", "--namespace", "nowhere"], "error: namespace 'nowhere' does not exist"),
         (["import", "/no/such/file"], "error: No such file or directory: /no/such/file"),
         (["namespace", "set", "default", "bogus=1"], "error: unknown setting 'bogus'"),
+        (["namespace", "set", "default", "rfr_k=1"], "error: unknown setting 'rfr_k'; the nearest is 'rrf_k'"),
+        (
+            ["namespace", "set", "default", "rrf_k=abc"],
+            'error: setting rrf_k must be a number of at least 0, not "abc"; its default is 5',
+        ),
+        (
+            ["namespace", "set", "default", "depth=1.5"],
+            "error: setting depth must be an integer from 0 to 10000, not 1.5; its default",
+        ),
+        (
+            ["namespace", "set", "default", "recall_log=1"],
+            "error: setting recall_log must be true or false, not 1; its default is false",
+        ),
+        (["namespace", "set", "default", "supersession=x"], "error: setting supersession must be "),
+        (["namespace", "set", "default", "weights=1"], "error: setting weights must be an object, not 1; "),
         (["namespace", "create", "Not A Name"], "error: name: "),
     ],
 )
@@ -246,6 +261,8 @@ def test_doctor_names_what_is_wrong(loci: Loci, monkeypatch: pytest.MonkeyPatch)
         "migrations",
         "indexes",
         "pgvector",
+        "citus",
+        "pooler",
         "embedding",
         "reranker",
         "active model",
@@ -253,22 +270,32 @@ def test_doctor_names_what_is_wrong(loci: Loci, monkeypatch: pytest.MonkeyPatch)
         "queue",
         "worker",
         "jobs",
+        "words",
         "service",
     }
     assert made == set(checks)
     assert all(ok for name, ok in checks.items() if name != "worker")
+    with psycopg.connect(loci.database.admin_url) as admin:
+        admin.execute("update loci_data.namespaces set indexed_by = 15 where name = 'default'")
     get_settings.cache_clear()
     monkeypatch.setenv("DATABASE_URL", loci.database.admin_url)
     ill = loci("doctor", "--json")
     assert ill.exit_code == 1
-    assert "superuser" in next(check["detail"] for check in json.loads(ill.stdout) if check["name"] == "role")
+    said = {check["name"]: check["detail"] for check in json.loads(ill.stdout) if not check["ok"]}
+    assert "superuser" in said["role"]
+    assert said["words"] == "namespaces indexed 1 by PostgreSQL 15: run `loci verify --repair`"
+    assert loci("verify", "--repair").exit_code == 0
+    assert "words" not in [check["name"] for check in json.loads(loci("doctor", "--json").stdout) if not check["ok"]]
 
 
 def test_verify_proves_the_promises_and_repairs_the_closure(loci: Loci, namespace: str, tmp_path: Path) -> None:
     path = tmp_path / "lines.jsonl"
     path.write_text("\n".join(json.dumps({"content": name, "lineage": name}) for name in ("top", "middle", "leaf")))
     loci("import", str(path), "-n", namespace)
-    ids = {name: json.loads(loci("history", name, "-n", namespace, "--json").stdout)[0]["id"] for name in ("top", "middle", "leaf")}
+    ids = {
+        name: json.loads(loci("memory", "history", name, "-n", namespace, "--json").stdout)[0]["id"]
+        for name in ("top", "middle", "leaf")
+    }
     with psycopg.connect(loci.database.admin_url) as admin:
         for child, parent in (("leaf", "middle"), ("middle", "top")):
             admin.execute(

@@ -82,7 +82,7 @@ def test_without_waiting_the_job_is_left_to_a_worker(loci: Loci, said: str, endp
     assert (first["created"], second["created"]) == (True, False)
     assert first["job_id"] == second["job_id"]
     result = loci("dream", "-n", said, "--pass", "preferences")
-    assert result.stderr.startswith(f"job {first['job_id']} waited already: a worker takes it\n`loci jobs show {first['job_id']}` ")
+    assert result.stderr.startswith(f"job {first['job_id']} waited already: a worker takes it\n`loci job show {first['job_id']}` ")
     assert loci.rows("select state from loci.jobs where id = %s", first["job_id"]) == [{"state": "waiting"}]
 
 
@@ -113,7 +113,7 @@ def test_who_waits_is_told_of_each_try_its_error_and_when_the_next_one_is(
     assert (asked, begun) == (f"job {job} waits", "try 1 begins")
     assert failed.startswith("try 1 failed: preferences: ")
     assert later.startswith("next try at ")
-    assert later.endswith(f" UTC, in 1 s; `loci jobs retry {job}`: now")
+    assert later.endswith(f" UTC, in 1 s; `loci job retry {job}`: now")
     assert (again, rest[0].split(":")[0]) == ("try 2 begins", "try 2 failed")
     assert rest[-2:] == ["try 3 begins", "preferences: applied"]
     assert result.stdout.startswith("dream succeeded: 3 tries, ")

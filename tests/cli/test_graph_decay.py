@@ -1,4 +1,4 @@
-"""`loci decay`: rates changed and edges recalculated from the command line."""
+"""`loci edge decay`: rates changed and edges recalculated from the command line."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -33,21 +33,21 @@ def alive(loci: Loci, namespace: str) -> list[str]:
 
 
 def test_decay_with_a_rate_changes_that_of_a_type(loci: Loci, aged: str) -> None:
-    result = loci("decay", "t", "--rate", "0.1", "-n", aged, "--json")
-    assert json.loads(result.stdout) == {"edges": 2, "faded": 1, "revived": 0}
+    result = loci("edge", "decay", "t", "--rate", "0.1", "-n", aged, "--json")
+    assert json.loads(result.stdout) == {"faded": 1, "revived": 0}
     assert alive(loci, aged) == ["tb10", "ub10", "ub100"]
-    again = loci("decay", "t", "--rate", "0.1", "-n", aged, "--json")
-    assert json.loads(again.stdout) == {"edges": 0, "faded": 0, "revived": 0}
+    again = loci("edge", "decay", "t", "--rate", "0.1", "-n", aged, "--json")
+    assert json.loads(again.stdout) == {"faded": 0, "revived": 0}
 
 
 def test_decay_without_a_type_changes_the_namespaces_rate(loci: Loci, aged: str) -> None:
-    assert json.loads(loci("decay", "--rate", "0.1", "-n", aged, "--json").stdout)["faded"] == 2
+    assert json.loads(loci("edge", "decay", "--rate", "0.1", "-n", aged, "--json").stdout)["faded"] == 2
     assert alive(loci, aged) == ["tb10", "ub10"]
 
 
 def test_decay_without_a_rate_recalculates(loci: Loci, aged: str) -> None:
-    result = loci("decay", "-n", aged)
-    assert [line.split() for line in result.stdout.splitlines()] == [["edges", "faded", "revived"], ["4", "0", "0"]]
+    result = loci("edge", "decay", "-n", aged)
+    assert [line.split() for line in result.stdout.splitlines()] == [["faded", "revived"], ["0", "0"]]
 
 
 def test_a_threshold_set_from_the_command_line_moves_every_edge(loci: Loci, aged: str) -> None:
@@ -58,5 +58,5 @@ def test_a_threshold_set_from_the_command_line_moves_every_edge(loci: Loci, aged
 
 
 def test_decay_refuses_a_rate_below_nothing(loci: Loci, aged: str) -> None:
-    assert loci("decay", "--rate", "-1", "-n", aged).exit_code == 2
+    assert loci("edge", "decay", "--rate", "-1", "-n", aged).exit_code == 2
     assert len(alive(loci, aged)) == 4

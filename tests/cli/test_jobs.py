@@ -1,4 +1,4 @@
-"""`loci jobs`: what was left for later, on the command line."""
+"""`loci job`: what was left for later, on the command line."""
 
 import json
 from typing import Any
@@ -21,25 +21,25 @@ def asked(loci: Loci, namespace: str) -> str:
 
 
 def state(loci: Loci, namespace: str, job: str) -> Any:
-    return json.loads(loci("jobs", "show", job, "-n", namespace, "--json").stdout)["state"]
+    return json.loads(loci("job", "show", job, "-n", namespace, "--json").stdout)["state"]
 
 
-def test_alone_it_lists_jobs_and_takes_the_options_of_the_list(loci: Loci, namespace: str, asked: str) -> None:
-    lines = loci("jobs", "-n", namespace).stdout.splitlines()
+def test_jobs_are_listed_and_narrowed(loci: Loci, namespace: str, asked: str) -> None:
+    lines = loci("job", "list", "-n", namespace).stdout.splitlines()
     assert lines[0].split() == ["id", "created_at", "kind", "state", "tries", "due_at", "error"]
     assert lines[1].split()[0] == asked
-    assert [row["id"] for row in json.loads(loci("jobs", "list", "-n", namespace, "--json").stdout)] == [asked]
-    assert json.loads(loci("jobs", "--state", "dead", "-n", namespace, "--json").stdout) == []
+    assert [row["id"] for row in json.loads(loci("job", "list", "-n", namespace, "--json").stdout)] == [asked]
+    assert json.loads(loci("job", "list", "--state", "dead", "-n", namespace, "--json").stdout) == []
 
 
 def test_a_job_is_cancelled_and_tried_again(loci: Loci, namespace: str, asked: str) -> None:
-    assert json.loads(loci("jobs", "cancel", asked, "-n", namespace, "--json").stdout)["state"] == "cancelled"
-    again = loci("jobs", "cancel", asked, "-n", namespace)
+    assert json.loads(loci("job", "cancel", asked, "-n", namespace, "--json").stdout)["state"] == "cancelled"
+    again = loci("job", "cancel", asked, "-n", namespace)
     assert (again.exit_code, state(loci, namespace, asked)) == (0, "cancelled")
-    assert json.loads(loci("jobs", "retry", asked, "-n", namespace, "--json").stdout)["state"] == "waiting"
-    again = loci("jobs", "retry", asked, "-n", namespace)
+    assert json.loads(loci("job", "retry", asked, "-n", namespace, "--json").stdout)["state"] == "waiting"
+    again = loci("job", "retry", asked, "-n", namespace)
     assert (again.exit_code, state(loci, namespace, asked)) == (0, "waiting")
-    loci("jobs", "cancel", asked, "-n", namespace)
+    loci("job", "cancel", asked, "-n", namespace)
 
 
 def test_show_prints_the_whole_error_of_a_dead_job(loci: Loci, namespace: str, asked: str) -> None:
@@ -47,17 +47,19 @@ def test_show_prints_the_whole_error_of_a_dead_job(loci: Loci, namespace: str, a
     with psycopg.connect(loci.database.admin_url) as admin:
         admin.execute("update loci_data.jobs set error = %s where id = %s", [error, asked])
         admin.execute("update loci_jobs.procrastinate_jobs set queue_name = 'none' where args ->> 'job_id' = %s", [asked])
-    shown = " ".join(loci("jobs", "show", asked, "-n", namespace).stdout.split())
+    shown = " ".join(loci("job", "show", asked, "-n", namespace).stdout.split())
     assert error.strip() in shown
-    assert json.loads(loci("jobs", "show", asked, "-n", namespace, "--json").stdout)["calls"]["calls"] == 0
+    assert json.loads(loci("job", "show", asked, "-n", namespace, "--json").stdout)["calls"]["calls"] == 0
 
 
 def test_what_is_no_job_or_kind_is_one_line(loci: Loci, namespace: str) -> None:
-    missing = loci("jobs", "show", "0192f0c4-0000-7000-8000-000000000000", "-n", namespace)
+    missing = loci("job", "show", "0192f0c4-0000-7000-8000-000000000000", "-n", namespace)
     assert missing.exit_code == 1
     assert missing.stderr.startswith("error: job 0192f0c4-0000-7000-8000-000000000000 does not exist\nhint: ")
-    assert "dream, enrich, contradictions" in loci("jobs", "--kind", "sing", "-n", namespace).stderr
-    assert "state must be waiting" in loci("jobs", "--state", "tired", "-n", namespace).stderr
+    assert (
+        "'dream', 'enrich', 'contradictions', 'tune' or 'project'" in loci("job", "list", "--kind", "sing", "-n", namespace).stderr
+    )
+    assert "'waiting', 'running'" in loci("job", "list", "--state", "tired", "-n", namespace).stderr
 
 
 def test_doctor_says_how_jobs_stand(loci: Loci, asked: str) -> None:

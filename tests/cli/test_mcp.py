@@ -1,10 +1,13 @@
 """What `loci mcp` promises as a process: the protocol on stdout and nothing else, the tools over it, and an orderly end."""
 
 import json
+import os
+import re
 import signal
 import socket
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,24 +16,43 @@ from typing import Any
 import pytest
 from mcp.client.stdio import StdioServerParameters
 
+from db.embedded import EmbeddedServer
+from service.cli.mcp import Profiles, prepare
+from service.mcp.profiles.known import PROFILES
+from service.mcp.server import make_server
+from service.settings import get_settings
+from tests.catalogue import ROOT
 from tests.cli.conftest import Loci, environment_of, wait_until_ready
-from tests.services import PATIENCE, eventually
-from tests.tools import ERAS, Tools, connected
+from tests.databases import VERSION, data_folder
+from tests.services import PATIENCE, eventually, serve
+from tests.tools import Tools, connected
 
 Ended = Callable[[subprocess.Popen[str]], tuple[int, str, str]]
+ADA = {"name": "Ada_Lovelace", "entityType": "person", "observations": ["Wrote the first program"]}
 CLIENT = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 
 
 @contextmanager
-def spoken_to(loci: Loci, *options: str, mode: str = "auto", **environment: str) -> Iterator[Tools]:
+def spoken_to(loci: Loci, *options: str, **environment: str) -> Iterator[Tools]:
     """A client that has started `loci mcp` over the module's database."""
     started = StdioServerParameters(
         command=sys.executable,
         args=["-m", "service.cli", "mcp", *options],
         env=environment_of(loci.database, **environment),
     )
-    with connected(started, mode) as tools:
+    with connected(started) as tools:
         yield tools
+
+
+@contextmanager
+def within(**options: str) -> Iterator[Tools]:
+    """A client of what `loci mcp` starts, in this process, which costs a tenth: where streams, signals and start-up are not the question."""
+    backend, headers = prepare(get_settings(), **options)
+    with connected(make_server(backend.client, headers, listing=backend.open, profile=PROFILES[Profiles.LOCI])) as tools:
+        try:
+            yield tools
+        finally:
+            tools.portal.call(backend.close)
 
 
 def sent(process: subprocess.Popen[str], method: str, **params: Any) -> None:
@@ -48,8 +70,10 @@ def received(process: subprocess.Popen[str]) -> dict[str, Any]:
     return message
 
 
-def start(loci: Loci, *options: str, **environment: str) -> subprocess.Popen[str]:
-    """Start it by hand, and open the conversation."""
+def start(
+    loci: Loci, *options: str, server: str = "loci", told: str = "", folder: Path | None = None, **environment: str
+) -> subprocess.Popen[str]:
+    """Start it by hand, in a folder, and open the conversation; `told` is how its instructions begin."""
     process = subprocess.Popen(
         [sys.executable, "-m", "service.cli", "mcp", *options],
         env=environment_of(loci.database, **environment),
@@ -57,9 +81,12 @@ def start(loci: Loci, *options: str, **environment: str) -> subprocess.Popen[str
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        cwd=folder,
     )
     sent(process, "initialize", **CLIENT)
-    assert received(process)["result"]["serverInfo"]["name"] == "loci"
+    opened = received(process)["result"]
+    assert opened["serverInfo"]["name"] == server
+    assert (opened.get("instructions") or "").startswith(told)
     assert process.stdin is not None
     process.stdin.write('{"jsonrpc": "2.0", "method": "notifications/initialized"}\n')
     process.stdin.flush()
@@ -73,10 +100,9 @@ def saved(process: subprocess.Popen[str], content: str) -> dict[str, Any]:
     return result
 
 
-@pytest.mark.parametrize("mode", ERAS)
-def test_tools_over_stdio_read_and_write_the_namespace_and_the_space_that_were_named(loci: Loci, namespace: str, mode: str) -> None:
-    with spoken_to(loci, "--namespace", namespace, "--space", "session/abc", mode=mode) as tools:
-        assert len(tools.listed()) == 16
+def test_tools_over_stdio_read_and_write_the_namespace_and_the_space_that_were_named(loci: Loci, namespace: str) -> None:
+    with spoken_to(loci, "--namespace", namespace, "--space", "session/abc") as tools:
+        assert len(tools.listed()) == 17
         memory = tools("save_memory", content="I prefer tea", category="user-preferences/drinks")
         assert tools("search_memory", query="What do I drink? tea?")["results"][0]["id"] == memory["id"]
         assert tools("save_to_working_memory", key="plan", data={"a": 1})["key"] == "session/abc/plan"
@@ -92,39 +118,41 @@ def test_tools_over_stdio_read_and_write_the_namespace_and_the_space_that_were_n
 
 def test_a_key_over_stdio_has_its_rights_and_no_others(loci: Loci, namespace: str) -> None:
     key = json.loads(loci("key", "create", "--namespace", namespace, "--role", "reader", "--json").stdout)["key"]
-    with spoken_to(loci, LOCI_KEY=key) as tools:
+    with within(key=key) as tools:
         assert tools("list_memory_categories") == {"categories": []}
         assert "Not allowed" in tools.error("save_memory", content="x")
-    with spoken_to(loci, LOCI_KEY="loci_wrong") as tools:
+    with within(key="loci_wrong") as tools:
         assert "needs a valid API key" in tools.error("list_memory_categories")
 
 
-def test_tools_can_ask_a_service_that_runs_elsewhere(loci: Loci, namespace: str, port: int) -> None:
+def test_tools_can_ask_a_service_that_runs_elsewhere(loci: Loci, namespace: str, monkeypatch: pytest.MonkeyPatch) -> None:
     key = json.loads(loci("key", "create", "--namespace", namespace, "--role", "writer", "--json").stdout)["key"]
-    service = loci.start("serve", "--port", str(port), LOCI_REQUIRE_KEYS="true")
-    try:
-        wait_until_ready(service, port)
-        nowhere = {"DATABASE_URL": "postgresql://nobody@127.0.0.1:1/nothing", "LOCI_KEY": key}
-        with spoken_to(loci, "--url", f"http://127.0.0.1:{port}", **nowhere) as tools:
+    monkeypatch.setenv("DATABASE_URL", "postgresql://nobody@127.0.0.1:1/nothing")
+    get_settings.cache_clear()
+    with serve(loci.database, tcp=True, require_keys=True, worker=False) as service:
+        with within(key=key, url=service.url) as tools:
             memory = tools("save_memory", content="from afar")
-        with spoken_to(loci, "--url", f"http://127.0.0.1:{port}/api/v1/", LOCI_KEY="loci_wrong") as tools:
+        with within(key="loci_wrong", url=f"{service.url}/api/v1/") as tools:
             assert "needs a valid API key" in tools.error("save_memory", content="x")
-    finally:
-        service.send_signal(signal.SIGTERM)
-        service.communicate(timeout=PATIENCE)
     assert loci.rows("select content from loci_data.memories where id = %s", memory["id"]) == [{"content": "from afar"}]
 
 
-def test_a_service_or_database_that_is_not_there_is_an_error_of_the_tool_which_says_what_to_do(loci: Loci) -> None:
+def test_a_service_or_database_that_is_not_there_is_an_error_of_the_tool_which_says_what_to_do(
+    loci: Loci, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
-    with spoken_to(loci, "--url", url) as tools:
+    with within(url=url) as tools:
         assert f"no service answers at {url}" in tools.error("list_memory_categories")
-    with spoken_to(loci, DATABASE_URL="postgresql://loci_app@127.0.0.1:1/nothing") as tools:
+    monkeypatch.setenv("DATABASE_URL", "postgresql://loci_app@127.0.0.1:1/nothing")
+    get_settings.cache_clear()
+    with within() as tools:
         for _ in range(2):
             assert "cannot reach the database" in (text := tools.error("list_memory_categories"))
             assert "DATABASE_URL" in text
-    with spoken_to(loci, DATABASE_URL=loci.database.admin_url) as tools:
+    monkeypatch.setenv("DATABASE_URL", loci.database.admin_url)
+    get_settings.cache_clear()
+    with within() as tools:
         assert "superuser" in tools.error("list_memory_categories")
 
 
@@ -154,16 +182,119 @@ def test_a_signal_ends_it_although_stdin_is_open(
     assert loci.rows("select 1 from pg_stat_activity where datname = current_database() and usename = 'loci_app'") == []
 
 
-def test_it_starts_the_embedded_database_when_it_is_needed_and_leaves_it_stopped(loci: Loci, tmp_path: Path) -> None:
-    pid = tmp_path / "pg" / "postmaster.pid"
-    process = start(loci, DATABASE_URL="", LOCI_DATA_DIR=str(tmp_path))
+def test_in_a_folder_without_a_database_it_says_what_to_do_and_asks_the_service_of_this_machine_once_there_is_one(
+    loci: Loci, tmp_path: Path, port: int
+) -> None:
+    nothing = {"DATABASE_URL": "", "LOCI_PORT": str(port), "PYTHONPATH": f"{ROOT}:{ROOT / 'client'}"}
+    lost = f"Loci has nothing to work on: there is no database in {tmp_path / '.loci'}, and no service answers at http://127.0.0.1:{port}."
+    process = start(loci, folder=tmp_path, told=lost, **nothing)
+    keyed = start(loci, folder=tmp_path, told="Loci has nothing", LOCI_KEY="loci_secret", **nothing)
+    said = saved(process, "too early")
+    assert said["isError"]
+    assert "Run `loci serve`: it is found from the next call on" in said["content"][0]["text"]
+    service = loci.start("serve", "--port", str(port))
+    try:
+        wait_until_ready(service, port)
+        assert not saved(process, "in time").get("isError")
+        assert f"Set LOCI_URL where the client's configuration has `env`: http://127.0.0.1:{port}" in str(saved(keyed, "secret"))
+        start(loci, folder=tmp_path, told="", **nothing).communicate(timeout=PATIENCE)
+    finally:
+        service.send_signal(signal.SIGTERM)
+        service.communicate(timeout=PATIENCE)
+    _, err = process.communicate(timeout=PATIENCE)
+    assert "there is no database in" in err
+    keyed.communicate(timeout=PATIENCE)
+    assert list(tmp_path.iterdir()) == []
+    assert [row["content"] for row in loci.rows("select content from loci_data.memories where content like 'in time'")] == [
+        "in time"
+    ]
+
+
+def entries(page: str) -> list[dict[str, Any]]:
+    """The entries of every configuration of a page that start a program."""
+    read = {"json": json.loads, "toml": tomllib.loads}
+    files = [read[kind](text) for kind, text in re.findall(r"^```(json|toml)\n(.*?)^```", page, re.MULTILINE | re.DOTALL)]
+    names = ("mcpServers", "servers", "context_servers", "mcp_servers")
+    found = [entry for file in files for name in names for entry in file.get(name, {}).values()]
+    assert len(files) == sum(1 for file in files if set(file) & set(names))
+    return [entry for entry in found if "command" in entry]
+
+
+def test_every_configuration_on_the_page_starts_it_in_an_empty_folder_with_what_it_says_alone(loci: Loci, tmp_path: Path) -> None:
+    """As clients do: command, arguments and env of the file, and little else of the environment."""
+    stated = entries((ROOT / "docs" / "mcp.md").read_text())
+    different = {json.dumps({**entry, "type": None, "env": entry.get("env") or None}, sort_keys=True): entry for entry in stated}
+    assert (len(stated), len(different)) == (7, 4)
+    program = tmp_path / "loci"
+    program.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT}:{ROOT / "client"} exec {sys.executable} -m service.cli "$@"\n')
+    program.chmod(0o755)
+    with serve(loci.database, tcp=True, worker=False) as service:
+        port = service.url.rpartition(":")[2]
+        for entry in different.values():
+            folder = tmp_path / "empty"
+            folder.mkdir(exist_ok=True)
+            env = {**entry.get("env", {}), "LOCI_PORT": port, "PATH": os.environ["PATH"], "HOME": str(folder)}
+            assert entry["command"] == "/path/to/loci/.venv/bin/loci"
+            given = StdioServerParameters(command=str(program), args=entry["args"], env=env, cwd=folder)
+            with connected(given, "auto") as tools:
+                if "LOCI_DATA_DIR" in env:  # the reader's own folder
+                    assert "there is no database in /path/to/loci/.loci" in tools.error("list_memory_categories")
+                elif "--profile" in entry["args"]:
+                    assert "read_graph" in tools.listed()
+                else:
+                    assert "categories" in tools("list_memory_categories")
+            assert list(folder.iterdir()) == []
+
+
+def test_it_reads_the_file_of_its_folder_like_every_command(loci: Loci, tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("LOCI_URL=http://127.0.0.1:1\n")
+    process = start(loci, folder=tmp_path, DATABASE_URL="", PYTHONPATH=f"{ROOT}:{ROOT / 'client'}")
+    assert "no service answers at http://127.0.0.1:1/" in saved(process, "lost")["content"][0]["text"]
+    process.communicate(timeout=PATIENCE)
+
+
+@pytest.fixture
+def embedded() -> Iterator[Path]:
+    """A folder for an embedded server, which no other run of pytest closes to it."""
+    with data_folder() as folder:
+        yield folder
+
+
+def test_it_makes_no_embedded_database_but_starts_the_one_there_is_and_leaves_it_stopped(
+    loci: Loci, embedded: Path, port: int
+) -> None:
+    pid = embedded / "pg" / "postmaster.pid"
+    process = start(loci, DATABASE_URL="", LOCI_DATA_DIR=str(embedded), LOCI_PORT=str(port))
+    assert "there is no database in" in saved(process, "lost")["content"][0]["text"]
+    process.communicate(timeout=PATIENCE)
+    assert list(embedded.iterdir()) == []
+    EmbeddedServer(embedded, VERSION).stop()
+    process = start(loci, DATABASE_URL="", LOCI_DATA_DIR=str(embedded))
     assert not pid.exists()
     assert not saved(process, "kept").get("isError")
     assert pid.exists()
     process.send_signal(signal.SIGTERM)
     assert process.wait(PATIENCE) == 0
     eventually(lambda: not pid.exists())
-    process = start(loci, DATABASE_URL="", LOCI_DATA_DIR=str(tmp_path))
+    process = start(loci, DATABASE_URL="", LOCI_DATA_DIR=str(embedded))
     assert saved(process, "kept")["structuredContent"]["duplicate"] is True
     process.communicate(timeout=PATIENCE)
     eventually(lambda: not pid.exists())
+
+
+def test_a_profile_has_its_own_tools_alone_and_tells_who_subscribed_of_changes(loci: Loci, namespace: str) -> None:
+    process = start(loci, "--namespace", namespace, server="memory-server", LOCI_PROFILE="reference-memory")
+    sent(process, "resources/subscribe", uri="memory://knowledge-graph")
+    assert "result" in received(process)
+    sent(process, "tools/call", name="create_entities", arguments={"entities": [ADA]})
+    told = [received(process), received(process)]
+    assert {"notifications/resources/updated", None} == {message.get("method") for message in told}
+    sent(process, "tools/list")
+    assert "read_graph" in {tool["name"] for tool in received(process)["result"]["tools"]}
+    process.communicate("", timeout=PATIENCE)
+
+
+def test_an_unknown_profile_is_refused_with_those_there_are(loci: Loci) -> None:
+    result = loci("mcp", "--profile", "mem0")
+    assert result.exit_code == 2
+    assert "reference-memory" in result.output

@@ -1,4 +1,4 @@
-"""`loci erase`: asks first, and shows what went."""
+"""`loci memory erase`: asks first, and shows what went."""
 
 import json
 
@@ -26,21 +26,21 @@ def left(loci: Loci, namespace: str) -> int:
 
 
 def test_erase_asks_first(loci: Loci, namespace: str, written: list[str]) -> None:
-    refused = loci("erase", written[0], "-n", namespace, input="n\n")
+    refused = loci("memory", "erase", written[0], "-n", namespace, input="n\n")
     assert refused.exit_code == 1
     assert "Erase a memory with every version" in refused.stderr
     assert left(loci, namespace) == 3
-    assert loci("erase", written[0], "-n", namespace, input="y\n").exit_code == 0
+    assert loci("memory", "erase", written[0], "-n", namespace, input="y\n").exit_code == 0
     assert left(loci, namespace) == 1
 
 
 def test_erase_without_an_answer_does_nothing(loci: Loci, namespace: str, written: list[str]) -> None:
-    assert loci("erase", *written, "-n", namespace).exit_code == 1
+    assert loci("memory", "erase", *written, "-n", namespace).exit_code == 1
     assert left(loci, namespace) == 3
 
 
 def test_erase_shows_the_receipt_as_a_table(loci: Loci, namespace: str, written: list[str]) -> None:
-    result = loci("erase", *written, "-n", namespace, "--yes")
+    result = loci("memory", "erase", *written, "-n", namespace, "--yes")
     assert result.stderr == "erased 3 memories\n"
     cells = [line.split() for line in result.stdout.splitlines()]
     assert cells[0] == ["table", "deleted", "added", "changed"]
@@ -48,14 +48,14 @@ def test_erase_shows_the_receipt_as_a_table(loci: Loci, namespace: str, written:
 
 
 def test_erase_prints_the_receipt_as_json_and_takes_one_version_alone(loci: Loci, namespace: str, written: list[str]) -> None:
-    receipt = json.loads(loci("erase", written[0], "-n", namespace, "--versions", "this", "--yes", "--json").stdout)
+    receipt = json.loads(loci("memory", "erase", written[0], "-n", namespace, "--versions", "this", "--yes", "--json").stdout)
     assert receipt["erased"] == receipt["deleted"]["memories"] == 1
     assert left(loci, namespace) == 2
 
 
 def test_erase_of_an_unknown_memory_is_one_line(loci: Loci, namespace: str, written: list[str]) -> None:
     unknown = "00000000-0000-4000-8000-00000000abcd"
-    result = loci("erase", written[0], unknown, "-n", namespace, "--yes")
+    result = loci("memory", "erase", written[0], unknown, "-n", namespace, "--yes")
     assert result.exit_code == 1
     assert result.stderr == f"error: memory {unknown} does not exist\n"
     assert left(loci, namespace) == 3

@@ -1,4 +1,4 @@
-"""`loci model`, `loci prompts`, and what `loci doctor` says of the endpoint."""
+"""`loci model`, `loci prompt`, and what `loci doctor` says of the endpoint."""
 
 import json
 from collections.abc import Iterator
@@ -46,17 +46,17 @@ def test_calls_and_usage_are_shown(loci: Loci, namespace: str) -> None:
 
 
 def test_a_prompt_is_shown_as_it_is_in_force(loci: Loci, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    ours = loci("prompts", "show", "data").stdout
+    ours = loci("prompt", "show", "data").stdout
     assert "Answer with one JSON object" in ours
     (tmp_path / "data.md").write_text(f"Be brief.\n{ours}")
     configure(monkeypatch, PROMPTS=str(tmp_path))
-    assert loci("prompts", "show", "data.md").stdout == f"Be brief.\n{ours}"
-    listed = {row["name"]: row["from"] for row in json.loads(loci("prompts", "list", "--json").stdout)}
+    assert loci("prompt", "show", "data.md").stdout == f"Be brief.\n{ours}"
+    listed = {row["name"]: row["from"] for row in json.loads(loci("prompt", "list", "--json").stdout)}
     assert (listed["data.md"], listed["dream.md"]) == (str(tmp_path / "data.md"), "loci")
 
 
 def test_an_unknown_prompt_is_named_with_those_there_are(loci: Loci) -> None:
-    result = loci("prompts", "show", "dreams")
+    result = loci("prompt", "show", "dreams")
     assert result.exit_code == 1
     assert "there is no prompt dreams.md" in result.stderr
     assert "pref-dream.md" in result.stderr

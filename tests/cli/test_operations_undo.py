@@ -1,4 +1,4 @@
-"""`loci undo`: what an import wrote is gone, and comes back."""
+"""`loci operation undo`: what an import wrote is gone, and comes back."""
 
 import json
 from pathlib import Path
@@ -31,18 +31,18 @@ def last_operation(loci: Loci, namespace: str) -> str:
 
 
 def test_an_import_is_undone_and_done_again(loci: Loci, namespace: str) -> None:
-    assert loci("import", "-", "-n", namespace, "--batch-size", "1", input=LINES).exit_code == 0
+    assert loci("import", "-", "-n", namespace, input=LINES).exit_code == 0
     before = contents(loci, namespace)
     done = last_operation(loci, namespace)
-    undone = loci("undo", done, "-n", namespace, "--json")
+    undone = loci("operation", "undo", done, "-n", namespace, "--json")
     assert undone.exit_code == 0, undone.stderr
     assert json.loads(undone.stdout)["undone"]["memory"] == 3
     assert contents(loci, namespace) == []
-    again = loci("undo", json.loads(undone.stdout)["operation_id"], "-n", namespace)
+    again = loci("operation", "undo", json.loads(undone.stdout)["operation_id"], "-n", namespace)
     assert again.exit_code == 0
     assert "memory" in again.stdout
     assert contents(loci, namespace) == before
-    twice = loci("undo", json.loads(undone.stdout)["operation_id"], "-n", namespace)
+    twice = loci("operation", "undo", json.loads(undone.stdout)["operation_id"], "-n", namespace)
     assert twice.exit_code == 1
     assert "undone already" in twice.stderr
 
@@ -56,7 +56,7 @@ def test_restoring_an_export_into_another_namespace_is_undone(loci: Loci, namesp
     before = contents(loci, other)
     assert before == contents(loci, namespace)
     done = last_operation(loci, other)
-    undone = loci("undo", done, "-n", other, "--json")
+    undone = loci("operation", "undo", done, "-n", other, "--json")
     assert undone.exit_code == 0, undone.stderr
     assert contents(loci, other) == []
     left = (
@@ -64,6 +64,6 @@ def test_restoring_an_export_into_another_namespace_is_undone(loci: Loci, namesp
         loci.rows("select count(*) as n from loci.list_entities(%s)", other)[0]["n"],
     )
     assert left == (0, 0)
-    assert loci("undo", json.loads(undone.stdout)["operation_id"], "-n", other).exit_code == 0
+    assert loci("operation", "undo", json.loads(undone.stdout)["operation_id"], "-n", other).exit_code == 0
     assert contents(loci, other) == before
     assert loci.rows("select count(*) as n from loci.list_edges(%s)", other)[0]["n"] == 1

@@ -11,9 +11,9 @@ from tests.cli.conftest import Loci
 COMMANDS = [
     ("recall", "Alice", "-n"),
     ("context", "Alice", "-n"),
-    ("history", "note", "-n"),
+    ("memory", "history", "note", "-n"),
     ("traverse", "Alice", "-n"),
-    ("operations", "list", "-n"),
+    ("operation", "list", "-n"),
 ]
 
 
@@ -34,7 +34,7 @@ def test_what_is_printed_shows_them(loci: Loci, stored: str, command: tuple[str,
     plain, said = loci(*command, stored), loci(*command, stored, "--json")
     assert (plain.exit_code, said.exit_code) == (0, 0), plain.output + said.output
     assert not hides(plain.output + said.output)
-    if command[0] not in {"operations", "traverse"}:
+    if command[0] not in {"operation", "traverse"}:
         assert "\\x1b" in plain.output
         assert (
             CONTENT in json.dumps(json.loads(said.stdout), ensure_ascii=False).encode().decode("unicode_escape", "ignore")
@@ -43,7 +43,7 @@ def test_what_is_printed_shows_them(loci: Loci, stored: str, command: tuple[str,
 
 
 def test_an_error_shows_them(loci: Loci, stored: str) -> None:
-    refused = loci("history", "no\x1b[2J\u202esuch", "-n", stored)
+    refused = loci("memory", "history", "no\x1b[2J\u202esuch", "-n", stored)
     assert refused.exit_code != 0
     assert not hides(refused.output)
 

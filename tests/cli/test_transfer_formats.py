@@ -111,7 +111,7 @@ def test_a_file_however_damaged_it_is_ends_in_a_report_and_in_nothing_else(sampl
 
 
 def test_the_service_and_its_document_name_the_same_formats() -> None:
-    assert get_args(ImportFormat) == ("loci", "auto", *FORMATS)
+    assert get_args(ImportFormat) == ("loci", "auto", "lines", *FORMATS)
 
 
 def test_the_history_of_mem0_is_lineages_whose_end_is_a_deletion(tmp_path: Path) -> None:

@@ -1,9 +1,15 @@
 """What schemathesis must know of this service: our own checks, and what no document can say.
 
-Nothing is left out for a route. Three checks of schemathesis are wrapped, because their rule has exceptions that are named here.
+No route is left out. What is wrong inside a model, or in a parameter, that several routes have in common is sent to the first of them:
+the same code refuses it everywhere. A thorough run sends it to all. Three checks of schemathesis are wrapped, because their rule has
+exceptions that are named here.
 """
 
+import itertools
+import json
+import os
 import re
+from collections.abc import Hashable
 from typing import Any
 
 import schemathesis
@@ -23,7 +29,7 @@ BEYOND_THE_DOCUMENT = {
     r"(.+\.)?valid_(to|from)": "compared with each other, or with versions that are there",
     r"decay_rate": "no larger than a real number of the database",
     r"(.+\.)?parent_since|known_at|as_of|expires_at": "compared with the clock, or with what is stored",
-    r"erase": "parameters of a query that need each other",
+    r"erase|vectors|format": "parameters of a query that need each other, or exclude each other",
     r"(.+\.)?(metadata|value)": "JSON inside: no NUL at any depth; in a query, text that is JSON",
     r"status|content": "an attribute's content and status change apart, by how it stands",
     r"(.+\.)?(parent_id|target_id|memory_id|ids|corrects|other|lineage)": "refer to what is stored, or must not be the thing itself",
@@ -31,11 +37,80 @@ BEYOND_THE_DOCUMENT = {
     r"space|X-Space": "no segment . or ..; and schemathesis makes headers that the pattern of the document forbids",
     r"namespaces": "at most as many as the setting recall_namespaces",
     r"body": "lines of NDJSON, of which one must not be blank; or a file in a format of another system",
+    r"messages(\[\d+\].*)?": "messages of several frameworks, of which the document shows the plainest; no NUL at any depth",
+    r"questions(\[\d+\].*)?": "ids or contents, of memories that are stored",
+    r"recall": "of one namespace, so without the field namespaces",
     r"key": "no segment . or .., and at most 512 characters with its space",
     r"(.+\.)?line|line \d+": "lines are checked one by one",
 }
 # DELETE /memories/{id} forgets: the memory can still be read, and be restored.
 SOFT = {"/api/v1/memories/{id}"}
+
+
+THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
+MEANING = ("title", "description", "default", "examples")  # what a schema says beside what it allows
+SEEN: set[Hashable] = set()  # mistakes that were made already
+
+
+@schemathesis.hook
+def filter_case(context: HookContext, case: Case) -> bool:
+    """Leave out mistakes that other routes have met: all of one kind of field are sent to one such field, and one of them to the others.
+
+    A model or a parameter that routes have in common counts once. What is right is sent to each.
+    """
+    meta = case.meta
+    about = meta.phase.data if meta is not None and meta.phase.name.value == "coverage" else None
+    if THOROUGH or about is None or about.parameter is None or meta.generation.mode.value != "negative":
+        return True
+    place, kind = place_of(case, about)
+    mistake = (kind, about.scenario.value, sent(case, about))
+    new = not {(place, about.scenario.value), mistake} <= SEEN
+    SEEN.update(((place, about.scenario.value), mistake))
+    return new
+
+
+def place_of(case: Case, about: Any) -> tuple[str, str]:
+    """Where the mistake is, a model of the document and where in it, or a parameter of this name and schema; and what is asked for there."""
+    document = case.operation.schema.raw_schema
+    route = document["paths"][case.operation.path][case.operation.method]
+    if about.parameter_location.value == "body":
+        schema = route["requestBody"]["content"].get(about.parameter, {}).get("schema", {})
+        return steps(document, schema, about.location or "")
+    declared = [each for each in route.get("parameters", []) if each["name"] == about.parameter]
+    place = json.dumps([about.parameter, *declared, *([] if declared else [case.operation.label])], sort_keys=True)
+    return place, place
+
+
+def steps(document: dict[str, Any], schema: Any, location: str) -> tuple[str, str]:
+    """The last model on the way to a place in a schema and the way from there; and the schema of the field that it is about."""
+    way: list[str] = [json.dumps(schema, sort_keys=True)]
+    field = schema
+    for step in [None, *location.split("/")[1:]]:
+        if step is not None:
+            schema = schema[int(step)] if isinstance(schema, list) else schema.get(step, {})
+            way.append(step)
+        while isinstance(schema, dict) and "$ref" in schema:
+            way = [schema["$ref"]]
+            schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+        if isinstance(schema, dict) and not {"properties", "items"} & {step}:
+            field = schema
+    allowed = {name: value for name, value in field.items() if name not in MEANING} if isinstance(field, dict) else field
+    return "/".join(way), json.dumps(allowed, sort_keys=True)
+
+
+def sent(case: Case, about: Any) -> str:
+    """What was sent there: its type, in a body."""
+    if about.parameter_location.value != "body":
+        values = getattr(case, about.parameter_location.container_name) or {}
+        return repr(values.get(about.parameter))
+    value = case.body
+    keys = (about.location or "").split("/")[1:]
+    for before, key in itertools.pairwise([*keys, ""]):
+        if before == "properties" and isinstance(value, dict):
+            value = value.get(key)
+        elif before == "items" and isinstance(value, list):
+            value = value[0] if value else None
+    return type(value).__name__
 
 
 @schemathesis.hook

@@ -3,13 +3,15 @@
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from pydantic import BaseModel
 
-from service.settings import EmbeddingSettings, Settings
+from service.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 PASSWORDS = ("POSTGRES_PASSWORD", "LOCI_APP_PASSWORD")
@@ -17,7 +19,12 @@ SECRET = re.compile(r"PASSWORD|SECRET|TOKEN|_KEY$")
 TAKEN = re.compile(r"\$\{(\w+)(?::[-?][^}]*)?\}")
 COMPOSE = (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
 SERVICES: dict[str, dict[str, Any]] = yaml.safe_load(COMPOSE)["services"]
-VALUES = [(service, name, str(value)) for service, row in SERVICES.items() for name, value in row["environment"].items()]
+GIVEN = [(service, name, value) for service, row in SERVICES.items() for name, value in row["environment"].items()]
+VALUES = [(service, name, str(value)) for service, name, value in GIVEN if value is not None]
+PASSED = {name for _, name, value in GIVEN if value is None}  # as they are outside
+# What the file decides: the database is the one beside it, the folder of data is the database's, inside all are reached at 8420.
+DECIDED = {"LOCI_DATABASE_URL", "LOCI_MIGRATION_URL", "LOCI_APP_PASSWORD", "LOCI_DATA_DIR", "LOCI_POSTGRES_VERSION"}
+DECIDED |= {"LOCI_POSTGRES_PORT", "LOCI_ANALYST_ADDRESS", "LOCI_HOST", "LOCI_PORT", "LOCI_LIMITS__SPOOL_DIR"}
 
 
 def example() -> dict[str, str]:
@@ -60,7 +67,14 @@ def test_service_does_not_know_the_superusers_password() -> None:
 
 def test_only_the_service_is_published_and_only_on_this_machine() -> None:
     published = [(name, port) for name, row in SERVICES.items() for port in row.get("ports", [])]
-    assert published == [("loci", "127.0.0.1:8420:8420")]
+    assert published == [("loci", "127.0.0.1:${LOCI_PORT:-8420}:8420")]
+
+
+def test_the_database_is_published_on_request_on_this_machine_where_analysts_are_told_to_go() -> None:
+    asked = yaml.safe_load((ROOT / "docker-compose.analysts.yml").read_text())["services"]
+    assert asked == {"db": {"ports": ["127.0.0.1:${LOCI_POSTGRES_PORT:-5433}:5432"]}}
+    address = SERVICES["migrate"]["environment"]["LOCI_ANALYST_ADDRESS"]
+    assert address == "postgresql://127.0.0.1:${LOCI_POSTGRES_PORT:-5433}/loci"
 
 
 def test_services_start_in_order() -> None:
@@ -68,16 +82,25 @@ def test_services_start_in_order() -> None:
     assert SERVICES["loci"]["depends_on"] == {"migrate": {"condition": "service_completed_successfully"}}
 
 
-def test_compose_names_settings_that_exist() -> None:
-    known = {f"LOCI_{name}".upper() for name in Settings.model_fields}
-    known |= {f"LOCI_EMBEDDING__{name}".upper() for name in EmbeddingSettings.model_fields}
-    assert {name for _, name, _ in VALUES if name.startswith("LOCI_")} <= known
+def settings(model: type[BaseModel] = Settings, prefix: str = "LOCI_") -> Iterator[str]:
+    """The environment variables of all settings."""
+    for name, field in model.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            yield from settings(field.annotation, f"{prefix}{name.upper()}__")
+        else:
+            yield prefix + name.upper()
+
+
+def test_compose_passes_on_every_setting_that_it_does_not_decide() -> None:
+    assert {name for name in PASSED if name.startswith("LOCI_")} == set(settings()) - DECIDED
+    assert {name for _, name, _ in VALUES if name.startswith("LOCI_")} <= DECIDED
+    assert {"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_SERVICE_NAME", "OTEL_TRACES_SAMPLER"} <= PASSED
 
 
 def test_example_of_env_has_every_password_and_no_value_for_any() -> None:
     values = example()
-    taken = set(TAKEN.findall(COMPOSE))
-    assert {name for name in taken if SECRET.search(name)} <= values.keys() <= taken
+    taken = set(TAKEN.findall(COMPOSE)) | set(SERVICES["loci"]["build"]["args"])
+    assert {name for name in taken if SECRET.search(name)} <= values.keys() <= taken | PASSED | {"COMPOSE_FILE"}
     assert {name: value.strip("'\"") for name, value in values.items() if SECRET.search(name)} == dict.fromkeys(
         (name for name in values if SECRET.search(name)), ""
     )
@@ -97,6 +120,10 @@ def test_compose_refuses_to_start_without_a_password(missing: str, tmp_path: Pat
     assert f"set {missing} in .env" in result.stderr
 
 
-def test_compose_accepts_the_file_with_both_passwords(tmp_path: Path) -> None:
-    result = config(tmp_path, **dict.fromkeys(PASSWORDS, "x"))
+def test_compose_accepts_the_file_with_both_passwords_and_passes_on_what_is_set(tmp_path: Path) -> None:
+    result = config(tmp_path, **dict.fromkeys(PASSWORDS, "x"), LOCI_LLM__MODEL="scripted", LOCI_PORT="9999")
     assert result.returncode == 0, result.stderr
+    service = yaml.safe_load(result.stdout)["services"]["loci"]
+    assert service["environment"]["LOCI_LLM__MODEL"] == "scripted"
+    assert service["environment"].get("LOCI_LLM__ENDPOINT") is None
+    assert "9999" in str(service["ports"])

@@ -69,7 +69,7 @@ def test_no_reference_leads_to_a_row_that_does_not_exist() -> None:
     ] == []
 
 
-def test_every_path_of_the_requirements_is_served() -> None:
+def test_the_paths_of_the_requirements_are_those_that_are_served() -> None:
     from service.app import create_app
     from service.settings import Settings
 
@@ -79,6 +79,7 @@ def test_every_path_of_the_requirements_is_served() -> None:
     named = re.findall(r"`(/[\w/{}-]+)`", "".join(line for line in table.splitlines() if line.startswith("| ")))
     assert len(named) > 60
     assert [path for path in named if f"/api/v1{path}" not in served] == []
+    assert [path for path in sorted(served) if path.startswith("/api/v1/") and path.removeprefix("/api/v1") not in named] == []
     assert {"/healthz", "/readyz", "/metrics"} <= served & set(re.findall(r"`(/\w+)`", outside))
 
 
@@ -87,6 +88,24 @@ def test_every_view_and_function_of_the_requirements_is_described() -> None:
     named = re.findall(r"`([a-z_]+)`[,;.]", SECTIONS["SQL"])
     assert len(named) > 30
     assert [name for name in named if f"### `{name}`" not in described] == []
+
+
+def test_every_view_is_in_the_requirements() -> None:
+    described = (ROOT / "docs" / "sql" / "README.md").read_text().split("contents -->")[1]
+    views = {
+        name for line in described.splitlines() if line.startswith("| [") for name in re.findall(r"`(\w+)`", line.split("|")[2])
+    }
+    body = SECTIONS["SQL"]
+    named = re.findall(r"`([a-z_]+)`", body[body.index("these views:") : body.index("among others")])
+    assert named == sorted(named)
+    assert set(named) == views
+
+
+def test_every_value_of_reinforcement_that_the_requirements_name_is_one() -> None:
+    body = SECTIONS["G9 Reinforcement"]
+    listed = (ROOT / "docs" / "settings.md").read_text().split("| `reinforcement` |")[1].split("|")[1]
+    named = re.findall(r"`(\w+)`", body[body.index("The setting") : body.index("The\nsame rule")])
+    assert named == ["reinforcement", *re.findall(r"`(\w+)`", listed)]
 
 
 def test_every_command_of_the_requirements_is_there() -> None:

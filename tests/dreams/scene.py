@@ -25,7 +25,7 @@ ORDERS = (
 HAPPENING = {
     "jobs", "schedules", "pass_runs", "model_calls", "changes", "outbox", "operations", "operation_counts", "contradiction_queue",
     "episodes_read", "embedding_queue", "entity_queue", "name_queue", "supersession_verdicts", "postings", "memory_texts",
-    "corpus_counts", "attribute_terms", "entity_names", "memory_vectors", "entity_vectors", "idempotency_keys", "turns_read",
+    "corpus_counts", "attribute_terms", "entity_names", "entity_places", "map_layouts", "map_points", "memory_vectors", "entity_vectors", "idempotency_keys", "turns_read",
 }  # fmt: skip
 
 

@@ -1,8 +1,10 @@
 """Somebody with a login of their own who holds and sends whatever a login can: nobody else is held up, and it ends."""
 
 import os
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -13,7 +15,7 @@ from psycopg import errors, sql
 from db.access.analysts import create_analyst, drop_analyst
 from db.pool import Origin
 from service.access.analysts import uri_of
-from service.worker.priority import NICENESS
+from service.worker.priority import lower
 from tests.factories import OPERATOR
 from tests.services import Api, Service, eventually, new_api, ok
 
@@ -156,11 +158,43 @@ def test_a_session_that_others_wait_for_is_ended(strangers: Callable[..., tuple[
             pass
 
 
+def group_of(pid: int) -> str:
+    """The niceness of the group that the scheduler counts a process in, where it has groups of sessions."""
+    group = Path(f"/proc/{pid}/autogroup")
+    return group.read_text().split()[-1] if group.exists() else ""
+
+
 def test_sessions_of_analysts_stand_back_behind_those_of_the_service(strangers: Callable[..., tuple[Api, Stranger]]) -> None:
     api, stranger = strangers()
     session = stranger.session()
-    eventually(lambda: os.getpriority(os.PRIO_PROCESS, session.info.backend_pid) == NICENESS)
-    assert ok(api.post("/recall", {"query": "nothing"}))["results"] == []
+    pid = session.info.backend_pid
+    eventually(lambda: os.sched_getscheduler(pid) == os.SCHED_IDLE and group_of(pid) in {"", "19"})
+    session.execute("set max_parallel_workers_per_gather = 1")
+    session.execute("set debug_parallel_query = on")  # another process works for it then
+    session.pgconn.send_query(b"select pg_sleep(600)")
     with stranger.database.admin() as admin:
-        others = admin.execute("select pid from pg_stat_activity where usename = 'loci_app'").fetchall()
-    assert {os.getpriority(os.PRIO_PROCESS, pid) for (pid,) in others} == {os.getpriority(os.PRIO_PROCESS, 0)}
+        helpers = "select pid from pg_stat_activity where leader_pid = %s and pid <> leader_pid"
+        eventually(lambda: admin.execute(helpers, [pid]).rowcount == 1)
+        (helper,) = admin.execute(helpers, [pid]).fetchone() or (0,)
+        eventually(lambda: os.sched_getscheduler(helper) == os.SCHED_IDLE and group_of(helper) in {"", "19"})
+        assert ok(api.post("/recall", {"query": "nothing"}))["results"] == []
+        others = [each for (each,) in admin.execute("select pid from pg_stat_activity where usename = 'loci_app'")]
+    session.cancel()
+    assert {os.sched_getscheduler(each) for each in others} == {os.sched_getscheduler(0)}
+    assert "19" not in {group_of(each) for each in others}
+
+
+def test_what_the_system_puts_off_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def later(*_: object) -> None:
+        raise BlockingIOError
+
+    with subprocess.Popen(["sleep", "600"], start_new_session=True) as child:
+        try:
+            with monkeypatch.context() as patched:
+                patched.setattr(Path, "write_text", later)
+                assert not lower(child.pid)
+            assert lower(child.pid)
+            assert os.sched_getscheduler(child.pid) == os.SCHED_IDLE
+            assert group_of(child.pid) in {"", "19"}
+        finally:
+            child.kill()

@@ -224,6 +224,7 @@ def test_a_service_under_uvicorn_stops_it(folder: Path, start: Start, told: sign
 
 @pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGHUP])
 def test_a_command_that_is_told_to_end_stops_it(folder: Path, start: Start, told: signal.Signals) -> None:
+    EmbeddedServer(folder, VERSION).stop()  # a command makes no database
     command = start(sys.executable, "-m", "service.cli", *WAITS)
     eventually(lambda: watches(folder))
     leave(command, told)
@@ -232,6 +233,7 @@ def test_a_command_that_is_told_to_end_stops_it(folder: Path, start: Start, told
 
 
 def test_a_command_that_was_killed_leaves_it_to_the_next(folder: Path, start: Start) -> None:
+    EmbeddedServer(folder, VERSION).stop()  # a command makes no database
     command = start(sys.executable, "-m", "service.cli", *WAITS)
     eventually(lambda: watches(folder))
     leave(command, signal.SIGKILL)

@@ -209,7 +209,7 @@ def test_more_connections_than_the_server_takes_are_refused_in_one_line(own_data
         Process, own_database, "serve", "--port", "0", "--workers", "50", LOCI_POOL_SIZE="20", LOCI_EMBEDDING__PROVIDER="none"
     )
     assert group.process.wait(PATIENCE) == 1
-    assert re.fullmatch(r"error: up to 1500 connections to the database may be opened, and it allows \d+: lower .*\n", group.said())
+    assert re.fullmatch(r"error: up to 1700 connections to the database may be opened, and it allows \d+: lower .*\n", group.said())
 
 
 def migrating(database: Database) -> subprocess.Popen[str]:

@@ -3,12 +3,10 @@
 import os
 import random
 import signal
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from multiprocessing.process import BaseProcess
-from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -16,7 +14,7 @@ import pytest
 
 from db.embedded import DATABASE, EmbeddedServer
 from db.migrate import upgrade
-from tests.databases import ADMIN_URL, VERSION, Database, Server
+from tests.databases import ADMIN_URL, VERSION, Database, Server, data_folder
 from tests.jobs import EFFECTS, Jobs, running, two_steps, worker
 from tests.services import PATIENCE, eventually
 
@@ -135,8 +133,8 @@ def test_a_worker_that_wakes_up_after_its_job_was_taken_over_leaves_it_alone(
 
 @pytest.mark.skipif(ADMIN_URL is not None, reason="kills the server, so it needs one of its own: the embedded one")
 def test_a_database_that_crashes_loses_no_job_and_the_worker_comes_back_by_itself() -> None:
-    with tempfile.TemporaryDirectory(prefix="loci-jobs-", ignore_cleanup_errors=True) as folder:
-        server = EmbeddedServer(Path(folder), VERSION)
+    with data_folder() as folder:
+        server = EmbeddedServer(folder, VERSION)
         with psycopg.connect(server.url("postgres"), autocommit=True) as admin:
             admin.execute("alter system set fsync = off")  # survives a crash of processes, not a cut of power
             admin.execute("select pg_reload_conf()")

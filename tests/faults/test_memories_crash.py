@@ -2,12 +2,10 @@
 
 import os
 import signal
-import tempfile
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -16,7 +14,7 @@ import pytest
 
 from db.embedded import DATABASE, EmbeddedServer
 from db.migrate import upgrade
-from tests.databases import ADMIN_URL, VERSION, Database
+from tests.databases import ADMIN_URL, VERSION, Database, data_folder
 from tests.services import PATIENCE, Api, eventually, new_api, ok, problem, serve
 
 pytestmark = pytest.mark.skipif(ADMIN_URL is not None, reason="kills the server, so it needs one of its own: the embedded one")
@@ -33,8 +31,8 @@ select (select count(*) from loci_data.memories) - (select count(*) from loci_da
 @pytest.fixture
 def mortal() -> Iterator[tuple[Api, EmbeddedServer]]:
     """A service that watches over an embedded server of its own."""
-    with tempfile.TemporaryDirectory(prefix="loci-crash-", ignore_cleanup_errors=True) as folder:
-        server = EmbeddedServer(Path(folder), VERSION)
+    with data_folder() as folder:
+        server = EmbeddedServer(folder, VERSION)
         upgrade(server.url("postgres"))
         database = Database(DATABASE, server.url("postgres"), server.url("loci_app"))
         with serve(database, server, embedding={"provider": "static"}) as running, new_api(running) as api:

@@ -24,6 +24,7 @@ from tests.factories import OPERATOR, act_as
 from tests.services import PATIENCE, Api, Service, eventually, new_api, ok
 
 STABLE, BUSY = 40, 200
+PAUSE = 0.15  # seconds between a reader's questions: four who ask all the time would keep the commands from their work
 BATCHES = 2  # of texts that the endpoint answers before it is told to go on
 QUESTIONS = ("Where does Alice live?", "harbour", "what was written last", "fish soup")
 LEFT = """
@@ -169,7 +170,7 @@ class Watch:
 
     def _read(self, service: Service, namespace: str, least: int) -> None:
         with service.client(**{"X-Namespace": namespace}) as client:
-            while not self._stop.wait(0.05):
+            while not self._stop.wait(PAUSE):
                 body = {"query": random.choice(QUESTIONS), "arms": ["vector"], "k": max(least, 10), "log": False}
                 reply = client.post("/recall", json=body)
                 self.asked += 1

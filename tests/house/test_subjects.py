@@ -24,8 +24,9 @@ ROOMS = {
         "statistics",
         "text",
         "traces",
+        "standbys",
     },
-    "client/loci/models": {"fields", "problems", "server"},
+    "client/loci/models": {"fields", "messages", "problems", "server"},
     "docs/sql": {"README"},
 }
 

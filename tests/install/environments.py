@@ -50,7 +50,10 @@ class Environment:
 
 def build(folder: Path) -> dict[str, Path]:
     """The wheels of client and server, by distribution."""
-    pip("wheel", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", str(folder), str(ROOT / "client"), str(ROOT))
+    pip(
+        *("wheel", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", str(folder), str(ROOT / "client"), str(ROOT)),
+        HATCH_BUILD_NO_HOOKS="true",  # which would fetch packages; the page is in the wheels if it is built
+    )
     return {path.name.partition("-")[0].replace("_", "-"): path for path in folder.glob("*.whl")}
 
 
@@ -84,8 +87,8 @@ def needed(distribution_of: Distribution, extras: frozenset[str] = frozenset()) 
                 yield name, found
 
 
-def pip(*arguments: str) -> None:
+def pip(*arguments: str, **variables: str) -> None:
     """Run pip, which says nothing where all goes well."""
     command = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
+    done = subprocess.run(command, env={**os.environ, **variables}, capture_output=True, text=True, timeout=180, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

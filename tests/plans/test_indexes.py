@@ -4,8 +4,9 @@ The counters of the running transaction see inside functions, so nothing has to 
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, LiteralString
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import psycopg
 import pytest
@@ -13,7 +14,7 @@ from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 from tests.databases import Database
-from tests.factories import OPERATOR, World, act_as, day, new_world
+from tests.factories import OPERATOR, Row, World, act_as, day, new_world
 from tests.loading import vectors_loaded
 from tests.sql.test_models_vectors import DIMENSIONS, items, random_vectors
 
@@ -40,7 +41,7 @@ def fill(world: World, count: int) -> UUID:
     ids = [row["id"] for row in world.remember(*batch)]
     world.rows(
         "select * from loci_api.upsert_entities(%(ns)s, %(names)s)",
-        names=Jsonb([{"name": f"person {n}"} for n in range(count)]),
+        names=Jsonb([{"name": f"person {n}"} for n in range(count // 4)]),
     )
     world.rows(
         "select l.* from unnest(%(ids)s::uuid[]) i(id) cross join lateral loci_api.link_memories(%(ns)s, i.id, %(top)s, 'about') l",
@@ -139,7 +140,7 @@ CALLS: list[tuple[str, LiteralString, str]] = [
     ("ancestors", "select * from loci.ancestors(%(ns)s, %(some)s)", "memory_closure"),
     ("links", "select * from loci.list_links(%(ns)s, %(some)s)", "memory_links"),
     ("by id", "select * from loci.get_memories(%(ns)s, array[%(some)s])", "memories_pkey"),
-    ("history", "select * from loci.history(%(ns)s, %(some)s::text)", "memories"),
+    ("history", "select * from loci.history(%(ns)s, %(some)s::text)", "memories_chain"),
     ("names", "select * from loci.match_entities(%(ns)s, 'who is Zeus?')", "entity_names_head"),
     ("phrases", "select * from loci.match_entities(%(ns)s, 'is person 77 Zeus?')", "entity_names_pkey"),
     (
@@ -214,7 +215,8 @@ def test_neighbours_in_a_session_are_read_by_its_index(worlds: dict[str, tuple[W
     world, some = worlds["large"]
     found = scanned(
         world,
-        "select * from loci_api.neighbours_in_session(%(ns)s, array[(select m.doc_id from loci_data.memories m where m.id = %(some)s)])",
+        """select * from loci_api.expand_recall_hits(
+               %(ns)s, '', array[(select m.doc_id from loci_data.memories m where m.id = %(some)s)], '{}', '{}')""",
         some=some,
     )
     assert "memories_session" in found["index"]
@@ -256,11 +258,46 @@ def test_names_of_a_namespace_newer_than_the_statistics_are_not_compared_with_al
         assert rows_read(new) - before < 20 * 5 * len(ids)
 
 
-def rows_read(world: World) -> int:
-    """Rows that scans of the indexes of name_candidates returned in this transaction."""
+def test_lineages_of_a_namespace_newer_than_the_statistics_are_looked_up_by_their_names(
+    worlds: dict[str, tuple[World, UUID]],
+) -> None:
+    connection = worlds["large"][0].connection
+    with connection.transaction(force_rollback=True):
+        new = new_world(connection)
+        new.remember(*({"content": f"memory {n}", "lineage": f"first {n}"} for n in range(300)))
+        before = rows_read(new, "memories")
+        edge = {"source": "Ada", "type": "wrote"}
+        items: list[Row] = [
+            {"id": str(uuid4()), "content": f"page {n}", "lineage": f"page {n}", "edges": [edge | {"target": f"book {n}"}]}
+            for n in range(300)
+        ]
+        new.rows("select * from loci_api.import_memories(%(ns)s, %(items)s)", items=Jsonb(items))
+        assert rows_read(new, "memories") - before < 20 * len(items)
+        before = rows_read(new, "memories")
+        links = [{"source_id": one["id"], "target_id": other["id"], "type": "about"} for one, other in pairwise(items)]
+        new.rows("select * from loci_api.import_links(%(ns)s, %(links)s)", links=Jsonb(links))
+        assert rows_read(new, "memories") - before < 20 * len(links)
+
+
+def test_duplicates_of_a_batch_are_looked_up_by_what_they_say_whatever_else_is_indexed(admin: psycopg.Connection[Row]) -> None:
+    admin.execute("create index tempting on loci_data.memories (namespace_id)")  # as small as an index can be
+    new = new_world(admin)
+    contents = [{"content": f"memory {n}"} for n in range(300)]
+    new.remember(*contents)
+    parsed = new.value("select loci_internal.parse_memories(%(ns_id)s, %(items)s)::text", items=Jsonb(contents))
+    before = rows_read(new, "memories")
+    looked_up = "select loci_internal.find_duplicates(%(ns_id)s, %(items)s::loci_internal.memory_input[], clock_timestamp())"
+    found = new.value(looked_up, items=parsed)
+    assert len(found) == 300
+    assert rows_read(new, "memories") - before == 300
+
+
+def rows_read(world: World, table: str = "name_candidates") -> int:
+    """Rows that scans of the indexes of a table returned in this transaction."""
     return int(
         world.value(
             """select sum(pg_stat_get_xact_tuples_returned(i.indexrelid)) from pg_index i
-               where i.indrelid = 'loci_data.name_candidates'::regclass"""
+               where i.indrelid = format('loci_data.%%I', %(table)s::text)::regclass""",
+            table=table,
         )
     )

@@ -199,3 +199,11 @@ def test_each_neighbour_gets_its_share(scores: dict[int, float], neighbours: dic
 )
 def test_nothing_in_is_nothing_out(fuse: Callable[[], dict[int, float]]) -> None:
     assert fuse() == {}
+
+
+@given(names=SCORES, share=st.floats(0.01, 1))
+def test_a_shared_name_counts_less_where_memories_are_long(names: dict[int, float], share: float) -> None:
+    plan, arms = Plan(Question("q"), {"names": 3.0}, {}), {"names": Hits(names, {})}
+    whole = plan.parts(arms, {})["names"]
+    assert plan.parts(arms, {}, {0: share})["names"] == pytest.approx({key: part * share for key, part in whole.items()})
+    assert plan.parts(arms, {}, {1: share})["names"] == whole  # another namespace's

@@ -8,7 +8,7 @@ import pytest
 
 from bench.quality.answering import auc, calibration, left_out
 from bench.quality.asking import Way, parse_way, way
-from bench.quality.choosing import Choices, choose, print_choices
+from bench.quality.choosing import Choices, choose, choose_without_family, print_choices
 from bench.quality.scores import as_row, difference, mean, measured, metrics, score
 from bench.quality.sets import QuestionSet
 from service.recall.relevance import Evidence
@@ -83,6 +83,19 @@ def test_a_fold_is_judged_by_what_is_best_without_it() -> None:
     assert not any(measured(row)["R@5"] for row in out if folds[row["id"]] == lucky)
 
 
+def test_a_family_of_sets_is_judged_by_what_is_best_on_the_others() -> None:
+    """Way `odd` is right about chats and about nothing else, so it must not be what judges chats."""
+    sets = {"chats": chat(), "wiki": paragraphs("wiki", 3)}
+    rows: dict[str, dict[str, list[Row]]] = {name: {"odd": [], "sound": []} for name in sets}
+    for name, questions in sets.items():
+        for query in questions.queries:
+            found = {"odd": query["evidence_ids"] if name == "chats" else [], "sound": query["evidence_ids"][:1]}
+            for chosen, ids in found.items():
+                rows[name][chosen].append(as_row(questions, query, ids, chosen))
+    assert choose_without_family(Choices(sets, rows, 2)) == {"chats with an assistant": "sound", "paragraphs": "odd"}
+    assert choose_without_family(Choices({"wiki": sets["wiki"]}, {"wiki": rows["wiki"]}, 2)) == {}
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -104,8 +117,9 @@ def test_a_way_keeps_what_the_base_says_and_it_does_not() -> None:
 
 def test_a_calibrated_relevance_has_no_error_and_one_that_tells_nothing_has_half_the_area() -> None:
     stated = np.array([0.25] * 4 + [0.75] * 4)
-    assert calibration(stated, np.array([1, 0, 0, 0, 1, 1, 1, 0.0]))[0] == pytest.approx(0)
-    assert calibration(stated, np.zeros(8))[0] == pytest.approx(0.5)
+    assert calibration(stated, np.array([1, 0, 0, 0, 1, 1, 1, 0.0]), np.ones(8))[0] == pytest.approx(0)
+    assert calibration(stated, np.zeros(8), np.ones(8))[0] == pytest.approx(0.5)
+    assert calibration(stated, np.zeros(8), np.array([3.0] * 4 + [1.0] * 4))[0] == pytest.approx(0.375)
     assert (auc(stated, stated), auc(np.array([0.9, 0.8]), np.array([0.1]))) == (0.5, 1.0)
 
 

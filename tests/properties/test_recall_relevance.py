@@ -37,10 +37,16 @@ def test_words_that_nothing_has_and_more_to_search_never_make_it_likelier(name: 
     assert replace(evidence, **changed).answers <= evidence.answers
 
 
-@given(EVIDENCE, st.dictionaries(st.integers(0, 50), st.floats(-5, 5, allow_subnormal=False), min_size=1, max_size=20))
-def test_the_best_has_the_whole_and_none_has_more_than_one_before_it(evidence: Evidence, scores: dict[int, float]) -> None:
+@given(
+    EVIDENCE,
+    st.dictionaries(st.integers(0, 50), st.floats(-5, 5, allow_subnormal=False), min_size=1, max_size=20),
+    st.sets(st.integers(0, 50)),
+)
+def test_the_best_has_the_whole_and_none_has_more_than_one_before_it(
+    evidence: Evidence, scores: dict[int, float], favoured: set[int]
+) -> None:
     best = sorted(scores, key=lambda key: -scores[key])
-    given_ = [relevance(best, scores, {0: evidence})[key] for key in best]
+    given_ = [relevance(best, scores, {0: evidence}, dict.fromkeys(favoured, 2.0))[key] for key in best]
     assert given_[0] == pytest.approx(evidence.answers)
     assert given_ == sorted(given_, reverse=True)
     assert all(0 <= value <= 1 for value in given_)
@@ -49,7 +55,7 @@ def test_the_best_has_the_whole_and_none_has_more_than_one_before_it(evidence: E
 def test_each_namespace_is_judged_by_what_is_in_it_and_other_tiers_not_at_all() -> None:
     here, there, turn = pack(0, "memory", 7), pack(1, "memory", 7), pack(0, "conversation", 0)
     knows, does_not = Evidence(1.0, 0.6, 0, 100), Evidence(0.0, 0.1, 4, 100)
-    found = relevance([here, there, turn], {here: 2.0, there: 1.0, turn: 0.5}, {0: knows, 1: does_not})
+    found = relevance([here, there, turn], {here: 2.0, there: 1.0, turn: 0.5}, {0: knows, 1: does_not}, {})
     assert found == {here: pytest.approx(knows.answers), there: pytest.approx(does_not.answers)}
     assert (knows.answers > 0.9, does_not.answers < 0.1) == (True, True)
 
@@ -61,6 +67,8 @@ def test_what_another_said_speaks_against_the_one_who_is_named() -> None:
     by_him = gather(found, near, {}, {1: "Ben", 2: "Ana"}, {"Ana"})[0]
     unnamed = gather(found, near, {}, {1: "Ben", 2: "Ana"}, set())[0]
     assert (by_her.speaker > 0.9, by_him.speaker < 0.2, unnamed.speaker) == (True, True, 1.0)
+    unsaid = gather(found, near, {}, {2: "Ana"}, {"Ana"})[0]  # what nobody said is not another one's word
+    assert unsaid.said == 1
     assert by_her.topic == by_him.topic == unnamed.topic
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.llm.model import InvalidAnswer
-from service.recall.rerank import blended
+from service.recall.rerank import beside, blended, turns_before
 from service.recall.rewrite import LONGEST_PART, MOST, further_questions
 from service.rerank.endpoint import read_judgement
 from service.rerank.factory import make_reranker
@@ -54,6 +54,23 @@ def test_a_rare_piece_counts_more_than_one_that_all_texts_have() -> None:
     common, rare, neither, both = interactions(pieces(1, 2), [pieces(1, 3), pieces(2, 1), pieces(1), pieces(1, 2, 1)])
     assert common == neither < rare == both
     assert both == pytest.approx(1.0)
+
+
+def test_a_piece_of_the_turn_before_counts_a_little_less_than_one_of_the_text() -> None:
+    texts = [pieces(1), pieces(2), pieces(3)]
+    said, before, neither = interactions(pieces(1), texts, [None, pieces(1, 4), pieces()])
+    assert said > before > 0.8 * said > neither == 0
+    assert interactions(pieces(1), texts, [pieces(1), None, None])[0] == said  # not twice
+
+
+def test_the_turn_before_is_the_last_of_those_that_were_said_earlier() -> None:
+    near: dict[int, list[tuple[int, float]]] = {2: [(1, 0.5), (3, 0.5), (4, 0.25)], 3: [(2, 0.5)], 5: []}
+    rows = {key: {"valid_from": f"2020-01-0{key}T00:00:00Z"} for key in (1, 2, 3)}
+    assert beside(near) == {2: [1, 3], 3: [2], 5: []}
+    assert turns_before(near, rows) == {2: 1, 3: 2}
+    rows[3]["valid_from"] = rows[2]["valid_from"]  # at once: in the order in which they were written
+    assert turns_before(near, rows) == {2: 1, 3: 2}
+    assert turns_before(near, {2: rows[2]}) == {}  # it was not read: hidden, or erased meanwhile
 
 
 def test_what_has_no_pieces_is_like_nothing() -> None:

@@ -1,12 +1,14 @@
 """Guards over texts that a model proposes: laws that hold for every text, and what a reader expects."""
 
+import time
+
 import psycopg
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from service.text.guards import invented, kept_share, missing, names_in, numbers_in
-from service.text.reading import Read
+from service.text.reading import _CODE, Read, _is_code
 from tests.texts import reader
 
 PIECES = st.sampled_from(
@@ -175,3 +177,13 @@ def test_names_and_numbers_are_read(read: Read, text: str, names: set[str], numb
 )
 def test_how_much_of_a_source_a_text_still_says(read: Read, source: str, text: str, share: float) -> None:
     assert kept_share(read, source, text) == share
+
+
+@pytest.mark.parametrize("word", ["x", "1", "a.", "x-"])
+def test_a_word_as_long_as_a_text_is_read_once(word: str) -> None:
+    text = word * (200_000 // len(word))
+    began = time.process_time()
+    for ending in ("", "_"):
+        _is_code(text + ending)
+        _CODE.sub("", text + ending)
+    assert time.process_time() - began < 20  # a hundredth of it; a minute and more where each letter is read with all that follow

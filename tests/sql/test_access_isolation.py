@@ -17,7 +17,8 @@ from tests.databases import Database
 from tests.factories import World, act_as, grant, new_world
 
 MARKER = "zanzibar"  # stands in every secret text, and in no argument of any call
-OPEN_TABLES = {"loci_data.embedding_models", "loci.embedding_models"}  # names of models, which are nobody's secret
+# Names of models, which are nobody's secret, and what the comments of views say.
+OPEN_TABLES = {"loci_data.embedding_models", "loci.embedding_models", "loci.foreign_keys"}
 VISITORS = ["nobody", "agent without a grant", "agent with an expired grant", "analyst without a grant"]
 
 
@@ -394,6 +395,8 @@ NEEDED = {
     "select * from loci.edges_as_of(%(ns)s, now())": "reader",
     "select * from loci.list_namespaces(%(ns)s)": "reader",
     "select * from loci.list_recalls(%(ns)s)": "reader",
+    "select * from loci.namespace_growth(%(ns)s)": "reader",
+    "select * from loci_api.preview_erasure(%(ns)s, '{}')": "writer",
     "select * from loci_api.search_context(%(ns)s, 'x', '{}')": "reader",
     "select * from loci_api.recall_arms_in_namespaces(array[%(ns)s], null, 'x', null, '{lexical}')": "reader",
     """select loci_api.log_recall(%(ns)s, jsonb_build_object('id', loci_api.uuid7(), 'query', 'x', 'arms', '["lexical"]'::jsonb, 'fusion', 'rrf',

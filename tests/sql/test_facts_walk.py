@@ -9,6 +9,7 @@ from psycopg.types.json import Jsonb
 
 from tests.factories import Row, World, day, stated
 
+NOTHING = {"entities": [], "edges": [], "more": False, "history": None}
 MANY = 3000  # constraints, attributes or edges of one entity: more than any page
 
 
@@ -559,16 +560,14 @@ def test_a_graph_that_is_made_of_edges_is_a_constellation(world: World) -> None:
     world.rows("select * from loci_api.upsert_entities(%(ns)s, %(e)s)", e=Jsonb([{"name": "Alone"}]))
     found = constellation(world)
     assert ({star["name"] for star in found["entities"]}, len(found["edges"])) == ({"Pia", "Bob"}, 1)
-    assert (
-        constellation(world, as_of=day(4)) == constellation(world, known_at=day(4)) == {"entities": [], "edges": [], "more": False}
-    )
+    assert constellation(world, as_of=day(4)) == constellation(world, known_at=day(4)) == NOTHING
     world.rows("select * from loci_api.delete_edge(%(ns)s, %(id)s::uuid)", id=found["edges"][0]["id"])
     assert constellation(world)["entities"] == []
     assert len(constellation(world, known_at=before)["entities"]) == 2
 
 
 def test_an_empty_constellation_is_empty(world: World) -> None:
-    assert constellation(world) == {"entities": [], "edges": [], "more": False}
+    assert constellation(world) == NOTHING
 
 
 @pytest.mark.parametrize("limit", [0, -1, 10_001])

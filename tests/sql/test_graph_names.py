@@ -312,8 +312,37 @@ def test_a_known_name_of_any_type_is_found_in_every_text(world: World) -> None:
     ids = read(
         world, "the will fox in oslo", "Will Fox came", "Anna, says Will Fox", "田中太郎さん", "é will fox, Will Fox", "é will fox"
     )
-    # Of a single word its place in the clause tells whether it names somebody, and find_names has looked at that.
-    assert mentioned(world) == {"Oslo": ids[:1], "Will Fox": [ids[1], ids[2], ids[4]], "田中太郎": [ids[3]]}
+    assert mentioned(world) == {"Oslo": ids[:1], "Will Fox": [ids[1], ids[2], ids[4]], "Anna": [ids[2]], "田中太郎": [ids[3]]}
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Will you come? I hope so, may I ask?", []),
+        ("Hope this helps.\n- May I go?", []),
+        ("Will is here. Hope asked about it.", ["Hope"]),  # the first is a little word wherever a sentence begins
+        ("Hope\n- Hope is one\n## Hope: a plan\n1. Hope is two\nx=Hope", []),
+        ("Presumably Hope called", ["Hope"]),
+        ("Berlin Hope called, so did King Hope and Hope Diamond", []),
+        ("I saw Hope; Will you come? Ask Will.", ["Hope", "Will"]),
+        ("Thanks, Will!", ["Will"]),
+        ("WILL YOU COME", []),
+        ("Die Bank hat zu, aber Berlin schläft nie.", ["Berlin"]),
+        ("Berlin is far. Am Ufer steht die Bank", ["Berlin"]),
+        ("we went to the Bank of it all, to berlin", ["Bank"]),
+        ("Caroline's plan for Berlin", ["Berlin", "Caroline"]),
+        ("Caroline that is", []),
+        ("Caroline, come!", ["Caroline"]),
+    ],
+)
+def test_a_single_word_that_was_only_read_counts_where_it_is_spelt_as_a_name(world: World, text: str, names: list[str]) -> None:
+    know(world, *({"name": name, "type": "extracted"} for name in ("Will", "Hope", "May", "Bank", "Berlin", "Caroline")))
+    world.write(text)
+    world.rows(
+        "select loci_api.store_found_names('{}', '{}', '{}', array[%(ns_id)s::integer], array[%(id)s::uuid])",
+        id=world.rows("select id from loci_data.memories where namespace_id = %(ns_id)s")[0]["id"],
+    )
+    assert sorted(mentioned(world)) == names
 
 
 @pytest.mark.parametrize(("length", "kept"), [(None, ["Anna"]), (3, ["Anna", "Bob"]), (2, ["Anna", "Bob", "UN"]), (5, [])])

@@ -335,7 +335,7 @@ def test_jobs_are_listed_newest_first_by_state_and_kind_a_page_at_a_time(queue: 
 @pytest.mark.parametrize(
     ("statement", "said"),
     [
-        ("select * from loci_api.enqueue_job(%(ns)s, 'sing')", "kind must be dream, enrich or contradictions"),
+        ("select * from loci_api.enqueue_job(%(ns)s, 'sing')", "kind must be dream, enrich, contradictions, tune or project"),
         ("select * from loci.list_jobs(%(ns)s, p_state => 'tired')", "state must be waiting, running"),
         ("select * from loci.list_jobs(%(ns)s, 0)", "limit must be 1 to 1000"),
         ("select loci_api.finish_job(%(ns)s, gen_random_uuid(), p_state => 'dead')", "state must be succeeded or skipped"),
@@ -477,3 +477,15 @@ def test_nothing_is_known_of_a_job_that_does_not_exist(world: World) -> None:
     ):
         with pytest.raises(pg.NoDataFound, match="does not exist"), world.connection.transaction():
             world.rows(statement, id=uuid4())
+
+
+def test_a_job_that_runs_says_how_far_it_is_until_another_has_it(queue: Queue) -> None:
+    it = ask(queue.world, "tune")
+    mine = queue.begin(queue.take())
+    report = "select loci_api.report_job_progress(%(ns)s, %(id)s, %(tries)s, '{\"asked\": 20}')"
+    queue.world.rows(report, id=it, tries=mine["tries"])
+    assert {name: job(queue.world, it)[name] for name in ("state", "result")} == {"state": "running", "result": {"asked": 20}}
+    with pytest.raises(pg.ObjectNotInPrerequisiteState, match="taken over"), queue.world.connection.transaction():
+        queue.world.rows(report, id=it, tries=mine["tries"] + 1)
+    queue.world.rows('select loci_api.finish_job(%(ns)s, %(id)s, \'{"verdict": "keep"}\')', id=it)
+    assert job(queue.world, it)["result"] == {"verdict": "keep"}

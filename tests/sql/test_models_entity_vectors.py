@@ -264,6 +264,12 @@ def test_a_query_that_is_like_no_name_finds_nothing(tools: World, query: str) ->
     assert search(tools, query) == []
 
 
+def test_a_name_with_one_word_right_and_one_misspelt_is_before_one_with_both_misspelt(world: World) -> None:
+    entities(world, *({"name": f"Tower{n} Observatory"} for n in range(1, 4)))
+    found = [row["name"] for row in search(world, "Tower3 Observatry", mode="name")]
+    assert (found[0], len(found)) == ("Tower3 Observatory", 3)
+
+
 def test_an_exact_name_comes_first_then_an_alias_then_what_begins_so(world: World) -> None:
     entities(world, {"name": "Mercury Records"}, {"name": "Mercury"}, {"name": "Hermes", "aliases": ["mercury"]})
     rows = search(world, "mercury")

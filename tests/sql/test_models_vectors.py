@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import numpy as np
 import psycopg
@@ -107,6 +107,18 @@ def test_a_write_without_a_vector_waits_in_the_queue(model: World) -> None:
     assert model.value("select count(*) from loci_data.embedding_queue where namespace_id = %(ns_id)s") == 2
 
 
+def test_a_changed_memory_keeps_its_vector_until_the_new_one_comes_and_is_not_counted_as_without(model: World) -> None:
+    kept, _ = model.remember(*items(random_vectors(2, 4)))
+    fresh = model.write("fresh")
+    for _ in range(2):  # a second change finds it waiting
+        model.rows("select loci_api.update_memory(%(ns)s, %(id)s, %(c)s)", id=kept["id"], c=Jsonb({"tags": [str(uuid4())]}))
+    queue = "select memory_id, has_vector from loci_data.embedding_queue where namespace_id = %(ns_id)s order by has_vector"
+    rows = model.rows(queue)
+    assert [(row["memory_id"], row["has_vector"]) for row in rows] == [(fresh["id"], False), (kept["id"], True)]
+    waiting = model.rows("select * from loci_api.memories_without_vector(%(ns)s)")
+    assert [(row["waiting"], [one["text"] for one in row["newest"]]) for row in waiting] == [(1, ["fresh"])]
+
+
 def test_claimed_work_is_done_by_storing_its_vectors(model: World) -> None:
     written = model.write("apple")
     claimed = [row for row in model.rows("select * from loci_api.claim_memories_to_embed(100)") if row["namespace_id"] == model.id]
@@ -120,6 +132,17 @@ def test_claimed_work_is_done_by_storing_its_vectors(model: World) -> None:
     )
     assert similar(model, [1.0] * DIMENSIONS) == [(written["id"], pytest.approx(1.0))]
     assert model.value("select count(*) from loci_data.embedding_queue where namespace_id = %(ns_id)s") == 0
+
+
+@pytest.mark.parametrize("batch", [1, 3, 12])
+def test_the_mean_is_of_all_vectors_of_a_small_namespace_in_however_many_batches_they_came(model: World, batch: int) -> None:
+    vectors = random_vectors(12, 4)
+    for first in range(0, len(vectors), batch):
+        model.remember(*items(vectors[first : first + batch]))
+    kept = model.row("select vectors, mean::real[] as mean from loci_data.vector_means where namespace_id = %(ns_id)s")
+    of = vectors[: kept["vectors"]].astype(np.float16).astype(np.float64)
+    assert kept["mean"] == pytest.approx(of.mean(axis=0).tolist(), abs=1e-6)
+    assert 11 * kept["vectors"] >= 10 * len(vectors)
 
 
 def test_a_refused_text_keeps_its_reason_and_is_not_claimed_again(model: World) -> None:

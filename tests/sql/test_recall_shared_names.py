@@ -92,3 +92,24 @@ def test_a_name_that_more_than_30_memories_share_leads_nowhere(owned: World, oth
         **{f"number_{n}_of_Jane_Smith": ("Jane Smith",) for n in range(others)},
     )
     assert bool(linked(owned, "Alderley House", rows["in_Alderley_House_with_Jane_Smith"])) == leads
+
+
+def test_one_word_that_was_only_read_leads_less_far_than_a_whole_name(owned: World) -> None:
+    rows = note(
+        owned,
+        in_Alderley_House_with_Smith_and_Jane_Reed=("Alderley House", "Smith", "Jane Reed"),
+        a_letter_to_Smith=("Smith",),
+        a_letter_to_Jane_Reed=("Jane Reed",),
+        nothing_of_this=(),
+    )
+    found = [content for content, _ in linked(owned, "Alderley House", rows["in_Alderley_House_with_Smith_and_Jane_Reed"])]
+    assert found.index("a letter to Jane Reed") < found.index("a letter to Smith")
+
+
+def test_a_hit_whose_names_are_still_to_be_found_leads_where_it_will(owned: World) -> None:
+    note(owned, Alderley_House_was_built_early=("Alderley House",), with_Jane_Smith=("Jane Smith",), of_Jane_Smith=("Jane Smith",))
+    note(owned, all_about_Tom_Reed=("Tom Reed",))  # a name of one memory so far
+    content = "in Alderley House Jane Smith met Tom Reed"
+    found = linked(owned, "Who met in Alderley House?", owned.write(content))
+    assert found[0][0] == content
+    assert {"all about Tom Reed", "with Jane Smith", "of Jane Smith"} <= {other for other, _ in found}

@@ -102,6 +102,35 @@ PAIRS = [line.split("\t") for line in (ROOT / "tests/data/retain_pairs.tsv").rea
 BECOMES = {"update": "ends", "nothing": "same", "link": "apart", "create": "apart"}
 
 
+SMALL_TALK = """Hi! / Hello there / Hey Bob! / Thanks a lot! / thank you so much for your help / Ok, sounds good. / Sure! / Got it, thanks.
+You're welcome! / No problem / Great / Haha / Have a nice day! / I'm happy to help with that. / Let me know if you need anything else.
+Feel free to ask me anything / I hope this helps! / I'll keep that in mind. / Can you tell me the weather / Please write me a poem about cats.
+Tell me about Oslo. / Explain quantum physics / how do I install it / I want you to act as a pirate / Let's start over
+Guten Morgen! / Vielen Dank! / Alles klar, danke. / Kannst du mir helfen / Schreib mir ein Gedicht / Das merke ich mir."""
+FACTS = """Hi, I'm Bob. / Thanks to Alice the build is green. / Sure things bore me. / Write access is limited to admins. / I live in Oslo
+Please remember that I prefer tea. / Remember: the door code is 1234. / Create a ticket because the pump is broken. / Yes, I work at Acme.
+Good mornings begin with coffee for me. / Bob is fine. / Great Expectations is my favourite book. / Let me know is a song that Ada likes.
+Can is a town. / OK Go is a band. / I will move to Rome in May. / Ich wohne in Ulm. / Danke, ich heiße Eva. / Check-in is at noon."""
+
+
+@pytest.mark.parametrize("said", SMALL_TALK.replace(" / ", "\n").split("\n"))
+def test_small_talk_and_requests_of_a_conversation_are_no_facts(world: World, said: str) -> None:
+    assert [row["reason"] for row in retain(world, said, spoken=True)] == [
+        "it is small talk, or asks for something, and states nothing"
+    ]
+    assert world.visible() == []
+    assert actions(world, said) == ["create"]  # in a text that is no conversation nothing is left out
+
+
+def test_what_tells_something_beside_is_a_fact_of_a_conversation(world: World) -> None:
+    told = FACTS.replace(" / ", "\n").split("\n") + sorted({fact for pair in PAIRS for fact in pair[2:4] if not fact.endswith("?")})
+    decided = [
+        row for start in range(0, len(told), 150) for row in retain(world, *told[start : start + 150], spoken=True, dry_run=True)
+    ]
+    idle = [fact for fact, row in zip(told, decided, strict=True) if "small talk" in row["reason"]]
+    assert (idle, len(decided) > 300) == ([], True)
+
+
 def became(world: World, known: str, told: str) -> str:
     """What a fact becomes beside another that is known, in a namespace of their own."""
     with world.connection.transaction(force_rollback=True):

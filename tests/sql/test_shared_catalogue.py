@@ -129,6 +129,8 @@ def test_every_foreign_key_has_an_index_that_serves_its_deletes(connection: psyc
         *(
             "memory_vectors_model_id_fkey",
             "vector_means_model_id_fkey",
+            "projections_model_id_fkey",
+            "map_layouts_model_id_fkey",
             "embedding_queue_model_id_fkey",
             "entity_vectors_model_id_fkey",
             "entity_queue_model_id_fkey",

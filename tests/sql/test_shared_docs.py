@@ -1,5 +1,7 @@
 """docs/sql/ is a contract: its queries give the answers that stand below them, and its reference is the catalogue.
 
+They are asked as an analyst over what `make run` brings, a service with the demo, and nothing else.
+
 LOCI_WRITE_DOCS=1 (`make reference`) writes answers and reference again; read what changed before you commit it.
 """
 
@@ -17,6 +19,8 @@ from uuid import UUID, uuid4
 import orjson
 import psycopg
 import pytest
+from psycopg import sql
+from psycopg.types.json import Jsonb
 
 from db.access import analysts
 from db.pool import Origin
@@ -24,6 +28,7 @@ from service.access.analysts import uri_of
 from tests import reference
 from tests.catalogue import ROOT
 from tests.databases import Database
+from tests.services import eventually, serve
 
 PAGES = {path.stem: path.read_text() for path in sorted(reference.FOLDER.glob("*.md"))}
 SETUP = re.findall(r"```sql setup\n(.*?)```", PAGES["README"], re.DOTALL)
@@ -32,8 +37,19 @@ QUERIES = [(page, query, answer) for page, text in PAGES.items() for query, answ
 PART = re.compile(r"<!-- (\w+) -->\n(.*?)<!-- /\1 -->", re.DOTALL)
 CHANGING = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT[\d:.+Z-]+")
 STATED = date(2025, 7, 1)  # the demo states no later moment; what is later depends on when the test runs
+JOINS = re.findall(  # view, column, and where its comment says that it leads
+    r"^comment on column loci\.(\w+)\.(\w+) is\s(?:[^;]|;(?!\n))*?\bJoins (\w+)\.(\w+)\.';$",
+    "\n".join(path.read_text() for path in sorted(ROOT.glob("sql/**/*.sql"))),
+    re.MULTILINE,
+)
+LIVING = {"edge_spells.edge_id", "evidence.edge_id"}  # also of edges that the view `edges` leaves out
+ALONE = {  # identifiers that lead to no view
+    "agent_id", "key_id", "request_id", "session_id",  # of what has none; agents have their name beside it
+    "subject_id", "older_id", "newer_id",  # of things of several kinds
+}  # fmt: skip
 WRITES = os.environ.get("LOCI_WRITE_DOCS") == "1"
 AT_LEAST = 100
+UNHURRIED = {"walk_ms": 3_600_000, "traverse_ms": 3_600_000}  # an answer says nothing of how fast the machine is
 
 
 @dataclass(frozen=True)
@@ -46,14 +62,16 @@ class Readers:
 
 @pytest.fixture(scope="module")
 def readers(own_database: Database) -> Iterator[Readers]:
-    """Sessions over the demo and tests/cookbook.sql."""
-    environment = {**os.environ, "DATABASE_URL": own_database.app_url, "LOCI_EMBEDDING__PROVIDER": "none"}
-    subprocess.run([sys.executable, "-m", "service.cli", "demo"], env=environment, check=True, capture_output=True)
+    """Sessions over the demo, once the background work that it brings is done."""
+    environment = {**os.environ, "DATABASE_URL": own_database.app_url}
+    with serve(own_database, embedding={"provider": "static"}):
+        subprocess.run([sys.executable, "-m", "service.cli", "demo"], env=environment, check=True, capture_output=True)
+        eventually(lambda: is_settled(own_database))
     login, password, origin = f"reader_{uuid4().hex[:12]}", uuid4().hex, Origin(action="test", via="cli")
     with psycopg.connect(own_database.app_url, autocommit=True) as service:
-        service.execute((ROOT / "tests" / "cookbook.sql").read_bytes())
         for statement in SETUP:
             service.execute(cast("LiteralString", statement))
+        service.execute("select loci_api.update_namespace('default', %s)", [Jsonb({"settings": UNHURRIED})])
         analysts.create_analyst(
             own_database.admin_url,
             login=login,
@@ -66,6 +84,16 @@ def readers(own_database: Database) -> Iterator[Readers]:
         with psycopg.connect(uri_of(own_database.app_url, login), password=password, autocommit=True) as analyst:
             yield Readers(analyst, service)
     analysts.drop_analyst(own_database.admin_url, login=login, origin=origin)
+
+
+def is_settled(database: Database) -> bool:
+    """Whether nothing waits for a vector, to be searched for names, or for its position in the feed."""
+    with database.admin() as admin:
+        waiting = admin.execute(
+            """select exists (select from loci_data.embedding_queue) or exists (select from loci_data.entity_queue)
+                      or exists (select from loci_data.name_queue) or exists (select from loci_data.outbox)"""
+        ).fetchone()
+    return waiting is not None and not waiting[0]
 
 
 def answered(readers: Readers, query: str) -> str:
@@ -136,6 +164,34 @@ def test_the_pages_answer_questions() -> None:
     assert [
         page for page, text in PAGES.items() if re.search(r"^(?:#.*|```)\n\n```sql\n", text, re.MULTILINE)
     ] == []  # each has a question
+
+
+@pytest.mark.parametrize(("view", "column", "other", "key"), JOINS, ids=[f"{view}.{column}" for view, column, _, _ in JOINS])
+def test_a_column_leads_to_the_one_row_that_its_comment_names(
+    readers: Readers, view: str, column: str, other: str, key: str
+) -> None:
+    names = {
+        "view": sql.Identifier(view),
+        "column": sql.Identifier(column),
+        "other": sql.Identifier(other),
+        "key": sql.Identifier(key),
+    }
+    found = readers.analyst.execute(
+        sql.SQL(
+            """select distinct t.rows from (select * from loci.{view} where {column} is not null) v
+               cross join lateral (select count(*) as rows from loci.{other} t
+                                   where t.namespace = v.namespace and t.{key} = v.{column}) t order by 1"""
+        ).format(**names)
+    ).fetchall()
+    assert {row[0] for row in found} <= ({0, 1} if f"{view}.{column}" in LIVING else {1})
+
+
+def test_tools_read_the_joins_and_no_identifier_is_forgotten(readers: Readers) -> None:
+    read = readers.analyst.execute("select view_name, column_name, foreign_view, foreign_column from loci.foreign_keys").fetchall()
+    assert sorted(read) == sorted(JOINS)
+    columns = {(view, name) for view, (_, shown) in reference.views(readers.service).items() for name, _, _ in shown}
+    forgotten = {pair for pair in columns if pair[1].endswith("_id")} - {(view, column) for view, column, _, _ in JOINS}
+    assert {name for _, name in forgotten} <= ALONE
 
 
 @pytest.mark.skipif(not WRITES, reason="only `make reference` writes")

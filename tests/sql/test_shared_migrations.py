@@ -1,5 +1,6 @@
 """Upgrades: the same end from any beginning, and nothing to do at head."""
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 
@@ -7,9 +8,12 @@ import psycopg
 import pytest
 from alembic import command
 from alembic.script import ScriptDirectory
+from psycopg import sql
+from psycopg.rows import dict_row
 
-from db.migrate import _config, head, upgrade
-from migrations.replay import StillNeeded
+from db.health import Check, check_revision
+from db.migrate import NewerSchema, _config, head, is_known, upgrade
+from migrations.replay import LOCK, StillNeeded
 from tests.databases import VERSION, Database, Server
 
 STRUCTURE = """
@@ -57,6 +61,17 @@ def test_an_upgrade_at_head_changes_nothing(cloned: Database) -> None:
     upgrade(cloned.admin_url)
     assert ask(cloned, STRUCTURE) == before
     assert ask(cloned, IDENTITY) == objects
+
+
+def test_an_upgrade_locks_nothing_of_the_catalogue(cloned: Database) -> None:
+    with psycopg.connect(cloned.admin_url) as connection:
+        connection.execute(LOCK)
+        locked = connection.execute(
+            """select c.relnamespace::regnamespace::text, c.relname::text from pg_locks l join pg_class c on c.oid = l.relation
+               where l.pid = pg_backend_pid() and l.mode = 'AccessExclusiveLock'"""
+        ).fetchall()
+    assert {schema for schema, _ in locked} == {"loci", "loci_data", "loci_jobs"}
+    assert ("loci_data", "memories") in locked
 
 
 def test_an_upgrade_from_nothing_gives_the_same_wherever_it_runs(fresh: Database, cloned: Database) -> None:
@@ -113,8 +128,38 @@ def test_what_somebody_built_on_it_stops_the_upgrade_and_is_named(cloned: Databa
     assert ask(cloned, STRUCTURE) == before
 
 
-def test_there_is_one_head() -> None:
-    assert ScriptDirectory.from_config(_config()).get_heads() == [head()]
+def test_settings_of_roles_that_a_dump_has_left_behind_are_set_again(cloned: Database) -> None:
+    before = ask(cloned, STRUCTURE)
+    with cloned.admin() as connection:
+        for role in ("loci_app", "loci_analyst"):
+            connection.execute(
+                sql.SQL("alter role {} in database {} reset all").format(sql.Identifier(role), sql.Identifier(cloned.name))
+            )
+    assert ask(cloned, STRUCTURE) != before
+    upgrade(cloned.admin_url)
+    assert ask(cloned, STRUCTURE) == before
+
+
+def test_a_schema_of_a_later_version_is_refused_and_left_alone(cloned: Database) -> None:
+    with cloned.admin() as connection:
+        connection.execute("update public.loci_version set version_num = 'later'")
+    before = ask(cloned, STRUCTURE)
+    with pytest.raises(NewerSchema, match="revision later, which this version does not know: a later version made it"):
+        upgrade(cloned.admin_url)
+    assert ask(cloned, STRUCTURE) == before
+    assert "a later version has migrated it; start that" in asyncio.run(revision_of(cloned)).detail
+
+
+async def revision_of(database: Database) -> Check:
+    async with await psycopg.AsyncConnection.connect(database.app_url, row_factory=dict_row) as connection:
+        return await check_revision(connection)
+
+
+def test_there_is_one_head_and_every_revision_is_known() -> None:
+    scripts = ScriptDirectory.from_config(_config())
+    assert scripts.get_heads() == [head()]
+    assert [script.revision for script in scripts.walk_revisions() if not is_known(script.revision)] == []
+    assert not is_known("of a later version")
 
 
 def test_the_server_is_the_version_that_was_asked_for(cloned: Database) -> None:

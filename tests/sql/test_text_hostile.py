@@ -16,7 +16,7 @@ from service.text import dates, facts, names, sensitive
 from tests.factories import World
 from tests.services import PATIENCE
 
-LENGTH = 250_000
+LENGTH = 150_000
 # What looks like the beginning of something to one parser or another: an address, a path, a host, an entity, a sentence.
 LOOKS_LIKE = ("a_b_", "a1@", "./", "/~", "e.", "&'e", "<a ", "a-", "1.", "1:", "Alice and ")
 ENDS_LIKE = ("…", "Dr. ", '! "', ". ", "e.g. ", "。", "1 May ", "Alice and ", "$1,")

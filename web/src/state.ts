@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Fault } from "./api/client";
 
-export type View = "" | "ask" | "memory" | "constellation" | "changes";
+export type View = "" | "ask" | "memory" | "constellation" | "map" | "tree" | "desk" | "changes";
 export type Params = Record<string, string | number | null | undefined>;
 const KEPT = ["ns", "as_of", "known_at"];
 const listeners = new Set<() => void>();
@@ -87,33 +87,90 @@ export interface Loaded<T> {
   reload: () => void;
 }
 const RETRY = 3000;
+const LATE = 5000;
 
-/** What a call returns, again whenever `key` changes. What was there stays until the next is; an absent service is asked again. */
+let late = 0; // questions and acts that take long
+/** Wait for the service; where it takes long, the frame says so until it has answered. */
+export function waited<T>(work: Promise<T>, until?: AbortSignal): Promise<T> {
+  let over = false;
+  const count = (by: 1 | -1) => {
+    late += by;
+    dispatchEvent(new Event("loci:late"));
+  };
+  const timer = setTimeout(() => ((over = true), count(1)), LATE);
+  const end = () => {
+    clearTimeout(timer);
+    until?.removeEventListener("abort", end);
+    if (over) count(-1);
+    over = false;
+  };
+  until?.addEventListener("abort", end);
+  work.then(end, end);
+  return work;
+}
+/** Whether something that was asked for is not here yet after a while. */
+export function useLate(): boolean {
+  const [, again] = useState(0);
+  useEffect(() => {
+    const each = () => again((n) => n + 1);
+    addEventListener("loci:late", each);
+    return () => removeEventListener("loci:late", each);
+  }, []);
+  return late > 0;
+}
+
+/** Tell the frame that a key or a namespace may have ended; whether it may. */
+export function missing(fault: Fault): boolean {
+  if (fault.status === 401) dispatchEvent(new Event("loci:unauthorized"));
+  else if (fault.status === 404 || fault.status === 403) dispatchEvent(new Event("loci:missing"));
+  return fault.status === 401 || fault.status === 403 || fault.status === 404;
+}
+
+/**
+ * What a call returns, again whenever `key` changes. What was there stays until the next is; an absent service is asked again. What
+ * answers another key than the last is not looked at; `reload` lets an answer that is on its way come first, however late it is.
+ */
 export function useLoad<T>(key: string, load: (signal: AbortSignal) => Promise<T>): Loaded<T> {
   const [state, set] = useState<{ data?: T; error?: Fault; loading: boolean; key: string }>({ loading: true, key: "" });
   const [turn, again] = useState(0);
   const latest = useRef(load);
+  const going = useRef<"no" | "once" | "twice">("no");
   latest.current = load;
   useEffect(() => {
     const stop = new AbortController();
     let timer = 0;
+    going.current = "once";
     set((old) => ({ ...old, loading: true }));
-    latest
-      .current(stop.signal)
+    waited(latest.current(stop.signal), stop.signal)
       .then((data) => !stop.signal.aborted && set({ data, loading: false, key }))
       .catch((error) => {
         if (stop.signal.aborted) return;
         const fault = error instanceof Fault ? error : new Fault(-1, String(error));
-        set((old) => ({ data: fault.away ? old.data : undefined, error: fault, loading: false, key }));
-        if (fault.status === 401) dispatchEvent(new Event("loci:unauthorized"));
+        set((old) => ({ data: fault.away || fault.status === 401 ? old.data : undefined, error: fault, loading: false, key }));
+        if (!key.startsWith(fault.status === 401 ? "me " : "about ")) missing(fault); // these are what is asked then
         if (fault.away) timer = window.setTimeout(() => again((n) => n + 1), RETRY);
+      })
+      .finally(() => {
+        if (stop.signal.aborted) return;
+        if (going.current === "twice") again((n) => n + 1);
+        going.current = "no";
       });
     return () => {
       stop.abort();
       clearTimeout(timer);
     };
   }, [key, turn]);
-  return { data: state.data, error: state.error, loading: state.loading, reload: () => again((n) => n + 1) };
+  const reload = () => {
+    if (going.current === "no") again((n) => n + 1);
+    else going.current = "twice";
+  };
+  const out = state.error?.status === 401;
+  useEffect(() => {
+    const each = () => again((n) => n + 1);
+    if (out) addEventListener("loci:signed-in", each);
+    return () => removeEventListener("loci:signed-in", each);
+  }, [out]);
+  return { data: state.data, error: state.error, loading: state.loading, reload };
 }
 
 /** Something to say to somebody who does not look: read out, and shown for a while. */

@@ -3,12 +3,12 @@
 from dataclasses import replace
 from typing import Literal
 
-from loci.descriptors import listing, operation
+from loci.descriptors import C, Group, listing, operation
 from loci.models.access import GrantBase, GrantOut, GrantSet, Invitation, KeyMade, KeyOut, KeyRotated, KeyUse, Me, OwnGrant, Refusal
 from loci.requests import API, OMITTED, Id, Moment, Omitted, Page, Request, change, delete, get, nothing, page, post
 
 
-class Access:
+class Access(Group[C]):
     """Operations on API keys and grants."""
 
     @operation
@@ -37,24 +37,27 @@ class Access:
         return delete(GrantBase, "/grants/{agent_id}", {"agent_id": agent_id})
 
     @listing
-    def list_invitations(self, *, limit: int | None = None, cursor: str | None = None) -> Request[Page[Invitation]]:
-        """Namespaces that invite the caller, by name, with the role that it would have."""
-        return page(Invitation, "/agents/me/invitations", limit=limit, cursor=cursor)
+    def list_invitations(
+        self, *, limit: int | None = None, cursor: str | None = None, agent: Id | None = None
+    ) -> Request[Page[Invitation]]:
+        """Namespaces that invite the caller, by name, with the role that it would have. `agent`: the operator's."""
+        return page(Invitation, "/agents/me/invitations", limit=limit, cursor=cursor, agent=agent)
 
     @operation
-    def accept_invitation(self, name: str) -> Request[OwnGrant]:
+    def accept_invitation(self, name: str, *, agent: Id | None = None) -> Request[OwnGrant]:
         """Accept the invitation of a namespace: all keys of the agent reach it from now on. Again, it says the same."""
-        return post(OwnGrant, "/agents/me/invitations/{name}/accept", {"name": name})
+        request = post(OwnGrant, "/agents/me/invitations/{name}/accept", {"name": name})
+        return replace(request, query={"agent": agent})
 
     @operation
-    def decline_invitation(self, name: str) -> Request[None]:
+    def decline_invitation(self, name: str, *, agent: Id | None = None) -> Request[None]:
         """Decline the invitation of a namespace."""
-        return Request(method="DELETE", route=API + "/agents/me/invitations/{name}", parts={"name": name}, read=nothing, gone=True)
+        return _leaving("/agents/me/invitations/{name}", name, agent)
 
     @operation
-    def leave_namespace(self, name: str) -> Request[None]:
+    def leave_namespace(self, name: str, *, agent: Id | None = None) -> Request[None]:
         """Leave a namespace: no key of the agent reaches it any more."""
-        return Request(method="DELETE", route=API + "/agents/me/grants/{name}", parts={"name": name}, read=nothing, gone=True)
+        return _leaving("/agents/me/grants/{name}", name, agent)
 
     @operation
     def create_key(
@@ -129,3 +132,8 @@ class Access:
     def list_refused_requests(self, *, limit: int | None = None, cursor: str | None = None) -> Request[Page[Refusal]]:
         """Requests with keys that are not valid, by hour and address, newest first. Only on loopback without keys."""
         return page(Refusal, "/keys/refusals", limit=limit, cursor=cursor)
+
+
+def _leaving(route: str, name: str, agent: Id | None) -> Request[None]:
+    """What takes an agent, the caller or the one that the operator names, away from a namespace."""
+    return Request(method="DELETE", route=API + route, parts={"name": name}, query={"agent": agent}, read=nothing, gone=True)

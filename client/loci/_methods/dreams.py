@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from loci.descriptors import listing, operation
+from loci.descriptors import C, Group, listing, operation
 from loci.models.dreams import DreamPass, PassOut, Signal
 from loci.models.jobs import JobQueued
 from loci.requests import Id, Page, Request, page, post
 
 
-class Dreams:
+class Dreams(Group[C]):
     """Operations on dreams."""
 
     @listing
@@ -20,7 +20,7 @@ class Dreams:
         return page(Signal, "/feedback/signals", limit=limit, cursor=cursor, kind=kind, session_id=session_id)
 
     @operation
-    def dream(self, *, passes: Sequence[DreamPass] | None = None, dry_run: bool | None = None) -> Request[JobQueued]:
+    def start(self, *, passes: Sequence[DreamPass] | None = None, dry_run: bool | None = None) -> Request[JobQueued]:
         """Ask for a dream; a job does it. `passes`: these alone, also if the namespace has switched them off."""
         return post(JobQueued, "/dream", passes=None if passes is None else list(passes), dry_run=dry_run)
 

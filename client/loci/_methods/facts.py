@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Literal
 
-from loci.descriptors import listing, operation
+from loci.descriptors import C, Group, listing, operation
 from loci.models.facts import (
     AspectPage,
     AspectWritten,
@@ -17,7 +17,7 @@ from loci.models.facts import (
 from loci.requests import OMITTED, Id, Moment, Omitted, Page, Request, change, get, page, post
 
 
-class Facts:
+class Facts(Group[C]):
     """Operations on aspects and attributes. `ref` is an id, a name or an alias."""
 
     @operation

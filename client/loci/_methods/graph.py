@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Literal, cast
 
-from loci.descriptors import listing, operation
+from loci.descriptors import C, Group, listing, operation
 from loci.models.graph import (
     Constellation,
     Decayed,
@@ -32,7 +32,7 @@ from loci.models.memories import MemoryOut
 from loci.requests import OMITTED, Id, Json, Moment, Omitted, Page, Request, change, delete, get, page, post
 
 
-class Graph:
+class Graph(Group[C]):
     """Operations on entities and edges. `ref` is an id, a name or an alias."""
 
     @operation
@@ -376,7 +376,7 @@ class Graph:
         )
 
     @operation
-    def graph_context(
+    def context(
         self,
         text: str,
         *,
@@ -393,7 +393,15 @@ class Graph:
 
     @operation
     def constellation(
-        self, *, limit: int | None = None, as_of: Moment | None = None, known_at: Moment | None = None
+        self,
+        *,
+        limit: int | None = None,
+        as_of: Moment | None = None,
+        known_at: Moment | None = None,
+        history: bool | None = None,
     ) -> Request[Constellation]:
-        """Show the entities that stand out, with their aspects, and the living edges between them."""
-        return get(Constellation, "/knowledge/constellation", limit=limit, as_of=as_of, known_at=known_at)
+        """Show the entities that stand out, with their aspects, and the living edges between them.
+
+        With `history` also what each edge was worth at any moment.
+        """
+        return get(Constellation, "/knowledge/constellation", limit=limit, as_of=as_of, known_at=known_at, history=history)

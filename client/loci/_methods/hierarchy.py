@@ -1,15 +1,15 @@
 """The hierarchy: memories above and under others."""
 
-from loci.descriptors import listing, operation
+from loci.descriptors import C, Group, listing, operation
 from loci.models.hierarchy import PlacedMemory, PlacedPage
 from loci.requests import Id, Moment, Page, Request, get, page
 
 
-class Hierarchy:
+class Hierarchy(Group[C]):
     """Operations on the hierarchy."""
 
     @listing
-    def memory_subtree(
+    def subtree(
         self,
         id: Id,
         *,
@@ -23,6 +23,6 @@ class Hierarchy:
         return page(PlacedMemory, "/memories/{id}/subtree", parts, limit=limit, cursor=cursor, as_of=as_of, known_at=known_at)
 
     @operation
-    def memory_ancestors(self, id: Id, *, as_of: Moment | None = None, known_at: Moment | None = None) -> Request[PlacedPage]:
+    def ancestors(self, id: Id, *, as_of: Moment | None = None, known_at: Moment | None = None) -> Request[PlacedPage]:
         """Memories above this one, nearest first, with their depth."""
         return get(PlacedPage, "/memories/{id}/ancestors", {"id": id}, as_of=as_of, known_at=known_at)

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable
 
-from loci.descriptors import listing, operation
+from loci.descriptors import C, Group, listing, operation
 from loci.models.graph import EdgeInput, EntityInput
 from loci.models.memories import (
     BatchWritten,
     CategoryPage,
+    Dependent,
     Erased,
     ForgottenMemory,
     Link,
@@ -18,14 +19,15 @@ from loci.models.memories import (
     OnDuplicate,
     Versions,
 )
+from loci.models.recall import MemoryRecall, SearchOut
 from loci.requests import OMITTED, Id, Json, Moment, Omitted, Page, Request, change, delete, get, page, post
 
 
-class Memories:
+class Memories(Group[C]):
     """Operations on memories."""
 
     @operation
-    def write_memory(
+    def write(
         self,
         content: str,
         *,
@@ -82,12 +84,12 @@ class Memories:
     def write_batch(self, items: Iterable[MemoryInput | Json], *, atomic: bool | None = None) -> Request[BatchWritten]:
         """Write up to 10,000 memories in one request. Atomic: all or nothing; otherwise each item has its own result.
 
-        `write_memories` takes any number.
+        `write_many` takes any number.
         """
         return post(BatchWritten, "/memories/batch", items=items, atomic=atomic)
 
     @listing
-    def list_memories(
+    def list(
         self,
         *,
         limit: int | None = None,
@@ -126,19 +128,44 @@ class Memories:
         )
 
     @operation
-    def current_versions(
+    def search(
+        self,
+        q: str,
+        *,
+        limit: int | None = None,
+        category: str | None = None,
+        tags: Iterable[str] | None = None,
+        session_id: str | None = None,
+        as_of: Moment | None = None,
+        known_at: Moment | None = None,
+    ) -> Request[SearchOut]:
+        """Search by words alone, in BM25 order, with the entities that the question and each result name."""
+        return get(
+            SearchOut,
+            "/memory/search",
+            q=q,
+            limit=limit,
+            category=category,
+            tags=tags,
+            session_id=session_id,
+            as_of=as_of,
+            known_at=known_at,
+        )
+
+    @operation
+    def current(
         self, lineages: Iterable[str], *, as_of: Moment | None = None, known_at: Moment | None = None
     ) -> Request[MemoryPage]:
         """Read up to 1,000 lineages by name: of each the visible version, in the order asked; those without one are left out."""
         return post(MemoryPage, "/memories/current", lineages=lineages, as_of=as_of, known_at=known_at)
 
     @operation
-    def get_memory(self, id: Id, *, as_of: Moment | None = None, known_at: Moment | None = None) -> Request[MemoryOut]:
+    def get(self, id: Id, *, as_of: Moment | None = None, known_at: Moment | None = None) -> Request[MemoryOut]:
         """One version of a memory, whatever its status. With `as_of`: the version of its lineage that was valid then."""
         return get(MemoryOut, "/memories/{id}", {"id": id}, as_of=as_of, known_at=known_at)
 
     @operation
-    def change_memory(
+    def change(
         self,
         id: Id,
         *,
@@ -175,24 +202,37 @@ class Memories:
         )
 
     @operation
-    def forget_memory(self, id: Id) -> Request[ForgottenMemory]:
-        """Forget a memory: recall no longer finds it. `restore_memory` takes it back. `already_forgotten`: it had been before."""
+    def forget(self, id: Id) -> Request[ForgottenMemory]:
+        """Forget a memory: recall no longer finds it. `restore` takes it back. `already_forgotten`: it had been before."""
         return delete(ForgottenMemory, "/memories/{id}", {"id": id})
 
     @operation
-    def restore_memory(self, id: Id) -> Request[MemoryOut]:
+    def restore(self, id: Id) -> Request[MemoryOut]:
         """Take a forgetting back."""
         return post(MemoryOut, "/memories/{id}/restore", {"id": id})
 
     @operation
-    def erase_memories(
-        self, ids: Iterable[Id], *, versions: Versions | None = None, subtree: bool | None = None
+    def erase(
+        self, ids: Iterable[Id], *, versions: Versions | None = None, subtree: bool | None = None, dry_run: bool | None = None
     ) -> Request[Erased]:
-        """Erase memories for good, all or none, with what rests on them; the reply is the receipt."""
-        return post(Erased, "/memories/erase", ids=ids, versions=versions, subtree=subtree)
+        """Erase memories for good, all or none, with what rests on them; the reply is the receipt.
+
+        `dry_run` erases nothing, and says what would go.
+        """
+        return post(Erased, "/memories/erase", ids=ids, versions=versions, subtree=subtree, dry_run=dry_run)
 
     @listing
-    def memory_history(
+    def list_dependents(self, id: Id, *, limit: int | None = None, cursor: str | None = None) -> Request[Page[Dependent]]:
+        """What rests on this version of a memory now: facts, edges and entities."""
+        return page(Dependent, "/memories/{id}/dependents", {"id": id}, limit=limit, cursor=cursor)
+
+    @listing
+    def list_recalls(self, id: Id, *, limit: int | None = None, cursor: str | None = None) -> Request[Page[MemoryRecall]]:
+        """Logged recalls that had this version of a memory in their answer, newest first, with its rating."""
+        return page(MemoryRecall, "/memories/{id}/recalls", {"id": id}, limit=limit, cursor=cursor)
+
+    @listing
+    def history(
         self,
         id: Id,
         *,
@@ -206,7 +246,7 @@ class Memories:
         return page(MemoryOut, "/memories/{id}/history", parts, limit=limit, cursor=cursor, as_of=as_of, known_at=known_at)
 
     @operation
-    def link_memory(self, id: Id, target_id: Id, *, type: str | None = None, strength: float | None = None) -> Request[Link]:
+    def link(self, id: Id, target_id: Id, *, type: str | None = None, strength: float | None = None) -> Request[Link]:
         """Link a memory to another, or change the strength of the link."""
         return post(Link, "/memories/{id}/links", {"id": id}, target_id=target_id, type=type, strength=strength)
 
@@ -234,7 +274,7 @@ class Memories:
         )
 
     @operation
-    def unlink_memory(self, id: Id, target_id: Id, *, type: str | None = None) -> Request[LinkEnded]:
+    def unlink(self, id: Id, target_id: Id, *, type: str | None = None) -> Request[LinkEnded]:
         """Take the link of this type to another memory back."""
         return delete(LinkEnded, "/memories/{id}/links/{target_id}", {"id": id, "target_id": target_id}, type=type)
 

@@ -2,17 +2,17 @@
 
 from typing import Literal
 
-from loci.descriptors import listing, operation
+from loci.descriptors import C, Group, listing, operation
 from loci.models.operations import ChangePage, OperationChange, OperationOut, OperationUndone
 from loci.requests import Id, Moment, Page, Request, get, page, post
 from loci.watch import Names
 
 
-class Operations:
+class Operations(Group[C]):
     """Operations on the log of operations and the change feed."""
 
     @listing
-    def list_operations(
+    def list(
         self,
         *,
         action: str | None = None,
@@ -29,22 +29,25 @@ class Operations:
         return page(OperationOut, "/operations", **asked, limit=limit, cursor=cursor)
 
     @operation
-    def get_operation(self, id: Id) -> Request[OperationOut]:
+    def get(self, id: Id) -> Request[OperationOut]:
         """An operation, with counts of its changes."""
         return get(OperationOut, "/operations/{id}", {"id": id})
 
     @listing
-    def operation_changes(self, id: Id, *, limit: int | None = None, cursor: str | None = None) -> Request[Page[OperationChange]]:
+    def list_changes(self, id: Id, *, limit: int | None = None, cursor: str | None = None) -> Request[Page[OperationChange]]:
         """What an operation changed, before and after, in order."""
         return page(OperationChange, "/operations/{id}/changes", {"id": id}, limit=limit, cursor=cursor)
 
     @operation
-    def undo_operation(self, id: Id, *, skip_changed: bool | None = None) -> Request[OperationUndone]:
-        """Undo an operation: all that it changed is as before. `skip_changed` leaves alone what was changed again since."""
-        return post(OperationUndone, "/operations/{id}/undo", {"id": id}, skip_changed=skip_changed)
+    def undo(self, id: Id, *, skip_changed: bool | None = None, dry_run: bool | None = None) -> Request[OperationUndone]:
+        """Undo an operation: all that it changed is as before. `skip_changed` leaves alone what was changed again since.
+
+        `dry_run` changes nothing: it says what would be as before, and in `conflicts` what stands in the way.
+        """
+        return post(OperationUndone, "/operations/{id}/undo", {"id": id}, skip_changed=skip_changed, dry_run=dry_run)
 
     @operation
-    def list_changes(
+    def feed(
         self,
         *,
         after: str | None = None,

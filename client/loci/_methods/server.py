@@ -2,12 +2,12 @@
 
 import httpx
 
-from loci.descriptors import operation
+from loci.descriptors import C, Group, operation
 from loci.models.server import Health, Readiness
 from loci.requests import Request, reading
 
 
-class Server:
+class Server(Group[C]):
     """Operations on the server itself."""
 
     @operation

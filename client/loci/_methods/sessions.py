@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from loci.descriptors import listing, operation
+from loci.descriptors import C, Group, Methods, listing, operation
 from loci.models.dreams import SignalInput
 from loci.models.recall import Rating
 from loci.models.sessions import (
@@ -16,6 +16,7 @@ from loci.models.sessions import (
     FeedbackNoted,
     SectionName,
     SessionEnd,
+    Turn,
     TurnInput,
     TurnPage,
     Turns,
@@ -24,11 +25,11 @@ from loci.models.sessions import (
 from loci.requests import API, Id, Json, Moment, Page, Request, change, delete, get, nothing, page, post
 
 
-class Sessions:
-    """Operations on working memory, conversations and contexts. A key without a slash stands under the client's own space."""
+class Contexts(Methods[C]):
+    """What goes before an inference."""
 
     @operation
-    def build_context(
+    def context(
         self,
         message: str | None = None,
         *,
@@ -38,10 +39,16 @@ class Sessions:
         min_relevance: float | None = None,
         max_chars: int | None = None,
         sections: Iterable[SectionName] | None = None,
+        repeat: bool | None = None,
+        preview: bool | None = None,
         as_of: Moment | None = None,
         known_at: Moment | None = None,
     ) -> Request[ContextOut]:
-        """Build what to inject before an inference: memories new to the session, rules, graph, working memory, turns."""
+        """Build what to inject before an inference: memories new to the session, rules, graph, working memory, turns.
+
+        A session is shown a memory once: a second context for the same message leaves it out and counts it in `held_back`, because
+        the model has read it. Where your messages to the model do not keep earlier contexts, say `repeat=True`.
+        """
         return post(
             ContextOut,
             "/context",
@@ -52,9 +59,15 @@ class Sessions:
             min_relevance=min_relevance,
             max_chars=max_chars,
             sections=sections,
+            repeat=repeat,
+            preview=preview,
             as_of=as_of,
             known_at=known_at,
         )
+
+
+class Sessions(Group[C]):
+    """Operations on working memory, conversations, and ends. A key without a slash stands under the client's own space."""
 
     @operation
     def note_feedback(
@@ -87,7 +100,7 @@ class Sessions:
         return page(FeedbackEvent, "/feedback", limit=limit, cursor=cursor, session_id=session_id)
 
     @operation
-    def end_session(self, session: str) -> Request[SessionEnd]:
+    def end(self, session: str) -> Request[SessionEnd]:
         """End a session: what it was shown and found again confirms aspects. Ending it twice changes nothing more."""
         return post(SessionEnd, "/sessions/{session}/end", {"session": session})
 
@@ -167,3 +180,8 @@ class Sessions:
     def delete_turns(self, session: str) -> Request[TurnsDeleted]:
         """Delete the turns of a session, those that wait for later passes included."""
         return delete(TurnsDeleted, "/conversations/{session}/turns", {"session": session})
+
+    @operation
+    def pop_turn(self, session: str) -> Request[Turn]:
+        """Take the last turn of a session away: it is returned. Raises NotFound where there is none."""
+        return delete(Turn, "/conversations/{session}/turns/last", {"session": session})

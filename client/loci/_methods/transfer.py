@@ -5,15 +5,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from loci.descriptors import operation
-from loci.models.transfer import Imported, ImportFormat, ImportReport
+from loci.descriptors import C, Group, operation
+from loci.models.transfer import ExportFormat, Imported, ImportFormat, ImportReport, LinesImported
 from loci.requests import API, Request, nothing, reading
 
 LINES, BYTES = "application/x-ndjson", "application/octet-stream"
 T = TypeVar("T")
 
 
-class Transfer:
+class Transfer(Group[C]):
     """Operations that bring a namespace in."""
 
     @operation
@@ -32,15 +32,24 @@ class Transfer:
         *,
         format: ImportFormat = "auto",
         dry_run: bool | None = None,
+        atomic: bool | None = None,
         account: str | None = None,
         valid_from_created: bool | None = None,
-    ) -> Request[ImportReport]:
-        """Import what another memory system has written: a file, or an archive of files; a repetition writes nothing. Writer.
+    ) -> Request[ImportReport | LinesImported]:
+        """Import what another memory system has written, or loose lines: a file, or an archive of files. Writer.
 
-        `format` is told by the content, if it is not named. Items that are wrong are in the report, and the rest goes in.
+        `format` is told by the content, if it is not named. Items that are wrong are in the report, and the rest goes in;
+        `atomic`: nothing does.
         """
-        query = {"format": format, "dry_run": dry_run, "account": account, "valid_from_created": valid_from_created}
-        return replace(_sending(ImportReport, name, content, BYTES), query=query)
+        query = {
+            "format": format,
+            "dry_run": dry_run,
+            "atomic": atomic,
+            "account": account,
+            "valid_from_created": valid_from_created,
+        }
+        shape: Any = ImportReport | LinesImported
+        return replace(_sending(shape, name, content, BYTES), query=query)
 
 
 def _sending(shape: type[T], name: str, content: bytes | Path | Iterable[bytes], media: str) -> Request[T]:
@@ -56,8 +65,7 @@ def _sending(shape: type[T], name: str, content: bytes | Path | Iterable[bytes],
     )
 
 
-def exporting(name: str, *, vectors: bool | None = None) -> Request[Any]:
+def exporting(name: str, *, vectors: bool | None = None, format: ExportFormat | None = None) -> Request[Any]:
     """The request of an export; its reply is read as it comes."""
-    return Request(
-        method="GET", route=API + "/namespaces/{name}/export", parts={"name": name}, query={"vectors": vectors}, read=nothing
-    )
+    query = {"vectors": vectors, "format": format}
+    return Request(method="GET", route=API + "/namespaces/{name}/export", parts={"name": name}, query=query, read=nothing)

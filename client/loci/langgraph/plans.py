@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 
 from langgraph.store.base import GetOp, Item, ListNamespacesOp, Op, PutOp, Result, SearchItem, SearchOp
 
+from loci._methods.memories import Memories
+from loci._methods.recall import Recall
 from loci.batches import chunks
-from loci.client import LociClient
 from loci.errors import Conflict, Forbidden, NotFound
 from loci.langgraph.filters import common_prefix, contained, matches, passes
 from loci.langgraph.items import MARK, Layout, expiry, found_item, is_under, item_of, kept
@@ -62,7 +63,7 @@ class Plans:
         before = yield from self._current(list(last))
         for line, op in last.items():
             if op.value is None and line in before:
-                yield LociClient.forget_memory.request(before[line].id)
+                yield Memories.forget.request(before[line].id)
         wanted = [(op, self.layout.memory(op, before.get(line))) for line, op in last.items() if op.value is not None]
         written: list[Any] = []
         for chunk in chunks([memory for _, memory in wanted], WRITTEN, atomic=True):
@@ -81,7 +82,7 @@ class Plans:
         results = list(ranked.values())
         cursor: str | None = None
         while len(results) < wanted:
-            listed = yield LociClient.list_memories.request(
+            listed = yield Memories.list.request(
                 limit=min(max(wanted, PAGE), LARGEST_PAGE),
                 cursor=cursor,
                 category=self.layout.above(op.namespace_prefix),
@@ -103,14 +104,14 @@ class Plans:
     def namespaces(self, op: ListNamespacesOp) -> Plan[list[tuple[str, ...]]]:
         """Namespaces that hold items: one request, and one more for each whose path is too long for a category."""
         under = self.layout.above(common_prefix(op.match_conditions))
-        categories = yield LociClient.list_categories.request(under=under)
+        categories = yield Memories.list_categories.request(under=under)
         found = set()
         for category in categories.items:
             if not category.memories:
                 continue
             namespace = self.layout.namespace(category.category)
             if namespace is None:
-                memories = yield LociClient.list_memories.request(category=category.category, limit=1)
+                memories = yield Memories.list.request(category=category.category, limit=1)
                 namespace = next((tuple(kept(memory)["namespace"]) for memory in memories.items), ())
             if namespace and matches(namespace, op.match_conditions):
                 found.add(namespace[: op.max_depth])
@@ -120,20 +121,18 @@ class Plans:
         unique = list(dict.fromkeys(lineages))
         found: dict[str, MemoryOut] = {}
         for start in range(0, len(unique), WRITTEN):
-            page = yield LociClient.current_versions.request(unique[start : start + WRITTEN])
+            page = yield Memories.current.request(unique[start : start + WRITTEN])
             found |= {memory.lineage: memory for memory in page.items}
         return found
 
     def _ranked(self, op: SearchOp) -> Plan[dict[Any, tuple[MemoryOut, float | None]]]:
-        answer = yield LociClient.recall.request(
+        answer = yield Recall.recall.request(
             op.query or "",
             k=MOST_RANKED,  # whatever the page: a ranking of fewer is another one
-            filters={
-                "category": self.layout.above(op.namespace_prefix),
-                "metadata": {MARK: {"indexed": True, "value": contained(op.filter)}},
-            },
+            category=self.layout.above(op.namespace_prefix),
+            metadata={MARK: {"indexed": True, "value": contained(op.filter)}},
         )
-        return {m.id: (m, m.score) for m in answer.memories if self._passes(m, op)}
+        return {m.id: (m, m.relevance) for m in answer.memories if self._passes(m, op)}
 
     def _passes(self, memory: MemoryOut, op: SearchOp) -> bool:
         return is_under(memory, op.namespace_prefix) and passes(kept(memory)["value"], op.filter)
@@ -144,7 +143,7 @@ class Plans:
             ttl = kept(memory)["ttl"]
             if ttl is not None:
                 try:
-                    yield LociClient.change_memory.request(memory.id, valid_to=expiry(ttl, datetime.now(UTC)))
+                    yield Memories.change.request(memory.id, valid_to=expiry(ttl, datetime.now(UTC)))
                 except (Conflict, Forbidden, NotFound):  # another one was put or this one erased meanwhile, or the key only reads
                     continue
 
@@ -158,4 +157,4 @@ class Plans:
         elif duplicate and before is not None and before.valid_to is not None:
             changes["valid_to"] = None
         if changes:
-            yield LociClient.change_memory.request(id, **changes)
+            yield Memories.change.request(id, **changes)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from loci.models.hierarchy import *
     from loci.models.jobs import *
     from loci.models.memories import *
+    from loci.models.messages import *
     from loci.models.models import *
     from loci.models.namespaces import *
     from loci.models.operations import *
@@ -33,6 +34,14 @@ else:
                     return getattr(found, name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
+    def __dir__() -> list[str]:
+        """All models and types of fields, which loads every subject."""
+        loaded = [import_module(f"{__name__}.{subject}") for subject in SUBJECTS]
+        return sorted({name for found in loaded for name, value in vars(found).items() if _is_ours(found.__name__, name, value)})
+
+    def _is_ours(module: str, name: str, value: object) -> bool:
+        return not name.startswith("_") and str(getattr(value, "__module__", None)).startswith(module)
+
 
 SUBJECTS = (
     "access",
@@ -42,6 +51,7 @@ SUBJECTS = (
     "hierarchy",
     "jobs",
     "memories",
+    "messages",
     "models",
     "namespaces",
     "operations",

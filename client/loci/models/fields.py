@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, Any, Literal, TypeVar, cast
 from uuid import UUID
 
 from pydantic import (
@@ -21,7 +21,7 @@ from pydantic.config import JsonDict
 MIB = 1024 * 1024
 MAX_BATCH = 10_000
 MAX_DEPTH = 64
-NUMBER = re.compile(r"\s*[-+]?[\d_]*\.?\d*\s*")
+NUMBER = re.compile(r"\s*[-+]?(?=\.?\d)[\d_]*\.?\d*\s*")
 LARGEST, SMALLEST = 65504.0, 1e-30  # what a half and a single precision vector hold
 
 
@@ -141,6 +141,9 @@ EdgeType = Annotated[
 ]
 Literal1000 = Annotated[str, Field(min_length=1, max_length=1000, json_schema_extra=NO_NUL), AfterValidator(_storable)]
 Moment = Annotated[datetime, BeforeValidator(_not_a_number), AfterValidator(_in_utc)]
+ServerKind = Annotated[
+    Literal["primary", "standby"], Field(description="The kind of server that answered, as the header X-Loci-Server has it")
+]
 Tags = Annotated[list[Label], Field(max_length=100)]
 Aliases = Annotated[list[Label], Field(max_length=100)]
 Description = Annotated[str, Field(max_length=10_000, json_schema_extra=NO_NUL), AfterValidator(_storable)]

@@ -10,7 +10,7 @@ from loci.models.dreams import PassReport
 from loci.models.fields import CreatedAt, Id, Items, NextCursor
 from loci.models.models import ModelUse
 
-JobKind = Literal["dream", "enrich", "contradictions"]
+JobKind = Literal["dream", "enrich", "contradictions", "tune", "project"]
 
 JobState = Literal["waiting", "running", "succeeded", "dead", "cancelled", "skipped"]
 
@@ -34,7 +34,7 @@ class JobItem(BaseModel):
     started_at: datetime | None = Field(description="When it was last begun")
     finished_at: datetime | None = Field(description="When it ended for good; null: it waits or runs")
     error: str | None = Field(description="Why it last failed or was put off")
-    result: dict[str, Any] | None = Field(description="What it did")
+    result: dict[str, Any] | None = Field(description="What it did; while it runs, how far it is, where it says so")
 
 
 class JobOut(JobItem):

@@ -36,6 +36,7 @@ from loci.models.fields import (
 )
 from loci.models.graph.edges import EdgeInput
 from loci.models.graph.entities import EntityInput
+from loci.models.operations import ForeseenChange
 from loci.models.problems import ItemProblem
 
 OnDuplicate = Annotated[
@@ -132,12 +133,39 @@ Versions = Annotated[
 ]
 
 
+Dependence = Literal["attribute", "edge", "entity"]
+
+
+class Dependent(BaseModel):
+    """A fact, an edge or an entity that rests on a memory."""
+
+    kind: Dependence = Field(description="attribute (a fact or rule), edge, or entity")
+    id: UUID = Field(description="Its id")
+    content: str = Field(description="What it says; of an edge both ends and the type, of an entity its name")
+    entity_id: UUID = Field(description="Id of the entity that it is about; of an edge, that it starts at")
+    entity: str = Field(description="Name of that entity")
+    aspect: str | None = Field(description="Name of the aspect that a fact stands under; null: it is none")
+    status: str = Field(description="active, superseded or deleted")
+    confidence: float = Field(description="0 to 1; of an edge without decay, of an entity that of the mention")
+    valid_from: datetime | None = Field(description="From when it is true; null: an entity")
+    valid_to: datetime | None = Field(description="Until when it is true (exclusive); null: still")
+    alone: bool = Field(description="Whether nothing else shows it, so that it falls with the memory, unless it is pinned")
+
+
+class DependentPage(BaseModel):
+    """A page of what rests on a memory: attributes, edges, entities."""
+
+    items: Items[Dependent]
+    next_cursor: NextCursor
+
+
 class EraseInput(Model):
     """Memories to erase for good, all or none."""
 
     ids: Annotated[list[UUID], Field(min_length=1, max_length=MAX_BATCH, description="Memories, at most 10,000")]
     versions: Versions = "all"
     subtree: Flag = Field(default=False, description="With everything that stands under them now")
+    dry_run: Flag = Field(default=False, description="Erase nothing, and say what would go")
 
 
 class LineagesInput(Model):
@@ -225,6 +253,11 @@ class Erased(BaseModel):
     deleted: dict[str, int] = Field(description="Rows deleted", examples=[{"memories": 1, "memory_texts": 1, "postings": 9}])
     added: dict[str, int] = Field(description="Rows added: counts that were lowered, neighbours that wait for a new vector")
     changed: dict[str, int] = Field(description="Rows changed: counters, edges with other evidence, emptied attributes and replies")
+    dry_run: bool = Field(description="Whether nothing was erased: the rest says what would be")
+    changes: list[ForeseenChange] = Field(
+        description="Of a dry run: what would go or change, memories and facts first, the first hundred; else empty"
+    )
+    more: int = Field(description="Of a dry run: how many more")
 
 
 class MemoryPage(BaseModel):

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from loci.models.fields import CreatedAt, Id, Items, NextCursor
+from loci.models.fields import CreatedAt, Id, Items, Model, NextCursor
 
 
 class EmbeddingModel(BaseModel):
@@ -31,6 +31,13 @@ class EmbeddingModels(BaseModel):
     """All models, the active one first."""
 
     items: Items[EmbeddingModel]
+
+
+class ProjectionInput(Model):
+    """A map to be laid out."""
+
+    dims: Literal[2, 3] = Field(default=2, description="A flat map, or one in space")
+    method: Literal["umap"] = Field(default="umap", description="umap; principal components need no job")
 
 
 class ModelUse(BaseModel):

@@ -1,5 +1,6 @@
 """Namespaces and their settings."""
 
+from datetime import date
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -60,6 +61,20 @@ class NamespaceOut(BaseModel):
     pending_names: int = Field(description="Texts that wait to be searched for names")
     created_at: CreatedAt
     updated_at: UpdatedAt
+
+
+class Week(BaseModel):
+    """A week of a namespace."""
+
+    week: date = Field(description="Its Monday, in UTC")
+    written: int = Field(description="Versions of memories that were written in it; those erased since are not counted")
+    memories: int = Field(description="How many versions there were at its end")
+
+
+class Growth(BaseModel):
+    """How a namespace has grown, by week."""
+
+    items: Items[Week]
 
 
 class NamespaceChanged(NamespaceOut):

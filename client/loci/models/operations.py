@@ -81,9 +81,35 @@ class OperationChangePage(BaseModel):
     next_cursor: NextCursor
 
 
+class ForeseenChange(BaseModel):
+    """A thing that a dry run would change or erase."""
+
+    kind: str = Field(description="memory, attribute, edge, entity, placement, link, …", examples=["memory"])
+    action: Literal["created", "changed", "erased"] = Field(description="created, changed, or erased (deleted for good)")
+    subject_id: UUID | None = Field(description="Id of the thing; of a place the lineage's, of a link its source")
+    content: str | None = Field(description="What it is in words, as it is now; null for kinds that have no text")
+    before: dict[str, Any] | None = Field(description="Changed fields as they are; null for what is new or would be erased")
+    after: dict[str, Any] | None = Field(description="Changed fields as they would be; null for what would be erased")
+
+
+class ChangedSince(BaseModel):
+    """A thing that was changed again since, so that undoing would take that back too."""
+
+    kind: str = Field(description="What it is, as in changes", examples=["memory"])
+    subject_id: UUID | None = Field(description="Its id; null: it has a name alone")
+    name: str = Field(description="Its id or name")
+    content: str | None = Field(default=None, description="What it is in words; in a dry run")
+    operation_id: UUID | None = Field(description="The last operation that changed it; null: something else stands in the way")
+    action: str | None = Field(description="What that was, such as change_memory")
+
+
 class UndoInput(Model):
     """How to undo an operation."""
 
+    dry_run: bool = Field(
+        default=False,
+        description="Change nothing, and say what would be: of what was not changed since, with what was in `conflicts`",
+    )
     skip_changed: bool = Field(
         default=False, description="Leave alone what was changed again since, and undo the rest; else that is a conflict"
     )
@@ -100,7 +126,15 @@ class Left(BaseModel):
 class OperationUndone(BaseModel):
     """What undoing an operation did."""
 
-    operation_id: UUID = Field(description="The operation that undoes; undo it to have the first one in force again")
+    operation_id: UUID | None = Field(
+        description="The operation that undoes; undo it to have the first one in force again. Null: a dry run"
+    )
     undoes: UUID = Field(description="The operation that is undone")
     undone: dict[str, int] = Field(description="How many things of each kind are as before", examples=[{"memory": 2, "edge": 1}])
     skipped: list[Left] = Field(description="What stays as it is, and why")
+    conflicts: list[ChangedSince] = Field(
+        description="What was changed since, the first twenty: without `skip_changed`, any of it refuses the undoing"
+    )
+    dry_run: bool = Field(description="Whether nothing was changed")
+    changes: list[ForeseenChange] = Field(description="Of a dry run: what would be changed, the first hundred; else empty")
+    more: int = Field(description="Of a dry run: how many more")

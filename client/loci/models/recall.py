@@ -1,10 +1,11 @@
 """Recall, search by words, and the log of recalls."""
 
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
 
 from loci.models.facts import Constraint
 from loci.models.fields import (
@@ -21,6 +22,7 @@ from loci.models.fields import (
     NamespaceName,
     NextCursor,
     Rate,
+    ServerKind,
     Tags,
     Text,
     Unit,
@@ -143,14 +145,15 @@ class Explained(BaseModel):
     score: float = Field(description="What it was ranked by; larger is better")
     relevance: float | None = Field(
         description="How likely it answers, 0 to 1: of the best memory the probability that what was found answers, of "
-        "others that times their score over its score; null for what is no memory"
+        "others that times the cube of their score over its score; null for what is no memory"
     )
     explain: dict[str, Any] | None = Field(
         default=None,
         description="What the score is made of: (the `part` of each arm + `lent` by neighbours in the session) × `factor`, for who "
         "said it; with relative_score the mean of the parts. `because` says it in one line. Each arm's rank, score, weight and the "
         "path that led there; `waited`: its vector was not stored yet; `rerank`: the reranker's score, rank and score before; "
-        "`rewrite`: further questions, and its rank for each; `relevance`: what that is made of",
+        "`rewrite`: further questions, and its rank for each; `succession`: its place among hits that tell the same, the latest "
+        "first, or behind how many of these, and its score before; `relevance`: what that is made of",
     )
 
 
@@ -217,6 +220,7 @@ class RecallOut(BaseModel):
     entities: list[dict[str, Any]] = Field(description="Entities that the question names")
     skipped: dict[str, str] = Field(description="Arms that did not take part, and why; also `rerank` and `rewrite`")
     took_ms: float = Field(description="Milliseconds that it took")
+    server: ServerKind = "primary"
     waiting: int = Field(
         default=0,
         description="Memories whose vectors were not made yet, up to 1,000 a namespace. The newest (setting recall_waiting) were "
@@ -234,6 +238,18 @@ class RecallOut(BaseModel):
     def memories(self) -> list[Recalled]:
         """The results that are memories; others are there only where their arms were asked for."""
         return [result for result in self.results if isinstance(result, Recalled)]
+
+    def __iter__(self) -> Iterator[Recalled | RecalledEntry | RecalledTurn]:  # type: ignore[override]  # not its fields
+        """The results, best first."""
+        return iter(self.results)
+
+    def __len__(self) -> int:
+        """How many results there are."""
+        return len(self.results)
+
+    def __getitem__(self, place: int) -> Recalled | RecalledEntry | RecalledTurn:
+        """A result by its place, from 0."""
+        return self.results[place]
 
 
 class MentionedEntity(BaseModel):
@@ -257,6 +273,14 @@ class SearchOut(BaseModel):
     results: list[Found] = Field(description="Results, best first")
     entities: list[dict[str, Any]] = Field(description="Entities that the question names")
     constraints: list[Constraint] = Field(description="Of these and of pinned ones, most important first")
+
+    def __iter__(self) -> Iterator[Found]:  # type: ignore[override]  # not its fields
+        """The results, best first."""
+        return iter(self.results)
+
+    def __len__(self) -> int:
+        """How many results there are."""
+        return len(self.results)
 
 
 class LoggedRecall(BaseModel):
@@ -292,11 +316,10 @@ class RecallPage(BaseModel):
     next_cursor: NextCursor
 
 
-class LoggedMemory(BaseModel):
-    """A memory in the answer of a logged recall, and what became of it."""
+class InAnswer(BaseModel):
+    """The place of a memory in the answer of a logged recall, and what became of it."""
 
     rank: int = Field(description="Place in the answer, from 1")
-    memory_id: UUID = Field(description="Id of the memory")
     score: float = Field(description="What it was ranked by; larger is better")
     arms: dict[str, dict[str, float]] = Field(description="By arm that found it: rank and score")
     injected_at: datetime | None = Field(description="When the session was shown it, at the recall or later")
@@ -306,6 +329,29 @@ class LoggedMemory(BaseModel):
     note: str | None = Field(description="A remark; null: none")
     rated_at: datetime | None = Field(description="When it was rated; null: it was not")
     rated_by: UUID | None = Field(description="The agent that rated it; null: nobody has")
+
+
+class LoggedMemory(InAnswer):
+    """A memory in the answer of a logged recall, and what became of it."""
+
+    memory_id: UUID = Field(description="Id of the memory")
+
+
+class MemoryRecall(InAnswer):
+    """A logged recall that had a memory in its answer, and what became of that."""
+
+    recall_id: UUID = Field(description="Id of the recall")
+    at: datetime = Field(description="When it was asked")
+    agent_id: UUID = Field(description="The agent that asked")
+    session_id: str | None = Field(description="The conversation that asked; null: none was named")
+    query: str = Field(description="The question")
+
+
+class MemoryRecallPage(BaseModel):
+    """A page of recalls that had a memory in their answer, newest first."""
+
+    items: Items[MemoryRecall]
+    next_cursor: NextCursor
 
 
 class RecallDetail(LoggedRecall):
@@ -320,3 +366,91 @@ class Rating(Model):
     memory_id: UUID = Field(description="Id of the memory")
     useful: Flag = Field(description="Whether it was of use")
     note: Annotated[Text, Field(max_length=10_000)] | None = Field(default=None, description="A remark")
+
+
+class TuneQuestion(Model):
+    """A question, and the memories that answer it: their ids, or what they say, or both."""
+
+    question: Annotated[Text, Field(min_length=1, max_length=10_000)] = Field(description="What is asked")
+    ids: Annotated[list[UUID], Field(min_length=1, max_length=100)] | None = Field(
+        default=None, description="Ids of memories that answer it; of an earlier version: the one that holds now counts"
+    )
+    contents: Annotated[list[Content], Field(min_length=1, max_length=100)] | None = Field(
+        default=None, description="Contents of memories that answer it, word for word"
+    )
+
+    @model_validator(mode="after")
+    def _is_answered(self) -> "TuneQuestion":
+        if self.ids is None and self.contents is None:
+            raise ValueError("ids or contents must say which memories answer the question")
+        return self
+
+
+class TuneInput(Model):
+    """What settings of a recall are measured with."""
+
+    questions: Annotated[list[TuneQuestion], Field(min_length=1, max_length=1000)] | None = Field(
+        default=None, description="Default: questions of logged recalls, with the memories that were rated useful"
+    )
+    k: Annotated[int, Field(ge=1, le=100)] = Field(default=10, description="How many results count")
+    fusion: Literal["linear", "rrf"] = Field(default="linear", description="The fusion whose weights are measured; rrf: its k, too")
+    apply: Flag = Field(default=False, description="Make what is proposed the settings of the namespace: one operation")
+
+
+DroppedBy = Literal["nothing", "time", "status", "filter", "arms", "relevance", "rank"]
+
+
+class WhyNotInput(Model):
+    """A memory that was expected, and the recall that it was expected of."""
+
+    memory: Label = Field(description="Its id; or the name of its lineage: the version of the recall's moment, else the newest")
+    recall: RecallInput = Field(description="The recall, as it is asked. It is not logged")
+
+    @field_validator("recall")
+    @classmethod
+    def _of_one_namespace(cls, recall: RecallInput) -> RecallInput:
+        if recall.namespaces is not None:
+            raise ValueError("must not have namespaces: one memory is looked for in one namespace, that of X-Namespace")
+        return recall
+
+
+class RecallCheck(BaseModel):
+    """Something that a memory must be before it is ranked."""
+
+    name: str = Field(description="known_at, status, as_of, or the name of a filter")
+    asked: Any = Field(description="What was asked for")
+    has: Any = Field(description="What the memory has: of as_of, from when to when it is true; null: nothing")
+    passes: bool = Field(description="Whether that is enough")
+
+
+class ArmSaid(BaseModel):
+    """What an arm made of a memory."""
+
+    arm: str = Field(description="Name of the arm")
+    rank: int | None = Field(description="Its place in the arm, from 1; null: it is not among the arm's hits")
+    score: float | None = Field(description="Its score there")
+    part: float | None = Field(description="What the arm adds to its score; with relative_score, what is averaged")
+    hits: int = Field(description="How many the arm found")
+    last_score: float | None = Field(description="Score of the last of them")
+    because: str = Field(description="Why it is there, or not")
+
+
+class WhyNot(BaseModel):
+    """Where a memory was dropped on the way to an answer."""
+
+    memory_id: UUID = Field(description="The memory that was looked for")
+    lineage: str | None = Field(description="Name of its lineage; null: none")
+    content: str = Field(description="The statement")
+    dropped_by: DroppedBy = Field(
+        description="The first thing that dropped it. nothing: it is in the answer; time: it was not true or not known then; "
+        "status: it is forgotten; filter; arms: none found it; relevance: it is below min_relevance; rank: others are before it"
+    )
+    because: str = Field(description="That in a sentence")
+    rank: int | None = Field(description="Its place among all hits, from 1; null: it is none")
+    score: float | None = Field(description="What it is ranked by")
+    hits: int = Field(description="How many hits there are in all")
+    last_score: float | None = Field(description="Score of the last result of the answer; null: there is no result")
+    relevance: float | None = Field(description="How likely it answers; null where it was not among the best")
+    checks: list[RecallCheck] = Field(description="What it must be before it is ranked: both times, status, and each filter")
+    arms: list[ArmSaid] = Field(description="What each arm made of it")
+    instead: UUID | None = Field(description="Another version of its lineage that passes all checks; null: there is none")

@@ -6,6 +6,8 @@ from uuid import UUID
 from pydantic import AliasChoices, BaseModel, Field
 
 from loci.models.fields import Category, Confidence, Content, Flag, Label, Metadata, Model, Moment, Tags, Text
+from loci.models.messages import Message
+from loci.models.recall import MentionedEntity
 
 RetainAction = Literal["create", "update", "link", "nothing"]
 
@@ -79,6 +81,46 @@ class RetainOut(BaseModel):
     unchanged: int = Field(description="Facts that were known")
     dry_run: bool = Field(description="Whether nothing was written")
     skipped: dict[str, str] = Field(description="What did not take part in deciding, and why")
+
+
+class Remember(Model):
+    """Messages to take in. Only `messages` is needed."""
+
+    messages: Annotated[list[Message], Field(min_length=1, max_length=1000)] = Field(
+        description="In order. What users and assistants say is cut into facts; what systems and tools say is only kept as turns"
+    )
+    session: Label | None = Field(
+        default=None,
+        validation_alias=AliasChoices("session", "session_id"),
+        description="The conversation, whose turns they become; without one no turns are kept. Turns that it begins with already "
+        "are not taken in again. `session_id` means the same",
+    )
+    source: Label | None = Field(
+        default=None,
+        description="Who the user is; default: the name in the message, or `user`. An assistant is `assistant`",
+    )
+    category: Category | None = Field(default=None, description="Slash-separated path, of the facts")
+    tags: Tags | None = Field(default=None, description="Labels of the facts; their order means nothing")
+    valid_from: Moment | None = Field(default=None, description="From when the facts are true; default: when they were said")
+    dry_run: Flag = Field(default=False, description="Decide, and write nothing")
+    decide: Decide = "auto"
+
+
+class RememberedFact(Decision):
+    """What became of a fact of a message."""
+
+    message: int = Field(description="Place of its message among those of the request, from 0")
+    source: str = Field(description="Who said it; `assistant`: an assistant, which ends nothing that others told")
+
+
+class RememberOut(RetainOut):
+    """What became of messages: turns that are kept, and decisions about facts in the order of the messages."""
+
+    session: str | None = Field(description="The conversation; null: none was named")
+    turns: int = Field(description="Turns that were kept; in a dry run: would be")
+    known_turns: int = Field(description="Messages that the conversation had already")
+    decisions: list[RememberedFact] = Field(description="One for each fact")  # type: ignore[assignment]  # more is said of each
+    entities: list[MentionedEntity] = Field(description="Entities that the messages name, as far as they are known")
 
 
 class Reflect(Model):

@@ -9,7 +9,23 @@ from pydantic.config import JsonDict
 
 from loci.models.dreams import Signal, SignalInput
 from loci.models.facts import Constraint
-from loci.models.fields import Category, Content, Id, Items, Json, Label, Metadata, Model, Moment, NextCursor, Tags, Text, Unit
+from loci.models.fields import (
+    Category,
+    Content,
+    Flag,
+    Id,
+    Items,
+    Json,
+    Label,
+    Metadata,
+    Model,
+    Moment,
+    NextCursor,
+    ServerKind,
+    Tags,
+    Text,
+    Unit,
+)
 from loci.models.memories import MemoryOut
 from loci.models.recall import Rating
 
@@ -49,6 +65,12 @@ class ContextInput(Model):
     )
     max_chars: int | None = Field(default=None, ge=0, le=2**31 - 1, description="The text is never longer; default: no limit")
     sections: list[SectionName] | None = Field(default=None, min_length=1, description="Default: all")
+    repeat: Flag = Field(
+        default=False,
+        description="Show memories that the session was shown before as well. By default each is shown to a session once: a second "
+        "context for the same message has none of them, and says how many it held back (`held_back`)",
+    )
+    preview: Flag = Field(default=False, description="Only show what the session would get now: nothing is stored of it")
     as_of: Moment | None = Field(default=None, description="Memories and edges that held at this moment; default now")
     known_at: Moment | None = Field(default=None, description="As believed at this moment; default now")
 
@@ -119,6 +141,7 @@ class ContextOut(BaseModel):
         default=0, description="Memories whose vectors were not made yet, up to 1,000; they have a place in the recall nevertheless"
     )
     took_ms: float = Field(description="Milliseconds that it took")
+    server: ServerKind = "primary"
 
 
 Seconds = Annotated[float, Field(gt=0, le=31_622_400, allow_inf_nan=False)]

@@ -4,10 +4,11 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-# What an import reads: an export of Loci, or another system's file, told by its content or named.
+# What an import reads: an export of Loci, loose lines, or another system's file, told by its content or named.
 ImportFormat = Literal[
     "loci",
     "auto",
+    "lines",
     "mcp-memory",
     "mem0",
     "mem0-history",
@@ -28,6 +29,9 @@ ImportFormat = Literal[
     "crewai",
     "gemini",
 ]
+
+# What an export is: all of it, or a file of Markdown for each lineage.
+ExportFormat = Literal["loci", "markdown"]
 
 
 class Imported(BaseModel):
@@ -64,4 +68,27 @@ class ImportReport(BaseModel):
     remarks: list[str] = Field(description="What readers of the report should know")
     wrong: int = Field(description="How many items are wrong")
     errors: list[WrongItem] = Field(description="Items that are wrong, the first thousand")
+    seconds: float = Field(description="Seconds that it took")
+
+
+class WrongLine(BaseModel):
+    """A line that was not written."""
+
+    line: int = Field(description="Its number, from 1")
+    reason: str = Field(description="What is wrong with it")
+
+
+class LinesImported(BaseModel):
+    """What loose lines have become, or would become."""
+
+    dry_run: bool = Field(description="Whether nothing was written")
+    memories: int = Field(description="Memories that were written, or were there")
+    entities: int = Field(description="Entities that were written, or were there")
+    edges: int = Field(description="Edges that were observed")
+    duplicates: int = Field(description="Memories that were there")
+    ignored: int = Field(description="Of these, how many stated something that was not taken over")
+    superseded: int = Field(description="Memories that replaced a version before")
+    cut_short: int = Field(description="Memories whose validity ends where a later version begins")
+    lines: int = Field(description="How many lines were read")
+    errors: list[WrongLine] = Field(description="Lines that are wrong")
     seconds: float = Field(description="Seconds that it took")

@@ -13,13 +13,14 @@ import typer
 
 from service.cli.output import echo, print_json, print_table
 from service.cli.session import command_origin, reach, run_in
-from service.cli.shell import Commands, Failure, Json, Namespace, first_line, parse_time, wants_json
+from service.cli.shell import App, Failure, first_line, parse_time, said, tell, wants_json
 
-app = typer.Typer(cls=Commands, no_args_is_help=True, help="Logins that query in SQL, and the namespaces that they see.")
+app = App("Logins that query in SQL, and the namespaces that they see.")
 Login = Annotated[str, typer.Argument(metavar="NAME", help="Name of the login.")]
 Expires = Annotated[
     datetime | None, typer.Option(parser=parse_time, metavar="TIME", help="When the right to read ends; default: never.")
 ]
+Namespace = Annotated[str, typer.Option("--namespace", "-n", envvar="LOCI_NAMESPACE", help="Namespace to read.")]
 FromStdin = Annotated[bool, typer.Option("--password-stdin", help="Read the password from stdin; default: one is made and shown.")]
 LONGEST = 63  # bytes in a name of PostgreSQL
 SHORTEST_PASSWORD = 12
@@ -27,23 +28,25 @@ SHORTEST_PASSWORD = 12
 
 @dataclass(frozen=True)
 class Server:
-    """The URL of who may make roles, and that of the service."""
+    """The URL of who may make roles, that of the service, and where analysts reach it, if that is elsewhere."""
 
     owner: str
     service: str
+    address: str | None
 
 
 @app.command()
 def create(
-    context: typer.Context,
     name: Login,
     namespace: Annotated[list[str], typer.Option("--namespace", "-n", help="Namespace to read; repeatable.")],
     expires: Expires = None,
     timeout: Annotated[str, typer.Option(metavar="TIME", help="How long a statement may run: 500ms, 30s, 5min.")] = "30s",
     password_stdin: FromStdin = False,
-    as_json: Json = False,
 ) -> None:
-    """Make a login that reads these namespaces and nothing else, and print how to connect."""
+    """Make a login that reads these namespaces alone.
+
+    Prints how to connect.
+    """
     from service.access import analysts
 
     _check_name(name)
@@ -60,8 +63,8 @@ def create(
             timeout=timeout,
             origin=command_origin(),
         )
-        uri = analysts.uri_of(server.service, name)
-    if wants_json(context, as_json):
+        uri = analysts.uri_of(server.service, name, server.address)
+    if wants_json():
         shown = None if password_stdin else password
         print_json({"name": name, "namespaces": sorted(set(namespace)), "expires_at": expires, "uri": uri, "password": shown})
         return
@@ -71,15 +74,18 @@ def create(
 
 
 @app.command()
-def password(context: typer.Context, name: Login, password_stdin: FromStdin = False, as_json: Json = False) -> None:
-    """Give an analyst a new password; sessions that are open stay open."""
+def password(name: Login, password_stdin: FromStdin = False) -> None:
+    """Give an analyst a new password.
+
+    Sessions that are open stay open.
+    """
     from service.access import analysts
 
     new = _password(password_stdin)
     with _server() as server:
         analysts.set_password(server.owner, login=name, password=new, origin=command_origin())
-        uri = analysts.uri_of(server.service, name)
-    if wants_json(context, as_json):
+        uri = analysts.uri_of(server.service, name, server.address)
+    if wants_json():
         print_json({"name": name, "uri": uri, "password": None if password_stdin else new})
     else:
         _show(name, uri, None if password_stdin else new)
@@ -92,16 +98,16 @@ def drop(name: Login) -> None:
 
     with _server() as server:
         analysts.drop_analyst(server.owner, login=name, origin=command_origin())
-    echo(f"dropped {name}", err=True)
+    tell({"name": name, "dropped": True}, said(f"dropped {name}"))
 
 
 @app.command("list")
-def list_(context: typer.Context, as_json: Json = False) -> None:
+def list_() -> None:
     """List analysts and what they may read now."""
     from service.access import analysts
 
     rows = run_in(None, analysts.list_analysts, None)
-    if wants_json(context, as_json):
+    if wants_json():
         print_json([{**row, "statement_limit": row["statement_limit"].total_seconds()} for row in rows])
         return
     print_table(
@@ -116,20 +122,20 @@ def list_(context: typer.Context, as_json: Json = False) -> None:
 
 @app.command()
 def grant(name: Login, namespace: Namespace = "default", expires: Expires = None) -> None:
-    """Let an analyst read one more namespace, or until another time."""
+    """Let an analyst read one more namespace, until a time."""
     from service.access import analysts
 
     run_in(namespace, lambda tx: analysts.grant_analyst(tx, login=name, expires_at=expires), "admin")
-    echo(f"{name} reads {namespace}", err=True)
+    tell({"name": name, "namespace": namespace, "expires_at": expires}, said(f"{name} reads {namespace}"))
 
 
 @app.command()
 def revoke(name: Login, namespace: Namespace = "default") -> None:
-    """Take a namespace away from an analyst, from its next statement on."""
+    """Take a namespace away from an analyst."""
     from service.access import analysts
 
     run_in(namespace, lambda tx: analysts.revoke_analyst(tx, login=name), "admin")
-    echo(f"{name} does not read {namespace}", err=True)
+    tell({"name": name, "namespace": namespace, "revoked": True}, said(f"{name} does not read {namespace}"))
 
 
 @contextmanager
@@ -148,10 +154,11 @@ def _server() -> Iterator[Server]:
     server = None
     try:
         if settings.migration_url:
-            yield Server(settings.migration_url, settings.database_url or settings.migration_url)
+            yield Server(settings.migration_url, settings.database_url or settings.migration_url, settings.analyst_address)
         else:
             service, server = reach(settings)
-            yield Server(server.url("postgres") if server else service, service)
+            listens = server.address if server else None
+            yield Server(server.url("postgres") if server else service, service, settings.analyst_address or listens)
     except psycopg.errors.InsufficientPrivilege as error:
         raise Failure(
             f"the role of LOCI_MIGRATION_URL lacks rights: {error.diag.message_primary}",
@@ -186,6 +193,11 @@ def _show(name: str, uri: str, password: str | None) -> None:
         echo(password)
         echo(f"password of {name}. Keep it now: it cannot be shown again.", err=True)
     echo(f"connect with: psql '{uri}'", err=True)
+    if "host=" in uri:
+        echo(
+            "that is a socket, which not every tool knows: with LOCI_POSTGRES_PORT=5433, `loci serve` listens on 127.0.0.1 too",
+            err=True,
+        )
 
 
 def _reads(grant: dict[str, Any]) -> str:

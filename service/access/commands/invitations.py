@@ -1,48 +1,39 @@
-"""`loci invitation`: grants that an agent has not accepted; the operator may answer for it."""
+"""`loci invitation`: grants that an agent has not accepted; the operator may answer for any agent."""
 
 from typing import Annotated
 
 import typer
 
-from service.access.commands.grants import Agent
-from service.access.commands.keys import MOST
-from service.cli.output import echo, print_json, print_rows
-from service.cli.session import run_in
-from service.cli.shell import Commands, Json, wants_json
+from service.access.commands.agents import agent_id
+from service.cli.rest import service
+from service.cli.shell import App, said, tell, tell_rows
 
-app = typer.Typer(cls=Commands, no_args_is_help=True, help="Answer invitations to namespaces for an agent.")
-Inviting = Annotated[str, typer.Option("--namespace", "-n", help="The namespace that invites.")]
+app = App("Answer invitations to namespaces.")
+Inviting = Annotated[str, typer.Option("--namespace", "-n", metavar="NAME", help="The namespace that invites.")]
+Agent = Annotated[str | None, typer.Argument(metavar="AGENT", help="Of the operator: for this agent, name or id.")]
 
 
 @app.command("list")
-def list_(context: typer.Context, agent: Agent, as_json: Json = False) -> None:
-    """List the namespaces that invite an agent."""
-    from service.access.grants import list_invitations
-
-    rows = run_in(None, lambda tx: list_invitations(tx, agent_id=agent, limit=MOST), None)["items"]
-    if wants_json(context, as_json):
-        print_json(rows)
-        return
-    columns = ("namespace", "role", "expires_at", "created_at")
-    print_rows(columns, rows)
+def list_(agent: Agent = None) -> None:
+    """List the namespaces that invite you, or an agent."""
+    with service() as rest:
+        rows = rest.items("/agents/me/invitations", agent=agent_id(rest, agent) if agent else None)
+    tell_rows(rows, "namespace", "role", "expires_at", "created_at")
 
 
 @app.command()
-def accept(context: typer.Context, agent: Agent, namespace: Inviting, as_json: Json = False) -> None:
-    """Accept an invitation for an agent."""
-    from service.access.grants import accept_invitation
-
-    row = run_in(None, lambda tx: accept_invitation(tx, name=namespace, agent_id=agent), None)
-    if wants_json(context, as_json):
-        print_json(row)
-    else:
-        echo(f"{agent} is {row['role']} in namespace {namespace}", err=True)
+def accept(namespace: Inviting, agent: Agent = None) -> None:
+    """Accept an invitation."""
+    with service() as rest:
+        of = agent_id(rest, agent) if agent else None
+        row = rest.act("/agents/me/invitations/{name}/accept", {"name": namespace}, agent=of)
+    tell(row, said(f"{of or 'the caller'} is {row['role']} in namespace {namespace}"))
 
 
 @app.command()
-def decline(agent: Agent, namespace: Inviting) -> None:
-    """Decline an invitation for an agent."""
-    from service.access.grants import decline_invitation
-
-    run_in(None, lambda tx: decline_invitation(tx, name=namespace, agent_id=agent), None)
-    echo(f"declined for {agent} the invitation to namespace {namespace}", err=True)
+def decline(namespace: Inviting, agent: Agent = None) -> None:
+    """Decline an invitation."""
+    with service() as rest:
+        of = agent_id(rest, agent) if agent else None
+        rest.delete("/agents/me/invitations/{name}", {"name": namespace}, agent=of)
+    tell({"namespace": namespace, "agent_id": of, "declined": True}, said(f"declined the invitation to namespace {namespace}"))

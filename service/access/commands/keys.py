@@ -2,24 +2,18 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 from uuid import UUID
 
 import typer
 
-from service.cli.output import echo, print_json, print_rows
-from service.cli.session import run_in
-from service.cli.shell import Commands, Json, Namespace, parse_time, wants_json
+from service.access.commands.agents import agent_id
+from service.cli.output import echo
+from service.cli.rest import service
+from service.cli.shell import App, Namespace, parse_time, said, tell, tell_rows
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
-    from db.pool import Transaction
-    from service.pages import Page
-
-app = typer.Typer(cls=Commands, no_args_is_help=True, help="Make, list, rotate and revoke API keys.")
-MOST = 1000
-Key = Annotated[UUID, typer.Argument(help="Id of the key.")]
+app = App("Make, list, rotate and revoke API keys.")
+Key = Annotated[UUID, typer.Argument(metavar="ID", help="Id of the key.")]
 Expires = Annotated[datetime | None, typer.Option(parser=parse_time, metavar="TIME", help="When it ends; default: never.")]
 RateLimit = Annotated[int | None, typer.Option(min=1, max=1_000_000, help="Requests a minute; default: the service's.")]
 
@@ -42,14 +36,13 @@ class Scope(StrEnum):
 
 @app.command()
 def create(
-    context: typer.Context,
-    namespace: Namespace = "default",
+    namespace: Namespace = None,
     role: Annotated[Role | None, typer.Option(help="What the key may do there; default: writer.")] = None,
     name: Annotated[str, typer.Option(help="A name to know it by.")] = "key",
     expires: Expires = None,
     scope: Annotated[Scope, typer.Option(help="What it does at most of what its agent may.")] = Scope.admin,
     only: Annotated[list[str] | None, typer.Option(help="Keep it to this namespace; may be repeated.")] = None,
-    agent: Annotated[UUID | None, typer.Option(help="Make a further key of this agent.")] = None,
+    agent: Annotated[str | None, typer.Option(help="Make a further key of this agent: name or id.")] = None,
     rate_limit: RateLimit = None,
     default: Annotated[
         str | None, typer.Option(help="Namespace of requests that name none; default: the home of its agent.")
@@ -57,115 +50,91 @@ def create(
     space: Annotated[
         str | None, typer.Option(help="Where it writes in working memory, such as patrol/heartbeat, or session for all sessions.")
     ] = None,
-    as_json: Json = False,
 ) -> None:
-    """Make a key and print it, this once: only its hash is stored."""
-    from loci.models.access import KeyInput
-    from service.access.keys import create_key
+    """Make a key and print it, this once.
 
-    limits = {"expires_at": expires, "scope": scope.value, "rate_limit": rate_limit, "space": space}
-    wanted = KeyInput.model_validate(
-        {
-            "role": role and role.value,
-            "name": name,
-            "namespaces": only or None,
-            "agent_id": agent,
-            "default_namespace": default,
-            **limits,
-        }
-    )
-    row = run_in(namespace, lambda tx: create_key(tx, wanted), "admin")
-    _show(row, namespace, json=wants_json(context, as_json))
+    Only its hash is stored.
+    """
+    stated = {"role": role and role.value, "name": name, "expires_at": expires, "scope": scope.value, "rate_limit": rate_limit}
+    with service(namespace) as rest:
+        limits = {"namespaces": only or None, "default_namespace": default, "space": space}
+        of = agent_id(rest, agent) if agent else None
+        row = rest.post_once("/keys", **stated, **limits, agent_id=of)
+        within = rest.name()
+    _show(row, within)
 
 
-def _show(row: dict[str, Any], namespace: str, *, json: bool) -> None:
+def _show(row: dict[str, Any], namespace: str) -> None:
     """Print a key, this once."""
-    if json:
-        print_json({**row, "namespace": namespace})
-        return
-    echo(row["key"])
-    echo(f"{row['role'] or 'no role'} in namespace {namespace}, id {row['id']}. Keep it now: it cannot be shown again.", err=True)
+
+    def shown() -> None:
+        echo(row["key"])
+        kept = "Keep it now: it cannot be shown again."
+        echo(f"{row['role'] or 'no role'} in namespace {namespace}, id {row['id']}. {kept}", err=True)
+
+    tell({**row, "namespace": namespace}, shown)
 
 
 @app.command("list")
-def list_(context: typer.Context, namespace: Namespace = "default", as_json: Json = False) -> None:
-    """List the keys of agents at home in a namespace, and those of others that reach it, newest first."""
-    from service.access.keys import list_keys
-
-    rows = run_in(namespace, lambda tx: list_keys(tx, limit=MOST), "admin")["items"]
-    if wants_json(context, as_json):
-        print_json(rows)
-        return
-    columns = ("id", "name", "role", "scope", "space", "rate_limit", "created_at", "expires_at", "revoked_at", "last_used_at")
-    print_rows(columns, rows)
+def list_(namespace: Namespace = None) -> None:
+    """List the keys that reach a namespace, newest first."""
+    with service(namespace) as rest:
+        rows = rest.items("/keys")
+    tell_rows(rows, "id", "name", "role", "scope", "space", "rate_limit", "created_at", "expires_at", "revoked_at", "last_used_at")
 
 
 @app.command()
 def change(
     id: Key,
-    namespace: Namespace = "default",
+    namespace: Namespace = None,
     name: Annotated[str | None, typer.Option(help="Another name.")] = None,
-    expires: Expires = None,
+    expires: Annotated[datetime | None, typer.Option(parser=parse_time, metavar="TIME", help="Another end.")] = None,
     rate_limit: RateLimit = None,
     no_rate_limit: Annotated[bool, typer.Option("--no-rate-limit", help="Back to the service's limit.")] = False,
 ) -> None:
     """Change the name, the end or the rate limit of a key."""
-    from loci.models.access import KeyChanges
-    from service.access.keys import change_key
-
     stated = {"name": name, "expires_at": expires, "rate_limit": rate_limit}
-    changes = {field: value for field, value in stated.items() if value is not None}
-    wanted = KeyChanges.model_validate({**changes, **({"rate_limit": None} if no_rate_limit else {})})
-    run_in(namespace, lambda tx: change_key(tx, id=id, changes=wanted), "admin")
-    echo(f"changed {id}", err=True)
+    changes: dict[str, Any] = {field: value for field, value in stated.items() if value is not None}
+    changes |= {"rate_limit": None} if no_rate_limit else {}
+    with service(namespace) as rest:
+        row = rest.patch("/keys/{id}", {"id": id}, **changes)
+    tell(row, said(f"changed {id}"))
 
 
 @app.command()
 def rotate(
-    context: typer.Context,
     id: Key,
-    namespace: Namespace = "default",
+    namespace: Namespace = None,
     grace: Annotated[int, typer.Option(min=0, metavar="SECONDS", help="How long the old key goes on working.")] = 0,
     expires: Annotated[
         datetime | None,
         typer.Option(parser=parse_time, metavar="TIME", help="When the new key ends; default: as long as the old one was given."),
     ] = None,
-    as_json: Json = False,
 ) -> None:
     """Put a new key in the place of one, and print it, this once."""
-    from loci.models.access import RotationInput
-    from service.access.keys import rotate_key
-
-    wanted = RotationInput(grace_seconds=grace, expires_at=expires)
-    row = run_in(namespace, lambda tx: rotate_key(tx, id=id, wanted=wanted), "admin")
-    _show(row, namespace, json=wants_json(context, as_json))
+    with service(namespace) as rest:
+        row = rest.post_once("/keys/{id}/rotate", {"id": id}, grace_seconds=grace, expires_at=expires)
+        within = rest.name()
+    _show(row, within)
 
 
 @app.command()
-def revoke(id: Key, namespace: Namespace = "default") -> None:
+def revoke(id: Key, namespace: Namespace = None) -> None:
     """End a key at once."""
-    from service.access.keys import revoke_key
-
-    run_in(namespace, lambda tx: revoke_key(tx, id=id), "admin")
-    echo(f"revoked {id}", err=True)
+    with service(namespace) as rest:
+        rest.delete("/keys/{id}", {"id": id})
+    tell({"id": id, "revoked": True}, said(f"revoked {id}"))
 
 
 @app.command()
 def uses(
-    context: typer.Context,
-    id: Annotated[UUID | None, typer.Argument(help="Id of the key; default: keys that were not valid.")] = None,
-    namespace: Namespace = "default",
-    as_json: Json = False,
+    id: Annotated[UUID | None, typer.Argument(metavar="ID", help="Id of the key; default: keys that were not valid.")] = None,
+    namespace: Namespace = None,
 ) -> None:
-    """Show what a key was used for: requests by namespace, hour, address and outcome, newest first."""
-    from service.access.keys import list_key_usage, list_refused_requests
+    """Show what a key was used for, newest first.
 
-    def listed(tx: "Transaction") -> "Awaitable[Page[Any]]":
-        return list_refused_requests(tx, limit=MOST) if id is None else list_key_usage(tx, id=id, limit=MOST)
-
-    rows = run_in(namespace, listed, "admin")["items"]
-    if wants_json(context, as_json):
-        print_json(rows)
-        return
-    columns = (*(() if id is None else ("namespace",)), "hour", "address", "outcome", "requests", "first_at", "last_at")
-    print_rows(columns, rows)
+    Requests by namespace, hour, address and outcome.
+    """
+    with service(namespace) as rest:
+        rows = rest.items("/keys/refusals") if id is None else rest.items("/keys/{id}/uses", {"id": id})
+    tell_rows(rows, *(() if id is None else ("namespace",)), "hour", "address", "outcome", "requests", "first_at", "last_at")

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
 from loci.models.graph import Constellation, GraphContext, GraphContextInput, Traversal, TraverseInput
-from service.graph import traversal
+from service.graph import constellation, traversal
 from service.http.caller import CallerDependency
 from service.http.parameters import AsOf, KnownAt
 from service.http.replies import reply
@@ -21,9 +21,14 @@ async def show_constellation(
     limit: Annotated[int | None, Query(ge=1, le=10_000, description="Entities; default: setting constellation_entities")] = None,
     as_of: AsOf = None,
     known_at: KnownAt = None,
+    history: Annotated[bool, Query(description="Also what each edge was worth at any moment")] = False,
 ) -> Response:
-    """Show the entities that stand out, with their aspects, and the living edges between them."""
-    return reply(await caller.read(lambda tx: traversal.constellation(tx, limit=limit, as_of=as_of, known_at=known_at)))
+    """Show the entities that stand out, with their aspects, and the living edges between them.
+
+    Each stands at a place that is found once and kept: at every moment and for everybody the same.
+    """
+    resources, read = caller.state.resources, caller.read
+    return reply(await constellation.constellation(resources, read, limit=limit, as_of=as_of, known_at=known_at, history=history))
 
 
 @router.post("/graph/traverse", response_model=Traversal, responses=problems(404))

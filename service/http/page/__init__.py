@@ -16,10 +16,14 @@ from db.errors import NotFound
 from service.http.protection import FOREVER, VIEW_POLICY
 
 BUILT = Path(__file__).parent / "built"
-VIEWS = frozenset({"/", "/ask", "/memory", "/constellation", "/changes"})
-NOT_BUILT = "The page is not built here: run `make page`, and start the service again. The API is documented at /docs.\n"
+VIEWS = frozenset({"/", "/ask", "/memory", "/constellation", "/map", "/tree", "/desk", "/changes"})
+NOT_BUILT = (
+    "The page is not built here. In a checkout, run `make page` and start the service again; otherwise install a wheel that was "
+    "built where Node can be had. The API is documented at /docs.\n"
+)
 FILE = re.compile(r"[\w.-]+-[\w-]{8}\.(js|css)")
 TYPES = {"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8"}
+ASKED = ["GET", "HEAD"]  # what the page is asked for with; to HEAD the server sends no body
 ENCODINGS = (("br", ".br"), ("gzip", ".gz"))
 
 router = APIRouter(include_in_schema=False)
@@ -44,10 +48,10 @@ async def view() -> Response:
 
 
 for path in sorted(VIEWS):
-    router.get(path, name="page")(view)
+    router.api_route(path, methods=ASKED, name="page")(view)
 
 
-@router.get("/assets/{name}")
+@router.api_route("/assets/{name}", methods=ASKED)
 async def asset(name: str, accept_encoding: Annotated[str, Header()] = "") -> Response:
     """A file of the page, compressed for who takes that. Its name changes with its content, so it may be kept for good."""
     known = FILE.fullmatch(name)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from service.cli.output import console, print_json, print_table
+from service.cli.output import console, print_table
 from service.cli.session import Session, command_origin, open_pool, reach
-from service.cli.shell import Failure, Json, wants_json
+from service.cli.shell import Failure, tell
 
 if TYPE_CHECKING:
     from db.models.reembedding import ModelInUse
@@ -23,7 +23,6 @@ PROVIDERS = ("static", "minilm", "openai")
 
 
 def reembed(
-    context: typer.Context,
     model: Annotated[
         str | None,
         typer.Option(
@@ -35,10 +34,10 @@ def reembed(
     parallel: Annotated[int, typer.Option(min=1, max=32, help="Batches at a time.")] = 2,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say how much there is to do and how long it would take.")] = False,
     cancel: Annotated[bool, typer.Option("--cancel", help="Stop filling, and drop what was filled.")] = False,
-    as_json: Json = False,
 ) -> None:
-    """Change the embedding model: fill it behind the one that serves, build its indexes, switch at one stroke, drop the old one.
+    """Change the embedding model, while everything goes on.
 
+    It is filled behind the one that serves, its indexes are built, then it takes over at one stroke, and the old one is dropped.
     Recall goes on meanwhile. Killed on the way, it loses nothing: call it again. Several may fill together. Endpoint and key are
     those of the settings (LOCI_EMBEDDING__ENDPOINT), and running services ask the same of theirs.
     """
@@ -60,10 +59,8 @@ def reembed(
     finally:
         if server is not None:
             server.stop()
-    if wants_json(context, as_json):
-        print_json(report)
-    else:
-        print_table(("what", "value"), [(name, _shown(value)) for name, value in report.items()], fold="value")
+    rows = [(name, _shown(value)) for name, value in report.items()]
+    tell(report, lambda: print_table(("what", "value"), rows, fold="value"))
 
 
 def _shown(value: object) -> object:

@@ -1,1 +1,1 @@
-"""`loci operations`, `loci undo`, `loci watch`."""
+"""`loci operation`, `loci watch`."""

@@ -1,70 +1,62 @@
-"""`loci operations`: who changed what, when, through what."""
+"""`loci operation`: who changed what, when, through what."""
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 import typer
 
-from service.cli.output import echo, print_json, print_rows, print_table
-from service.cli.session import run_in
-from service.cli.shell import Commands, Json, Namespace, parse_time, wants_json
+from service.access.commands.agents import agent_id
+from service.cli.output import echo, print_fields, print_rows, print_table
+from service.cli.rest import service
+from service.cli.shell import App, Limit, Namespace, parse_time, tell
+from service.operations.commands.undo import undo
 
-if TYPE_CHECKING:
-    from db.operations import OperationChangeRow, OperationRow
-    from db.pool import Transaction
-
-app = typer.Typer(cls=Commands, no_args_is_help=True, help="Show the operations log: each call that changed something.")
+app = App("Show what was changed, and by whom; undo it.")
 CHANGES = 1000
+app.command()(undo)
 
 
 @app.command("list")
 def list_(
-    context: typer.Context,
-    namespace: Namespace = "default",
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many.")] = 50,
+    namespace: Namespace = None,
+    limit: Limit = 50,
     action: Annotated[str | None, typer.Option(help="What was called, such as write_memory.")] = None,
     via: Annotated[str | None, typer.Option(help="rest, mcp, cli, worker or sql.")] = None,
-    agent: Annotated[UUID | None, typer.Option(help="Who.")] = None,
+    agent: Annotated[str | None, typer.Option(help="Who: name or id.")] = None,
     subject: Annotated[UUID | None, typer.Option(help="The memory, entity or edge that was changed.")] = None,
     since: Annotated[datetime | None, typer.Option(parser=parse_time, metavar="TIME", help="Begun then or later.")] = None,
     until: Annotated[datetime | None, typer.Option(parser=parse_time, metavar="TIME", help="Begun before.")] = None,
-    as_json: Json = False,
 ) -> None:
     """List operations, newest first."""
-    from service.operations.log import OperationFilter, list_operations
-
-    wanted = OperationFilter(action, agent, via, subject, since, until)
-    rows = run_in(namespace, lambda tx: list_operations(tx, wanted, limit=limit))["items"]
-    if wants_json(context, as_json):
-        print_json(rows)
-        return
+    asked = {"action": action, "via": via, "subject": subject, "since": since, "until": until}
+    with service(namespace) as rest:
+        rows = rest.items("/operations", limit=limit, **asked, agent=agent_id(rest, agent) if agent else None)
+    shown = [{**row, "changes": _counted(row["changes"])} for row in rows]
     columns = ("id", "started_at", "via", "action", "agent", "changes")
-    print_rows(columns, ({**row, "changes": _counted(row["changes"])} for row in rows), fold="changes")
+    tell(rows, lambda: print_rows(columns, shown, fold="changes"))
 
 
 @app.command()
 def show(
-    context: typer.Context,
-    id: Annotated[UUID, typer.Argument(help="The operation.")],
-    namespace: Namespace = "default",
-    as_json: Json = False,
+    id: Annotated[UUID, typer.Argument(metavar="ID", help="The operation.")],
+    namespace: Namespace = None,
 ) -> None:
-    """Show an operation and what it changed, before and after: the first 1,000 changes."""
-    from service.operations.log import get_operation, list_changes_of
+    """Show what an operation changed, before and after.
 
-    async def work(tx: "Transaction") -> "tuple[OperationRow, list[OperationChangeRow]]":
-        found = await get_operation(tx, id=id)
-        return found, (await list_changes_of(tx, id=id, limit=CHANGES))["items"]
+    The first 1,000 changes.
+    """
+    with service(namespace) as rest:
+        row = rest.get("/operations/{id}", {"id": id})
+        changes = rest.items("/operations/{id}/changes", {"id": id}, limit=CHANGES)
 
-    row, changes = run_in(namespace, work)
-    if wants_json(context, as_json):
-        print_json({"operation": row, "changes": changes})
-        return
-    print_table(("field", "value"), {**row, "changes": _counted(row["changes"])}.items())
-    echo()
-    rows = ([c["kind"], c["action"], c["subject_id"], _difference(c)] for c in changes)
-    print_table(("kind", "action", "id", "before and after"), rows, fold="before and after")
+    def shown() -> None:
+        print_fields({**row, "changes": _counted(row["changes"])})
+        echo()
+        rows = ([c["kind"], c["action"], c["subject_id"], _difference(c)] for c in changes)
+        print_table(("kind", "action", "id", "before and after"), rows, fold="before and after")
+
+    tell({"operation": row, "changes": changes}, shown)
 
 
 def _counted(changes: dict[str, int]) -> str:
@@ -72,7 +64,7 @@ def _counted(changes: dict[str, int]) -> str:
     return ", ".join(f"{count:,} {name.replace('.', ' ')}" for name, count in sorted(changes.items()))
 
 
-def _difference(change: "OperationChangeRow") -> str:
+def _difference(change: dict[str, Any]) -> str:
     """Fields before and after; of something new, what it is."""
     before, after = change["before"] or {}, change["after"] or {}
     fields = [f"{name}: {before[name]} → {value}" for name, value in after.items() if name in before and before[name] != value]

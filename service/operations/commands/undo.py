@@ -1,48 +1,41 @@
-"""`loci undo`: an operation taken back."""
+"""`loci operation undo`: an operation taken back."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 from uuid import UUID
 
 import typer
 
-from service.cli.output import echo, print_json, print_table
-from service.cli.session import Session, run
-from service.cli.shell import Json, Namespace, wants_json
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from db.pool import Transaction
+from service.cli.output import echo, print_table
+from service.cli.rest import service
+from service.cli.shell import Namespace, tell
 
 
 def undo(
-    context: typer.Context,
-    id: Annotated[UUID, typer.Argument(metavar="ID", help="Id of the operation, as `loci operations list` shows it.")],
-    namespace: Namespace = "default",
+    id: Annotated[UUID, typer.Argument(metavar="ID", help="Id of the operation, as `loci operation list` shows it.")],
+    namespace: Namespace = None,
     skip_changed: Annotated[
         bool, typer.Option("--skip-changed", help="Leave alone what was changed again since, and undo the rest.")
     ] = False,
-    as_json: Json = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing, and say what would be.")] = False,
 ) -> None:
-    """Undo an operation: all that it changed is as before, and history keeps both. Prints what came back.
+    """Undo an operation, and print what came back.
 
-    Undoing is an operation too: undo that, and the first one is in force again.
+    All that it changed is as before, and history keeps both. Undoing is an operation too: undo that, and the first one is in
+    force again.
     """
-    row = run(lambda session: _undo(session, namespace, id, skip_changed))
-    if wants_json(context, as_json):
-        print_json(row)
-        return
+    with service(namespace) as rest:
+        row = rest.post("/operations/{id}/undo", {"id": id}, skip_changed=skip_changed, dry_run=dry_run)
+    tell(row, lambda: _tell(row))
+
+
+def _tell(row: dict[str, Any]) -> None:
     print_table(("kind", "as before"), sorted(row["undone"].items()))
     for left in row["skipped"]:
         echo(f"left as it is: {left['count']:,} {left['kind']}: {left['reason']}", err=True)
-    echo(f"undone by operation {row['operation_id']}; `loci undo {row['operation_id']}` brings it back", err=True)
-
-
-async def _undo(session: Session, namespace: str, id: UUID, skip_changed: bool) -> dict[str, Any]:
-    from service.operations.undo import undo_operation
-
-    async def step(work: "Callable[[Transaction], Awaitable[dict[str, Any]]]") -> dict[str, Any]:
-        async with session.transaction(namespace, "writer") as tx:
-            return await work(tx)
-
-    return await undo_operation(step, lambda: session.transaction(namespace, "writer"), id=id, skip_changed=skip_changed)
+    if row["dry_run"]:
+        for each in row["conflicts"]:
+            echo(f"in the way: {each['kind']} {each['name']} was changed since: {each['content']}", err=True)
+        echo("dry run: nothing was changed", err=True)
+        return
+    again = f"`loci operation undo {row['operation_id']}` brings it back"
+    echo(f"undone by operation {row['operation_id']}; {again}", err=True)

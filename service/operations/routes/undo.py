@@ -19,5 +19,10 @@ ALL_OR_NOTHING = UndoInput()
 async def undo_operation(
     id: Annotated[UUID, Path(description="Id of the operation")], caller: CallerDependency, body: UndoInput = ALL_OR_NOTHING
 ) -> Response:
-    """Undo an operation: all that it changed is as before, and history keeps both. Undoing is an operation, and can be undone."""
+    """Undo an operation: all that it changed is as before, and history keeps both. Undoing is an operation, and can be undone.
+
+    A dry run changes nothing: it says what would be as before, and what was changed since and so stands in the way.
+    """
+    if body.dry_run:
+        return await caller.write(lambda tx: undo.preview_undo(tx, id=id), dry_run=True)
     return await undo.undo_operation(caller.write, lambda: caller.transaction("writer"), id=id, skip_changed=body.skip_changed)

@@ -20,7 +20,8 @@ router = APIRouter(tags=["context"])
 async def build_context(body: ContextInput, caller: CallerDependency, space: Space = None) -> Response:
     """Build what to inject before an inference: memories that the session has not seen yet, rules, graph, working memory, turns.
 
-    With a session the key must be allowed to write: what is shown is stored, and not shown to this session again.
+    With a session the key must be allowed to write: what is shown is stored, and not shown to this session again. A `preview`
+    stores nothing, and needs no more than reading.
     """
     request = context.request_of(body, space)
     built: list[dict[str, Any]] = []
@@ -29,7 +30,7 @@ async def build_context(body: ContextInput, caller: CallerDependency, space: Spa
         built[:] = [await context.build_context(tx, request, caller.state.provider, caller.state.settings.embedding)]
         return built[0]
 
-    response = reply(await caller.read(work)) if body.session_id is None else await caller.write(work)
-    for done in built:  # none where the reply is one that was kept
+    response = reply(await caller.read(work)) if body.session_id is None or body.preview else await caller.write(work)
+    for done in [] if body.preview else built:  # none where the reply is one that was kept
         context.count_context(done)
     return response

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from loci.models.sessions import ConversationPage, TurnPage, Turns, TurnsDeleted, TurnsInput
+from loci.models.sessions import ConversationPage, Turn, TurnPage, Turns, TurnsDeleted, TurnsInput
 from service.http.caller import CallerDependency
 from service.http.parameters import Cursor, Limit, SessionName
 from service.http.replies import reply
@@ -44,3 +44,9 @@ async def list_turns(
 async def delete_turns(session: SessionName, caller: CallerDependency) -> Response:
     """Delete the turns of a session, those that wait for later passes included."""
     return await caller.write(lambda tx: conversations.delete_turns(tx, session_id=session))
+
+
+@router.delete("/{session:path}/turns/last", response_model=Turn, responses=problems(404))
+async def pop_turn(session: SessionName, caller: CallerDependency) -> Response:
+    """Take the last turn of a session away, and reply it."""
+    return await caller.write(lambda tx: conversations.delete_last_turn(tx, session_id=session))

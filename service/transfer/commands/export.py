@@ -7,18 +7,16 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO
+from typing import Annotated, BinaryIO
 
 import orjson
 import typer
 
 from service.cli.output import console, echo, print_json
-from service.cli.session import Session, run
-from service.cli.shell import Failure, Json, Namespace, wants_json
+from service.cli.rest import service
+from service.cli.shell import Failure, Namespace, said, tell, wants_json
 from service.text.visible import visible_json
-
-if TYPE_CHECKING:
-    from service.transfer.export import Part
+from service.transfer.commands.folder import write_folder
 
 
 class Form(StrEnum):
@@ -39,71 +37,74 @@ class Written:
 
 
 def export_(
-    context: typer.Context,
-    namespace: Namespace = "default",
+    namespace: Namespace = None,
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where to; - is standard output.")] = "-",
     vectors: Annotated[
         bool, typer.Option("--vectors", help="With the vectors of the active model; without, they are made anew.")
     ] = False,
     format: Annotated[Form, typer.Option(help="jsonl, all of it; markdown, a file for each lineage as it is now.")] = Form.JSONL,
     to: Annotated[Path | None, typer.Option("--to", metavar="DIR", help="The folder of --format markdown.")] = None,
-    as_json: Json = False,
 ) -> None:
-    """Export a namespace as JSON lines, as it is at one moment, for `loci import`.
+    """Export a namespace as JSON lines, for `loci import`.
 
-    Memories in all versions with both times, entities, edges and their evidence, the hierarchy, links, aspects, working memory,
-    conversations, settings; ids are kept. Not keys and grants. A file appears under its name when it is whole.
+    As it is at one moment: memories in all versions with both times, entities, edges and their evidence, the hierarchy, links,
+    aspects, working memory, conversations, settings; ids are kept. Not keys and grants. A file appears under its name when it is
+    whole.
 
     As Markdown, what is believed now is a folder that git can hold: a file that says the same is left alone, one whose lineage
     is no more is removed. `loci import` takes it back, with what was edited.
     """
-    in_json = wants_json(context, as_json)
     if format is Form.MARKDOWN or to is not None:
         if format is not Form.MARKDOWN or to is None or output != "-" or vectors:
             raise Failure("--format markdown and --to DIR belong together, without --output and --vectors")
-        _write_folder(namespace, to, in_json=in_json)
+        _write_folder(namespace, to)
         return
-    with _target(output) as file, _progress() as advance:
-        written = run(lambda session: _write(session, file, namespace, vectors=vectors, advance=advance))
+    with service(namespace) as rest:
+        written = Written(rest.name())
+        with (
+            rest.stream("/namespaces/{name}/export", {"name": written.namespace}, vectors=vectors or None) as blocks,
+            _target(output) as file,
+            _progress() as advance,
+        ):
+            _write(blocks, file, written, advance)
     took = time.perf_counter() - written.started
-    if in_json:
-        result = {"namespace": namespace, "lines": written.lines, "bytes": written.bytes, "seconds": round(took, 3)}
+    if wants_json():
+        result = {"namespace": written.namespace, "lines": written.lines, "bytes": written.bytes, "seconds": round(took, 3)}
         if output == "-":
             echo(orjson.dumps(result).decode(), err=True)
         else:
             print_json(result)
     else:
-        echo(f"{written.lines:,} lines, {written.bytes:,} bytes of {namespace} in {took:.1f} s", err=True)
+        echo(f"{written.lines:,} lines, {written.bytes:,} bytes of {written.namespace} in {took:.1f} s", err=True)
 
 
-def _write_folder(namespace: str, target: Path, *, in_json: bool) -> None:
+def _write_folder(namespace: str | None, to: Path) -> None:
     """Write the folder, and say what that changed in it."""
-    from service.transfer.markdown import Folder, write_folder
-
-    target.mkdir(parents=True, exist_ok=True)
-
-    async def work(session: Session) -> Folder:
-        async with session.transaction(namespace, "reader", snapshot=True) as tx:
-            return await write_folder(tx, target, lambda _: None)
-
-    done = run(work)
-    if in_json:
-        print_json({"namespace": namespace, **asdict(done)})
-    else:
-        echo(f"{done.written:,} files written to {target}, {done.unchanged:,} unchanged, {done.removed:,} removed", err=True)
+    with service(namespace) as rest:
+        name = rest.name()
+        with rest.stream("/namespaces/{name}/export", {"name": name}, format="markdown") as blocks:
+            done = write_folder(blocks, to)
+    counts = f"{done.written:,} files written to {to}, {done.unchanged:,} unchanged, {done.removed:,} removed"
+    tell({"namespace": name, **asdict(done)}, said(counts))
 
 
-async def _write(session: Session, file: BinaryIO, namespace: str, *, vectors: bool, advance: "Callable[[Part], None]") -> Written:
-    from service.transfer.export import export_lines
-
-    written = Written(namespace)
-    async with session.transaction(namespace, "admin", snapshot=True) as tx:
-        async for part in export_lines(tx, vectors=vectors):
-            file.write(visible_json(part.data.decode()).encode() if file.isatty() else part.data)  # for eyes: the same JSON
-            written.lines += part.data.count(b"\n")
-            written.bytes += len(part.data)
-            advance(part)
-    return written
+def _write(blocks: Iterator[bytes], file: BinaryIO, written: Written, advance: Callable[[int], None]) -> None:
+    """Write what comes. Raises Failure where it breaks off before its last line."""
+    last = rest = b""
+    shown = file.isatty()
+    for block in blocks:
+        head, found, tail = block.rpartition(b"\n")
+        if not found:
+            rest += block
+            continue
+        whole, rest = rest + head + found, tail
+        file.write(visible_json(whole.decode()).encode() if shown else whole)  # for eyes: the same JSON
+        last = whole[whole.rfind(b"\n", 0, -1) + 1 :]
+        written.lines += whole.count(b"\n")
+        written.bytes += len(whole)
+        advance(written.bytes)
+    if not last.startswith(b'{"kind":"end"'):
+        raise Failure("the export broke off before its end", "Try again.")
 
 
 @contextmanager
@@ -129,11 +130,14 @@ def _target(output: str) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def _progress() -> "Iterator[Callable[[Part], None]]":
-    """A bar on stderr, if that is a terminal."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TimeElapsedColumn
+def _progress() -> Iterator[Callable[[int], None]]:
+    """A count on stderr, if that is a terminal; call it with the bytes that have come."""
+    err = console(err=True)
+    if not err.is_terminal:
+        yield lambda _: None
+        return
+    from rich.progress import DownloadColumn, Progress, SpinnerColumn, TimeElapsedColumn
 
-    columns = (SpinnerColumn(), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console(err=True), transient=True, disable=not console(err=True).is_terminal) as bar:
+    with Progress(SpinnerColumn(), DownloadColumn(), TimeElapsedColumn(), console=err, transient=True) as bar:
         task = bar.add_task("export", total=None)
-        yield lambda part: bar.update(task, total=part.total, advance=part.rows)
+        yield lambda came: bar.update(task, completed=came)

@@ -1,44 +1,44 @@
-"""`loci import`: JSON lines in batches, an export restored as a whole, or what another memory system has written."""
+"""`loci import`: JSON lines, an export restored as a whole, or what another memory system has written."""
 
-from collections.abc import Iterator
+import json
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import chain
+from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+from typing import Annotated, Any, BinaryIO, get_args
 
 import typer
 
-from service.cli.output import console, echo, print_json
-from service.cli.session import run
-from service.cli.shell import Failure, Json, Namespace, complain, complain_of_lines, wants_json
+from service.cli.output import console, echo
+from service.cli.rest import Conflict, LociError, Rest, service
+from service.cli.shell import Failure, Namespace, tell, wants_json
+from service.cli.target import target
+from service.transfer.commands.reports import tell_lines, tell_report, tell_restored, tell_wrong
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from service.transfer.load import Load
-    from service.transfer.restore import Restored
+HEAD = 64 * 1024
+LIST = "list"
 
 
 def import_(
-    context: typer.Context,
     file: Annotated[str, typer.Argument(metavar="FILE", help="A file, an archive or a folder; - reads standard input.")],
-    namespace: Namespace = "default",
+    namespace: Namespace = None,
     source: Annotated[
         str | None,
         typer.Option("--from", metavar="FORMAT", help="What has written it; default: told by its content. `list` lists them."),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Of other systems' files: say what would be written, and write nothing.")
+        bool, typer.Option("--dry-run", help="Say what would be written, and write nothing; not of an export.")
     ] = False,
     account: Annotated[str, typer.Option(help="Of other systems' files: whose they are, to keep those of two people apart.")] = "",
     valid_from_created: Annotated[
         bool, typer.Option("--valid-from-created", help="Of other systems' files: what was written there was true from then on.")
     ] = False,
     atomic: Annotated[bool, typer.Option("--atomic", help="All or nothing: one wrong line, and nothing is written.")] = False,
-    batch_size: Annotated[int, typer.Option(min=1, max=10_000, help="Lines a statement.")] = 1000,
-    as_json: Json = False,
 ) -> None:
-    """Import memories, entities and edges from JSON lines, what `loci export` wrote, or what another memory system has.
+    """Import JSON lines, an export, or another system's files.
 
     A line is {"kind": "memory", "content": …}, {"kind": "entity", "name": …} or {"kind": "edge", "source": …, "type": …,
     "target": …} with the fields of the REST API. A line without kind that has content is a memory. A wrong line is
@@ -49,95 +49,130 @@ def import_(
 
     Files of other systems are told by their content: docs/import.md has the list. Run twice, they write nothing.
     """
-    from service.transfer.commands.foreign import find_foreign, import_foreign
-
-    in_json = wants_json(context, as_json)
-    options: dict[str, Any] = {"dry_run": dry_run, "account": account, "valid_from_created": valid_from_created}
-    with find_foreign(file, source) as foreign:
-        if foreign is not None:
-            import_foreign(foreign, namespace, in_json=in_json, atomic=atomic, **options)
+    if source == LIST:
+        _tell_formats()
+        return
+    _check_format(source)
+    options = {"dry_run": dry_run, "account": account, "valid_from_created": valid_from_created}
+    stated = {name: value for name, value in options.items() if value}
+    with _opened(file) as (content, size), service(namespace) as rest:
+        head = content.read(HEAD)
+        content.seek(0)
+        exported = _exported_name(head) if source in (None, "loci") else None
+        if exported is not None:
+            if stated:
+                raise Failure("--dry-run, --account and --valid-from-created are not for an export, which is all or nothing")
+            into = namespace or target().namespace or exported
+            _restore(rest, into, content, size)
             return
-    if any(options.values()):
-        raise Failure("--dry-run, --account and --valid-from-created are for other systems' files, which this is not")
-    named = context.get_parameter_source("namespace")
-    given = named is not None and named.name != "DEFAULT"
-    _import_lines(file, namespace, given=given, atomic=atomic, batch_size=batch_size, in_json=in_json)
+        into = rest.name()
+        with _progress(size) as told:
+            route, parts = "/namespaces/{name}/import", {"name": into}
+            report = rest.upload(route, parts, content, told, format=source or "auto", atomic=atomic or None, **stated)
+    _tell(report, atomic=atomic)
 
 
-def _import_lines(file: str, namespace: str, *, given: bool, atomic: bool, batch_size: int, in_json: bool) -> None:
-    """Lines in batches, or an export as a whole, into the namespace that it names unless one was `given`."""
-    from service.transfer.commands.restore import report_restored, restore_lines
-    from service.transfer.load import load
-    from service.transfer.restore import begins_export
+def _tell(report: dict[str, Any], *, atomic: bool) -> None:
+    """Say what became of lines, or of another system's file; exit code 1 where something is wrong."""
+    foreign = "format" in report
+    tell(report, lambda: tell_report(report, atomic=atomic) if foreign else tell_lines(report, atomic=atomic))
+    if report["errors"]:
+        raise typer.Exit(1)
 
-    with _opened(file) as (stream, size), _progress(size) as advance:
-        first = stream.readline()
-        lines = chain([first], stream)
-        restored = loaded = None
-        if begins_export(first):
-            restored = run(lambda session: restore_lines(session, lines, namespace if given else None, batch_size, advance))
-        else:
-            loaded = run(
-                lambda session: load(
-                    session.transaction, lines, namespace=namespace, atomic=atomic, batch_size=batch_size, advance=advance
-                )
-            )
-    if restored is not None:
-        report_restored(restored, in_json=in_json)
-    if loaded is not None:
-        _report(loaded, atomic=atomic, in_json=in_json)
+
+def _restore(rest: Rest, into: str, content: BinaryIO, size: int | None) -> None:
+    """Restore an export; exit code 1 when nothing was written because of the file."""
+    try:
+        with _progress(size) as told:
+            done = rest.upload("/namespaces/{name}/import", {"name": into}, content, told, format="loci")
+    except LociError as error:
+        if not any(each.field.startswith("line ") for each in error.errors):
+            raise
+        at = [(int(each.field.removeprefix("line ")), each.message) for each in error.errors]
+        problems = [{"line": line, "reason": reason, "conflict": isinstance(error, Conflict)} for line, reason in at]
+        tell({"errors": problems}, lambda: tell_wrong(problems))
+        raise typer.Exit(1) from None
+    tell(done, lambda: tell_restored(done))
+
+
+def _check_format(name: str | None) -> None:
+    from loci.models.transfer import ImportFormat
+
+    known = get_args(ImportFormat)
+    if name is not None and name not in known:
+        near = get_close_matches(name, known, 1)
+        raise Failure(f"no format is called {name!r}", f"Did you mean {near[0]}?" if near else f"Formats: {', '.join(known)}.")
+
+
+def _tell_formats() -> None:
+    from service.transfer.foreign.formats import FORMATS
+
+    rows = [{"name": each.name, "title": each.title} for each in FORMATS.values()]
+
+    def shown() -> None:
+        for row in rows:
+            echo(f"{row['name']:<14} {row['title']}")
+
+    tell(rows, shown)
+
+
+def _exported_name(head: bytes) -> str | None:
+    """The namespace that an export names in its first line; None for what is no export."""
+    try:
+        item = json.loads(head.split(b"\n", 1)[0])
+    except ValueError:
+        return None
+    if not isinstance(item, dict) or item.get("kind") != "namespace":
+        return None
+    return str(item.get("name") or "default")
 
 
 @contextmanager
 def _opened(file: str) -> Iterator[tuple[BinaryIO, int | None]]:
-    """The file and its size in bytes; standard input has none."""
-    if file == "-":
-        yield typer.get_binary_stream("stdin"), None
-        return
+    """The bytes of a file, from the beginning, and how many they are. A folder is packed, what is read once is kept meanwhile."""
     path = Path(file)
-    with path.open("rb") as stream:
-        yield stream, path.stat().st_size if path.is_file() else None
+    if file != "-" and path.is_file():
+        with path.open("rb") as stream:
+            yield stream, path.stat().st_size
+        return
+    with tempfile.TemporaryFile() as spool:
+        if file != "-" and path.is_dir():
+            _pack(path, spool)
+        else:
+            with typer.get_binary_stream("stdin") if file == "-" else path.open("rb") as given:
+                shutil.copyfileobj(given, spool)
+        size = spool.tell()
+        spool.seek(0)
+        yield spool, size
+
+
+def _pack(folder: Path, target: BinaryIO) -> None:
+    """Pack the files of a folder, in order; links are not followed."""
+    from service.transfer.foreign.sources import open_source
+
+    source = open_source(folder)
+    with source.stack, zipfile.ZipFile(target, "w") as archive:
+        for inner in sorted(source.folders):
+            archive.mkdir(inner)
+        for file in source.files:
+            with file.opener() as stream, archive.open(zipfile.ZipInfo(file.path), "w", force_zip64=True) as member:
+                shutil.copyfileobj(stream, member)
+    if not source.files:
+        raise Failure(f"there are no files in {folder}")
+    if source.skipped and not wants_json():
+        echo(f"note: {source.skipped:,} links in the folder are not followed", err=True)
 
 
 @contextmanager
-def _progress(size: int | None) -> "Iterator[Callable[[int, Load | Restored], None]]":
-    """A bar on stderr, if that is a terminal; call it with the bytes read and what is done."""
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+def _progress(size: int | None) -> Iterator[Callable[[int], None]]:
+    """A bar on stderr, if that is a terminal; call it with the bytes that were sent."""
+    err = console(err=True)
+    if not err.is_terminal:
+        yield lambda _: None
+        return
+    from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, TimeElapsedColumn
 
-    columns = (
-        SpinnerColumn(),
-        BarColumn(),
-        TextColumn("{task.fields[lines]:,} lines, {task.fields[rate]:,.0f}/s"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=console(err=True), transient=True, disable=not console(err=True).is_terminal) as bar:
-        task = bar.add_task("import", total=size, lines=0, rate=0.0)
-
-        def advance(read: int, loaded: "Load | Restored") -> None:
-            bar.update(task, completed=read, lines=loaded.lines, rate=loaded.lines / max(loaded.seconds, 1e-9))
-
-        yield advance
-
-
-def _report(loaded: "Load", *, atomic: bool, in_json: bool) -> None:
-    counts = loaded.counts()
-    if in_json:
-        print_json(counts)
-    else:
-        complain_of_lines([(error.line, error.reason) for error in loaded.errors])
-        rate = sum(counts[kind] for kind in ("memories", "entities", "edges")) / max(loaded.seconds, 1e-9)
-        echo(
-            f"{counts['memories']:,} memories ({counts['duplicates']:,} known already, {counts['superseded']:,} replaced an older "
-            f"version), {counts['entities']:,} entities, {counts['edges']:,} edges in {loaded.seconds:.1f} s ({rate:,.0f}/s)"
-        )
-        for count, said in (
-            (loaded.ignored, "known already, with fields stated otherwise that were not taken over (on_duplicate)"),
-            (loaded.cut_short, "valid only until a later version of their lineage begins, before the stated end"),
-        ):
-            if count:
-                echo(f"{count:,} memories were {said}")
-        if loaded.errors:
-            nothing = "; nothing was written" if atomic else ""
-            complain(f"{len(loaded.errors):,} of {loaded.lines:,} lines are wrong{nothing}")
-    if loaded.errors:
-        raise typer.Exit(1)
+    columns = (SpinnerColumn(), BarColumn(), DownloadColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=err, transient=True) as bar:
+        task = bar.add_task("import", total=size)
+        yield lambda sent: bar.advance(task, sent)

@@ -46,6 +46,7 @@ def _entity(place: str, item: Json, notes: Notes, spellings: dict[str, str]) -> 
             here,
             key,
             text,
+            lineage=key,  # so that two entities may say the same
             category=category(kind),
             source="mcp-memory",
             metadata={"entity": name, "position": index},

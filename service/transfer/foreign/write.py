@@ -188,8 +188,6 @@ async def write(
     records: Iterator[Record],
     report: Report,
     rows: Rows,
-    *,
-    advance: Callable[[Report], None] | None = None,
 ) -> Report:
     """Write records. They are read in a thread, a batch at a time, so that others are served meanwhile.
 
@@ -208,8 +206,6 @@ async def write(
             for record in batch:
                 await writer.take(record)
             report.seconds = time.perf_counter() - report.started
-            if advance is not None:
-                advance(report)
         await writer.finish()
         if report.atomic and report.notes.wrong:
             report.written, report.merged, report.there = Counter(), Counter(), Counter()

@@ -31,7 +31,7 @@ cross join lateral (  -- beliefs that follow each other with the same spell in t
 comment on view loci.edge_spells is
     'When edges hold: their spells in valid time, each with when it was believed; those believed no longer, too.';
 comment on column loci.edge_spells.namespace is 'Name of the namespace.';
-comment on column loci.edge_spells.edge_id is 'Identifier of the edge.';
+comment on column loci.edge_spells.edge_id is 'Identifier of the edge. Joins edges.id.';
 comment on column loci.edge_spells.source is 'Name of the entity it starts from.';
 comment on column loci.edge_spells.type is 'The predicate, such as works_on.';
 comment on column loci.edge_spells.target is 'Name of the entity it points to; null when the target is a literal.';
@@ -40,5 +40,5 @@ comment on column loci.edge_spells.valid_from is 'Valid time: from when the edge
 comment on column loci.edge_spells.valid_to is 'Valid time: until when (exclusive); null: still.';
 comment on column loci.edge_spells.recorded_at is 'Recorded time: since when this spell is believed.';
 comment on column loci.edge_spells.superseded_at is 'Recorded time: until when it was believed; null: it is.';
-comment on column loci.edge_spells.source_id is 'Identifier of the source.';
-comment on column loci.edge_spells.target_id is 'Identifier of the target.';
+comment on column loci.edge_spells.source_id is 'Identifier of the source. Joins entities.id.';
+comment on column loci.edge_spells.target_id is 'Identifier of the target. Joins entities.id.';

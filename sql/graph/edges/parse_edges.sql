@@ -51,8 +51,11 @@ begin
             v_value := coalesce(v_value, p_edges -> v_wrong.place ->> 'literal');
         end if;
         raise invalid_parameter_value using
-            message = format('edges[%s].%s is not valid: %s', v_wrong.place, v_wrong.field,
-                             coalesce(left(v_value, 100), 'null')),
+            message = format('edges[%s].%s is not valid: %s%s', v_wrong.place, v_wrong.field,
+                             coalesce(left(v_value, 100), 'null'),
+                             case when v_wrong.field = 'valid_to' and isfinite(v_value::timestamptz)
+                                 then format('; it must not lie before valid_from, which is %s',
+                                             p_edges -> v_wrong.place ->> 'valid_from') end),
             column = format('edges[%s].%s', v_wrong.place, v_wrong.field);
     end if;
     return coalesce(v_items, '{}');

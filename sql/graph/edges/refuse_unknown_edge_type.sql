@@ -1,5 +1,5 @@
--- Refuse a type of edges that is neither used nor has settings, naming the nearest: the one that shares the most pairs
--- of letters with it. One probe of edges_type; where that finds nothing, all types. Errors: P0002 (type).
+-- Refuse a type of edges that is neither used nor has settings, naming the nearest. One probe of edges_type; where that
+-- finds nothing, all types. Errors: P0002 (type).
 create or replace function loci_internal.refuse_unknown_edge_type(p_namespace_id integer, p_type text) returns void
 language plpgsql stable set search_path = ''
 as $$
@@ -10,13 +10,9 @@ begin
         or exists (select from loci_data.edge_types t where t.namespace_id = p_namespace_id and t.type = p_type) then
         return;
     end if;
-    select t.type into v_near
-    from (select e.type from loci_data.edges e where e.namespace_id = p_namespace_id
-          union select s.type from loci_data.edge_types s where s.namespace_id = p_namespace_id) t
-    cross join lateral (select count(*) as shared from generate_series(1, length(p_type) - 1) i
-                        where position(lower(substr(p_type, i, 2)) in lower(t.type)) > 0) s
-    where s.shared > 0
-    order by s.shared::double precision / greatest(length(p_type), length(t.type)) desc, t.type limit 1;
+    v_near := loci_internal.nearest_name(p_type, array(
+        select e.type from loci_data.edges e where e.namespace_id = p_namespace_id
+        union select s.type from loci_data.edge_types s where s.namespace_id = p_namespace_id));
     raise no_data_found using column = 'type',
         message = format('no edge has the type %L', p_type)
                   || case when v_near is null then '' else format('; the nearest is %L', v_near) end;

@@ -50,8 +50,8 @@ comment on column loci.edges.valid_from is
 comment on column loci.edges.valid_to is 'Valid time: when that spell ends; null: still.';
 comment on column loci.edges.recorded_at is 'When it was first written.';
 comment on column loci.edges.metadata is 'Any JSON object.';
-comment on column loci.edges.source_id is 'Identifier of the source.';
-comment on column loci.edges.target_id is 'Identifier of the target.';
+comment on column loci.edges.source_id is 'Identifier of the source. Joins entities.id.';
+comment on column loci.edges.target_id is 'Identifier of the target. Joins entities.id.';
 comment on column loci.edges.aspect is 'Name of the source''s aspect that motivated it.';
 
 -- Edges that decay has taken out of retrieval. Under the policies: rows of granted namespaces only.
@@ -106,6 +106,6 @@ comment on column loci.faded_edges.valid_from is
 comment on column loci.faded_edges.valid_to is 'Valid time: when that spell ends; null: still.';
 comment on column loci.faded_edges.recorded_at is 'When it was first written.';
 comment on column loci.faded_edges.metadata is 'Any JSON object.';
-comment on column loci.faded_edges.source_id is 'Identifier of the source.';
-comment on column loci.faded_edges.target_id is 'Identifier of the target.';
+comment on column loci.faded_edges.source_id is 'Identifier of the source. Joins entities.id.';
+comment on column loci.faded_edges.target_id is 'Identifier of the target. Joins entities.id.';
 comment on column loci.faded_edges.aspect is 'Name of the source''s aspect that motivated it.';

@@ -1,7 +1,7 @@
 -- What observations do to entities: they count, once a memory; one of a new conversation restores confidence by the
 -- setting reinforcement, one of the same conversation does not. A conversation is a session; else a memory; else this
 -- very call.
--- full 1.0 | initial the initial confidence | running_average_confidence (c × n + given) / (n + 1), given 1.0 where
+-- full 1.0 | initial the initial confidence | running_average (c × n + given) / (n + 1), given 1.0 where
 -- none is
 --            stated
 -- The first observation of an entity (observations = 0: save_entities has just made it) leaves its initial confidence.
@@ -102,7 +102,7 @@ comment on function loci_internal.observe_entities(integer, loci_internal.sighti
     'Count observations of entities, restore their confidence in new conversations, and write the mentions of '
     'memories.';
 
--- The setting reinforcement = running_average_confidence: confidence after conversations, one after the other. Each
+-- The setting reinforcement = running_average: confidence after conversations, one after the other. Each
 -- observes
 -- p_sizes times; the first observation of a new one (p_given not null) moves confidence to (c × n + given) / (n + 1),
 -- the others only raise n. Before any observation (n = 0) confidence is the initial one, and the first leaves it. Pure.

@@ -25,3 +25,29 @@ comment on column loci.entities.first_seen_at is 'The earliest moment that anyth
 comment on column loci.entities.created_at is 'When it was first written.';
 comment on column loci.entities.updated_at is 'When any column last changed.';
 comment on column loci.entities.last_referenced_at is 'When a text last matched it.';
+
+-- Which memory names which entity: both with their texts. By entity an index (memory_mentions_entity), by memory the
+-- primary key, by time the memories' (memories_recorded). Under the policies: rows of granted namespaces only.
+create or replace view loci.mentions with (security_invoker = true) as
+select n.name as namespace, e.name as entity, e.type as entity_type, m.lineage, m.content as memory,
+       nullif(x.mention_text, '') as mention, m.recorded_at,
+       m.status = 'active' and m.valid_from <= statement_timestamp()
+           and (m.valid_to is null or m.valid_to > statement_timestamp()) as current,
+       x.memory_id, x.entity_id
+from loci_data.memory_mentions x
+join loci_data.namespaces n on n.id = x.namespace_id
+join loci_data.memories m on m.namespace_id = x.namespace_id and m.id = x.memory_id
+join loci_data.entities e on e.namespace_id = x.namespace_id and e.id = x.entity_id and e.merged_into is null
+     and not e.hidden;
+comment on view loci.mentions is
+    'Which memory names which entity: one row a pair, of every version of a memory, forgotten ones too.';
+comment on column loci.mentions.namespace is 'Name of the namespace.';
+comment on column loci.mentions.entity is 'Name of the entity.';
+comment on column loci.mentions.entity_type is 'person, project, tool, …; extracted: found in texts without a model.';
+comment on column loci.mentions.lineage is 'Name that groups the versions of the memory.';
+comment on column loci.mentions.memory is 'Content of the memory.';
+comment on column loci.mentions.mention is 'The name as it stood there; null: it was not said.';
+comment on column loci.mentions.recorded_at is 'Recorded time: when the memory was written.';
+comment on column loci.mentions.current is 'Whether the memory is active and valid now.';
+comment on column loci.mentions.memory_id is 'The memory: this version. Joins memory_versions.id.';
+comment on column loci.mentions.entity_id is 'The entity. Joins entities.id.';

@@ -1,8 +1,8 @@
 /** Small things that all views use. */
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Fault } from "../api/client";
-import { say } from "../state";
+import { Fault } from "../api/client";
+import { missing, say, useLate, waited } from "../state";
 
 export function Trouble({ error, children }: { error: Fault | undefined; children?: ComponentChildren }) {
   if (!error) return null;
@@ -29,6 +29,15 @@ export function Loading({ what }: { what: string }) {
   );
 }
 
+/** Says that the service takes long, for as long as it does. */
+export function Late() {
+  return (
+    <div class="late" role="status">
+      {useLate() && "The service takes its time. What is shown is what was known last; the page waits, and goes on when the answer comes."}
+    </div>
+  );
+}
+
 export function Empty({ children }: { children: ComponentChildren }) {
   return <div class="empty">{children}</div>;
 }
@@ -36,13 +45,18 @@ export function Empty({ children }: { children: ComponentChildren }) {
 /** A dialog of the browser: it keeps the focus, and Escape closes it. */
 export function Dialog({ title, close, children }: { title: string; close: () => void; children: ComponentChildren }) {
   const dialog = useRef<HTMLDialogElement>(null);
+  const left = useRef(false); // what a dialog says after it is gone would close the next
+  const end = () => left.current || close();
   useEffect(() => {
     const shown = dialog.current!;
     if (!shown.open) shown.showModal();
-    return () => shown.close();
+    return () => {
+      left.current = true;
+      shown.close();
+    };
   }, []);
   return (
-    <dialog ref={dialog} onCancel={close} onClose={close} aria-labelledby="dialog-title">
+    <dialog ref={dialog} onCancel={end} onClose={end} aria-labelledby="dialog-title">
       <h2 id="dialog-title">{title}</h2>
       {children}
     </dialog>
@@ -56,9 +70,10 @@ export function Act({ run, done, children, ...rest }: Omit<JSX.IntrinsicElements
     if (busy) return;
     set(true);
     try {
-      await run();
+      await waited(run());
       if (done) say(done);
     } catch (error) {
+      if (error instanceof Fault) missing(error);
       say(sentence(error instanceof Error ? error.message : String(error)), true);
     } finally {
       set(false);

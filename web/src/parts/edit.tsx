@@ -1,11 +1,12 @@
 /** To change what a memory says: because the world changed, or because it was wrong. And to erase it for good. */
 import { useState } from "preact/hooks";
-import { call } from "../api/client";
+import { call, type Schemas } from "../api/client";
 import { many } from "../format";
 import { useSession } from "../session";
 import { go, href, say, useLoad } from "../state";
 import { Act, Dialog, Trouble } from "./common";
 import { Difference } from "./difference";
+import { Things } from "./operations";
 import { Text } from "./text";
 import type { Memory } from "./twotimes";
 
@@ -76,9 +77,14 @@ export function Erase({ of, versions, close }: { of: Memory; versions: number; c
     return { items: page.items.filter((each) => each.depth > 0), more: page.next_cursor !== null };
   });
   const below = under.data?.items ?? [];
+  const asked = { erase: true, versions: all ? ("all" as const) : ("this" as const), subtree: all && subtree };
+  const goes = useLoad(`erase ${of.id} ${all} ${subtree}`, async (signal) => {
+    const found = await call("delete", "/api/v1/memories/{id}", { path: { id: of.id }, query: { ...asked, dry_run: true }, namespace, signal });
+    return found as Schemas["Erased"];
+  });
   const erase = async () => {
-    const receipt = await call("delete", "/api/v1/memories/{id}", { path: { id: of.id }, query: { erase: true, versions: all ? "all" : "this", subtree }, namespace });
-    say(`Erased for good: ${many((receipt as { erased?: number }).erased ?? 1, "version")}.`);
+    const receipt = await call("delete", "/api/v1/memories/{id}", { path: { id: of.id }, query: asked, namespace });
+    say(`Erased for good: ${many((receipt as Schemas["Erased"]).erased, "version")}.`);
     close();
     session.reload();
     go(href("memory"));
@@ -98,13 +104,15 @@ export function Erase({ of, versions, close }: { of: Memory; versions: number; c
           all {many(versions, "version")}, not only version {of.version}
         </label>
       )}
-      {below.length > 0 && (
+      {all && below.length > 0 && (
         <label class="check">
           <input type="checkbox" checked={subtree} onChange={() => deepen(!subtree)} />
           also the {below.length}
           {under.data?.more ? "+" : ""} below it: <Text of={below.slice(0, 3).map((each) => each.content).join("; ")} cut={160} />
         </label>
       )}
+      <Trouble error={goes.error} />
+      {goes.data && <Goes of={goes.data} busy={goes.loading} />}
       <label class="check">
         <input type="checkbox" checked={sure} onChange={() => confirm(!sure)} />
         Yes, for good
@@ -118,5 +126,26 @@ export function Erase({ of, versions, close }: { of: Memory; versions: number; c
         </Act>
       </div>
     </Dialog>
+  );
+}
+
+/** What would go with it: a dry run. */
+function Goes({ of, busy }: { of: Schemas["Erased"]; busy: boolean }) {
+  const gone = of.changes.filter((each) => each.action === "erased");
+  const others = of.changes.filter((each) => each.action !== "erased");
+  return (
+    <div class={`goes${busy ? " busy" : ""}`} aria-busy={busy}>
+      <h3>What would go</h3>
+      <p class="quiet">
+        {many(of.erased, "version")}, and what rests on {of.erased === 1 ? "it" : "them"} alone; {many(Object.values(of.deleted).reduce((sum, n) => sum + n, 0), "row")} of the database in all.
+      </p>
+      <Things items={gone} more={of.more} />
+      {others.length > 0 && (
+        <>
+          <h3>What would change</h3>
+          <Things items={others} more={0} />
+        </>
+      )}
+    </div>
   );
 }

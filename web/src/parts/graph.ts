@@ -1,14 +1,28 @@
 /** The constellation as data: what there is, what of it holds at a moment, and where it stands. */
-import Graph from "graphology";
-import forceAtlas2 from "graphology-layout-forceatlas2";
 import type { Schemas } from "../api/client";
+import { DAY } from "../format";
 
 export type Star = Schemas["Star"];
-export type Line = Schemas["Line"];
-export type Edge = Schemas["EdgeOut"];
 export type Sky = Schemas["Constellation"];
 export type State = "alive" | "faded" | "unborn";
 
+/** What an edge is worth since a moment; confidence null: it does not hold, restored null: nothing decays, fades Infinity: never. */
+interface Step {
+  at: number;
+  confidence: number | null;
+  restored: number | null;
+  fades: number;
+}
+/** An edge at all times. */
+export interface Line {
+  id: string;
+  source_id: string;
+  target_id: string;
+  type: string;
+  strength: number;
+  rate: number;
+  steps: Step[];
+}
 export interface Relation {
   id: string;
   source: string;
@@ -27,41 +41,52 @@ export interface Body {
   relations: Relation[];
 }
 
-const ROUNDS = 240;
-const SLICE = 30;
 const PALE = 0.35; // of an entity without a living relation
+const MOST_LOST = 500; // as in loci.effective_confidence: short of underflow
 
-/** Entities and relations at a moment: those of now and of then, each with what it is at that moment. */
-export function bodies(base: Sky, then: Sky, edges: Edge[], moment: number): Map<string, Body> {
+export const linesOf = (sky: Sky): Line[] =>
+  (sky.history ?? []).map(({ decay_rate, steps, ...line }) => ({
+    ...line,
+    rate: decay_rate,
+    steps: steps.map((each) => ({ at: Date.parse(each.at), confidence: each.confidence, restored: each.restored_at ? Date.parse(each.restored_at) : null, fades: each.fades_at ? Date.parse(each.fades_at) : Infinity })),
+  }));
+
+/** An edge at a moment, by the same formula as the service's: so time can be played without asking it. "over": it holds no more, or not yet again. */
+export function worth(line: Line, moment: number): { state: State | "over"; confidence: number } {
+  let now: Step | undefined;
+  for (const each of line.steps) if (each.at <= moment) now = each;
+  if (!now) return { state: "unborn", confidence: 0 };
+  if (now.confidence === null) return { state: line.steps.some((each) => each.at <= moment && each.confidence !== null) ? "over" : "unborn", confidence: 0 };
+  if (moment >= now.fades) return { state: "faded", confidence: 0 };
+  const days = now.restored === null ? 0 : Math.max(0, (moment - now.restored) / DAY);
+  return { state: "alive", confidence: now.confidence * Math.exp(-Math.min(line.rate * days, MOST_LOST)) };
+}
+
+function relationOf(line: Line, moment: number): Relation | null {
+  const { state, confidence } = worth(line, moment);
+  if (state === "over") return null;
+  const last = line.steps.at(-1)!;
+  return { id: line.id, source: line.source_id, target: line.target_id, type: line.type, strength: line.strength, confidence, state, begins: line.steps[0]!.at, fades: last.confidence !== null && Number.isFinite(last.fades) ? last.fades : null };
+}
+
+/** Entities and relations at a moment: those that stand out now, and what the service said of that moment, if it has. */
+export function bodies(base: Sky, lines: Line[], then: Sky | null, moment: number): Map<string, Body> {
   const found = new Map<string, Body>();
-  const alive = new Map(then.edges.map((each) => [each.id, each]));
-  const there = new Set(then.entities.map((each) => each.id));
-  for (const star of [...then.entities, ...base.entities]) {
-    if (!found.has(star.id)) found.set(star.id, { star, state: there.has(star.id) ? "alive" : "unborn", confidence: 0, relations: [] });
+  const there = new Set(then?.entities.map((each) => each.id));
+  const born = (star: Star) => (then ? there.has(star.id) : Date.parse(star.first_seen_at) <= moment);
+  for (const star of [...(then?.entities ?? []), ...base.entities]) {
+    if (!found.has(star.id)) found.set(star.id, { star, state: born(star) ? "alive" : "unborn", confidence: 0, relations: [] });
   }
-  const known = new Map(edges.map((each) => [each.id, each]));
-  const lines = new Map<string, { id: string; source_id: string; target_id: string | null; type: string; strength: number; confidence: number }>();
-  for (const each of [...then.edges, ...base.edges, ...edges]) if (!lines.has(each.id)) lines.set(each.id, each);
-  for (const line of lines.values()) {
-    const source = found.get(line.source_id);
-    const target = line.target_id ? found.get(line.target_id) : undefined;
-    if (!source || !target || source === target) continue;
-    const edge = known.get(line.id);
-    const begins = edge ? Date.parse(edge.first_observed_at ?? edge.valid_from) : 0;
-    const now = alive.get(line.id);
-    const relation: Relation = {
-      id: line.id,
-      source: line.source_id,
-      target: line.target_id!,
-      type: line.type,
-      strength: line.strength,
-      confidence: now?.confidence ?? 0,
-      state: now ? "alive" : begins > moment ? "unborn" : "faded",
-      begins,
-      fades: edge?.fades_at ? Date.parse(edge.fades_at) : null,
-    };
-    source.relations.push(relation);
-    target.relations.push(relation);
+  const known = new Set(lines.map((each) => each.id));
+  const others = (then?.edges ?? base.edges).filter((each) => !known.has(each.id));
+  const relations = [
+    ...lines.map((each) => relationOf(each, moment)),
+    ...others.map(({ source_id, target_id, ...each }): Relation => ({ ...each, source: source_id, target: target_id, state: "alive", begins: 0, fades: null })),
+  ];
+  for (const relation of relations) {
+    if (!relation || relation.source === relation.target) continue;
+    const ends = [found.get(relation.source), found.get(relation.target)];
+    if (ends[0] && ends[1]) for (const end of ends) end!.relations.push(relation);
   }
   for (const body of found.values()) {
     const living = body.relations.filter((each) => each.state === "alive");
@@ -73,36 +98,37 @@ export function bodies(base: Sky, then: Sky, edges: Edge[], moment: number): Map
 
 export type Places = Map<string, { x: number; y: number }>;
 
-/** Where everything stands. The same entities and relations always stand at the same places: nothing in it is random. */
-export async function arrange(all: Map<string, Body>, known: Places): Promise<Places> {
-  const ids = [...all.keys()].sort();
-  if (ids.every((id) => known.has(id))) return known;
-  const graph = new Graph({ type: "undirected", multi: false });
-  ids.forEach((id, at) => {
-    const angle = at * 2.399963; // the golden angle: evenly, in a spiral
-    const spot = known.get(id) ?? near(all.get(id)!, known) ?? { x: Math.sqrt(at + 1) * Math.cos(angle), y: Math.sqrt(at + 1) * Math.sin(angle) };
-    graph.addNode(id, { ...spot, size: 6, fixed: known.has(id) });
-  });
-  const relations = [...all.values()].flatMap((each) => each.relations).sort((a, b) => (a.id < b.id ? -1 : 1));
-  for (const each of relations) if (!graph.hasEdge(each.source, each.target)) graph.addEdge(each.source, each.target, { weight: 0.5 + each.strength });
-  const settings = { ...forceAtlas2.inferSettings(graph.order), gravity: 1.2, scalingRatio: 12, linLogMode: false, adjustSizes: false, slowDown: 4, barnesHutOptimize: graph.order > 800 };
-  if (known.size === 0) {
-    for (let round = 0; round < ROUNDS; round += SLICE) {
-      forceAtlas2.assign(graph, { iterations: SLICE, settings, getEdgeWeight: "weight" });
-      await new Promise((resolve) => setTimeout(resolve)); // the page stays awake
-    }
-  }
-  const placed: Places = new Map();
-  graph.forEachNode((id, { x, y }) => placed.set(id, { x, y }));
-  return placed;
+/** Where everything stands: as the service keeps it, so it is the same after a reload, elsewhere, and at every moment. */
+export const placesOf = (all: Map<string, Body>): Places => new Map([...all].map(([id, { star }]) => [id, { x: star.x ?? 0, y: star.y ?? 0 }]));
+
+/** A way from one entity to another: the edges along it, and the product of their confidences. */
+export interface Way {
+  steps: Schemas["Hop"][];
+  score: number;
 }
 
-function near(body: Body, known: Places): { x: number; y: number } | undefined {
-  const around = body.relations.map((each) => known.get(each.source === body.star.id ? each.target : each.source)).filter((each) => each !== undefined);
-  if (!around.length) return undefined;
-  const turn = [...body.star.id].reduce((sum, letter) => sum + letter.charCodeAt(0), 0);
-  return {
-    x: around.reduce((sum, each) => sum + each.x, 0) / around.length + 2 * Math.cos(turn),
-    y: around.reduce((sum, each) => sum + each.y, 0) / around.length + 2 * Math.sin(turn),
-  };
+/** Ways between two entities over edges of a walk, the shortest first, at most so many; none goes anywhere twice. */
+export function waysBetween(from: string, to: string, edges: Schemas["Hop"][], longest: number, most: number): Way[] {
+  const around = new Map<string, Schemas["Hop"][]>();
+  for (const each of edges) {
+    if (!each.target_id || each.source_id === each.target_id) continue;
+    for (const end of [each.source_id, each.target_id]) around.set(end, [...(around.get(end) ?? []), each]);
+  }
+  const found: Way[] = [];
+  let begun: { at: string; been: string[]; steps: Schemas["Hop"][] }[] = [{ at: from, been: [from], steps: [] }];
+  for (let length = 1; length <= longest && found.length < most && begun.length; length++) {
+    const next: typeof begun = [];
+    for (const { at, been, steps } of begun) {
+      for (const edge of around.get(at) ?? []) {
+        const end = edge.source_id === at ? edge.target_id! : edge.source_id;
+        if (been.includes(end)) continue;
+        const way = [...steps, edge];
+        if (end === to) found.push({ steps: way, score: way.reduce((all, each) => all * each.confidence, 1) });
+        else if (next.length < FRONT) next.push({ at: end, been: [...been, end], steps: way });
+      }
+    }
+    begun = next;
+  }
+  return found.sort((a, b) => a.steps.length - b.steps.length || b.score - a.score).slice(0, most);
 }
+const FRONT = 20_000; // ways that are followed at once

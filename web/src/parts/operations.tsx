@@ -40,15 +40,20 @@ function Row({ of, reload, open }: { of: Operation; reload: () => void; open: bo
   const session = useSession();
   const [shown, show] = useState(open);
   const [conflict, clash] = useState<string | null>(null);
+  const [foreseen, foresee] = useState<Schemas["OperationUndone"] | null>(null);
+  const path = { id: of.id };
+  const preview = async () => foresee(await call("post", "/api/v1/operations/{id}/undo", { path, body: { dry_run: true }, namespace: session.namespace }));
   const undo = (skip_changed: boolean) => async () => {
     try {
-      await call("post", "/api/v1/operations/{id}/undo", { path: { id: of.id }, body: { skip_changed }, namespace: session.namespace });
+      await call("post", "/api/v1/operations/{id}/undo", { path, body: { skip_changed }, namespace: session.namespace });
     } catch (error) {
       if (!(error instanceof Fault) || error.status !== 409) throw error;
       clash(error.message);
+      if (!of.undone_by && !skip_changed) await preview().catch(() => undefined);
       return;
     }
     clash(null);
+    foresee(null);
     say("Undone. The undoing is an operation too, and can be undone.");
     reload();
     session.reload();
@@ -75,10 +80,20 @@ function Row({ of, reload, open }: { of: Operation; reload: () => void; open: bo
       {conflict && (
         <div class="trouble" role="alert">
           {sentence(conflict)}{" "}
-          <Act class="small" run={undo(true)}>
-            Undo the rest
-          </Act>
+          {foreseen && (
+            <Act class="small" run={undo(true)}>
+              Undo the rest
+            </Act>
+          )}
         </div>
+      )}
+      {foreseen && <Foreseen of={foreseen} />}
+      {shown && mayWrite(session) && !of.undone_by && !foreseen && (
+        <p class="foresee">
+          <Act class="small" run={preview}>
+            What would undoing do?
+          </Act>
+        </p>
       )}
       {shown && <Details id={of.id} />}
     </li>
@@ -114,11 +129,58 @@ function Details({ id }: { id: string }) {
   );
 }
 
+/** What undoing would do, and what stands in its way: a dry run of it. */
+function Foreseen({ of }: { of: Schemas["OperationUndone"] }) {
+  const undone = Object.entries(of.undone).map(([kind, n]) => many(n, words(kind), plural(words(kind))));
+  return (
+    <div class="changed foreseen" role="status">
+      <p>{undone.length ? `As before would be: ${undone.join(", ")}.` : "Nothing would be as before."}</p>
+      {of.conflicts.length > 0 && (
+        <>
+          <h2 class="minor">Changed since, and so in the way</h2>
+          <ul>
+            {of.conflicts.map((each) => (
+              <li key={`${each.kind} ${each.name}`}>
+                <span class="badge warn">{words(each.kind)}</span> <Text of={each.content ?? each.name} cut={160} />{" "}
+                {each.operation_id && <a href={href("changes", { id: each.operation_id })}>by {words(each.action ?? "an operation")}</a>}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      {of.skipped.map((each) => (
+        <p key={each.kind + each.reason} class="quiet">
+          {many(each.count, words(each.kind), plural(words(each.kind)))} would stay: {each.reason}.
+        </p>
+      ))}
+      <Things items={of.changes} more={of.more} />
+    </div>
+  );
+}
+
+/** Things that a dry run would change or erase, in words. */
+export function Things({ items, more }: { items: Schemas["ForeseenChange"][]; more: number }) {
+  return (
+    <ul class="things">
+      {items.map((each, at) => (
+        <li key={at}>
+          <span class="badge">
+            {words(each.kind)} {each.action !== "erased" && each.action}
+          </span>{" "}
+          {each.content !== null && <Text of={each.content} cut={160} />}
+          {each.action !== "erased" && <Fields of={each} />}
+        </li>
+      ))}
+      {more > 0 && <li class="quiet">and {many(more, "other")}</li>}
+    </ul>
+  );
+}
+
 const UNSAID = new Set(["namespace_id", "updated_at", "id"]);
-function Fields({ of }: { of: Change }) {
+function Fields({ of }: { of: Pick<Change, "before" | "after"> }) {
   const before = (of.before ?? {}) as Record<string, unknown>;
   const after = (of.after ?? {}) as Record<string, unknown>;
-  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter((name) => !UNSAID.has(name) && before[name] !== after[name]);
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter((name) => !UNSAID.has(name) && (before[name] ?? null) !== (after[name] ?? null));
   if (!names.length) return null;
   return (
     <dl class="fields">

@@ -3,33 +3,22 @@ import { createNodeBorderProgram } from "@sigma/node-border";
 import Graph from "graphology";
 import { useEffect, useRef, useState } from "preact/hooks";
 import Sigma from "sigma";
-import { hue, HUES } from "./common";
+import { hue } from "./common";
 import type { Body, Places } from "./graph";
+import { labelling } from "./labels";
+import { colours, mix } from "./palette";
 import { plain } from "./text";
 
-type Rgb = [number, number, number];
-const LABEL = 40;
-
-function colours(element: Element): { of: (name: string) => Rgb; canvas: Rgb } {
-  const probe = element.appendChild(document.createElement("i"));
-  const known = new Map<string, Rgb>();
-  const of = (name: string): Rgb => {
-    const found = known.get(name);
-    if (found) return found;
-    probe.style.color = `var(${name})`; // the browser works out what it means in this theme
-    const made = (getComputedStyle(probe).color.match(/[\d.]+/g) ?? []).slice(0, 3).map(Number) as Rgb;
-    known.set(name, made);
-    return made;
-  };
-  const names = ["--ground", "--ink", "--edge", ...Array.from({ length: HUES }, (_, at) => `--hue-${at}`)];
-  names.forEach(of);
-  probe.remove();
-  return { of, canvas: of("--ground") };
-}
-const mix = (colour: Rgb, ground: Rgb, part: number): string => {
-  const at = (index: 0 | 1 | 2) => Math.round(ground[index] + (colour[index] - ground[index]) * part);
-  return `#${[at(0), at(1), at(2)].map((each) => each.toString(16).padStart(2, "0")).join("")}`;
-};
+const LABEL = 40; // letters of a name; SHORT of them in a narrow picture
+const SHORT = 18;
+const NARROW = 500;
+const CROWD = 60;
+const TRIES = 20;
+const AGAIN = 1000;
+const LEAST = 3; // pixels
+const WEIGHT = 8; // from there on a star is as large as it is beside the heaviest
+const MANY = 200; // of more lines than these, each is paler
+const LINES = 900; // the strongest; those of a star that is looked at are drawn besides
 
 interface SkyProps {
   all: Map<string, Body>;
@@ -38,15 +27,17 @@ interface SkyProps {
   hidden: Set<string>;
   chosen: string | null;
   hovered: string | null;
+  along: Set<string> | null;
   choose: (id: string | null) => void;
   hover: (id: string | null) => void;
 }
 
-export function SkyPicture({ all, places, types, hidden, chosen, hovered, choose, hover }: SkyProps) {
+export function SkyPicture({ all, places, types, hidden, chosen, hovered, along, choose, hover }: SkyProps) {
   const box = useRef<HTMLDivElement>(null);
   const sigma = useRef<Sigma | null>(null);
   const [broken, fail] = useState(false);
   const [theme, setTheme] = useState(0);
+  const [lost, lose] = useState(0);
   const acts = useRef({ choose, hover });
   acts.current = { choose, hover };
 
@@ -58,6 +49,8 @@ export function SkyPicture({ all, places, types, hidden, chosen, hovered, choose
   }, []);
 
   useEffect(() => {
+    let timer = 0;
+    const names = labelling(() => getComputedStyle(box.current!.parentElement!).backgroundColor);
     try {
       const border = createNodeBorderProgram({ borders: [{ size: { value: 0.18 }, color: { attribute: "border" } }, { size: { fill: true }, color: { attribute: "color" } }] });
       const made = new Sigma(new Graph({ multi: true, type: "directed" }), box.current!, {
@@ -66,31 +59,36 @@ export function SkyPicture({ all, places, types, hidden, chosen, hovered, choose
         defaultEdgeType: "arrow",
         allowInvalidContainer: true,
         enableEdgeEvents: false,
-        labelDensity: 1.2,
         labelGridCellSize: 80,
-        labelRenderedSizeThreshold: 4,
-        labelFont: getComputedStyle(document.body).fontFamily,
-        labelSize: 12,
-        labelWeight: "500",
-        labelColor: { attribute: "ink" },
-        stagePadding: 36,
+        labelRenderedSizeThreshold: 2,
+        stagePadding: 36, // room for names at the rim
+        defaultDrawNodeLabel: names.name,
         zIndex: true,
         minEdgeThickness: 0.8,
         defaultDrawNodeHover: () => undefined,
       });
+      const font = `500 12px ${getComputedStyle(document.body).fontFamily}`;
+      made.on("beforeRender", names.begin);
+      made.on("afterRender", () => names.end(made, font));
       made.on("clickNode", ({ node }) => acts.current.choose(node));
       made.on("clickStage", () => acts.current.choose(null));
       made.on("enterNode", ({ node }) => acts.current.hover(node));
       made.on("leaveNode", () => acts.current.hover(null));
       sigma.current = made;
+      for (const canvas of Object.values(made.getCanvases())) {
+        canvas.addEventListener("webglcontextlost", () => sigma.current === made && lose((n) => n + 1)); // drawn anew, in a context of its own
+      }
     } catch {
-      fail(true);
+      if (lost === 0 || lost > TRIES) fail(true);
+      else timer = window.setTimeout(() => lose((n) => n + 1), AGAIN); // a driver that begins anew takes a moment
     }
     return () => {
-      sigma.current?.kill();
-      sigma.current = null;
+      clearTimeout(timer);
+      const made = sigma.current;
+      sigma.current = null; // killing it loses its contexts, too
+      made?.kill();
     };
-  }, []);
+  }, [lost]);
 
   useEffect(() => {
     const made = sigma.current;
@@ -98,8 +96,13 @@ export function SkyPicture({ all, places, types, hidden, chosen, hovered, choose
     const { of, canvas } = colours(box.current);
     const graph = made.getGraph();
     const wanted = new Set<string>();
+    made.setSetting("labelDensity", all.size > CROWD ? 2 : 4); // names that are tried in each cell
+    const scale = Math.min(1, Math.max(0.35, Math.sqrt(60 / all.size))); // of many, each is smaller
+    const weight = ({ star, relations }: Body) => Math.sqrt(star.mentions + relations.length / 2);
+    const heaviest = Math.max(WEIGHT, ...[...all.values()].map(weight));
     const focus = chosen ?? hovered;
-    const near = new Set(focus ? [focus, ...(all.get(focus)?.relations ?? []).flatMap((each) => [each.source, each.target])] : []);
+    const near = new Set(focus ? [focus, ...(all.get(focus)?.relations ?? []).filter((each) => !along || along.has(each.id)).flatMap((each) => [each.source, each.target])] : []);
+    if (along) for (const body of all.values()) for (const each of body.relations) if (along.has(each.id)) near.add(each.source).add(each.target);
     for (const [id, body] of all) {
       const spot = places.get(id);
       if (!spot || hidden.has(body.star.type)) continue;
@@ -109,11 +112,11 @@ export function SkyPicture({ all, places, types, hidden, chosen, hovered, choose
       const strength = body.state === "alive" ? 0.35 + 0.65 * body.confidence : body.state === "faded" ? 0.6 : 0.28;
       const attributes = {
         ...spot,
-        size: 5 + 2.2 * Math.sqrt(body.star.mentions + body.relations.length / 2) + (body.star.pinned ? 2 : 0),
+        size: Math.max(LEAST, scale * (5 + (2.2 * WEIGHT * weight(body)) / heaviest + (body.star.pinned ? 2 : 0))),
         color: body.state === "alive" ? mix(colour, canvas, strength * dim) : mix(canvas, canvas, 1),
         border: mix(body.star.pinned ? of("--ink") : colour, canvas, strength * dim),
         ink: mix(of("--ink"), canvas, (body.state === "alive" ? 1 : 0.5) * dim),
-        label: plain(body.star.name).slice(0, LABEL),
+        label: dim < 1 ? null : shortened(plain(body.star.name), box.current.clientWidth < NARROW ? SHORT : LABEL),
         forceLabel: id === focus || (focus !== null && near.has(id) && near.size < 20),
         zIndex: id === focus ? 2 : body.state === "alive" ? 1 : 0,
       };
@@ -121,22 +124,28 @@ export function SkyPicture({ all, places, types, hidden, chosen, hovered, choose
       else graph.addNode(id, attributes);
     }
     const drawn = new Set<string>();
-    for (const body of all.values()) {
-      for (const each of body.relations) {
-        if (drawn.has(each.id) || !wanted.has(each.source) || !wanted.has(each.target)) continue;
-        drawn.add(each.id);
-        const dim = focus !== null && each.source !== focus && each.target !== focus ? 0.2 : 1;
-        const part = each.state === "alive" ? 0.15 + 0.85 * each.confidence : each.state === "faded" ? 0.22 : 0.05;
-        const attributes = { size: each.state === "alive" ? 1 + 2.5 * each.strength * each.confidence : 0.8, color: mix(of("--edge"), canvas, part * dim), zIndex: each.state === "alive" ? 1 : 0 };
-        if (graph.hasEdge(each.id)) graph.mergeEdgeAttributes(each.id, attributes);
-        else graph.addDirectedEdgeWithKey(each.id, each.source, each.target, attributes);
-      }
+    const lines = [...new Map([...all.values()].flatMap((body) => body.relations).map((each) => [each.id, each])).values()].sort((a, b) => b.confidence * b.strength - a.confidence * a.strength || (a.id < b.id ? -1 : 1));
+    const pale = Math.sqrt(Math.min(1, MANY / Math.min(LINES, lines.length)));
+    for (const [nth, each] of lines.entries()) {
+      const own = along ? along.has(each.id) : each.source === focus || each.target === focus;
+      if ((nth >= LINES && !own) || !wanted.has(each.source) || !wanted.has(each.target)) continue;
+      drawn.add(each.id);
+      const dim = focus === null ? pale : own ? 1 : 0.2;
+      const part = each.state === "alive" ? 0.15 + 0.85 * each.confidence : each.state === "faded" ? 0.22 : 0.05;
+      const attributes = { size: each.state === "alive" ? 1 + 2.5 * each.strength * each.confidence : 0.8, color: mix(of("--edge"), canvas, part * dim), zIndex: each.state === "alive" ? 1 : 0 };
+      if (graph.hasEdge(each.id)) graph.mergeEdgeAttributes(each.id, attributes);
+      else graph.addDirectedEdgeWithKey(each.id, each.source, each.target, attributes);
     }
     graph.forEachEdge((id) => drawn.has(id) || graph.dropEdge(id));
     graph.forEachNode((id) => wanted.has(id) || graph.dropNode(id));
     made.refresh();
-  }, [all, places, types, hidden, chosen, hovered, theme]);
+  }, [all, places, types, hidden, chosen, hovered, along, theme, lost]);
 
+  useEffect(() => {
+    const draw = () => sigma.current?.refresh({ schedule: false }); // what WebGL drew is there until the page is next shown
+    addEventListener("loci:draw", draw);
+    return () => removeEventListener("loci:draw", draw);
+  }, []);
   const zoom = (by: "in" | "out" | "all") => {
     const camera = sigma.current?.getCamera();
     const calm = { duration: matchMedia("(prefers-reduced-motion: reduce)").matches ? 0 : 200 };
@@ -163,9 +172,11 @@ export function SkyPicture({ all, places, types, hidden, chosen, hovered, choose
   );
 }
 
+const shortened = (text: string, most: number): string => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+
 /** Where everything stands, in short: equal if and only if nothing has moved. */
 function positions(places: Places): string {
   let sum = 2166136261;
-  for (const [id, { x, y }] of places) for (const letter of `${id}${x.toFixed(3)}${y.toFixed(3)}`) sum = Math.imul(sum ^ letter.charCodeAt(0), 16777619);
+  for (const [id, { x, y }] of [...places].sort(([a], [b]) => (a < b ? -1 : 1))) for (const letter of `${id}${x.toFixed(3)}${y.toFixed(3)}`) sum = Math.imul(sum ^ letter.charCodeAt(0), 16777619);
   return (sum >>> 0).toString(16);
 }

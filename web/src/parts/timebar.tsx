@@ -1,6 +1,6 @@
 /** The two times of the whole page: what was true at a moment, as it was believed at another. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { call } from "../api/client";
+import { quietly } from "../api/client";
 import { DAY, when } from "../format";
 import { useSession } from "../session";
 import { changed, go, times, useLoad, usePlace } from "../state";
@@ -22,7 +22,7 @@ function isField(target: EventTarget | null): boolean {
 /** Moments of the namespace at which something began or ended, and at which something was written. */
 function useMarks(namespace: string): { valid: number[]; recorded: number[] } {
   const all = useLoad(`marks ${namespace}`, (signal) =>
-    call("get", "/api/v1/memories", { query: { limit: MOST, all_versions: true }, namespace, signal }),
+    quietly("get", "/api/v1/memories", { query: { limit: MOST, all_versions: true }, namespace, signal }),
   );
   const valid = new Set<number>();
   const recorded = new Set<number>();
@@ -49,7 +49,7 @@ export function TimeBar() {
     addEventListener("keydown", hear);
     return () => removeEventListener("keydown", hear);
   }, []);
-  const shown = place.view === "constellation" || place.view === "ask" || place.view === "memory" || past;
+  const shown = place.view === "constellation" || place.view === "ask" || place.view === "memory" || place.view === "map" || place.view === "tree" || past;
   if (!shown) return null;
   const today = Date.now();
   const first = (from: number[]) => Math.min(from[0] ?? today - 365 * DAY, today - 7 * DAY);

@@ -1,68 +1,26 @@
-/** A question, its results as an agent would get them, and why. */
+/** A question, its results as an agent would get them, and why; why not; and two sides of it. */
 import { useEffect, useRef } from "preact/hooks";
 import { call, type Schemas } from "../api/client";
-import { ago, exact, many, percent, when, words } from "../format";
+import { ago, many, words } from "../format";
+import { ARMS, bodyOf, logged, MORE_ARMS, sideOf, SIZES } from "../parts/asked";
 import { Empty, Loading, Section, Trouble } from "../parts/common";
+import { Found } from "../parts/found";
+import { Logged, Other, Sides } from "../parts/sides";
 import { Text } from "../parts/text";
+import { WhyNot } from "../parts/whynot";
 import { useSession } from "../session";
 import { changed, go, href, times, useLoad, usePlace } from "../state";
-
-const ARMS = ["lexical", "vector", "graph", "hierarchy", "walk"] as const;
-const MORE_ARMS = ["working_memory", "conversation"] as const;
-const SIZES = [5, 10, 20, 50];
-type Result = Schemas["RecallOut"]["results"][number];
-type Body = Partial<Schemas["RecallInput"]>;
-
-interface ArmFound {
-  rank: number;
-  score: number;
-  weight?: number;
-  normalised?: number;
-  lent?: number | null;
-  path?: unknown;
-}
-interface Explanation {
-  fusion?: string;
-  rrf_k?: number;
-  lent?: number;
-  waited?: boolean;
-  arms?: Record<string, ArmFound>;
-}
-
-/** What an arm gave to the score of a result. */
-function share(arm: ArmFound, of: Explanation): number {
-  if (of.fusion === "rrf") return (arm.weight ?? 1) / ((of.rrf_k ?? 60) + arm.rank) + (arm.lent ?? 0);
-  return arm.normalised ?? 0;
-}
-
-function question(params: URLSearchParams): Body | null {
-  const query = params.get("q")?.trim();
-  if (!query) return null;
-  const chosen = params.get("arms")?.split(",").filter(Boolean) as Body["arms"];
-  const filters: Partial<Schemas["Filters"]> = {};
-  if (params.get("category")) filters.category = params.get("category");
-  if (params.get("tag")) filters.tags = [params.get("tag")!];
-  if (params.get("entity")) filters.entity = params.get("entity");
-  if (params.get("session")) filters.session_id = params.get("session");
-  if (params.get("layer")) filters.layers = [Number(params.get("layer"))];
-  return {
-    query,
-    k: SIZES.includes(Number(params.get("k"))) ? Number(params.get("k")) : 10,
-    explain: true,
-    ...(chosen?.length ? { arms: chosen } : {}),
-    ...(Object.keys(filters).length ? { filters: filters as Schemas["Filters"] } : {}),
-  };
-}
 
 export function Ask() {
   const place = usePlace();
   const { namespace } = useSession();
   const { as_of, known_at } = times(place);
-  const asked = question(place.params);
-  const body = asked && { ...asked, as_of, known_at };
+  const { params } = place;
+  const body = bodyOf(params, { as_of, known_at });
   const answer = useLoad(`ask ${namespace} ${JSON.stringify(body)}`, (signal) =>
     body ? call("post", "/api/v1/recall", { body, namespace, signal }) : Promise.resolve(null),
   );
+  const side = sideOf(params);
   return (
     <div class="ask">
       <h1>Ask</h1>
@@ -70,7 +28,15 @@ export function Ask() {
       <Chosen params={place.params} />
       <Trouble error={answer.error} />
       {body && !answer.data && !answer.error && <Loading what="Asking…" />}
-      {body && answer.data && <Answer of={answer.data} busy={answer.loading} />}
+      {body && side && <Other side={side} />}
+      {body && answer.data && params.get("log") ? (
+        <Logged id={params.get("log")!} now={answer.data} />
+      ) : body && answer.data && side ? (
+        <Sides now={answer.data} body={bodyOf(params, { as_of, known_at }, side)!} />
+      ) : (
+        body && answer.data && <Answer of={answer.data} busy={answer.loading} />
+      )}
+      {body && answer.data && <WhyNot body={body} />}
       {!body && <Log />}
     </div>
   );
@@ -90,10 +56,10 @@ function Question({ params }: { params: URLSearchParams }) {
   };
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
-    go(changed({ q: field.current!.value.trim() || null }));
+    go(changed({ q: field.current!.value.trim() || null, log: null, why: null }));
   };
   return (
-    <form class="question" role="search" onSubmit={submit}>
+    <form class="question" role="search" aria-label="Ask" onSubmit={submit}>
       <div class="line">
         <input ref={field} type="search" name="q" defaultValue={asked} aria-label="Question" placeholder="Ask what an agent would ask" autofocus={!asked} />
         <button class="primary">Ask</button>
@@ -106,10 +72,13 @@ function Question({ params }: { params: URLSearchParams }) {
             {words(arm)}
           </label>
         ))}
+        <a class="compare" href={changed({ b: params.get("b") || params.get("log") ? null : "side", log: null })}>
+          {params.get("b") || params.get("log") ? "One side only" : "Side by side…"}
+        </a>
         <label class="size">
           Results
           <select value={params.get("k") ?? "10"} onChange={(event) => go(changed({ k: event.currentTarget.value }))}>
-            {SIZES.map((size) => (
+            {[...new Set([...SIZES, Number(params.get("k")) || 10])].sort((a, b) => a - b).map((size) => (
               <option key={size}>{size}</option>
             ))}
           </select>
@@ -188,134 +157,12 @@ function Answer({ of, busy }: { of: Schemas["RecallOut"]; busy: boolean }) {
   );
 }
 
-function Found({ of, place, best }: { of: Result; place: number; best: number }) {
-  const why = (of.explain ?? {}) as Explanation;
-  const arms = Object.entries(why.arms ?? {}).map(([name, arm]) => ({ name, arm, share: share(arm, why) }));
-  const sum = arms.reduce((all, each) => all + each.share, 0) || 1;
-  arms.sort((a, b) => b.share - a.share);
-  const content = of.tier === "working_memory" ? JSON.stringify(of.value) : of.content;
-  return (
-    <li class="result">
-      <span class="place" aria-hidden="true">
-        {place}
-      </span>
-      <div class="found">
-        <p class="content">
-          {of.tier === "memory" ? (
-            <a href={href("memory", { id: of.id })}>
-              <Text of={content} cut={600} />
-            </a>
-          ) : (
-            <Text of={content} cut={600} />
-          )}
-        </p>
-        <p class="facts">
-          {of.tier === "memory" ? (
-            <>
-              <a class="chip" href={changed({ category: of.category })}>
-                <Text of={of.category} cut={60} />
-              </a>
-              {of.tags.slice(0, 6).map((tag) => (
-                <a key={tag} class="chip" href={changed({ tag })}>
-                  #<Text of={tag} cut={40} />
-                </a>
-              ))}
-              <span class="quiet">
-                true {when(of.valid_from)} – {when(of.valid_to, "now")}
-              </span>
-            </>
-          ) : (
-            <span class="quiet">
-              {words(of.tier)} {of.tier === "conversation" ? `· ${of.role} · ${when(of.said_at)}` : `· until ${when(of.expires_at)}`}
-            </span>
-          )}
-        </p>
-        <details class="why">
-          <summary>
-            <span class="share" style={{ "--share": String(Math.max(0.04, of.score / best)) }} aria-hidden="true">
-              {arms.map((each) => (
-                <i key={each.name} class={`arm-${each.name}`} style={{ "--part": String(each.share / sum) }} />
-              ))}
-            </span>
-            <span class="score" title={String(of.score)}>
-              {exact(of.score)}
-            </span>
-            <span class="quiet">
-              {arms.map((each) => words(each.name)).join(", ") || "no arm"} <span class="visually-hidden">: why it was found</span>
-            </span>
-          </summary>
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">arm</th>
-                <th scope="col">rank</th>
-                <th scope="col">score</th>
-                <th scope="col">weight</th>
-                <th scope="col">share</th>
-                <th scope="col">by way of</th>
-              </tr>
-            </thead>
-            <tbody>
-              {arms.map(({ name, arm, share: given }) => (
-                <tr key={name}>
-                  <th scope="row">
-                    <span class={`dot arm-${name}`} aria-hidden="true" />
-                    {words(name)}
-                  </th>
-                  <td>{arm.rank}</td>
-                  <td title={String(arm.score)}>{exact(arm.score)}</td>
-                  <td>{arm.weight === undefined ? "–" : exact(arm.weight)}</td>
-                  <td>{percent(given / sum)}</td>
-                  <td>
-                    <Path of={arm.path} />
-                    {arm.lent ? ` + ${exact(arm.lent)} lent by neighbours` : ""}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-          <p class="quiet">
-            {why.fusion === "rrf" ? `Fused by rank: weight / (${exact(why.rrf_k ?? 60)} + rank), summed.` : "The mean of the normalised scores of the arms that found it."}
-            {why.lent ? ` Neighbours in its session lent ${exact(why.lent)}.` : ""}
-            {why.waited ? " Its vector was made for this question; it was not stored yet." : ""}
-          </p>
-        </details>
-      </div>
-    </li>
-  );
-}
-
-function Path({ of }: { of: unknown }) {
-  if (!of || typeof of !== "object") return <span class="quiet">its text</span>;
-  const { path, decay } = of as { path?: unknown[]; decay?: number[] };
-  const steps = (path ?? []).map((step) => (typeof step === "string" ? step : JSON.stringify(step)));
-  return (
-    <span>
-      <Text of={steps.join(" → ") || JSON.stringify(of)} cut={300} />
-      {decay && decay.length > 0 && <span class="quiet"> (decayed to {decay.map((each) => percent(each)).join(", ")})</span>}
-    </span>
-  );
-}
-
 /** What agents asked: each line asks again, as it was then. */
 function Log() {
   const { namespace, about } = useSession();
   const found = useLoad(`recalls ${namespace}`, (signal) => call("get", "/api/v1/recalls", { query: { limit: 20 }, namespace, signal }));
   const items = found.data?.items ?? [];
-  const again = (of: Schemas["ListedRecall"]) => {
-    const filters = of.filters as Partial<Schemas["Filters"]>;
-    return href("ask", {
-      q: of.query,
-      k: SIZES.includes(of.k) ? of.k : null,
-      arms: of.arms.join(","),
-      category: filters.category,
-      tag: filters.tags?.[0],
-      entity: filters.entity,
-      session: filters.session_id,
-      as_of: of.as_of ?? of.at,
-      known_at: of.known_at ?? of.at,
-    });
-  };
+  const again = (of: Schemas["ListedRecall"]) => href("ask", logged(of));
   return (
     <Section title="What agents asked" note={items.length ? "asks again as it was then" : undefined}>
       <Trouble error={found.error} />

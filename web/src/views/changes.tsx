@@ -1,85 +1,95 @@
-/** The live feed: operations as they come, with before and after, and undo. */
-import { useEffect, useRef, useState } from "preact/hooks";
-import { address, call, type Schemas } from "../api/client";
+/** What changes: operations as they come, jobs, passes of dreams, supersessions, vectors, and calls of language models. */
+import type { ComponentType } from "preact";
+import { useState } from "preact/hooks";
+import { call } from "../api/client";
 import { many } from "../format";
-import { Act, Empty, Loading, Trouble } from "../parts/common";
+import { Empty, Loading, Trouble } from "../parts/common";
+import { Dreams } from "../parts/dreams";
+import { useFeed, type Feed } from "../parts/feed";
+import { Jobs } from "../parts/jobs";
+import { ModelCalls } from "../parts/modelcalls";
+import { useAgain, usePages } from "../parts/more";
 import { Operations } from "../parts/operations";
+import { Supersessions } from "../parts/supersessions";
+import { Vectors } from "../parts/vectors";
 import { useSession } from "../session";
-import { changed, go, useLoad, usePlace } from "../state";
+import { changed, go, href, useLoad, usePlace } from "../state";
 
-const PAGE = 30;
+const PAGE = 30; // and then as many as there are
+const LONGEST = 1000;
 const WAYS = ["rest", "mcp", "cli", "worker", "sql"] as const;
-const SETTLE = 400;
-const RETRY = 3000;
-
-/** Calls back for changes as they come. False: the stream broke, and is opened again. */
-function useFeed(namespace: string, changes: () => void): boolean {
-  const [open, set] = useState(true);
-  const call = useRef(changes);
-  call.current = changes;
-  useEffect(() => {
-    const stop = new AbortController();
-    let timer = 0;
-    let settle = 0;
-    const listen = async () => {
-      const url = address("/api/v1/events");
-      url.searchParams.set("after", "latest");
-      const reply = await fetch(url, { headers: { "X-Namespace": namespace }, signal: stop.signal });
-      if (!reply.ok || !reply.body) throw new Error(String(reply.status));
-      set(true);
-      const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
-      for (;;) {
-        const { done, value } = await reader.read();
-        if (done) throw new Error("ended");
-        if (!/^data:/m.test(value)) continue;
-        clearTimeout(settle);
-        settle = window.setTimeout(() => call.current(), SETTLE);
-      }
-    };
-    const again = () => {
-      listen().catch(() => {
-        if (stop.signal.aborted) return;
-        set(false);
-        timer = window.setTimeout(again, RETRY);
-      });
-    };
-    again();
-    return () => {
-      stop.abort();
-      clearTimeout(timer);
-      clearTimeout(settle);
-    };
-  }, [namespace]);
-  return open;
+/** What a part is given: a number that grows whenever something changes. */
+export interface Part {
+  turn: number;
 }
+const PARTS: { part: string; name: string; view: ComponentType<Part> }[] = [
+  { part: "", name: "Operations", view: Log },
+  { part: "jobs", name: "Jobs", view: Jobs },
+  { part: "dreams", name: "Dreams", view: Dreams },
+  { part: "supersessions", name: "Supersessions", view: Supersessions },
+  { part: "vectors", name: "Vectors", view: Vectors },
+  { part: "models", name: "Model calls", view: ModelCalls },
+];
 
 export function Changes() {
   const { params } = usePlace();
   const session = useSession();
-  const { namespace } = session;
-  const way = WAYS.find((each) => each === params.get("via"));
-  const key = `operations ${namespace} ${way}`;
-  const [more, add] = useState<{ key: string; items: Schemas["OperationOut"][]; next: string | null }>({ key: "", items: [], next: null });
   const [paused, pause] = useState(false);
+  const [turn, next] = useState(0);
   const [missed, miss] = useState(0);
-  const first = useLoad(key, (signal) => call("get", "/api/v1/operations", { query: { limit: PAGE, via: way }, namespace, signal }));
   const refresh = () => {
     miss(0);
-    first.reload();
+    next((n) => n + 1);
     session.reload();
   };
-  const open = useFeed(namespace, () => (paused ? miss((n) => n + 1) : refresh()));
-  const added = more.key === key ? more : null;
-  const seen = new Set((first.data?.items ?? []).map((each) => each.id));
-  const items = [...(first.data?.items ?? []), ...(added?.items ?? []).filter((each) => !seen.has(each.id))];
-  const next = added ? added.next : first.data?.next_cursor;
-  const load = async () => {
-    const page = await call("get", "/api/v1/operations", { query: { limit: PAGE, via: way, cursor: next! }, namespace });
-    add({ key, items: [...(added?.items ?? []), ...page.items], next: page.next_cursor });
-  };
+  const feed = useFeed(session.namespace, () => (paused ? miss((n) => n + 1) : refresh()));
+  const known = PARTS.find((each) => each.part === (params.get("part") ?? "")) ?? PARTS[0]!;
   return (
     <div class="changes">
       <h1>Changes</h1>
+      <div class="bar-line">
+        <div class="tabs" role="navigation" aria-label="Parts of changes">
+          {PARTS.map((each) => (
+            <a key={each.part} class="tab" href={href("changes", { part: each.part || null })} aria-current={each === known ? "page" : undefined}>
+              {each.name}
+            </a>
+          ))}
+        </div>
+        <button
+          type="button"
+          class="small"
+          aria-pressed={paused}
+          onClick={() => {
+            pause(!paused);
+            if (paused) refresh();
+          }}
+        >
+          {paused ? (missed ? `Resume (${missed} missed)` : "Resume") : "Pause"}
+        </button>
+        <p class="quiet live" role="status">
+          <span class={`dot ${feed === "live" && !paused ? "on" : "off"}`} aria-hidden="true" />
+          {paused ? "paused" : SAID[feed]}
+        </p>
+      </div>
+      <known.view key={known.part} turn={turn} />
+    </div>
+  );
+}
+const SAID: Record<Feed, string> = { live: "live", broken: "The feed broke off; opening it again.", ended: "The feed has ended: the key or the namespace has." };
+
+function Log({ turn }: Part) {
+  const { params } = usePlace();
+  const { namespace } = useSession();
+  const way = WAYS.find((each) => each === params.get("via"));
+  const pages = usePages(`operations ${namespace} ${way}`, (cursor, signal, shown = PAGE) =>
+    call("get", "/api/v1/operations", { query: { limit: Math.min(LONGEST, shown), via: way, cursor }, namespace, signal }),
+  );
+  useAgain(turn, pages.reload);
+  const { first, items } = pages;
+  const id = params.get("id");
+  const away = first.data !== undefined && id !== null && !items.some((each) => each.id === id);
+  return (
+    <>
       <div class="bar-line">
         <label class="size">
           Through
@@ -90,31 +100,31 @@ export function Changes() {
             ))}
           </select>
         </label>
-        <button
-          type="button"
-          aria-pressed={paused}
-          onClick={() => {
-            pause(!paused);
-            if (paused) refresh();
-          }}
-        >
-          {paused ? (missed ? `Resume (${missed} missed)` : "Resume") : "Pause"}
-        </button>
-        <p class="quiet live" role="status">
-          <span class={`dot ${open && !paused ? "on" : "off"}`} aria-hidden="true" />
-          {paused ? "paused" : open ? "live" : "The feed broke off; opening it again."}
-        </p>
       </div>
       <Trouble error={first.error} />
       {!first.data && !first.error && <Loading what="Reading the log…" />}
-      {first.data && !items.length && <Empty>Nothing was changed {way ? `through ${way}` : "here"} yet.</Empty>}
-      <Operations items={items} reload={refresh} open={params.get("id")} />
-      {next && (
-        <Act run={load} class="more">
-          Show more
-        </Act>
-      )}
+      {first.data && !items.length && <Empty>Nothing was changed {way ? `through ${way}` : "here"} yet. What an agent or you change comes here by itself, with its undo.</Empty>}
+      {away && <Named id={id} reload={pages.reload} />}
+      <Operations items={items} reload={pages.reload} open={id} />
+      {pages.more}
       <p class="quiet">{many(items.length, "operation")} shown, newest first.</p>
-    </div>
+    </>
   );
 }
+
+/** An operation that an address names, and that is not on the first page. */
+function Named({ id, reload }: { id: string; reload: () => void }) {
+  const { namespace } = useSession();
+  const found = useLoad(`operation ${id}`, (signal) => call("get", "/api/v1/operations/{id}", { path: { id }, namespace, signal }));
+  const again = () => {
+    found.reload();
+    reload();
+  };
+  return (
+    <>
+      <Trouble error={found.error} />
+      {found.data && <Operations items={[found.data]} reload={again} open={id} />}
+    </>
+  );
+}
+

@@ -1,66 +1,45 @@
 /** The graph as a picture, at any moment: it grows, is confirmed, and fades. Nothing in it moves. */
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { call, type Schemas } from "../api/client";
 import { count, DAY, dayOf, many, percent, when, words } from "../format";
 import { Act, Empty, hue, Loading, Section, Trouble } from "../parts/common";
-import { arrange, bodies, type Body, type Edge, type Places, type Relation } from "../parts/graph";
+import { bodies, type Body, type Line, linesOf, placesOf, type Relation } from "../parts/graph";
+import { Merges, Split } from "../parts/merges";
 import { SkyPicture } from "../parts/sky";
 import { Text } from "../parts/text";
+import { useWays, Ways } from "../parts/ways";
 import { mayWrite, useSession } from "../session";
 import { changed, go, href, times, useLoad, usePlace } from "../state";
 
+const FIRST = 150; // what weighs most; the rest on request
 const MOST = 500;
-const PAGE = 1000;
-const PAGES = 4;
-const FRAMES = 40;
-const BEAT = 320;
+const FRAMES = 80;
+const BEAT = 160;
 const SOON = 90 * DAY;
 const FAR = 240 * DAY;
-const kept = new Map<string, Places>();
-
-async function everyEdge(namespace: string, known_at: string | undefined, signal: AbortSignal): Promise<Edge[]> {
-  const all: Edge[] = [];
-  let cursor: string | undefined;
-  for (let page = 0; page < PAGES; page++) {
-    const found = await call("get", "/api/v1/edges", { query: { limit: PAGE, faded: true, known_at, cursor }, namespace, signal });
-    all.push(...found.items);
-    if (!found.next_cursor) break;
-    cursor = found.next_cursor;
-  }
-  return all;
-}
+const COMING = 12; // relations that are listed as fading, and as faded of late
+const GONE = 4;
 
 export function Constellation() {
   const place = usePlace();
   const { namespace } = useSession();
   const { as_of, known_at } = times(place);
+  const [playing, play] = useState(false);
+  const stopped = useRef(as_of); // the service is asked for moments at which the page stands still, never while it plays
+  if (!playing) stopped.current = as_of;
+  const at = stopped.current;
   const known = known_at ?? undefined;
-  const base = useLoad(`sky ${namespace} ${known_at}`, async (signal) => {
-    const [sky, edges] = await Promise.all([
-      call("get", "/api/v1/knowledge/constellation", { query: { limit: MOST, known_at: known }, namespace, signal }),
-      everyEdge(namespace, known, signal),
-    ]);
-    return { sky, edges };
+  const most = place.params.get("most") === String(MOST) ? MOST : FIRST;
+  const ask = (query: { as_of?: string; history?: boolean }, signal: AbortSignal) => call("get", "/api/v1/knowledge/constellation", { query: { limit: most, known_at: known, ...query }, namespace, signal });
+  const base = useLoad(`sky ${namespace} ${most} ${known_at}`, async (signal) => {
+    const sky = await ask({ history: true }, signal);
+    return { sky, lines: linesOf(sky) };
   });
-  const then = useLoad(`sky ${namespace} ${as_of} ${known_at}`, (signal) =>
-    as_of ? call("get", "/api/v1/knowledge/constellation", { query: { limit: MOST, as_of, known_at: known }, namespace, signal }) : Promise.resolve(null),
-  );
+  const then = useLoad(`sky ${namespace} ${most} ${at} ${known_at}`, async (signal) => ({ at, sky: at ? await ask({ as_of: at }, signal) : null }));
   const moment = as_of ? Date.parse(as_of) : Date.now();
-  const all = useMemo(() => (base.data ? bodies(base.data.sky, (as_of ? then.data : null) ?? base.data.sky, base.data.edges, moment) : null), [base.data, then.data, as_of]);
-  const [places, settle] = useState<Places | null>(kept.get(namespace) ?? null);
-  useEffect(() => {
-    if (!all || !base.data) return;
-    let gone = false;
-    const from = kept.get(namespace) ?? new Map();
-    // The first arrangement is that of all there is, at whatever moment the page was opened.
-    const whole = from.size ? all : bodies(base.data.sky, base.data.sky, base.data.edges, Date.now());
-    void arrange(whole, from).then(async (placed) => {
-      const found = whole === all ? placed : await arrange(all, placed);
-      kept.set(namespace, found);
-      if (!gone) settle(found);
-    });
-    return () => void (gone = true);
-  }, [all, namespace]);
+  const said = then.data?.at === as_of && !playing ? then.data.sky : null;
+  const all = useMemo(() => (base.data ? bodies(base.data.sky, base.data.lines, said, moment) : null), [base.data, said, as_of]);
 
   const error = base.error ?? then.error;
   if (!all) return error ? <Trouble error={error} /> : <Loading what="Reading the graph…" />;
@@ -72,10 +51,8 @@ export function Constellation() {
         <Empty>
           <strong>No entity stands out yet.</strong> Memories that name people, projects and things, and relations between them, make a constellation.
         </Empty>
-      ) : places ? (
-        <Drawn all={all} places={places} edges={base.data?.edges ?? []} moment={moment} busy={base.loading || then.loading} more={base.data?.sky.more ?? false} />
       ) : (
-        <Loading what="Arranging…" />
+        <Drawn all={all} busy={base.loading || then.loading} lines={base.data?.lines ?? []} moment={moment} at={at} playing={playing} play={play} more={base.data?.sky.more ?? false} reload={() => (base.reload(), then.reload())} />
       )}
     </div>
   );
@@ -83,20 +60,28 @@ export function Constellation() {
 
 interface DrawnProps {
   all: Map<string, Body>;
-  places: Places;
-  edges: Edge[];
-  moment: number;
   busy: boolean;
+  lines: Line[];
+  moment: number;
+  at: string | null;
+  playing: boolean;
+  play: (on: boolean) => void;
   more: boolean;
+  reload: () => void;
 }
 
-function Drawn({ all, places, edges, moment, busy, more }: DrawnProps) {
+function Drawn({ all, busy, lines, moment, at, playing, play, more, reload }: DrawnProps) {
   const { params } = usePlace();
+  const session = useSession();
+  const places = useMemo(() => placesOf(all), [all]);
   const [hovered, hover] = useState<string | null>(null);
   const chosen = params.get("focus") && all.has(params.get("focus")!) ? params.get("focus") : null;
   const hidden = useMemo(() => new Set(params.get("without")?.split(",").filter(Boolean)), [params.get("without")]);
   const types = useMemo(() => [...new Set([...all.values()].map((each) => each.star.type))].sort(), [all]);
-  const choose = (id: string | null) => go(changed({ focus: id }));
+  const choose = (id: string | null) => go(changed({ focus: id, to: null }));
+  const to = chosen && params.get("to") !== chosen ? params.get("to") : null;
+  const ways = useWays(to && chosen, to, at);
+  const along = useMemo(() => (to && ways.ways ? new Set(ways.ways.flatMap((way) => way.steps.map((each) => each.id))) : null), [to, ways.ways]);
   const ordered = useMemo(() => [...all.values()].sort((a, b) => Number(b.star.pinned) - Number(a.star.pinned) || b.star.mentions - a.star.mentions || (a.star.id < b.star.id ? -1 : 1)), [all]);
   const relations = new Map(ordered.flatMap((each) => each.relations).map((each) => [each.id, each]));
   const alive = [...relations.values()].filter((each) => each.state === "alive").length;
@@ -109,15 +94,32 @@ function Drawn({ all, places, edges, moment, busy, more }: DrawnProps) {
     <>
       <div class="bar-line">
         <Find all={ordered} choose={choose} />
-        <Play edges={edges} busy={busy} />
-        <p class="quiet" role="status">
+        <Play lines={lines} playing={playing} play={play} />
+        <p class="quiet" role="status" aria-busy={busy}>
           {many(ordered.filter((each) => each.state !== "unborn").length, "entity", "entities")}, {many(alive, "living relation")} at {when(moment)}
-          {more && `; only the ${MOST} that weigh most are drawn`}
+          {more && `; only the ${params.get("most") === String(MOST) ? MOST : FIRST} that weigh most are drawn`}
+          {more && params.get("most") !== String(MOST) && (
+            <>
+              {" "}
+              <a href={changed({ most: MOST })}>Draw {MOST}</a>
+            </>
+          )}
         </p>
       </div>
       <div class="field">
-        <SkyPicture all={all} places={places} types={types} hidden={hidden} chosen={chosen} hovered={hovered} choose={choose} hover={hover} />
-        <aside>{chosen ? <About body={all.get(chosen)!} all={all} close={() => choose(null)} /> : <Fading relations={[...relations.values()]} all={all} />}</aside>
+        <SkyPicture all={all} places={places} types={types} hidden={hidden} chosen={chosen} hovered={hovered} along={along} choose={choose} hover={hover} />
+        <aside>
+          {chosen ? (
+            <About key={chosen} body={all.get(chosen)!} at={at} all={all} ordered={ordered} close={() => choose(null)} reload={reload}>
+              {to && <Ways from={chosen} name={all.get(to)?.star.name ?? to} found={ways} />}
+            </About>
+          ) : (
+            <>
+              <Fading relations={[...relations.values()]} all={all} moment={moment} />
+              {mayWrite(session) && <Merges done={reload} />}
+            </>
+          )}
+        </aside>
       </div>
       <ul class="legend" aria-label="Types: choose what is drawn">
         {types.map((type) => {
@@ -181,7 +183,7 @@ function Drawn({ all, places, edges, moment, busy, more }: DrawnProps) {
   );
 }
 
-function Find({ all, choose }: { all: Body[]; choose: (id: string | null) => void }) {
+function Find({ all, choose, label = "Find an entity" }: { all: Body[]; choose: (id: string | null) => void; label?: string }) {
   const [text, set] = useState("");
   const wanted = text.trim().toLocaleLowerCase();
   const found = wanted ? all.filter((each) => each.star.name.toLocaleLowerCase().includes(wanted)).slice(0, 8) : [];
@@ -193,12 +195,13 @@ function Find({ all, choose }: { all: Body[]; choose: (id: string | null) => voi
     <form
       class="find"
       role="search"
+      aria-label={label}
       onSubmit={(event) => {
         event.preventDefault();
         if (found[0]) take(found[0].star.id);
       }}
     >
-      <input type="search" value={text} placeholder="Find an entity" aria-label="Find an entity" onInput={(event) => set(event.currentTarget.value)} />
+      <input type="search" value={text} placeholder={label} aria-label={label} onInput={(event) => set(event.currentTarget.value)} />
       {wanted && (
         <ul class="hits">
           {found.map((each) => (
@@ -215,47 +218,68 @@ function Find({ all, choose }: { all: Body[]; choose: (id: string | null) => voi
   );
 }
 
-/** From the first relation to ninety days from now. The next step waits for the answer to the last one. */
-function Play({ edges, busy }: { edges: Edge[]; busy: boolean }) {
-  const [frame, set] = useState<number | null>(null);
-  const waiting = useRef(busy);
-  waiting.current = busy;
-  const from = Math.min(...edges.map((each) => Date.parse(each.first_observed_at ?? each.valid_from)), Date.now() - 30 * DAY);
+/**
+ * From the first relation to some months from now, out of what the page knows; whoever moves in time meanwhile stops it. An address
+ * with play=on begins by itself, and with what is to come.
+ */
+function Play({ lines, playing, play }: { lines: Line[]; playing: boolean; play: (on: boolean) => void }) {
+  const { params } = usePlace();
+  const { as_of } = times(usePlace());
+  const frame = useRef(0);
+  const from = useRef(0);
+  const shown = useRef<string | null>(null);
+  const going = useRef(playing); // no frame comes after it was stopped, though the timer is cleared later
+  going.current = playing;
   const to = Date.now() + FAR;
+  const show = () => {
+    const moment = Math.floor((from.current + ((to - from.current) * frame.current++) / FRAMES) / DAY) * DAY;
+    shown.current = new Date(moment).toISOString().replace(".000Z", "Z");
+    go(changed({ as_of: shown.current, play: null }), { replace: true });
+  };
+  const start = (first: number) => {
+    frame.current = 0;
+    from.current = first;
+    play(true);
+    show();
+  };
+  const begin = () => start(lines.reduce((least, each) => Math.min(least, each.steps[0]!.at), Date.now() - 30 * DAY));
   useEffect(() => {
-    if (frame === null) return;
-    const moment = Math.floor((from + ((to - from) * frame) / FRAMES) / DAY) * DAY;
-    go(changed({ as_of: new Date(moment).toISOString().replace(".000Z", "Z") }), { replace: true });
-    const timer = setInterval(() => {
-      if (waiting.current) return;
-      clearInterval(timer);
-      set(frame >= FRAMES ? null : frame + 1);
-    }, BEAT);
+    if (params.get("play") === "on" && !matchMedia("(prefers-reduced-motion: reduce)").matches) start(Date.now());
+  }, []);
+  useEffect(() => {
+    if (!playing) return;
+    const timer = setInterval(() => going.current && (frame.current > FRAMES ? play(false) : show()), BEAT);
     return () => clearInterval(timer);
-  }, [frame]);
+  }, [playing]);
+  useLayoutEffect(() => {
+    if (playing && as_of !== shown.current) play(false);
+  }, [as_of]); // before the next frame can be set
   return (
-    <button type="button" onClick={() => set(frame === null ? 0 : null)} aria-pressed={frame !== null}>
-      {frame === null ? "▶ Play" : "■ Stop"}
+    <button type="button" onClick={() => (playing ? play(false) : begin())} aria-pressed={playing}>
+      {playing ? "■ Stop" : "▶ Play"}
     </button>
   );
 }
 
-/** What will have faded in ninety days, soonest first. */
-function Fading({ relations, all }: { relations: Relation[]; all: Map<string, Body> }) {
-  const now = Date.now();
-  const soon = relations.filter((each) => each.fades !== null && each.fades > now - SOON).sort((a, b) => a.fades! - b.fades!);
+/** What will have faded ninety days after the moment, soonest first, and what has faded shortly before it. */
+function Fading({ relations, all, moment: now }: { relations: Relation[]; all: Map<string, Body>; moment: number }) {
+  const near = relations.filter((each) => each.fades !== null && each.begins <= now && each.fades > now - SOON).sort((a, b) => a.fades! - b.fades!);
+  const coming = near.filter((each) => each.fades! > now);
+  const gone = near.slice(0, near.length - coming.length).reverse();
+  const soon = [...coming.slice(0, COMING), ...gone.slice(0, GONE)]; // what is to come first
   const name = (id: string) => all.get(id)?.star.name ?? "";
+  const ahead = count(coming.filter((each) => each.fades! < now + SOON).length);
   return (
-    <Section title="Fading" note={`${soon.filter((each) => each.fades! > now && each.fades! < now + SOON).length} in ninety days`}>
+    <Section title="Fading" note={`${ahead} in ninety days${gone.length ? `, ${count(gone.length)} in those before` : ""}`}>
       {!soon.length && <p class="quiet">Nothing is about to fade.</p>}
       <ul class="fading">
-        {soon.slice(0, 14).map((each) => (
-          <li key={each.id} class={each.fades! < now ? "gone" : ""}>
+        {soon.map((each) => (
+          <li key={each.id} class={each.fades! <= now ? "gone" : ""}>
             <a href={changed({ as_of: new Date(Math.floor(each.fades! / DAY + 1) * DAY).toISOString().replace(".000Z", "Z"), focus: each.source })}>
               <Text of={name(each.source)} cut={30} /> <span class="quiet">{words(each.type)}</span> <Text of={name(each.target)} cut={30} />
             </a>
             <span class="quiet">
-              {each.fades! < now ? "faded" : "fades"} {dayOf(each.fades!)}
+              {each.fades! <= now ? "faded" : "fades"} {dayOf(each.fades!)}
             </span>
           </li>
         ))}
@@ -265,15 +289,26 @@ function Fading({ relations, all }: { relations: Relation[]; all: Map<string, Bo
   );
 }
 
-function About({ body, all, close }: { body: Body; all: Map<string, Body>; close: () => void }) {
+interface AboutProps {
+  body: Body;
+  at: string | null;
+  all: Map<string, Body>;
+  ordered: Body[];
+  close: () => void;
+  reload: () => void;
+  children?: ComponentChildren;
+}
+
+function About({ body, at, all, ordered, close, reload, children }: AboutProps) {
   const session = useSession();
   const { namespace } = session;
-  const { as_of, known_at } = times(usePlace());
+  const { known_at } = times(usePlace());
   const { star } = body;
-  const mentions = useLoad(`mentions ${star.id} ${as_of} ${known_at}`, (signal) =>
-    call("get", "/api/v1/memories", { query: { entity: star.id, limit: 8, as_of: as_of ?? undefined, known_at: known_at ?? undefined }, namespace, signal }),
+  const mentions = useLoad(`mentions ${star.id} ${at} ${known_at}`, (signal) =>
+    call("get", "/api/v1/memories", { query: { entity: star.id, limit: 8, as_of: at ?? undefined, known_at: known_at ?? undefined }, namespace, signal }),
   );
   const [pinned, pin] = useState(star.pinned);
+  const [splitting, split] = useState(false);
   const toggle = async () => {
     const done = await call("post", pinned ? "/api/v1/entities/{ref}/unpin" : "/api/v1/entities/{ref}/pin", { path: { ref: star.id }, namespace });
     pin((done as Schemas["EntityOut"]).pinned);
@@ -287,11 +322,19 @@ function About({ body, all, close }: { body: Body; all: Map<string, Body>; close
             {pinned ? "Unpin" : "Pin"}
           </Act>
         )}
+        {mayWrite(session) && (
+          <button type="button" class="small" onClick={() => split(true)}>
+            Split…
+          </button>
+        )}
         <a href={href("ask", { q: `What about ${star.name}?`, entity: star.name })}>Ask</a>
         <button type="button" class="small" onClick={close} aria-label="Back to the whole graph">
           ×
         </button>
       </div>
+      <Find all={ordered.filter((each) => each !== body)} choose={(id) => go(changed({ to: id }))} label="Ways to…" />
+      {children}
+      {splitting && <Split body={body} all={all} memories={mentions.data?.items ?? []} close={() => split(false)} done={reload} />}
       <ul class="relations">
         {[...body.relations].sort((a, b) => b.confidence - a.confidence || (a.id < b.id ? -1 : 1)).slice(0, 30).map((each) => {
           const out = each.source === star.id;

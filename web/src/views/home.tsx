@@ -1,26 +1,24 @@
 /** What a newcomer needs in the first minute: what is here, three things to try, and how to connect an agent. */
 import { useState } from "preact/hooks";
 import { address, call, type Schemas } from "../api/client";
-import { count, DAY, many } from "../format";
+import { count, dayOf, many } from "../format";
 import { Copy, Empty, Section, Trouble } from "../parts/common";
 import { Operations } from "../parts/operations";
 import { Text } from "../parts/text";
 import { useSession } from "../session";
 import { href, useLoad } from "../state";
 
-const DAYS = 30;
+const WEEKS = 26;
 const MOST = 200;
 const SHOWN = 5;
 
 export function Home() {
   const session = useSession();
   const { about, namespace } = session;
-  const log = useLoad(`log ${namespace}`, (signal) =>
-    call("get", "/api/v1/operations", { query: { limit: MOST, since: new Date(Math.floor(Date.now() / DAY - DAYS + 1) * DAY).toISOString() }, namespace, signal }),
-  );
-  const today = new Date(new Date().setHours(0, 0, 0, 0)).getTime();
-  const operations = log.data?.items ?? [];
-  const recent = operations.filter((each) => Date.parse(each.started_at) >= today);
+  const since = new Date(new Date().setHours(0, 0, 0, 0)).toISOString();
+  const log = useLoad(`log ${namespace} ${since}`, (signal) => call("get", "/api/v1/operations", { query: { limit: MOST, since }, namespace, signal }));
+  const recent = log.data?.items ?? [];
+  const changed = recent.reduce((sum, each) => sum + Object.values(each.changes).reduce((all, n) => all + n, 0), 0);
   return (
     <div class="home">
       <h1>
@@ -41,14 +39,20 @@ export function Home() {
         <div>
           <Tries />
           <Section title="Changed today" note={<a href={href("changes")}>all changes</a>}>
+            {recent.length > 0 && (
+              <p class="quiet">
+                {log.data?.next_cursor ? `More than ${many(recent.length, "operation")}` : many(recent.length, "operation")}, {many(changed, "change")}.
+              </p>
+            )}
             <Trouble error={log.error} />
             {log.data && recent.length === 0 && <p class="quiet">Nothing today.</p>}
             <Operations items={recent.slice(0, SHOWN)} reload={log.reload} />
           </Section>
         </div>
         <div>
-          <Growth operations={operations} whole={log.data !== undefined && log.data.next_cursor === null} />
+          <Growth />
           <Kinds />
+          <Pending />
         </div>
       </div>
       <Connect />
@@ -78,28 +82,82 @@ function Figures({ about }: { about: Schemas["NamespaceOut"] | undefined }) {
   );
 }
 
-/** Changes of each day, by the operations log. */
-function Growth({ operations, whole }: { operations: Schemas["OperationOut"][]; whole: boolean }) {
-  const last = Math.floor(Date.now() / DAY);
-  const days = Array.from({ length: DAYS }, (_, at) => ({ day: last - DAYS + 1 + at, n: 0 }));
-  for (const each of operations) {
-    const at = Math.floor(Date.parse(each.started_at) / DAY) - days[0]!.day;
-    if (days[at]) for (const n of Object.values(each.changes)) days[at].n += n;
-  }
-  const most = Math.max(1, ...days.map((each) => each.n));
-  const all = days.reduce((sum, each) => sum + each.n, 0);
+/** Memories by week. */
+function Growth() {
+  const { namespace, about } = useSession();
+  const found = useLoad(`growth ${namespace} ${about?.memories}`, (signal) =>
+    call("get", "/api/v1/namespaces/{name}/growth", { path: { name: namespace }, query: { weeks: WEEKS }, signal }),
+  );
+  const weeks = found.data?.items ?? [];
+  const most = Math.max(1, ...weeks.map((each) => each.written));
+  const last = weeks.at(-1);
   return (
-    <Section title="Growth" note={whole ? `${DAYS} days` : `latest ${MOST} operations`}>
-      <svg class="bars" viewBox={`0 0 ${DAYS * 10} 60`} preserveAspectRatio="none" role="img" aria-label={`${many(all, "change")} in ${DAYS} days; ${many(days.at(-1)!.n, "change")} today`}>
-        {days.map((each, at) => (
-          <rect key={each.day} x={at * 10 + 1} width="8" y={60 - Math.max(each.n ? 2 : 0.5, (58 * each.n) / most)} height={Math.max(each.n ? 2 : 0.5, (58 * each.n) / most)} class={each.n ? "" : "none"} />
+    <Section title="Growth" note={`memories by week, ${WEEKS} weeks`}>
+      <Trouble error={found.error} />
+      {last && (
+        <>
+          <svg class="bars" viewBox={`0 0 ${WEEKS * 10} 60`} preserveAspectRatio="none" role="img" aria-label={`${many(last.memories, "memory", "memories")} in all, ${count(last.written)} written this week`}>
+            {weeks.map((each, at) => {
+              const tall = Math.max(each.written ? 2 : 0.5, (58 * each.written) / most);
+              return (
+                <rect key={each.week} x={at * 10 + 1} width="8" y={60 - tall} height={tall} class={each.written ? "" : "none"}>
+                  <title>{`week of ${dayOf(each.week)}: ${many(each.written, "memory", "memories")} written, ${count(each.memories)} in all`}</title>
+                </rect>
+              );
+            })}
+          </svg>
+          <p class="quiet scale">
+            <span>{dayOf(weeks[0]!.week)}</span>
+            <span>
+              {count(last.memories - (weeks[0]!.memories - weeks[0]!.written))} of {many(last.memories, "version")}
+            </span>
+            <span>this week: {count(last.written)}</span>
+          </p>
+        </>
+      )}
+    </Section>
+  );
+}
+
+/** What is to be done yet: by the service by itself, or by somebody who decides. */
+function Pending() {
+  const { namespace, about } = useSession();
+  const found = useLoad(`pending ${namespace} ${about?.memories}`, async (signal) => {
+    const read = (state: "waiting" | "running" | "dead") => call("get", "/api/v1/jobs", { query: { state, limit: MOST }, namespace, signal });
+    const [waiting, running, dead, pairs] = await Promise.all([
+      read("waiting"),
+      read("running"),
+      read("dead"),
+      call("get", "/api/v1/supersessions", { query: { status: "proposed", limit: MOST }, namespace, signal }),
+    ]);
+    return { waiting, running, dead, pairs };
+  });
+  const rows = found.data && [
+    { n: found.data.pairs, name: ["contradiction to decide on", "contradictions to decide on"], to: href("changes", { part: "supersessions" }) },
+    { n: found.data.running, name: ["job runs", "jobs run"], to: href("changes", { part: "jobs", state: "running" }) },
+    { n: found.data.waiting, name: ["job waits", "jobs wait"], to: href("changes", { part: "jobs", state: "waiting" }) },
+    { n: found.data.dead, name: ["job was given up", "jobs were given up"], to: href("changes", { part: "jobs", state: "dead" }) },
+  ].filter((each) => each.n.items.length > 0);
+  const texts = (about?.pending_embeddings ?? 0) + (about?.pending_names ?? 0);
+  return (
+    <Section title="Pending work">
+      <Trouble error={found.error} />
+      {rows?.length === 0 && !texts && <p class="quiet">None: nothing waits, and nothing asks for a decision.</p>}
+      <ul class="pending">
+        {texts > 0 && (
+          <li>
+            <a href={href("changes", { part: "vectors" })}>{many(texts, "text waits", "texts wait")}</a> for vectors and names
+          </li>
+        )}
+        {rows?.map(({ n, name, to }) => (
+          <li key={to}>
+            <a href={to}>
+              {count(n.items.length)}
+              {n.next_cursor && "+"} {name[n.items.length === 1 && !n.next_cursor ? 0 : 1]}
+            </a>
+          </li>
         ))}
-      </svg>
-      <p class="quiet scale">
-        <span>{DAYS} days ago</span>
-        <span>{many(all, "change")}</span>
-        <span>today</span>
-      </p>
+      </ul>
     </Section>
   );
 }
@@ -156,15 +214,15 @@ function Tries() {
           <span class="quiet">When it was true, and when it was believed.</span>
         </li>
         <li>
-          <a href={href("constellation", { as_of: new Date(Math.floor(Date.now() / DAY) * DAY + 200 * DAY).toISOString().replace(".000Z", "Z"), known_at: null })}>Watch relations fade over the next months</a>
-          <span class="quiet">What nobody confirms loses its confidence.</span>
+          <a href={href("constellation", { as_of: null, known_at: null, play: "on" })}>Watch relations fade over the next months</a>
+          <span class="quiet">What nobody confirms loses its confidence. Eight months in a quarter of a minute.</span>
         </li>
       </ol>
     </Section>
   );
 }
 
-const WAYS = ["MCP", "Python", "curl"] as const;
+const WAYS = ["MCP", "Python", "TypeScript", "curl"] as const;
 function Connect() {
   const { namespace, me } = useSession();
   const [way, choose] = useState<(typeof WAYS)[number]>("MCP");
@@ -173,7 +231,8 @@ function Connect() {
   const header = keyed ? ', "Authorization": "Bearer $LOCI_KEY"' : "";
   const lines = {
     MCP: `{\n  "mcpServers": {\n    "loci": {\n      "type": "http",\n      "url": "${base}/mcp",\n      "headers": {"X-Namespace": "${namespace}"${header}}\n    }\n  }\n}`,
-    Python: `from loci import LociClient\n\nclient = LociClient("${base}", namespace="${namespace}")${keyed ? "  # the key is read from LOCI_KEY" : ""}\nclient.write_memory("Alice prefers green tea.", lineage="alice-drink")\nprint(client.recall("What does Alice drink?", k=3).memories)`,
+    Python: `from loci import LociClient\n\nclient = LociClient("${base}", namespace="${namespace}")${keyed ? "  # the key is read from LOCI_KEY" : ""}\nclient.memories.write("Alice prefers green tea.", lineage="alice-drink")\nprint(client.recall("What does Alice drink?", k=3).memories)`,
+    TypeScript: `import { LociClient } from "loci-client";\n\nconst client = new LociClient({ url: "${base}", namespace: "${namespace}"${keyed ? ", key: process.env.LOCI_KEY" : ""} });\nawait client.remember("Alice prefers green tea.", { lineage: "alice-drink" });\nconsole.log((await client.recall("What does Alice drink?", { k: 3 })).results);`,
     curl: `curl -s ${base}/api/v1/recall -H 'content-type: application/json' \\\n  -H 'x-namespace: ${namespace}'${keyed ? ' -H "authorization: Bearer $LOCI_KEY"' : ""} \\\n  -d '{"query": "What does Alice drink?", "k": 3}'`,
   };
   return (

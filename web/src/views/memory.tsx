@@ -7,14 +7,17 @@ import { Difference } from "../parts/difference";
 import { Edit, Erase } from "../parts/edit";
 import { Operations } from "../parts/operations";
 import { Picture } from "../parts/picture";
+import { Recalled, Resting } from "../parts/use";
 import { Text } from "../parts/text";
 import { beliefs, moments, type Memory } from "../parts/twotimes";
 import { mayWrite, useSession } from "../session";
-import { changed, go, href, times, useLoad, usePlace } from "../state";
+import { changed, go, href, times, useLoad, usePlace, type Loaded } from "../state";
 
 const PAGE = 50;
+const LONGEST = 1000;
 const MOST = 200;
 const MOMENTS = 24;
+const LONG = 280; // characters that are too many for a headline
 const LAYERS = ["domain", "concept", "fact", "episode"];
 
 export function Memories() {
@@ -36,7 +39,7 @@ function Browse() {
   const items = [...(first.data?.items ?? []), ...(added?.items ?? [])];
   const next = added ? added.next : first.data?.next_cursor;
   const load = async () => {
-    const page = await call("get", "/api/v1/memories", { query: { ...query, cursor: next! }, namespace });
+    const page = await call("get", "/api/v1/memories", { query: { ...query, limit: Math.min(LONGEST, items.length), cursor: next! }, namespace }); // as many as there are
     turn({ key, items: [...(added?.items ?? []), ...page.items], next: page.next_cursor });
   };
   return (
@@ -58,7 +61,7 @@ function Browse() {
       )}
       <Trouble error={first.error} />
       {!first.data && !first.error && <Loading what="Reading…" />}
-      {first.data && !items.length && <Empty>{as_of || known_at ? "Nothing was true then, as it was known then." : "No memory is here."}</Empty>}
+      {first.data && !items.length && <Empty>{as_of || known_at ? "Nothing was true then, as it was known then." : "No memory is here yet. An agent writes the first one: the lines that connect it stand on the page Home."}</Empty>}
       <ul class="memories" aria-busy={first.loading}>
         {items.map((each) => (
           <li key={each.id}>
@@ -125,7 +128,7 @@ function OneMemory({ id }: { id: string }) {
       <p class="crumbs quiet">
         <a href={href("memory")}>Memories</a> / <a href={href("memory", { category: own.category })}><Text of={own.category} cut={80} /></a> / <Text of={own.lineage} cut={80} />
       </p>
-      <h1 class="content">{shown ? <Text of={shown.content} cut={1200} /> : <span class="quiet">Nothing was true then, as it was known then.</span>}</h1>
+      <h1 class={`content${(shown?.content.length ?? 0) > LONG ? " long" : ""}`}>{shown ? <Text of={shown.content} cut={1200} /> : <span class="quiet">Nothing was true then, as it was known then.</span>}</h1>
       <Trouble error={found.error} />
       <p class="facts">
         {shown && <span class="badge">version {shown.version}</span>}
@@ -164,12 +167,13 @@ function OneMemory({ id }: { id: string }) {
       </Section>
       <div class="columns">
         <div>
-          <Versions of={versions} a={a} b={b} />
-          <Past subjects={versions.map((each) => each.id)} reload={reload} turn={versions.map((each) => each.updated_at + each.superseded_at + each.status).join()} />
+          <Told versions={versions} a={a} b={b} reload={reload} />
         </div>
         <div>
           <Standing id={own.id} />
           <Links id={own.id} />
+          <Resting id={(shown ?? own).id} />
+          <Recalled id={(shown ?? own).id} />
         </div>
       </div>
     </article>
@@ -212,7 +216,8 @@ function Acts({ of, versions, reload }: { of: Memory; versions: Memory[]; reload
   );
 }
 
-function Versions({ of, a, b }: { of: Memory[]; a: string; b: string }) {
+type Operation = Schemas["OperationOut"];
+function Versions({ of, wrote, a, b }: { of: Memory[]; wrote: Map<string, Operation | undefined> | undefined; a: string; b: string }) {
   const ordered = [...of].sort((x, y) => y.version - x.version);
   const newer = ordered.find((each) => each.id === b) ?? ordered[0];
   const older = ordered.find((each) => each.id === a && each.id !== newer?.id) ?? ordered[ordered.findIndex((each) => each.id === newer?.id) + 1];
@@ -252,7 +257,10 @@ function Versions({ of, a, b }: { of: Memory[]; a: string; b: string }) {
                   </>
                 )}
               </td>
-              <td>{when(each.recorded_at)}</td>
+              <td>
+                {when(each.recorded_at)}
+                <Writer of={wrote?.get(each.id)} />
+              </td>
             </tr>
           ))}
         </tbody>
@@ -261,21 +269,44 @@ function Versions({ of, a, b }: { of: Memory[]; a: string; b: string }) {
   );
 }
 
-/** Who wrote it through what, and the undo of each. */
-function Past({ subjects, reload, turn }: { subjects: string[]; reload: () => void; turn: string }) {
+function Writer({ of }: { of: Operation | undefined }) {
+  if (!of) return null;
+  return (
+    <div class="writer">
+      <a href={href("changes", { id: of.id })}>
+        by <Text of={of.agent ?? "an owner"} cut={30} />
+      </a>{" "}
+      through {of.via}
+    </div>
+  );
+}
+
+/** Its versions, who wrote each through what, and all that was done with it, with the undo of each. */
+function Told({ versions, a, b, reload }: { versions: Memory[]; a: string; b: string; reload: () => void }) {
   const { namespace } = useSession();
-  const asked = subjects.slice(-8);
+  const turn = versions.map((each) => each.updated_at + each.superseded_at + each.status).join();
+  const asked = versions.map((each) => each.id).slice(-8);
   const found = useLoad(`past ${asked.join()} ${turn}`, async (signal) => {
     const pages = await Promise.all(asked.map((subject) => call("get", "/api/v1/operations", { query: { subject, limit: 20 }, namespace, signal })));
     const all = new Map(pages.flatMap((page) => page.items).map((each) => [each.id, each]));
-    return [...all.values()].sort((x, y) => Date.parse(y.started_at) - Date.parse(x.started_at) || (x.id < y.id ? 1 : -1));
+    const wrote = new Map(asked.map((id, at) => [id, pages[at]!.next_cursor ? undefined : pages[at]!.items.at(-1)]));
+    return { wrote, items: [...all.values()].sort((x, y) => Date.parse(y.started_at) - Date.parse(x.started_at) || (x.id < y.id ? 1 : -1)) };
   });
   return (
-    <Section title="What was done with it" note={found.data && many(found.data.length, "operation")}>
+    <>
+      <Versions of={versions} wrote={found.data?.wrote} a={a} b={b} />
+      <Past found={found} reload={reload} />
+    </>
+  );
+}
+
+function Past({ found, reload }: { found: Loaded<{ items: Operation[] }>; reload: () => void }) {
+  return (
+    <Section title="What was done with it" note={found.data && many(found.data.items.length, "operation")}>
       <Trouble error={found.error} />
-      {found.data?.length === 0 && <p class="quiet">The log does not reach back to it.</p>}
+      {found.data?.items.length === 0 && <p class="quiet">The log does not reach back to it.</p>}
       <Operations
-        items={found.data ?? []}
+        items={found.data?.items ?? []}
         reload={() => {
           found.reload();
           reload();

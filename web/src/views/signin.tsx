@@ -17,6 +17,7 @@ export function SignIn({ done, reason }: { done: () => void; reason: Fault }) {
       await signIn(field.value.trim());
       field.value = "";
       done();
+      dispatchEvent(new Event("loci:signed-in"));
     } catch (caught) {
       fail(caught instanceof Fault ? caught : new Fault(-1, String(caught)));
       field.select();

@@ -147,6 +147,9 @@ class Star(BaseModel):
     mentions: int = Field(description="How many memories mention it")
     pinned: bool = Field(description="Whether it is pinned")
     pinned_at: datetime | None = Field(description="When it was pinned; null: it is not")
+    first_seen_at: datetime = Field(description="From when on it is in the picture")
+    x: float | None = Field(description="Where it stands in the picture, to the right; kept, so it never moves; null: nowhere yet")
+    y: float | None = Field(description="Where it stands in the picture, upwards; null: nowhere yet")
     aspects: list[StarAspect] = Field(description="Its aspects")
 
 
@@ -161,9 +164,36 @@ class Line(BaseModel):
     confidence: float = Field(description="After decay")
 
 
+class LineStep(BaseModel):
+    """What an edge was worth since a moment, until the next one."""
+
+    at: datetime = Field(description="Since when")
+    confidence: float | None = Field(description="Before decay; null: it did not hold")
+    restored_at: datetime | None = Field(description="From when that decays; null: it does not")
+    fades_at: datetime | None = Field(description="When it has faded by that; null: never")
+
+
+class LineHistory(BaseModel):
+    """An edge between two stars at all times.
+
+    At any moment it is worth what its last step until then says: confidence × e^(-decay_rate × days since restored_at).
+    """
+
+    id: Id
+    source_id: UUID = Field(description="Id of the entity that it starts at")
+    target_id: UUID = Field(description="Id of the entity that it leads to")
+    type: str = Field(description="Type of the edge, such as works_on")
+    strength: Strength
+    decay_rate: float = Field(description="Loss of confidence per day")
+    steps: list[LineStep] = Field(description="In order; before the first, it is not born")
+
+
 class Constellation(BaseModel):
     """The graph as a picture."""
 
     entities: list[Star] = Field(description="Pinned ones first, then the most mentioned")
     edges: list[Line] = Field(description="Living edges between them")
     more: bool = Field(description="There are entities that are not in it")
+    history: list[LineHistory] | None = Field(
+        description="Edges between them whenever they held, the 5,000 strongest; null: not asked for"
+    )

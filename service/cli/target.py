@@ -1,0 +1,49 @@
+"""Whom commands speak to: the service at LOCI_URL, with LOCI_KEY, or the database that is configured here."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+API = "/api/v1"
+FILE = ".env"  # in the working directory, as for the settings of the service
+NAMES = {
+    "LOCI_URL": "Address of the service that commands ask; none: they open the database themselves",
+    "LOCI_KEY": "API key that commands act with; none: the operator, where the service asks for no key",
+    "LOCI_NAMESPACE": "Namespace that commands act in; none: that of the key, else default",
+    "LOCI_SPACE": "Own space in working memory",
+}
+
+
+@dataclass(frozen=True)
+class Target:
+    """The service that is asked (None: the database here), and who asks, in which namespace."""
+
+    url: str | None = None
+    key: str | None = field(default=None, repr=False)
+    namespace: str | None = None
+
+
+def target() -> Target:
+    """What the environment says, or the file .env."""
+    return Target(*(stated(name) for name in ("LOCI_URL", "LOCI_KEY", "LOCI_NAMESPACE")))
+
+
+def stated(*names: str) -> str | None:
+    """The first of these variables that has a value, in the environment or in the file."""
+    filed = from_file()
+    return next((value for name in names if (value := os.environ.get(name, filed.get(name)))), None)
+
+
+def from_file() -> Mapping[str, str]:
+    """The variables of the file."""
+    if not Path(FILE).is_file():
+        return {}
+    from dotenv import dotenv_values
+
+    return {name: value for name, value in dotenv_values(FILE).items() if value is not None}
+
+
+def base_url(url: str) -> str:
+    """An address without the path of the API, which people may have copied with it."""
+    return url.rstrip("/").removesuffix("/mcp").removesuffix(API)

@@ -1,0 +1,107 @@
+"""The six commands of Claude's memory tool (memory_20250818) as tools, over files in a namespace."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from db.pool import Transaction
+from loci.models.fields import Text
+from service.mcp.profiles import files
+from service.mcp.profiles.profile import Loose, OwnTool, Profile, Work, own_tool
+from service.mcp.text import JsonObject, Shown
+from service.mcp.tool import Kind, schema_of
+
+NAME = "claude-memory"
+INSTRUCTIONS = (
+    "Your memory directory is /memories. View it before anything else: it may hold the progress of earlier conversations. Write "
+    "down what is worth keeping as you go; what is not in a file is lost when the conversation ends."
+)
+Path = Annotated[Text, Field(description="Path that begins with /memories")]
+
+
+class View(Loose):
+    """What to look at."""
+
+    path: Path
+    view_range: list[int] | None = Field(
+        None, min_length=2, max_length=2, description="First and last line, from 1; -1 is the end of the file"
+    )
+
+
+class Create(Loose):
+    """A file to create."""
+
+    path: Path
+    file_text: Text = Field(description="What the file says")
+
+
+class Replace(Loose):
+    """A text to replace."""
+
+    path: Path
+    old_str: Text = Field(description="Text that the file has exactly once")
+    new_str: Text = Field("", description="What takes its place")
+
+
+class Insert(Loose):
+    """A text to insert."""
+
+    path: Path
+    insert_line: int = Field(description="The line that it comes after; 0: before the first")
+    insert_text: Text = Field(description="Text to insert")
+
+
+class Delete(Loose):
+    """What to delete."""
+
+    path: Path
+
+
+class Rename(Loose):
+    """What to move."""
+
+    old_path: Path
+    new_path: Path
+
+
+async def _view(tx: Transaction, body: View) -> JsonObject:
+    return {"content": await files.view(tx, body.path, body.view_range)}
+
+
+async def _create(tx: Transaction, body: Create) -> JsonObject:
+    return {"content": await files.create(tx, body.path, body.file_text)}
+
+
+async def _replace(tx: Transaction, body: Replace) -> JsonObject:
+    return {"content": await files.str_replace(tx, body.path, body.old_str, body.new_str)}
+
+
+async def _insert(tx: Transaction, body: Insert) -> JsonObject:
+    return {"content": await files.insert(tx, body.path, body.insert_line, body.insert_text)}
+
+
+async def _delete(tx: Transaction, body: Delete) -> JsonObject:
+    return {"content": await files.delete(tx, body.path)}
+
+
+async def _rename(tx: Transaction, body: Rename) -> JsonObject:
+    return {"content": await files.rename(tx, body.old_path, body.new_path)}
+
+
+def _show(reply: JsonObject) -> Shown:
+    return reply["content"], {}
+
+
+def _tool(name: str, kind: Kind, description: str, arguments: type[Loose], work: Work) -> OwnTool:
+    return own_tool(NAME, name, kind, description, arguments, work, _show, schema=schema_of(arguments))
+
+
+OWN = (
+    _tool("view", "looks", "Show a memory file with line numbers, or the files and folders in a folder.", View, _view),
+    _tool("create", "adds", "Create a memory file; one that is there already is never overwritten.", Create, _create),
+    _tool("str_replace", "changes", "Replace a text that stands exactly once in a memory file.", Replace, _replace),
+    _tool("insert", "adds", "Insert a text behind a line of a memory file.", Insert, _insert),
+    _tool("delete", "deletes", "Delete a memory file, or a folder with everything in it.", Delete, _delete),
+    _tool("rename", "changes", "Rename or move a memory file or folder.", Rename, _rename),
+)
+PROFILE = Profile(NAME, NAME, "Loci as Claude's memory", {own.tool.name: own.tool for own in OWN}, INSTRUCTIONS)

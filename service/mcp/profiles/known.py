@@ -1,0 +1,7 @@
+"""The profiles by name."""
+
+from service.mcp.profiles import claude_memory, reference_memory
+from service.mcp.profiles.profile import Profile
+from service.mcp.tools import LOCI
+
+PROFILES: dict[str, Profile] = {profile.name: profile for profile in (LOCI, reference_memory.PROFILE, claude_memory.PROFILE)}

@@ -1,0 +1,264 @@
+"""The tools of the reference MCP memory server (0.6): names, schemas, replies and texts as there."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from pydantic import Field
+
+from db.pool import Transaction
+from service.mcp.profiles import graph
+from service.mcp.profiles.profile import Loose, OwnTool, Profile, Resource, Work, own_tool
+from service.mcp.text import JsonObject, Shown
+from service.mcp.tool import Kind
+
+NAME = "reference-memory"
+DRAFT = "http://json-schema.org/draft-07/schema#"
+
+
+class Entity(Loose):
+    """A node."""
+
+    name: str
+    entityType: str  # noqa: N815 (the server's own name)
+    observations: list[str]
+
+
+class Relation(Loose):
+    """A triple."""
+
+    from_: str = Field(alias="from")
+    to: str
+    relationType: str  # noqa: N815
+
+
+class Observations(Loose):
+    """What to add to an entity."""
+
+    entityName: str  # noqa: N815
+    contents: list[str]
+
+
+class Deletion(Loose):
+    """What to take from an entity."""
+
+    entityName: str  # noqa: N815
+    observations: list[str]
+
+
+class CreateEntities(Loose):
+    """Entities to create."""
+
+    entities: list[Entity]
+
+
+class Relations(Loose):
+    """Relations to create or to delete."""
+
+    relations: list[Relation]
+
+
+class AddObservations(Loose):
+    """Observations to add."""
+
+    observations: list[Observations]
+
+
+class DeleteEntities(Loose):
+    """Names of entities."""
+
+    entityNames: list[str]  # noqa: N815
+
+
+class DeleteObservations(Loose):
+    """Observations to delete."""
+
+    deletions: list[Deletion]
+
+
+class Nothing(Loose):
+    """No arguments."""
+
+
+class Query(Loose):
+    """A text to look for."""
+
+    query: str
+
+
+class Names(Loose):
+    """Names of entities."""
+
+    names: list[str]
+
+
+def _text(description: str | None = None) -> JsonObject:
+    return {"type": "string", **({"description": description} if description else {})}
+
+
+def _texts(description: str | None = None) -> JsonObject:
+    return {"type": "array", "items": {"type": "string"}, **({"description": description} if description else {})}
+
+
+def _object(**properties: JsonObject) -> JsonObject:
+    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
+
+
+def _list(item: JsonObject, description: str | None = None) -> JsonObject:
+    return {"type": "array", "items": item, **({"description": description} if description else {})}
+
+
+def _open(schema: JsonObject) -> JsonObject:
+    """The same as an input: there the server leaves unknown properties aside."""
+    kept = {name: part for name, part in schema.items() if name != "additionalProperties"}
+    return {name: _open(part) if isinstance(part, dict) else part for name, part in kept.items()}
+
+
+ENTITY = _object(
+    name=_text("The name of the entity"),
+    entityType=_text("The type of the entity"),
+    observations=_texts("An array of observation contents associated with the entity"),
+)
+RELATION = _object(
+    **{
+        "from": _text("The name of the entity where the relation starts"),
+        "to": _text("The name of the entity where the relation ends"),
+        "relationType": _text("The type of the relation"),
+    }
+)
+ADDED = _object(
+    entityName=_text("The name of the entity to add the observations to"),
+    contents=_texts("An array of observation contents to add"),
+)
+DELETED = _object(
+    entityName=_text("The name of the entity containing the observations"),
+    observations=_texts("An array of observations to delete"),
+)
+RESULT = _object(entityName=_text(), addedObservations=_texts())
+DONE = {"success": {"type": "boolean"}, "message": _text()}
+GRAPH = {"entities": _list(ENTITY), "relations": _list(RELATION)}
+
+
+def _bare(field: str) -> Callable[[JsonObject], Shown]:
+    """A reply whose text is the list alone."""
+    return lambda reply: (_written(reply[field]), reply)
+
+
+def _whole(reply: JsonObject) -> Shown:
+    return _written(reply), reply
+
+
+def _message(reply: JsonObject) -> Shown:
+    return reply["message"], reply
+
+
+def _written(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def _said(models: list[Any]) -> list[JsonObject]:
+    return [model.model_dump(by_alias=True) for model in models]
+
+
+async def _create_entities(tx: Transaction, body: CreateEntities) -> JsonObject:
+    return await graph.create_entities(tx, _said(body.entities))
+
+
+async def _create_relations(tx: Transaction, body: Relations) -> JsonObject:
+    return await graph.create_relations(tx, _said(body.relations))
+
+
+async def _add_observations(tx: Transaction, body: AddObservations) -> JsonObject:
+    return await graph.add_observations(tx, _said(body.observations))
+
+
+async def _delete_entities(tx: Transaction, body: DeleteEntities) -> JsonObject:
+    return await graph.delete_entities(tx, body.entityNames)
+
+
+async def _delete_observations(tx: Transaction, body: DeleteObservations) -> JsonObject:
+    return await graph.delete_observations(tx, _said(body.deletions))
+
+
+async def _delete_relations(tx: Transaction, body: Relations) -> JsonObject:
+    return await graph.delete_relations(tx, _said(body.relations))
+
+
+async def _read_graph(tx: Transaction, _: Nothing) -> JsonObject:
+    return await graph.read_graph(tx)
+
+
+async def _search_nodes(tx: Transaction, body: Query) -> JsonObject:
+    return await graph.search_nodes(tx, body.query)
+
+
+async def _open_nodes(tx: Transaction, body: Names) -> JsonObject:
+    return await graph.open_nodes(tx, body.names)
+
+
+def _tool(
+    name: str,
+    kind: Kind,
+    description: str,
+    arguments: type[Loose],
+    work: Work,
+    show: Callable[[JsonObject], Shown],
+    takes: JsonObject,
+    gives: JsonObject,
+) -> OwnTool:
+    schema, output = ({"$schema": DRAFT, **_object(**properties)} for properties in (takes, gives))
+    if not takes:
+        schema.pop("required")
+    schema = _open(schema)
+    return own_tool(NAME, name, kind, description, arguments, work, show, schema=schema, output=output)
+
+
+OWN = (
+    _tool(
+        "create_entities", "adds", "Create multiple new entities in the knowledge graph", CreateEntities, _create_entities,
+        _bare("entities"), {"entities": _list(ENTITY)}, {"entities": _list(ENTITY)},
+    ),
+    _tool(
+        "create_relations", "adds",
+        "Create multiple new relations between entities in the knowledge graph. Relations should be in active voice",
+        Relations, _create_relations, _bare("relations"), {"relations": _list(RELATION)}, {"relations": _list(RELATION)},
+    ),
+    _tool(
+        "add_observations", "adds", "Add new observations to existing entities in the knowledge graph", AddObservations,
+        _add_observations, _bare("results"), {"observations": _list(ADDED)}, {"results": _list(RESULT)},
+    ),
+    _tool(
+        "delete_entities", "deletes", "Delete multiple entities and their associated relations from the knowledge graph",
+        DeleteEntities, _delete_entities, _message, {"entityNames": _texts("An array of entity names to delete")}, DONE,
+    ),
+    _tool(
+        "delete_observations", "deletes", "Delete specific observations from entities in the knowledge graph",
+        DeleteObservations, _delete_observations, _message, {"deletions": _list(DELETED)}, DONE,
+    ),
+    _tool(
+        "delete_relations", "deletes", "Delete multiple relations from the knowledge graph", Relations, _delete_relations,
+        _message, {"relations": _list(RELATION, "An array of relations to delete")}, DONE,
+    ),
+    _tool("read_graph", "looks", "Read the entire knowledge graph", Nothing, _read_graph, _whole, {}, GRAPH),
+    _tool(
+        "search_nodes", "looks", "Search for nodes in the knowledge graph based on a query", Query, _search_nodes, _whole,
+        {"query": _text("The search query to match against entity names, types, and observation content")}, GRAPH,
+    ),
+    _tool(
+        "open_nodes", "looks", "Open specific nodes in the knowledge graph by their names", Names, _open_nodes, _whole,
+        {"names": _texts("An array of entity names to retrieve")}, GRAPH,
+    ),
+)  # fmt: skip
+PROFILE = Profile(
+    NAME,
+    "memory-server",
+    "Loci as the reference memory server",
+    {own.tool.name: own.tool for own in OWN},
+    resource=Resource(
+        "memory://knowledge-graph",
+        "knowledge-graph",
+        "Knowledge Graph",
+        "The full knowledge graph with all entities and relations",
+        "read_graph",
+    ),
+)

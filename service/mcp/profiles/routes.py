@@ -1,0 +1,34 @@
+"""Routes behind the tools of profiles: /profiles/<profile>/<tool> takes a tool's arguments and replies its data.
+
+They are no part of the REST interface, as /mcp is none: their names and shapes are those of other servers.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from fastapi import APIRouter
+from fastapi.responses import Response
+
+from service.http.caller import CallerDependency
+from service.http.replies import reply
+from service.mcp.profiles import claude_memory, reference_memory
+from service.mcp.profiles.profile import OwnTool
+
+router = APIRouter(prefix="/profiles", include_in_schema=False)
+
+
+def _route(own: OwnTool) -> Callable[..., Awaitable[Response]]:
+    arguments: Any = own.tool.arguments
+
+    async def reads(body: arguments, caller: CallerDependency) -> Response:
+        return reply(await caller.read(lambda tx: own.work(tx, body)))
+
+    async def writes(body: arguments, caller: CallerDependency) -> Response:
+        return await caller.write(lambda tx: own.work(tx, body))
+
+    return writes if own.writes else reads
+
+
+for profile, tools in ((reference_memory.NAME, reference_memory.OWN), (claude_memory.NAME, claude_memory.OWN)):
+    for each in tools:
+        router.add_api_route(f"/{profile}/{each.tool.name}", _route(each), methods=["POST"], name=each.tool.name)

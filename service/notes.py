@@ -1,0 +1,108 @@
+"""What reads note beside their answer (the log of recalls, hits of a session), where the server that answered only reads.
+
+Kept in memory until the primary has it: for a few milliseconds, or while the primary is away up to MOST of them. A process that is
+killed loses what it holds; a reply never waits for it.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import groupby
+
+import psycopg
+from psycopg_pool import PoolClosed, PoolTimeout
+
+from db.errors import Unavailable, translate
+from db.pool import Note, Origin, Pool, transaction
+from service.cancellation import hear_cancellation
+from service.observability.metrics import NOTES, NOTES_LOST
+
+log = logging.getLogger(__name__)
+MOST = 10_000  # notes that wait; the oldest go first
+TOGETHER = 100  # in one transaction
+AGAIN = 1.0  # seconds until the next attempt when the primary is away
+
+
+@dataclass(frozen=True)
+class _Waiting:
+    key_hash: bytes | None
+    origin: Origin
+    note: Note
+
+
+class Notes:
+    """Notes on their way to the primary, each as whoever read."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._waiting: deque[_Waiting] = deque()
+        self._some = asyncio.Event()
+
+    def add(self, key_hash: bytes | None, origin: Origin, notes: Iterable[Note]) -> None:
+        """Take notes of a read; they are written in order."""
+        self._waiting.extend(_Waiting(key_hash, origin, note) for note in notes)
+        self._count()
+        if self._waiting:
+            self._some.set()
+
+    async def run(self) -> None:
+        """Write what waits, until cancelled."""
+        while True:
+            hear_cancellation()
+            await self._some.wait()
+            if not await self.write():
+                await asyncio.sleep(AGAIN)
+
+    async def write(self) -> bool:
+        """Write all that waits; False: the primary is away, and some still waits. What it refuses is lost, and counted."""
+        while self._waiting:
+            several = self._take()
+            try:
+                await self._send(several)
+            except (psycopg.Error, PoolTimeout, PoolClosed) as error:
+                if isinstance(translate(error), Unavailable):
+                    self._put_back(several)
+                    return False
+                await self._one_by_one(several)
+            except asyncio.CancelledError:
+                self._put_back(several)
+                raise
+            self._count()
+        self._some.clear()
+        return True
+
+    def _take(self) -> list[_Waiting]:
+        """The first ones, of one caller. What is under way is among those that wait no more: they may change meanwhile."""
+        _, own = next(groupby(self._waiting, key=lambda each: each.key_hash))
+        several = [each for each, _ in zip(own, range(TOGETHER), strict=False)]
+        for _ in several:
+            self._waiting.popleft()
+        return several
+
+    def _put_back(self, several: list[_Waiting]) -> None:
+        self._waiting.extendleft(reversed(several))
+        self._count()
+
+    def _count(self) -> None:
+        """Keep no more than MOST."""
+        while len(self._waiting) > MOST:
+            self._waiting.popleft()
+            NOTES_LOST.inc()
+        NOTES.set(len(self._waiting))
+
+    async def _send(self, several: list[_Waiting]) -> None:
+        first = several[0]
+        async with transaction(self._pool, key_hash=first.key_hash, namespace=None, role=None, origin=first.origin) as tx:
+            for each in several:
+                await tx.post(each.note.statement, **each.note.parameters)
+
+    async def _one_by_one(self, several: list[_Waiting]) -> None:
+        """One of them is refused, as by a namespace that was deleted meanwhile: the others are not."""
+        for each in several:
+            try:
+                await self._send([each])
+            except (psycopg.Error, PoolTimeout, PoolClosed) as error:
+                NOTES_LOST.inc()
+                log.info("a note of %s was not written: %s", each.origin.action, type(error).__name__)

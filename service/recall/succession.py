@@ -1,0 +1,57 @@
+"""Of statements that tell the same of the same, the latest comes first.
+
+Who was told "Bob lives in Rome" and "Bob has moved to Oslo", and not that one ends the other, still asks where Bob lives. What a
+question asks for as it is has one value (service/text/relations.py). So among the best hits the statements about Bob exchange their
+places: first those that tell what is asked, the latest before the others, then what else is said of him. Nothing else moves. A
+question about what was is left alone, and where one asks for more than one thing only what tells the same exchanges places.
+"""
+
+from dataclasses import replace
+
+from db.recall import search
+from service.recall.fusion import ranked
+from service.recall.ranking import Ranking
+from service.recall.sources import by_place, pack
+from service.text.relations import what_is_asked
+from service.text.statements import Statement, Told, told
+
+AMONG = 30  # best hits that are looked at
+
+
+async def later_first(ranking: Ranking) -> Ranking:
+    """The ranking with statements that tell the same in the order of their time; no round trip where the question asks for none."""
+    scope = ranking.plan.question.scope
+    asked = what_is_asked(ranking.plan.question.query, past=scope.as_of is not None or scope.known_at is not None)
+    if asked is None:
+        return ranking
+    for place, documents in by_place(ranking.best_of(AMONG)).items():
+        tx = ranking.asked.sources[place].tx
+        rows = await search.short_statements(tx, documents=documents, scope=scope)
+        statements = [_statement(row, place, ranking) for row in rows]
+        ranking = exchanged(ranking, told(statements, asked))
+    return ranking
+
+
+def _statement(row: search.ShortStatement, place: int, ranking: Ranking) -> Statement:
+    key = pack(place, "memory", row["doc_id"])
+    since = (row["valid_from"], row["recorded_at"], key)
+    return Statement(key, ranking.score(key), row["content"], tuple(row["earlier"]), since)
+
+
+def exchanged(ranking: Ranking, among: Told) -> Ranking:
+    """The ranking where these hits have their scores among them in that order."""
+    keys = [each.key for each in (*among.same, *among.others)]
+    scores = sorted((ranking.score(key) for key in keys), reverse=True)
+    moved = {key: score for key, score in zip(keys, scores, strict=True) if score != ranking.score(key)}
+    if not moved:
+        return ranking
+    notes, first = dict(ranking.notes), len(among.same)
+    for key in moved:
+        place = keys.index(key)
+        stands = {"place": place + 1, "of": first} if place < first else {"behind": first}
+        notes[key] = {**notes.get(key, {}), "succession": {**stands, "own_score": ranking.score(key)}}
+    made = replace(ranking, final={**ranking.final, **moved}, notes=notes)
+    order = {key: nth for nth, key in enumerate(keys)}
+    scored = {key: made.score(key) for key in made.fused.scores}
+    best = sorted(ranked(scored), key=lambda key: (-scored[key], order.get(key, 0)))
+    return replace(made, best=best[: ranking.plan.question.k])

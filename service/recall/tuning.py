@@ -1,0 +1,106 @@
+"""Tuning a namespace: what its own questions say about its settings; see tune.py. Asked for over REST it is a job."""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any
+
+from db.jobs import jobs
+from db.pool import JsonObject, Transaction
+from db.recall import tuning
+from loci.models.recall import TuneInput
+from service.jobs.job import Job
+from service.namespaces.namespaces import change_namespace
+from service.recall.question import Question
+from service.recall.ranking import rank
+from service.recall.rewrite import Read
+from service.recall.tune import Case, Setting, report
+from service.resources import Resources
+from service.uuid7 import uuid7
+
+MOST = 1000  # questions at once
+AT_ONCE = 20  # of a transaction
+
+
+async def questions_of(tx: Transaction, wanted: TuneInput) -> list[JsonObject]:
+    """Questions with the ids of what answers them: those that are stated, or the rated ones of the log.
+
+    Raises P0002 for a memory that the namespace does not have.
+    """
+    if wanted.questions is None:
+        rated = await tuning.rated_questions(tx, limit=MOST)
+        return [{"question": row["question"], "ids": list(map(str, row["ids"]))} for row in rated]
+    stated = [question.model_dump(mode="json", exclude_none=True) for question in wanted.questions]
+    found = {row["place"]: row["ids"] for row in await tuning.tuning_evidence(tx, questions=stated)}
+    return [{"question": q["question"], "ids": list(map(str, found[nth]))} for nth, q in enumerate(stated)]
+
+
+async def measure(
+    resources: Resources, read: Read, questions: list[JsonObject], wanted: TuneInput, asked: Callable[[int], Awaitable[None]]
+) -> JsonObject:
+    """Ask each question once, and say what settings would do.
+
+    `read` runs a step in a transaction in the namespace; `asked` is told how many questions were asked.
+    """
+    cases: list[Case] = []
+    settings: JsonObject = {}
+    for start in range(0, len(questions), AT_ONCE):
+        made, settings = await read(partial(_cases, resources=resources, rows=questions[start : start + AT_ONCE], wanted=wanted))
+        cases += made
+        await asked(len(cases))
+    if not cases:
+        return report(cases, Setting({}, 1, 1, 1), k=wanted.k, fusion=wanted.fusion)
+    return report(cases, Setting.of(settings), k=wanted.k, fusion=wanted.fusion)
+
+
+async def _cases(
+    tx: Transaction, *, resources: Resources, rows: list[JsonObject], wanted: TuneInput
+) -> tuple[list[Case], JsonObject]:
+    evidence = await tuning.tuning_evidence(tx, questions=rows)
+    cases = []
+    for row, answers in zip(rows, evidence, strict=True):
+        question = Question(query=row["question"], k=wanted.k, fusion=wanted.fusion)
+        ranking = await rank(tx, question, resources.provider, resources.settings.embedding)
+        cases.append(Case.of(row["question"], dict.fromkeys(answers["documents"]), ranking))
+    return cases, (await tx.entered()).settings
+
+
+async def apply(tx: Transaction, proposed: JsonObject) -> bool:
+    """Make what is proposed the namespace's settings; what it sets beside them stays. Whether anything was proposed."""
+    changes = proposed["settings"]
+    if changes is None:
+        return False
+    if "weights" in changes:
+        standard, present = (await tuning.default_settings(tx))["weights"], (await tx.entered()).settings["weights"]
+        own = {arm: weight for arm, weight in present.items() if weight != standard[arm]}
+        changes = {**changes, "weights": {**own, **changes["weights"]}}
+    await change_namespace(tx, changes={"settings": changes})
+    return True
+
+
+async def request_tuning(tx: Transaction, wanted: TuneInput) -> JsonObject:
+    """Make the job: (job_id, created)."""
+    arguments = {"questions": await questions_of(tx, wanted), **wanted.model_dump(include={"k", "fusion", "apply"})}
+    made = await jobs.enqueue_job(tx, kind="tune", arguments=arguments, turn="tune")
+    return {"job_id": made["id"], "created": made["created"]}
+
+
+async def run_tuning(resources: Resources, job: Job) -> None:
+    """Measure what the job says; its result is the report. What it applies is one operation."""
+    given: dict[str, Any] = dict(job.arguments)
+    questions = given.pop("questions")
+    wanted = TuneInput.model_validate(given)
+
+    async def read(step: Any) -> Any:
+        async with resources.transaction("tune", job.namespace, "reader") as tx:
+            return await step(tx)
+
+    async def asked(count: int) -> None:
+        async with job.holding(resources, "tune") as tx:
+            await jobs.report_progress(tx, id=job.id, tries=job.tries, progress={"asked": count, "questions": len(questions)})
+
+    said = await measure(resources, read, questions, wanted, asked)
+    operation = str(uuid7())
+    async with job.holding(resources, "tune", operation_id=operation) as tx:
+        if wanted.apply and await apply(tx, said):
+            said |= {"applied": True, "operation_id": operation}
+        await jobs.finish_job(tx, id=job.id, result=said)

@@ -1,0 +1,122 @@
+-- The graph as a picture: the entities that stand out, pinned ones first, then the most mentioned; of these the aspects
+-- with what holds under them, and all living edges between them. At most p_limit entities (setting
+-- constellation_entities): mentioned, pinned, with an aspect or an edge. As of p_as_of, as known at p_known_at (null:
+-- now, as believed now); who stands out goes by present figures. x and y: where an entity stands in the picture, null
+-- until it was placed. more: there are further ones. history, if asked for: see constellation_history. Cost: reads the
+-- entities of the namespace once, then what belongs to those chosen. Security definer: past the policies; checks the
+-- caller itself. Errors: 42501, P0002, 22023.
+create or replace function loci.constellation(
+    p_namespace text, p_limit integer default null, p_as_of timestamptz default null,
+    p_known_at timestamptz default null, p_history boolean default false)
+returns table (entities json, edges json, more boolean, history json)
+language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+as $$
+declare
+    v_ns       integer := loci_internal.authorize(p_namespace, 'reader');
+    v_limit    integer := coalesce(p_limit, (loci_internal.settings(v_ns) ->> 'constellation_entities')::integer);
+    v_as_of    timestamptz := (loci_internal.resolve_filter(v_ns, '{}', p_as_of, p_known_at)).as_of;
+    v_known_at timestamptz := coalesce(p_known_at, 'infinity');
+    v_hidden   uuid[] := loci_internal.hidden_entities(v_ns, v_known_at);
+    v_ids      uuid[];
+begin
+    perform loci_internal.check_limit(v_limit, 10000);
+    v_ids := array(
+        select e.id
+        from ((select p.id, p.pinned_at, p.mentions from loci_data.entities p
+               where p.namespace_id = v_ns and p.pinned_at is not null
+                 and (p.merged_into is null or p.merged_at > v_known_at) and p.created_at <= v_known_at
+                 and p.first_seen_at <= v_as_of
+               order by p.pinned_at desc, p.mentions desc, p.id limit v_limit + 1)
+              union all
+              (select o.id, null, o.mentions from loci_data.entities o
+               where o.namespace_id = v_ns and o.pinned_at is null
+                 and (o.merged_into is null or o.merged_at > v_known_at) and o.created_at <= v_known_at
+                 and o.first_seen_at <= v_as_of and o.id <> all (v_hidden) and o.mentions > 0
+               order by o.mentions desc, o.id limit v_limit + 1)) e
+        order by e.pinned_at desc nulls last, e.mentions desc, e.id limit v_limit + 1);
+    if cardinality(v_ids) <= v_limit then  -- then those that no memory mentions, in order of id, until there are enough
+        v_ids := v_ids || array(
+            select o.id from loci_data.entities o
+            where o.namespace_id = v_ns and o.pinned_at is null and o.mentions = 0
+              and (o.merged_into is null or o.merged_at > v_known_at) and o.created_at <= v_known_at
+              and o.first_seen_at <= v_as_of and o.id <> all (v_hidden)
+              and (exists (select from loci_data.aspects a where a.namespace_id = v_ns and a.entity_id = o.id)
+                   or exists (select from loci_data.edges i where i.namespace_id = v_ns and i.source_id = o.id
+                              and loci_internal.edge_had_begun(i, v_as_of, v_known_at))
+                   or exists (select from loci_data.edges i where i.namespace_id = v_ns and i.target_id = o.id
+                              and loci_internal.edge_had_begun(i, v_as_of, v_known_at)))
+            order by o.id limit v_limit + 1 - cardinality(v_ids));
+    end if;
+    more := cardinality(v_ids) > v_limit;
+    v_ids := v_ids[:v_limit];
+
+    select coalesce(json_agg(json_build_object(
+               'id', e.id, 'name', e.name, 'type', e.type, 'mentions', e.mentions, 'pinned', e.pinned,
+               'pinned_at', e.pinned_at, 'first_seen_at', e.first_seen_at, 'x', w.x, 'y', w.y,
+               'aspects', coalesce(s.aspects, '[]')) order by u.place), '[]') into entities
+    from unnest(v_ids) with ordinality u(id, place)
+    cross join lateral (select o.id, o.name, o.type, o.mentions, o.pinned, o.pinned_at,
+                               o.first_seen_at from loci_data.entities o
+                        where o.namespace_id = v_ns and o.id = u.id limit 1) e
+    left join lateral (select p.x, p.y from loci_data.entity_places p
+                       where p.namespace_id = v_ns and p.entity_id = u.id limit 1) w on true
+    left join lateral loci_internal.constellation_aspects(v_ns, u.id, v_as_of, v_known_at) s on true;
+
+    with near as materialized (
+        select i.id, i.target_id from unnest(v_ids) u(id)
+        cross join lateral (
+            select i.id, i.target_id from loci_data.edges i
+            where i.namespace_id = v_ns and i.source_id = u.id and i.target_id is not null
+              and (i.updated_at > v_known_at
+                   or loci_internal.holds_in(i.valid_from, i.valid_to, i.spells, v_as_of))
+              and i.recorded_at <= v_known_at and (i.superseded_at is null or i.superseded_at > v_known_at) offset 0) i
+    ), between as (
+        select array_agg(n.id) as ids from near n join unnest(v_ids) u(id) on u.id = n.target_id
+    )
+    select coalesce(json_agg(json_build_object(
+               'id', r.id, 'source_id', r.source_id, 'target_id', r.target_id, 'type', r.type, 'strength', r.strength,
+               'confidence', r.confidence) order by r.id), '[]') into edges
+    from between b cross join lateral loci_internal.edge_rows(v_ns, b.ids, v_as_of, v_known_at) r
+    where not r.faded and r.valid_from <= v_as_of and (r.valid_to is null or r.valid_to > v_as_of);
+    if p_history then
+        history := loci_internal.constellation_history(v_ns, v_ids, v_known_at);
+    end if;
+    return next;
+end $$;
+comment on function loci.constellation(text, integer, timestamptz, timestamptz, boolean) is
+    'The entities that stand out, their aspects with attributes, and the living edges between them; their history, if '
+    'asked for. Errors: 42501, P0002, 22023.';
+
+-- Had an edge begun at a moment, as known at another? Whether it still holds, or has faded, is no matter; one that
+-- holds at no moment never began. Inlines.
+create or replace function loci_internal.edge_had_begun(p_edge loci_data.edges, p_as_of timestamptz,
+                                                        p_known_at timestamptz) returns boolean
+language sql immutable parallel safe
+return p_edge.recorded_at <= p_known_at and (p_edge.superseded_at is null or p_edge.superseded_at > p_known_at)
+    and p_edge.valid_from <= p_as_of
+    and (p_edge.valid_to is null or p_edge.valid_to > p_edge.valid_from or p_edge.updated_at > p_known_at);
+comment on function loci_internal.edge_had_begun(loci_data.edges, timestamptz, timestamptz) is
+    'Whether an edge had begun at a moment, and was believed at another.';
+
+-- Aspects of an entity, heaviest first, with what held under them at a moment, as known at another, most important
+-- first. Inlines. Indexes aspects_weight, attributes_history.
+create or replace function loci_internal.constellation_aspects(p_namespace_id integer, p_entity_id uuid,
+                                                               p_as_of timestamptz, p_known_at timestamptz)
+returns table (aspects json)
+language sql stable parallel safe
+as $$
+    select json_agg(json_build_object('id', s.id, 'name', s.name, 'weight', s.weight, 'attributes',
+                                      coalesce(t.attributes, '[]'))
+                     order by s.weight desc, s.id)
+    from loci_data.aspects s
+    cross join lateral (
+        select json_agg(json_build_object('id', a.id, 'kind', a.kind, 'content', a.content, 'importance', h.importance,
+                                          'memory_id', a.memory_id)
+                         order by h.importance desc, a.id) as attributes
+        from loci_data.attributes a cross join lateral loci_internal.attribute_at(a, p_as_of, p_known_at) h
+        where a.namespace_id = p_namespace_id and a.aspect_id = s.id and h.held) t
+    where s.namespace_id = p_namespace_id and s.entity_id = p_entity_id and s.created_at <= p_known_at
+$$;
+comment on function loci_internal.constellation_aspects(integer, uuid, timestamptz, timestamptz) is
+    'Aspects of an entity with what held under them.';

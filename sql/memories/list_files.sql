@@ -1,0 +1,24 @@
+-- Which files are at a path, or with p_below under it? A file is a lineage named by its path; its text is the
+-- version that is visible now, or its metadata's file where that is blank. In order of path. Below a path, names of
+-- all lineages of the namespace are read; then one probe of memories_open_lineage a file. Security definer: past the
+-- policies; checks the caller itself. Errors: 42501, P0002 (namespace).
+create or replace function loci_api.list_files(p_namespace text, p_path text, p_below boolean default true,
+                                               p_now timestamptz default clock_timestamp())
+returns table (id uuid, path text, content text, metadata jsonb)
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+    v_ns integer := loci_internal.authorize(p_namespace, 'reader');
+begin
+    return query
+    select m.id, m.lineage, coalesce(m.metadata ->> 'file', m.content), m.metadata
+    from (select p_path as lineage
+          union all
+          select l.lineage from loci_data.lineages l
+          where p_below and l.namespace_id = v_ns and starts_with(l.lineage, p_path || '/')) f
+    join loci_data.memories m on m.namespace_id = v_ns and m.lineage = f.lineage and m.status = 'active'
+         and m.valid_to is null and m.valid_from <= p_now
+    order by m.lineage collate "C";
+end $$;
+comment on function loci_api.list_files(text, text, boolean, timestamptz) is
+    'The files at a path and under it, in order of path. Errors: 42501, P0002.';

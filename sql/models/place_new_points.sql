@@ -1,0 +1,49 @@
+-- Give the next p_limit memories that came after a map was laid out their places on it; how many got one. Each stands
+-- at the mean of the 15 laid out ones that are nearest by cosine, by exp(-d / m): d is how much farther than the first
+-- it is, m the mean of that. Only those that were laid out count, so the order does not, and nothing moves. About
+-- 10 ms a memory on a map of 20,000. Security definer: writes past the policies; checks the caller itself. A reader
+-- may: it is derived, and says nothing that was not there. Errors: 42501, P0002.
+create or replace function loci_api.place_new_points(p_namespace text, p_dims integer, p_limit integer) returns integer
+language plpgsql volatile security definer set search_path from current set plan_cache_mode = force_generic_plan
+set work_mem = '32MB'
+as $$
+declare
+    v_ns    integer := loci_internal.authorize(p_namespace, 'reader');
+    v_count integer;
+begin
+    with laid_out as materialized (
+        select p.memory_id, p.model_id, p.x, p.y, p.z, v.embedding
+        from loci_data.embedding_models o
+        join loci_data.map_points p on p.namespace_id = v_ns and p.model_id = o.id and p.dims = p_dims and not p.added
+        join loci_data.memory_vectors v on v.namespace_id = v_ns and v.memory_id = p.memory_id and v.model_id = o.id
+        where o.active
+    ), new as (
+        select v.memory_id, v.model_id, v.embedding
+        from loci_data.embedding_models o
+        join loci_data.memory_vectors v on v.namespace_id = v_ns and v.model_id = o.id
+        where o.active and not exists (select from loci_data.map_points p
+                                       where p.namespace_id = v_ns and p.memory_id = v.memory_id
+                                         and p.model_id = o.id and p.dims = p_dims)
+        order by v.memory_id limit p_limit
+        for key share of v
+    )
+    insert into loci_data.map_points (namespace_id, memory_id, model_id, dims, x, y, z, added)
+    select v_ns, n.memory_id, n.model_id, p_dims, b.x, b.y, b.z, true
+    from new n
+    cross join lateral (
+        select sum(w.weight * w.x) / sum(w.weight) as x, sum(w.weight * w.y) / sum(w.weight) as y,
+               sum(w.weight * w.z) / sum(w.weight) as z
+        from (select f.x, f.y, f.z,
+                     exp((min(f.far) over () - f.far)
+                         / greatest(avg(f.far) over () - min(f.far) over (), 1e-9)) as weight
+              from (select l.x, l.y, l.z, coalesce(nullif(l.embedding <=> n.embedding, 'NaN'), 1) as far
+                    from laid_out l order by 4, l.memory_id limit 15) f) w
+    ) b
+    where b.x is not null
+    on conflict (namespace_id, memory_id, model_id, dims) do nothing;
+    get diagnostics v_count = row_count;
+    return v_count;
+end $$;
+comment on function loci_api.place_new_points(text, integer, integer) is
+    'Place memories that came after a map was laid out between those they are nearest to; how many. Errors: 42501, '
+    'P0002.';

@@ -1,0 +1,196 @@
+"""Messages in: turns are kept, facts are retained with who said them; shapes of several frameworks; what is wrong is named."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from loci import AsyncLociClient, Invalid, LociClient
+from tests.clients import async_client_of, client_of
+from tests.services import Api, eventually, ok, problem
+
+TALK = [
+    {"role": "system", "content": "You are a helpful assistant. Paris is nice."},
+    {"role": "user", "content": "Hi there! I live in Oslo. Can you tell me about the weather?"},
+    {"role": "assistant", "content": "Of course! Alice bakes bread in Bergen. Let me know if you need anything else."},
+    {"role": "user", "content": "Thanks a lot!"},
+]
+CALL = {"name": "weather", "arguments": {"city": "Oslo"}}
+SHAPES: dict[str, list[Any]] = {
+    "OpenAI": [
+        {
+            "role": "user",
+            "content": [{"type": "text", "text": "I live in Oslo."}, {"type": "image_url", "image_url": {"url": "x"}}],
+        },
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Oslo"}'}}],
+        },
+        {"role": "tool", "tool_call_id": "1", "content": "It rains."},
+    ],
+    "OpenAI Responses": [
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "I live in Oslo."}]},
+        {"type": "function_call", "call_id": "1", "name": "weather", "arguments": '{"city": "Oslo"}'},
+        {"type": "function_call_output", "call_id": "1", "output": "It rains."},
+    ],
+    "Anthropic": [
+        {"role": "user", "content": [{"type": "text", "text": "I live in Oslo."}]},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "weather", "input": {"city": "Oslo"}}]},
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "1", "content": [{"type": "text", "text": "It rains."}]}],
+        },
+    ],
+    "LangChain": [
+        {"type": "human", "content": "I live in Oslo."},
+        {
+            "type": "ai",
+            "content": "",
+            "tool_calls": [{"name": "weather", "args": {"city": "Oslo"}, "id": "1", "type": "tool_call"}],
+        },
+        {"type": "tool", "content": "It rains.", "tool_call_id": "1"},
+    ],
+    "LangChain, dumped": [
+        {"type": "human", "data": {"content": "I live in Oslo.", "type": "human"}},
+        {
+            "lc": 1,
+            "type": "constructor",
+            "id": ["langchain", "schema", "messages", "AIMessage"],
+            "kwargs": {"content": "", "tool_calls": [{"name": "weather", "args": {"city": "Oslo"}}]},
+        },
+        ["tool", "It rains."],
+    ],
+}
+
+
+@pytest.fixture
+def client(api: Api) -> Iterator[LociClient]:
+    """A client in a namespace of its own."""
+    with client_of(api.service, api.namespace) as made:
+        yield made
+
+
+def told(client: LociClient) -> dict[str, str | None]:
+    """What is remembered, and who said it."""
+    return {memory.content: memory.source for memory in client.memories.list()}
+
+
+def test_turns_are_kept_and_what_is_told_is_retained_with_who_said_it(client: LociClient) -> None:
+    done = client.remember(TALK, session="s", category="talk")
+    assert told(client) == {"I live in Oslo.": "user", "Alice bakes bread in Bergen.": "assistant"}
+    assert [turn.content for turn in client.sessions.list_turns("s").items] == [message["content"] for message in TALK]
+    assert (done.session, done.turns, done.created) == ("s", 4, 2)
+    assert [(fact.message, fact.source) for fact in done.decisions if fact.action == "create"] == [(1, "user"), (2, "assistant")]
+    assert {(m.category, m.session_id) for m in client.memories.list()} == {("talk", "s")}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_messages_of_every_framework_are_the_same_turns_and_facts(client: LociClient, name: str) -> None:
+    assert client.remember(SHAPES[name], session="s").created == 1
+    turns = client.sessions.list_turns("s").items
+    assert [(turn.role, turn.content) for turn in turns] == [
+        ("user", "I live in Oslo."),
+        ("assistant", 'weather({"city": "Oslo"})'),
+        ("tool", "It rains."),
+    ]
+    assert turns[1].metadata == {"tool_calls": [CALL]}
+    assert told(client) == {"I live in Oslo.": "user"}
+
+
+def test_what_an_assistant_says_ends_nothing_that_the_user_said_and_is_ended_by_the_user(client: LociClient) -> None:
+    client.remember("Alice lives in Oslo.")
+    said = client.remember([{"role": "assistant", "content": "Alice lives in Bergen."}])
+    assert [(fact.action, fact.superseded, fact.links[0].type) for fact in said.decisions] == [("link", None, "contradicts")]
+    assert told(client) == {"Alice lives in Oslo.": "user", "Alice lives in Bergen.": "assistant"}
+    client.remember([{"role": "assistant", "content": "Bob works at Acme."}, {"role": "user", "content": "Bob works at Globex."}])
+    assert told(client) | {"Bob works at Globex.": "user"} == told(client)
+    assert "Bob works at Acme." not in told(client)
+
+
+def test_in_one_talk_the_user_corrects_himself_whatever_the_assistant_says_between(client: LociClient) -> None:
+    client.remember("Alice lives in Oslo.")
+    lines = [("assistant", "Alice lives in Rome."), ("user", "Alice lives in Bergen.")]
+    client.remember([{"role": role, "content": text} for role, text in lines])
+    assert told(client).get("Alice lives in Bergen.") == "user"
+    assert "Alice lives in Oslo." not in told(client)
+
+
+def test_what_the_user_says_again_is_no_longer_the_assistants_alone(client: LociClient) -> None:
+    client.remember([{"role": "assistant", "content": "Alice lives in Oslo."}])
+    client.remember("Alice lives in Oslo.")
+    assert told(client) == {"Alice lives in Oslo.": "user"}
+
+
+def test_a_whole_conversation_may_be_sent_each_time(client: LociClient) -> None:
+    client.remember(TALK[:2], session="s")
+    more = client.remember(TALK, session="s")
+    assert (more.turns, more.known_turns, more.created, more.unchanged - 3) == (2, 2, 1, 0)
+    assert len(client.sessions.list_turns("s").items) == 4
+    assert client.remember(TALK, session="s").turns == 0
+    assert {m.observations for m in client.memories.list()} == {1}
+
+
+def test_code_is_no_fact_and_a_name_in_a_message_is_the_source(client: LociClient) -> None:
+    said = "I use this:\n```python\nprint(1)\nx = 2\n```\nIt runs at night."
+    client.remember({"role": "user", "name": "ada", "content": said}, session="s")
+    assert told(client) == {"I use this:": "ada", "It runs at night.": "ada"}
+    assert client.sessions.list_turns("s").items[0].content == said
+
+
+def test_a_dry_run_keeps_neither_turns_nor_facts(client: LociClient) -> None:
+    done = client.remember(TALK, session="s", dry_run=True)
+    assert (done.dry_run, done.created, done.turns) == (True, 2, 4)
+    assert told(client) == {}
+    assert client.sessions.list_turns("s").items == []
+
+
+def test_entities_that_are_known_are_named_and_found_in_what_is_told(client: LociClient) -> None:
+    entity = client.graph.write_entity("Alice", type="person")
+    done = client.remember("I met Alice in Oslo.")
+    assert [(e.id, e.name, e.type) for e in done.entities] == [(entity.id, "Alice", "person")]
+    eventually(lambda: [m.content for m in client.memories.list(entity="Alice")] == ["I met Alice in Oslo."])
+
+
+@pytest.mark.parametrize(
+    ("messages", "field"),
+    [
+        ([], "messages"),
+        ("hello", "messages"),
+        ([{"role": "user", "content": "x"}, "hello"], "messages[1]"),
+        ([{"content": "x"}], "messages[0].role"),
+        ([{"role": "critic", "content": "x"}], "messages[0].role"),
+        ([{"role": "user"}], "messages[0]"),
+        ([{"role": "user", "content": 3}], "messages[0].content"),
+        ([{"role": "user", "content": "x"}, {"role": "user", "content": [{"text": "x"}]}], "messages[1].content"),
+        ([{"role": "user", "content": [{"type": "text"}]}], "messages[0].content"),
+        ([{"role": "user", "content": "a\0b"}], "messages[0].content"),
+        ([{"role": "assistant", "tool_calls": "x"}], "messages[0].tool_calls"),
+        ([{"role": "user", "content": "x", "said_at": 5}], "messages[0].said_at"),
+        ([{"role": "user", "content": "x"}] * 1001, "messages"),
+    ],
+)
+def test_what_is_wrong_with_messages_is_named_and_nothing_is_written(api: Api, messages: Any, field: str) -> None:
+    wrong = problem(api.client.post("/remember", json={"messages": messages, "session": "s"}), 422, "invalid-request")
+    assert [error["field"] for error in wrong["errors"]] == [field]
+    assert ok(api.client.get("/memories"))["items"] == []
+
+
+def test_a_client_takes_one_text_one_message_and_objects_of_libraries(client: LociClient) -> None:
+    class Dumps:
+        def model_dump(self, **_: Any) -> dict[str, Any]:
+            return {"type": "human", "content": "Bob plays chess."}
+
+    client.remember(Dumps())
+    client.remember({"role": "user", "content": "Ada paints."})
+    client.remember(("user", "Eve sings.") for _ in range(1))
+    assert set(told(client)) == {"Bob plays chess.", "Ada paints.", "Eve sings."}
+    with pytest.raises(Invalid, match="role"):
+        client.remember([{"content": "x"}])
+
+
+@pytest.mark.anyio
+async def test_messages_are_remembered_with_an_asynchronous_client(api: Api) -> None:
+    async with async_client_of(api.service, api.namespace) as client:
+        assert isinstance(client, AsyncLociClient)
+        assert (await client.remember(TALK, session="s")).created == 2

@@ -1,0 +1,127 @@
+"""What the page says and keeps when the service is late, ends, begins again, or has more than a page holds."""
+
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import httpx
+import pytest
+
+from tests.cli.conftest import Loci, reserved_port, wait_until_ready
+from tests.page.browser import Browser, Page
+from tests.services import Service, ok
+
+# Replies of a path wait until they are let go. `read` holds those that the page has been given, and has done with.
+HELD = """{ const real = fetch; globalThis.held = []; globalThis.read = [];
+globalThis.fetch = async (url, how) => {
+  if (!String(url).endsWith("/recall")) return real(url, how);
+  const reply = await real(url, { ...how, signal: undefined });
+  const text = await reply.text();
+  await new Promise((go) => held.push(go));
+  const given = new Response(text, reply);
+  const asked = JSON.parse(how.body).query;
+  given.json = async () => (setTimeout(() => read.push(asked)), JSON.parse(text));
+  return given;
+}; }"""
+# A listing of as many memories as one likes, made of one.
+ENDLESS = """{ const real = fetch; globalThis.pages = 0;
+globalThis.fetch = async (url, how) => {
+  const asked = new URL(url, location.href);
+  if (!asked.pathname.endsWith("/memories") || asked.searchParams.get("all_versions")) return real(url, how);
+  const [one] = (await (await real(asked.pathname + "?limit=1", how)).json()).items;
+  const [from, most] = [Number(asked.searchParams.get("cursor") ?? 0), Number(asked.searchParams.get("limit"))];
+  const to = Math.min(from + most, 10000);
+  const items = Array.from({ length: to - from }, (_, n) => ({ ...one, id: `${one.id.slice(0, 24)}${String(from + n).padStart(12, "0")}`, content: `number ${from + n}` }));
+  pages++;
+  return new Response(JSON.stringify({ items, next_cursor: to < 10000 ? String(to) : null }));
+}; }"""
+
+
+@pytest.fixture
+def page(browser: Browser, demo: Service) -> Iterator[Page]:
+    with browser.page(demo.url, viewport={"width": 1280, "height": 860}) as opened:
+        yield opened
+        assert opened.trouble() == []
+
+
+def found(rest: httpx.Client, query: str) -> list[str]:
+    return [each["content"] for each in ok(rest.post("/recall", json={"query": query, "k": 10}))["results"]]
+
+
+def test_a_late_reply_is_said_what_was_there_stays_and_an_older_one_never_comes_over_a_newer(
+    page: Page, rest: httpx.Client
+) -> None:
+    page.do("clock.install")
+    page.go("/ask?q=What+does+Alice+drink%3F")
+    page.see(".results li")
+    page.run(HELD)
+    before = page.texts(".found .content")
+    older, newer = "Who works on RockBot?", "Where does Bob live?"
+    page.fill("input[name=q]", older)
+    page.press("Enter", at="input[name=q]")
+    page.until("held.length === 1")
+    page.do("clock.fastForward", 6000)
+    assert "The service takes its time" in page.see(".late:not(:empty)")
+    assert page.texts(".found .content") == before
+    page.fill("input[name=q]", newer)
+    page.press("Enter", at="input[name=q]")
+    page.until("held.length === 2")
+    page.do("clock.fastForward", 6000)
+    page.see(".late:not(:empty)")
+    page.run("held[1]()")
+    page.until(f"read.includes('{newer}')")
+    page.gone(".late:not(:empty)")  # nobody waits for the older one any more
+    assert page.texts(".found .content") == found(rest, newer)
+    page.run("held[0]()")
+    page.until(f"read.includes('{older}')")
+    assert page.texts(".found .content") == found(rest, newer) != found(rest, older)
+
+
+def test_a_service_that_ends_and_starts_again_is_said_and_what_was_missed_comes(
+    browser: Browser, demo: Service, rest: httpx.Client
+) -> None:
+    headers = {"X-Namespace": "restarted"}
+    ok(rest.post("/namespaces", json={"name": "restarted"}), 201)
+    with reserved_port() as port, ExitStack() as stack, browser.page(f"http://127.0.0.1:{port}") as page:
+
+        def start() -> None:
+            process = stack.enter_context(
+                Loci(demo.database).start("serve", "--no-worker", "--port", str(port), LOCI_EMBEDDING__PROVIDER="none")
+            )
+            stack.callback(process.kill)
+            wait_until_ready(process, port)
+            running.append(process)
+
+        running: list[subprocess.Popen[str]] = []
+        start()
+        page.go("/changes?ns=restarted")
+        page.see(".live >> text=live")
+        page.see(".operations > li")
+        running[0].send_signal(signal.SIGTERM)
+        page.see(".live >> text=The feed broke off")
+        assert running[0].wait(60) == 0
+        page.do("selectOption", "rest", at=".changes select")
+        assert "does not answer" in page.see(".trouble")
+        assert page.count(".operations > li") == 1  # it keeps what it had
+        ok(rest.post("/memories", json={"content": "Written while nobody could see it"}, headers=headers), 201)
+        start()
+        page.gone(".trouble")
+        page.see(".live >> text=live")
+        page.until("document.querySelectorAll('.operations > li').length === 2")
+
+
+def test_ten_thousand_memories_come_in_a_few_pages_each_once_and_in_order(page: Page) -> None:
+    page.go("/tree")
+    page.see(".branches li")
+    page.run(ENDLESS)
+    page.click("nav >> text=Memories")
+    page.until("document.querySelectorAll('.memories li').length === 50")
+    for _ in range(14):
+        before = page.run("pages")
+        page.click(".more")
+        page.until(f"pages === {before + 1} && !document.querySelector('.more[aria-busy=true]')")
+    page.gone(".more")
+    assert page.run("[...document.querySelectorAll('.memories a')].every((each, n) => each.textContent === `number ${n}`)")
+    assert page.count(".memories a") == 10_000
+    assert page.run("document.documentElement.scrollWidth - innerWidth") <= 0

@@ -1,0 +1,65 @@
+"""docs/running/limits.md says what holds: fields of the interface, constraints, settings of the service and of namespaces."""
+
+import json
+import re
+from functools import cache
+from typing import Any
+
+import psycopg
+import pytest
+from pydantic import BaseModel
+
+from service.app import create_app
+from service.settings import Settings
+from tests.catalogue import ROOT
+
+ROW = re.compile(r"^\| (.+?) \| ([\d.]+|none) \| `(.+)` \|$", re.MULTILINE)
+ROWS = ROW.findall((ROOT / "docs" / "running" / "limits.md").read_text())
+BOUNDS = ("maxItems", "maxLength", "maximum")
+
+
+@cache
+def schemas() -> dict[str, Any]:
+    """Models of the OpenAPI document."""
+    found: dict[str, Any] = create_app(Settings(_env_file=None), "postgresql://").openapi()["components"]["schemas"]
+    return found
+
+
+def bounds(schema: dict[str, Any]) -> set[float]:
+    """What bounds a field, whichever of its forms is sent."""
+    forms = [schema, *schema.get("anyOf", []), *schema.get("oneOf", [])]
+    return {float(form[name]) for form in forms for name in BOUNDS if name in form}
+
+
+def of_service(variable: str) -> object:
+    """The default of a setting of the service."""
+    value: Any = Settings.model_construct()
+    for part in variable.removeprefix("LOCI_").lower().split("__"):
+        value = getattr(value, part)
+    return value
+
+
+@pytest.mark.parametrize(("what", "most", "where"), ROWS, ids=[row[2] for row in ROWS])
+def test_a_limit_of_the_page_is_the_one_that_holds(
+    what: str, most: str, where: str, admin: psycopg.Connection[dict[str, Any]]
+) -> None:
+    if where.startswith("LOCI_"):
+        assert of_service(where) == (None if most == "none" else float(most))
+    elif "." in where:
+        model, field = where.split(".")
+        assert float(most) in bounds(schemas()[model]["properties"][field])
+    elif where.endswith("_check"):
+        row = admin.execute("select pg_get_constraintdef(oid) as said from pg_constraint where conname = %s", [where]).fetchone()
+        assert row is not None
+        assert most in re.findall(r"\d+", row["said"])
+    else:
+        row = admin.execute("select standard from loci.setting_definitions() where name = %s", [where]).fetchone()
+        assert row is not None
+        assert json.loads(json.dumps(row["standard"])) == float(most)
+
+
+def test_every_limit_and_every_deadline_of_the_service_is_on_the_page() -> None:
+    named = {where for _, _, where in ROWS}
+    groups: dict[str, BaseModel] = {"LIMITS": Settings.model_construct().limits, "DEADLINES": Settings.model_construct().deadlines}
+    every = {f"LOCI_{group}__{name.upper()}" for group, model in groups.items() for name in type(model).model_fields}
+    assert every - named == {"LOCI_LIMITS__SPOOL_DIR"}

@@ -1,0 +1,104 @@
+"""Runs the whole suite again and again, each time in a fresh clone with another seed and another pace, and prints a table.
+
+    python -m tests.steady 20          # twenty runs, one after another
+    python -m tests.steady 3 --only one-core
+
+A clone has what is committed, and an environment of its own, which `make` makes. What a run said stays in dist/steady/ if it failed.
+"""
+
+import argparse
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.catalogue import ROOT
+
+# One after another, from the first again: a run that is left alone, each way to lose a race, and those that happen together.
+PACES = (
+    "",
+    "worker-late",
+    "worker-early,calls-late",
+    "statements-late",
+    "stalls",
+    "one-core",
+    "worker-late,stalls,statements-late",
+)
+KEPT = ROOT / "dist" / "steady"
+SUMMARY = re.compile(r"^(?:\d+ (?:failed|passed|skipped|errors?|xfailed),? ?)+ in [\d.]+s.*$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run, and how it ended."""
+
+    number: int
+    pace: str
+    seed: int
+    code: int
+    seconds: float
+    processor: float
+    said: str
+
+    @property
+    def row(self) -> str:
+        """It as a row of the table."""
+        found = SUMMARY.findall(self.said)
+        told = found[-1].partition(" in ")[0] if found else f"ended with {self.code}"
+        spent = f"{self.seconds / 60:.1f} | {self.processor / 60:.1f}"
+        return f"| {self.number} | {self.pace or '-'} | {self.seed} | {spent} | {'green' if self.code == 0 else 'RED'}: {told} |"
+
+
+def spent() -> float:
+    """Seconds of the processor that children took which have ended. Those of the database server are not among them."""
+    used = os.times()
+    return used.children_user + used.children_system
+
+
+def run(number: int, pace: str, seed: int) -> Run:
+    """Clone, and do what CI does."""
+    with tempfile.TemporaryDirectory(prefix="loci-steady-") as folder:
+        clone = Path(folder) / "loci"
+        subprocess.run(["git", "clone", "--quiet", "--no-hardlinks", ROOT, clone], check=True)
+        hidden = ("PYTHONPATH", "VIRTUAL_ENV", "LOCI_TEST_PACE")
+        environment = {name: value for name, value in os.environ.items() if name not in hidden}
+        environment |= {"PYTEST_ADDOPTS": f"--randomly-seed={seed}", "LOCI_TEST_PACE": pace}
+        began, before = time.monotonic(), spent()
+        done = subprocess.run(["make", "test"], cwd=clone, env=environment, capture_output=True, text=True, check=False)
+        seconds, processor = time.monotonic() - began, spent() - before
+    said = done.stdout + done.stderr
+    if done.returncode != 0:
+        KEPT.mkdir(parents=True, exist_ok=True)
+        (KEPT / f"{number}-{seed}.txt").write_text(said)
+    return Run(number, pace, seed, done.returncode, seconds, processor, said)
+
+
+def main() -> int:
+    """Run as often as was asked; whether all were green."""
+    asked = argparse.ArgumentParser(prog="python -m tests.steady", description=(__doc__ or "").partition("\n")[0])
+    asked.add_argument("runs", type=int, nargs="?", default=len(PACES), help="how many runs")
+    asked.add_argument("--only", metavar="PACE", help="one pace for all of them, as LOCI_TEST_PACE takes it; '' for none")
+    asked.add_argument(
+        "--seed", type=int, default=random.SystemRandom().randrange(2**31), help="of the first; each other has the next"
+    )
+    options = asked.parse_args()
+    if shutil.which("make") is None:
+        asked.error("make is not installed")
+    print("| run | pace | seed | minutes | of the processor | outcome |\n|---|---|---|---|---|---|", flush=True)  # noqa: T201
+    green = True
+    for number in range(options.runs):
+        pace = PACES[number % len(PACES)] if options.only is None else options.only
+        made = run(number + 1, pace, options.seed + number)
+        print(made.row, flush=True)  # noqa: T201
+        green = green and made.code == 0
+    return 0 if green else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,56 @@
+/** The change feed: calls back when something in the namespace changes. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import { address, Fault, faultOf } from "../api/client";
+import { missing } from "../state";
+
+const SETTLE = 400;
+const RETRY = 3000;
+export type Feed = "live" | "broken" | "ended";
+
+/**
+ * Where the stream breaks it is opened again, and what was missed meanwhile counts as a change. It ends where the rights do, or the
+ * namespace: then the frame says so.
+ */
+export function useFeed(namespace: string, changes: () => void): Feed {
+  const [state, set] = useState<Feed>("live");
+  const told = useRef(changes);
+  told.current = changes;
+  useEffect(() => {
+    const stop = new AbortController();
+    let timer = 0;
+    let settle = 0;
+    let broke = false;
+    const listen = async () => {
+      const url = address("/api/v1/events");
+      url.searchParams.set("after", "latest");
+      const reply = await fetch(url, { headers: { "X-Namespace": namespace }, signal: stop.signal });
+      if (!reply.ok || !reply.body) throw await faultOf(reply);
+      set("live");
+      if (broke) told.current();
+      broke = true;
+      const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) throw new Error("ended");
+        if (!/^data:/m.test(value)) continue;
+        clearTimeout(settle);
+        settle = window.setTimeout(() => told.current(), SETTLE);
+      }
+    };
+    const again = () => {
+      listen().catch((error) => {
+        if (stop.signal.aborted) return;
+        const gone = error instanceof Fault && missing(error);
+        set(gone ? "ended" : "broken");
+        timer = window.setTimeout(again, RETRY);
+      });
+    };
+    again();
+    return () => {
+      stop.abort();
+      clearTimeout(timer);
+      clearTimeout(settle);
+    };
+  }, [namespace]);
+  return state;
+}
