@@ -210,6 +210,7 @@ COLUMNS = {
     "fact_candidates.overlap": "Share of words in common, 0 to 1.",
     "fact_candidates.same": "Whether the words are the same in their stems.",
     "fact_candidates.similarity": "Cosine similarity; null: there is no vector.",
+    "fact_candidates.source": "Who or what told it.",
     "fact_candidates.sure": "Whether rules alone decide that it contradicts.",
     "fact_candidates.ordinal": "Which fact, by its place in `items`.",
     "focal_entities.source": "What says so: checkpoint, project, query, session or pinned.",

@@ -28,7 +28,8 @@ create type loci_api.fact_candidate as (
     signal     text,
     confidence double precision,
     evidence   text[],
-    sure       boolean
+    sure       boolean,
+    source     text
 );
 create type loci_api.fact_decision as (
     ordinal    integer,
@@ -68,6 +69,7 @@ comment on column loci_api.fact_candidate.signal is 'negation, antonym, value_co
 comment on column loci_api.fact_candidate.confidence is 'Confidence of the signal.';
 comment on column loci_api.fact_candidate.evidence is 'The words that decided.';
 comment on column loci_api.fact_candidate.sure is 'Whether rules alone decide that it contradicts.';
+comment on column loci_api.fact_candidate.source is 'Who or what told it.';
 comment on type loci_api.fact_decision is
     'What retain does with a fact: create, update, link or nothing; its target (a memory, or an earlier fact of the '
     'text), and links to add as an array of {target_id or fact, type, strength}.';

@@ -24,14 +24,14 @@ begin
         v_decision := loci_internal.decide_fact(v_ordinal, array(
             select k from unnest(p_known) with ordinality u(ordinal, fact, memory_id, lineage, content, valid_from,
                                                             later, exact, same, alike, similarity, overlap,
-                                                            signal, confidence, evidence, sure, nth)
+                                                            signal, confidence, evidence, sure, source, nth)
             cross join lateral (select (u.ordinal, u.fact, u.memory_id, u.lineage, u.content, u.valid_from, u.later,
                                         u.exact, u.same, u.alike, u.similarity,
                                         u.overlap, u.signal, u.confidence, u.evidence,
-                                        u.sure)::loci_api.fact_candidate as k) c
+                                        u.sure, u.source)::loci_api.fact_candidate as k) c
             where u.ordinal = v_ordinal and (u.lineage is null or u.lineage <> all (v_over))
               and (u.fact is null or u.fact <> all (v_gone))
-            order by u.nth), v_settings);
+            order by u.nth), p_items -> v_ordinal ->> 'source', v_settings);
         v_decision := loci_internal.spare_what_others_said(p_namespace_id, p_items, v_decision);
         if v_decision.action = 'nothing' then
             v_gone := v_gone || v_ordinal;
@@ -52,20 +52,22 @@ comment on function loci_internal.decide_facts(integer, integer, loci_api.fact_c
 -- What becomes of a fact, by rules, given what is known beside it? In this order:
 --   nothing  it is there: exactly, in the same words, or in words that differ in nothing that matters (and are as
 --            near: retain_duplicate)
---   update   a sure contradiction of one: a new version of that. Of several, the nearest; the others are linked
---            (contradicts). If the
---   fact only says "now" or "used to" and fits several, or supersession does not act (propose, off), none: linked
+--   update   a sure contradiction of one: a new version of that. Of several, the nearest, but what an assistant said
+--            last (p_source: who tells the fact; what an assistant tells ends an assistant's first); the others are
+--            linked (contradicts). If the fact only says "now" or "used to" and fits several, or supersession does not
+--            act (propose, off), none: linked
 --   link     near enough to some (retain_related, without vectors retain_overlap): a memory of its own, linked to the
 --            nearest (related_to)
 --   create   nothing of that: a memory of its own
 -- A fact that is there from later on is true from earlier: a version before it. In doubt, a memory of its own: a wrong
 -- version is worse than two memories. This is where a model decides otherwise. Pure.
 create or replace function loci_internal.decide_fact(p_ordinal integer, p_known loci_api.fact_candidate[],
-                                                     p_settings jsonb) returns loci_api.fact_decision
+                                                     p_source text, p_settings jsonb) returns loci_api.fact_decision
 language plpgsql immutable set search_path = ''
 as $$
 declare
     v_near     double precision := (p_settings ->> 'retain_duplicate')::double precision;
+    v_assistant constant boolean := p_source is not distinct from 'assistant';
     v_there    loci_api.fact_candidate;
     v_ended    loci_api.fact_candidate;
     v_several  boolean;
@@ -93,7 +95,8 @@ begin
     where k.sure and k.confidence >= (p_settings ->> 'supersession_threshold')::double precision
       and p_settings ->> 'supersession' = 'apply'
       and not (v_several and k.signal in ('temporal_marker', 'change'))
-    order by k.confidence desc, k.later, k.similarity desc nulls last, k.overlap desc, k.fact, k.memory_id limit 1;
+    order by k.confidence desc, k.later, (k.source is not distinct from 'assistant') <> v_assistant,
+             k.similarity desc nulls last, k.overlap desc, k.fact, k.memory_id limit 1;
 
     select coalesce(
         jsonb_agg(jsonb_build_object('target_id', l.memory_id, 'fact', l.fact, 'type', l.type,
@@ -128,5 +131,5 @@ begin
             1 - coalesce((select max(coalesce(k.similarity, k.overlap)) from unnest(p_known) k), 0),
             'nothing like it is known', null, '[]')::loci_api.fact_decision;
 end $$;
-comment on function loci_internal.decide_fact(integer, loci_api.fact_candidate[], jsonb) is
+comment on function loci_internal.decide_fact(integer, loci_api.fact_candidate[], text, jsonb) is
     'What becomes of a fact, by rules.';

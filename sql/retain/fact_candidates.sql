@@ -58,12 +58,12 @@ begin
     ), pair as (
         select i.ordinal, null::integer as fact, k.id, k.lineage, k.content, k.valid_from,
                k.content_hash = i.hash as exact,
-               k.source is not distinct from i.source as same_source,
+               k.source, k.source is not distinct from i.source as same_source,
                1 - (k.embedding <=> i.embedding::halfvec) as similarity,
                i.read, k.read as known, k.valid_from > i.at as later
         from found f join item i on i.ordinal = f.ordinal join known k on k.id = f.id
         union all
-        select i.ordinal, e.ordinal, null, null, e.content, e.at, e.hash = i.hash, true,
+        select i.ordinal, e.ordinal, null, null, e.content, e.at, e.hash = i.hash, e.source, true,
                1 - (e.embedding::halfvec <=> i.embedding::halfvec), i.read, e.read, e.at > i.at
         from (select w.ordinal, w.earlier,
               row_number() over (partition by w.ordinal order by w.words desc, w.earlier desc) as nth
@@ -74,7 +74,7 @@ begin
     )
     select p.ordinal, p.fact, p.id, p.lineage, p.content, p.valid_from, p.later, p.exact, c.same, c.alike,
            p.similarity, c.overlap,
-           c.signal, c.confidence, c.evidence, c.sure
+           c.signal, c.confidence, c.evidence, c.sure, p.source
     from pair p
     cross join lateral loci_internal.compare_facts(case when p.later then p.read else p.known end, case
                                                    when p.later then p.known else p.read end, p.same_source, v_shared) c

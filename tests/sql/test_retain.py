@@ -277,6 +277,15 @@ def test_of_several_that_a_fact_contradicts_one_gets_a_version_and_the_others_a_
     assert [(row["type"], row["strength"]) for row in links] == [("contradicts", 0.75)]
 
 
+def test_what_the_user_said_is_ended_before_what_an_assistant_said_that_is_nearer(plane: World) -> None:
+    asked = plane.write("Alice lives in Oslo", embedding=[0, 1])
+    said = plane.write("Alice lives in Rome", embedding=[1, 0], source="assistant")
+    (by_assistant,) = retain(plane, "Alice lives in Riga", embedding=[0, 1], source="assistant")
+    assert by_assistant["superseded"] == said["id"]
+    (by_user,) = retain(plane, "Alice lives in Bergen", embedding=[1, 0])
+    assert by_user["superseded"] == asked["id"]
+
+
 @pytest.mark.parametrize("mode", ["propose", "off"])
 def test_where_supersession_does_not_act_a_contradiction_is_linked(world: World, mode: str) -> None:
     setting(world, supersession=mode)
