@@ -2,7 +2,8 @@
 -- within settings max_hops of them, and the memories that mention those or are evidence of the edges that led there,
 -- best first. Score: sum over a memory's entities of 1/2^hop × confidence of the best edge that reached it × ln(1 + N /
 -- mentions). An over-common entity (more than 1,000 mentions, and more than a tenth of all memories) gets out of the
--- way. Memories whose only tie is that they spell an extracted name of the question are left to the lexical arm. path,
+-- way. Memories whose only tie is that they spell an extracted name of the question are left to the lexical arm. Of the
+-- newest 100 whose names are still to be found, those mention it that have a name of it, as they will in a moment. path,
 -- where p_paths: the way to the best contributor, and what decay did to each of its edges. Edges are those of p_as_of
 -- as known at p_known_at (null: as believed now); counters are present ones. Bounded: 300 edges, 200 entities, 1,000
 -- memories an entity, and the weightiest entities up to p_budget mentions in all; cut says, on every row, that there
@@ -46,6 +47,14 @@ begin
     ), afforded as materialized (
         select w.*, sum(case when w.spelt then 0 else least(w.mentions, 1000) end)
             over (order by w.weight desc, w.id) as spent from weighed w
+    ), unread as materialized (  -- saved a moment ago: its names are still to be found
+        select q.memory_id, o.content, o.folded,
+               regexp_replace(' ' || o.folded || ' ', '[^[:alnum:]]+', ' ', 'g') as words
+        from (select n.memory_id from loci_data.name_queue n where n.namespace_id = p_namespace_id
+              order by n.enqueued_at desc limit 100) q
+        cross join lateral (select s.content, loci.fold_characters(left(s.content, 2000)) as folded
+                            from loci_data.memories s
+                            where s.namespace_id = p_namespace_id and s.id = q.memory_id limit 1) o
     ), pair as materialized (
         select m.memory_id, w.id, w.weight from afforded w cross join lateral (
             select m.memory_id from loci_data.memory_mentions m
@@ -56,6 +65,16 @@ begin
             select o.memory_id from loci_data.edge_observations o
             where o.namespace_id = p_namespace_id and o.edge_id = f.id and o.memory_id is not null
             order by o.observed_at desc, o.id limit 1000) o
+        union
+        select u.memory_id, w.id, w.weight from weighed w cross join lateral (
+            select k.canonical_name as name, regexp_replace(' ' || k.canonical_name || ' ', '[^[:alnum:]]+', ' ',
+                                                            'g') as words
+            from loci_data.entity_names k where k.namespace_id = p_namespace_id and k.entity_id = w.id offset 0) k
+        join unread u on strpos(u.folded, k.name) > 0  -- between words, or as names are read where none stand
+             and case when strpos(u.words, k.words) > 0 then true else exists (
+                 select from loci_internal.name_phrases(p_namespace_id, left(u.content, 2000)) f
+                 where f.name = k.name) end
+        where not w.spelt
     ), scored as materialized (
         select p.memory_id, sum(p.weight) as score from pair p group by p.memory_id order by score desc, p.memory_id
     ), passed as materialized (

@@ -137,3 +137,16 @@ def test_memories_of_far_and_common_entities_are_found_where_a_filter_leaves_no_
     filtered = world.rows("select * from loci_api.recall_graph_arm(%(ns)s, 'Zeus', 10, '{\"category\": \"far\"}')")
     assert len(filtered) == 5
     assert [step["type"] for step in filtered[0]["path"]["decay"]] == ["knows"]
+
+
+def test_what_was_saved_a_moment_ago_is_around_the_entities_that_its_words_name(world: World) -> None:
+    world.write("The first contract", entities=[{"name": "Acme Works", "type": "project", "aliases": ["The Works"]}])
+    told = [world.write(text)["id"] for text in ("A review for Acme Works on Friday", "Dinner beside the works", "Acme Worksheet")]
+    forgotten = world.write("A forgotten review for Acme Works")["id"]
+    world.forget(forgotten)
+    arm = "select id, score, path -> 'path' as path from loci_api.recall_graph_arm(%(ns)s, 'What of Acme Works?')"
+    waiting = {row["id"]: (row["score"], row["path"]) for row in world.rows(arm)}
+    assert set(told) & set(waiting) == set(told[:2])
+    assert forgotten not in waiting
+    assert len({score for score, _ in waiting.values()}) == 1
+    assert waiting[told[0]][1] == ["Acme Works"]
