@@ -29,6 +29,7 @@ class FactCandidate(TypedDict):
     confidence: float | None
     evidence: list[str]
     sure: bool
+    source: str | None
 
 
 class FactBasis(TypedDict):
