@@ -5,6 +5,7 @@ import { mayWrite, useSession } from "../session";
 import { changed, go, href, useLoad, usePlace } from "../state";
 import { Act, Empty, Loading, sentence, Trouble } from "./common";
 import { useAgain, usePages } from "./more";
+import { Only } from "./only";
 import { Operations } from "./operations";
 import { Outcome } from "./outcome";
 import { Text } from "./text";
@@ -34,15 +35,7 @@ export function Dreams({ turn }: { turn: number }) {
   return (
     <>
       <div class="bar-line">
-        <label class="size">
-          Pass
-          <select value={name ?? ""} onChange={(event) => go(changed({ name: event.currentTarget.value || null }))}>
-            <option value="">any</option>
-            {NAMES.map((each) => (
-              <option key={each}>{each}</option>
-            ))}
-          </select>
-        </label>
+        <Only of="Pass" param="name" among={NAMES} chosen={name} />
         {job_id && (
           <a class="chip on" href={changed({ job: null })} aria-label="Without the filter of one job">
             of one job <span aria-hidden="true">×</span>

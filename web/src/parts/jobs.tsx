@@ -2,10 +2,11 @@
 import { call, type Schemas } from "../api/client";
 import { ago, clock, count, many, when, words } from "../format";
 import { mayWrite, useSession } from "../session";
-import { changed, go, href, useLoad, usePlace } from "../state";
+import { changed, href, useLoad, usePlace } from "../state";
 import { Act, Empty, Loading, Trouble } from "./common";
 import { Outcome } from "./outcome";
 import { useAgain, usePages, useWatch } from "./more";
+import { Only } from "./only";
 import { Text } from "./text";
 
 type Job = Schemas["JobItem"];
@@ -26,15 +27,7 @@ export function Jobs({ turn }: { turn: number }) {
   return (
     <>
       <div class="bar-line">
-        <label class="size">
-          State
-          <select value={state ?? ""} onChange={(event) => go(changed({ state: event.currentTarget.value || null, job: null }))}>
-            <option value="">any</option>
-            {STATES.map((each) => (
-              <option key={each}>{each}</option>
-            ))}
-          </select>
-        </label>
+        <Only of="State" param="state" among={STATES} chosen={state} besides={{ job: null }} />
       </div>
       <Trouble error={first.error} />
       {!first.data && !first.error && <Loading what="Reading the jobs…" />}

@@ -9,11 +9,12 @@ import { useFeed, type Feed } from "../parts/feed";
 import { Jobs } from "../parts/jobs";
 import { ModelCalls } from "../parts/modelcalls";
 import { useAgain, usePages } from "../parts/more";
+import { Only } from "../parts/only";
 import { Operations } from "../parts/operations";
 import { Supersessions } from "../parts/supersessions";
 import { Vectors } from "../parts/vectors";
 import { useSession } from "../session";
-import { changed, go, href, useLoad, usePlace } from "../state";
+import { href, useLoad, usePlace } from "../state";
 
 const PAGE = 30; // and then as many as there are
 const LONGEST = 1000;
@@ -91,15 +92,7 @@ function Log({ turn }: Part) {
   return (
     <>
       <div class="bar-line">
-        <label class="size">
-          Through
-          <select value={way ?? ""} onChange={(event) => go(changed({ via: event.currentTarget.value || null }))}>
-            <option value="">anything</option>
-            {WAYS.map((each) => (
-              <option key={each}>{each}</option>
-            ))}
-          </select>
-        </label>
+        <Only of="Through" param="via" among={WAYS} chosen={way} all="anything" />
       </div>
       <Trouble error={first.error} />
       {!first.data && !first.error && <Loading what="Reading the log…" />}
