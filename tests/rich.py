@@ -138,6 +138,7 @@ def _graph(world: World) -> None:
     )
     _commit(world)
     world.rows("select loci_api.delete_edge(%(ns)s, %(id)s)", id=gone[0]["id"])
+    _commit(world)  # names are noted in a transaction of their own, as the worker does, which may read the same memory just now
     world.rows(
         "select loci_api.store_found_names(array[%(n)s, %(n)s], array[%(m)s, %(m)s]::uuid[], array['Ada Lovelace', 'Analytical Engine'])",
         n=world.id, m=memory["id"],
