@@ -39,6 +39,11 @@ def test_the_database_reads_any_text_in_linear_time(world: World, unit: str) -> 
         pytest.fail(f"the database was still busy with {unit!r} after {PATIENCE:.0f} s")
 
 
+def test_what_marks_a_number_on_the_way_may_stand_in_a_text(world: World) -> None:
+    marked = world.value("select numbers from loci_api.text_marks(array[%(text)s])", text="\x01 12.5.2024\x01 two of 3.5\x01")
+    assert [number[:2] for number in marked] == [[2, "12.5.2024"], [13, "two"], [20, "3.5"]]
+
+
 @pytest.mark.parametrize(
     "read",
     [facts.split, sensitive.is_sensitive, names.find_names, lambda text: dates.resolve(text, date(2026, 1, 1))],
