@@ -116,6 +116,10 @@ class Api:
         """Ask; contents of the results, best first."""
         return [result["content"] for result in self.recall(query, **fields)["results"]]
 
+    def embedded(self) -> bool:
+        """Whether no memory waits for its vector."""
+        return ok(self.get(f"/namespaces/{self.namespace}"))["pending_embeddings"] == 0
+
     def size(self) -> dict[str, int]:
         """How much the namespace holds."""
         row = ok(self.get(f"/namespaces/{self.namespace}"))

@@ -3,7 +3,7 @@
 import time
 
 from db import traces
-from service.embedding.provider import Provider, Vectors, Words, question_words
+from service.embedding.provider import Provider, Vectors, WordProvider, Words
 from service.observability.metrics import EMBED_SECONDS
 
 
@@ -30,8 +30,11 @@ class Timed:
 
     def words(self, text: str) -> Words | None:
         """The words of a question, where the provider can tell them apart."""
+        if not isinstance(self._provider, WordProvider):
+            return None
         started = time.perf_counter()
-        found = question_words(self._provider, text)
+        with traces.span("embed", {"gen_ai.request.model": self.name, "loci.texts": 1}):
+            found = self._provider.words(text)
         if found is not None:
             EMBED_SECONDS.labels("question").observe(time.perf_counter() - started)
         return found

@@ -17,7 +17,7 @@ from service.observability import metrics
 from service.observability import monitor as observability_monitor
 from tests.catalogue import PYTHONPATH, ROOT
 from tests.databases import Database
-from tests.services import PATIENCE, Api, Service, eventually, new_api, ok
+from tests.services import PATIENCE, Api, Service, eventually, new_api
 
 ARMS = {"lexical", "vector", "entities", "graph", "walk", "neighbours", "hierarchy", "names"}
 Samples = dict[tuple[str, tuple[str, ...]], float]
@@ -70,7 +70,7 @@ def test_every_metric_is_declared_where_the_documentation_test_looks() -> None:
 
 def test_a_recall_counts_each_arm_as_the_database_measured_it_and_each_phase(api: Api) -> None:
     api.write("Alice knows Bob", entities=[{"name": "Alice"}])
-    eventually(lambda: ok(api.get(f"/namespaces/{api.namespace}"))["pending_embeddings"] == 0)  # what waits is embedded too
+    eventually(api.embedded)  # what waits is embedded too
     before = samples(api.client)
     api.recall("whom does Alice know?")
     after = samples(api.client)
@@ -119,7 +119,7 @@ def test_background_work_counts_its_runs_and_what_it_got_done(api: Api) -> None:
     before = samples(api.client)
     for n in range(5):
         api.write(f"note {n}")
-    eventually(lambda: ok(api.get(f"/namespaces/{api.namespace}"))["pending_embeddings"] == 0)
+    eventually(api.embedded)
     eventually(lambda: samples(api.client)["loci_queue_rows", ("changes",)] == 0)
     after = samples(api.client)
     for work, least in (("vectors", 5), ("feed", 5)):

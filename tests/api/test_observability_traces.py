@@ -45,6 +45,7 @@ def ancestors(span: ReadableSpan, among: list[ReadableSpan]) -> list[str]:
 
 def test_a_recall_is_one_tree_from_the_request_to_its_statements(api: Api, spans: InMemorySpanExporter) -> None:
     api.write("Alice plays the xylophone")
+    eventually(api.embedded)  # what waits is embedded with a question, and that is a span too
     spans.clear()
     api.recall("Who plays the xylophone?")
     found = tree(spans, "POST /api/v1/recall")

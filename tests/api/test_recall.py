@@ -17,10 +17,6 @@ SKILLS = [
 DIMENSIONS = 256  # of the static model
 
 
-def embedded(api: Api) -> bool:
-    return ok(api.get(f"/namespaces/{api.namespace}"))["pending_embeddings"] == 0
-
-
 @pytest.fixture
 def skills(api: Api) -> dict[str, str]:
     """A hierarchy whose members share no word with each other."""
@@ -76,7 +72,7 @@ def test_technical_skills_are_found_by_meaning_and_what_stands_around_them_by_st
 def test_technical_skills_lead_to_the_whole_branch_with_the_default_model(api: Api, skills: dict[str, str]) -> None:
     for other in ("lives in Oslo near the harbour", "plays the violin on Sundays", "the cat sleeps on the sofa", "Cooking"):
         api.write(other)
-    eventually(lambda: embedded(api))
+    eventually(api.embedded)
     assert set(api.found("technical skills", k=5)) == {content for content, _, _ in SKILLS}
 
 
@@ -93,7 +89,7 @@ def test_a_link_leads_to_what_the_words_do_not(api: Api) -> None:
 def test_the_vector_arm_finds_a_meaning_without_a_common_word(api: Api) -> None:
     api.write("The dog chased the cat through the garden.")
     api.write("Quarterly revenue grew by nine percent.")
-    eventually(lambda: embedded(api))
+    eventually(api.embedded)
     assert api.found("puppy and kitten outdoors", arms=["lexical"]) == []
     assert api.found("puppy and kitten outdoors", arms=["vector"])[0] == "The dog chased the cat through the garden."
 
@@ -111,7 +107,7 @@ def test_the_graph_arm_finds_what_is_connected_to_a_name(api: Api) -> None:
 @pytest.mark.parametrize("arm", ["lexical", "vector", "graph", "hierarchy"])
 def test_each_arm_works_alone(api: Api, arm: str) -> None:
     api.write("Alice lives in Oslo", entities=[{"name": "Alice"}])
-    eventually(lambda: embedded(api))
+    eventually(api.embedded)
     answer = api.recall("Alice", arms=[arm], explain=True)
     assert answer["skipped"] == {}
     parts = {"graph", "names"} if arm == "graph" else {arm}
@@ -121,7 +117,7 @@ def test_each_arm_works_alone(api: Api, arm: str) -> None:
 
 def test_the_explanation_holds_rank_score_and_weight_of_every_arm(api: Api) -> None:
     api.write("Alice lives in Oslo")
-    eventually(lambda: embedded(api))
+    eventually(api.embedded)
     (result,) = api.recall("Where does Alice live?", explain=True, weights={"lexical": 2.0, "vector": 1.0}, rrf_k=60, fusion="rrf")[
         "results"
     ]
@@ -137,7 +133,7 @@ def test_the_explanation_holds_rank_score_and_weight_of_every_arm(api: Api) -> N
 
 def test_a_vector_of_another_length_is_refused_by_its_field(api: Api) -> None:
     api.write("Alice lives in Oslo")
-    eventually(lambda: embedded(api))
+    eventually(api.embedded)
     wrong = problem(api.post("/recall", {"query": "Alice", "embedding": [1.0, 0.0]}), 422, "invalid-request")
     assert [error["field"] for error in wrong["errors"]] == ["embedding"]
 
@@ -163,7 +159,7 @@ def test_at_most_k_results_best_first(api: Api, fusion: str, k: int) -> None:
 
 def test_the_same_question_has_the_same_answer(api: Api) -> None:
     api.post("/memories/batch", {"items": [{"content": f"apple {n}", "session_id": "s"} for n in range(30)]})
-    eventually(lambda: embedded(api))
+    eventually(api.embedded)
     assert len({tuple(api.found("apple")) for _ in range(5)}) == 1
 
 
@@ -184,12 +180,12 @@ def test_the_same_question_has_the_same_answer(api: Api) -> None:
 def test_filters_hold_in_every_arm(api: Api, filters: dict[str, Any], found: list[str]) -> None:
     a = api.write("apple a", category="a/b", session_id="s", source="Ann", valid_from="2020-01-01T00:00:00Z")["id"]
     api.write("apple b", tags=["t"], layer=3, metadata={"k": 1}, parent_id=a, entities=[{"name": "Zeus"}])
-    eventually(lambda: embedded(api))
+    eventually(api.embedded)
     assert api.found("apple Zeus", filters=filters) == found
 
 
 def test_the_subtree_filter_takes_the_node_and_all_below(api: Api, skills: dict[str, str]) -> None:
-    eventually(lambda: embedded(api))
+    eventually(api.embedded)
     found = api.found("programming Haskell Erlang monads", filters={"under": skills["experienced with Haskell"]})
     assert set(found) == {"experienced with Haskell", "gave a talk on monads"}
 
@@ -206,7 +202,7 @@ def test_the_subtree_filter_takes_the_node_and_all_below(api: Api, skills: dict[
 def test_recall_excludes_what_was_not_valid_at_as_of(api: Api, as_of: str | None, found: list[str]) -> None:
     api.write("Alice lives in Oslo", lineage="city", valid_from="2020-01-01T00:00:00Z")
     api.write("Alice lives in Paris", lineage="city", valid_from="2021-01-01T00:00:00Z")
-    eventually(lambda: embedded(api))
+    eventually(api.embedded)
     assert api.found("Where does Alice live?", as_of=as_of) == found
 
 
@@ -238,7 +234,7 @@ def test_any_question_has_an_answer(api: Api, query: str) -> None:
 
 def test_a_question_with_its_own_vector_needs_no_provider(api: Api) -> None:
     api.write("Alice lives in Oslo")
-    eventually(lambda: embedded(api))
+    eventually(api.embedded)
     assert api.found("nonsense", arms=["vector"], embedding=[0.1] * 256) == ["Alice lives in Oslo"]
 
 

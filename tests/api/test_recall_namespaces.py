@@ -82,7 +82,7 @@ def test_asking_a_namespace_by_name_is_the_same_as_being_in_it(orchards: tuple[A
     first, second = orchards
     for number in range(8):
         first.write(f"turn {number} about apples", session_id="s", layer=3, valid_from=MINUTE.format(number))
-    eventually(lambda: ok(first.get(f"/namespaces/{first.namespace}"))["pending_embeddings"] == 0)
+    eventually(first.embedded)
     inside = first.recall("What does Alice grow?", explain=True)
     by_name = first.recall("What does Alice grow?", explain=True, namespaces=names(first))
     assert {**by_name, "took_ms": 0} == {**inside, "took_ms": 0}

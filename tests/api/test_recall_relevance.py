@@ -25,14 +25,10 @@ def tools(api: Api) -> Iterator[Tools]:
         yield connected
 
 
-def has_vectors(api: Api) -> bool:
-    return ok(api.get(f"/namespaces/{api.namespace}"))["pending_embeddings"] == 0
-
-
 def embedded(api: Api, contents: list[str]) -> None:
     for content in contents:
         api.write(content)
-    eventually(lambda: has_vectors(api))
+    eventually(api.embedded)
 
 
 def best(api: Api, query: str, **stated: Any) -> float:
@@ -86,7 +82,7 @@ def test_who_is_asked_about_is_who_must_have_said_it(api: Api) -> None:
         ("Ben", "Lovely, a puppy!"),
     ]:
         api.write(said, source=who)
-    eventually(lambda: has_vectors(api))
+    eventually(api.embedded)
     assert best(api, "When was Ben's marathon in Oslo?") > 0.8
     assert best(api, "When was Ana's marathon in Oslo?") < 0.5
 

@@ -22,7 +22,7 @@ def still(own_database: Database) -> Iterator[Api]:
     with serve(own_database, embedding={"provider": "static"}) as service, new_api(service) as api:
         for number in range(30):
             api.write(f"Note {number}: the cache of the billing service was Redis in sprint {number}, and the cache was discussed")
-        eventually(lambda: ok(api.get(f"/namespaces/{api.namespace}"))["pending_embeddings"] == 0)
+        eventually(api.embedded)
         name = api.namespace
     with (
         serve(own_database, embedding={"provider": "static"}, worker=False) as service,
@@ -64,7 +64,7 @@ def test_its_similarity_is_that_of_the_vector_that_it_will_have(quiet: Api, api:
     toward = [1.0] + [0.1] * 255  # given, since the question's own vector tells itself apart from what is stored
     quiet.write("The ledger is kept in Oslo", tags=["x"])
     api.write("The ledger is kept in Oslo", tags=["x"])
-    eventually(lambda: ok(api.get(f"/namespaces/{api.namespace}"))["pending_embeddings"] == 0)
+    eventually(api.embedded)
     assert cosine(quiet) == pytest.approx(cosine(api), abs=1e-3)
 
 
