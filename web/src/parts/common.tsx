@@ -1,6 +1,6 @@
 /** Small things that all views use. */
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Fault } from "../api/client";
 import { missing, say, useLate, waited } from "../state";
 
@@ -14,6 +14,15 @@ export function Trouble({ error, children }: { error: Fault | undefined; childre
       {error.hint && !error.away && <> {sentence(error.hint)}</>} {children}
     </div>
   );
+}
+
+/** A field that shows what the address asks. It is set before anybody can type: later that would take away what was typed. */
+export function useField(asked: string) {
+  const field = useRef<HTMLInputElement>(null);
+  useLayoutEffect(() => {
+    if (field.current) field.current.value = asked;
+  }, [asked]);
+  return field;
 }
 
 export const sentence = (text: string): string => {

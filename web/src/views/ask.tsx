@@ -1,9 +1,8 @@
 /** A question, its results as an agent would get them, and why; why not; and two sides of it. */
-import { useEffect, useRef } from "preact/hooks";
 import { call, type Schemas } from "../api/client";
 import { ago, many, words } from "../format";
 import { ARMS, bodyOf, logged, MORE_ARMS, sideOf, SIZES } from "../parts/asked";
-import { Empty, Loading, Section, Trouble } from "../parts/common";
+import { Empty, Loading, Section, Trouble, useField } from "../parts/common";
 import { Found } from "../parts/found";
 import { Logged, Other, Sides } from "../parts/sides";
 import { Text } from "../parts/text";
@@ -43,11 +42,8 @@ export function Ask() {
 }
 
 function Question({ params }: { params: URLSearchParams }) {
-  const field = useRef<HTMLInputElement>(null);
   const asked = params.get("q") ?? "";
-  useEffect(() => {
-    if (field.current) field.current.value = asked;
-  }, [asked]);
+  const field = useField(asked);
   const on = params.get("arms")?.split(",").filter(Boolean) ?? [...ARMS];
   const toggle = (arm: string) => {
     const left = on.includes(arm) ? on.filter((each) => each !== arm) : [...on, arm];

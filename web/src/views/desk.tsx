@@ -1,8 +1,8 @@
 /** An agent's desk: what it holds for now, what was said, and the context that it would get for its next answer. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { call, type Schemas } from "../api/client";
 import { ago, count, many, percent, when, words } from "../format";
-import { Empty, Loading, Section, Trouble } from "../parts/common";
+import { Empty, Loading, Section, Trouble, useField } from "../parts/common";
 import { Text } from "../parts/text";
 import { useSession } from "../session";
 import { changed, go, href, times, useLoad, usePlace } from "../state";
@@ -46,14 +46,11 @@ function Context({ session }: { session: string | null }) {
   const place = usePlace();
   const { namespace } = useSession();
   const { as_of, known_at } = times(place);
-  const field = useRef<HTMLInputElement>(null);
   const message = place.params.get("q")?.trim() || null;
+  const field = useField(message ?? "");
   const budget = Math.max(0, Math.trunc(Number(place.params.get("chars")))) || null;
   const body = { message, session_id: session, max_chars: budget, as_of, known_at, preview: true };
   const found = useLoad(`context ${namespace} ${JSON.stringify(body)}`, (signal) => call("post", "/api/v1/context", { body, namespace, signal }));
-  useEffect(() => {
-    if (field.current) field.current.value = message ?? "";
-  }, [message]);
   return (
     <Section title="The context it would get now" note="nothing is stored by looking">
       <form

@@ -4,7 +4,7 @@ import { call, type Schemas } from "../api/client";
 import { count, many, when, words } from "../format";
 import { type Camera, cameraText, parseCamera } from "../parts/camera";
 import { CloudPicture } from "../parts/cloudpicture";
-import { Act, Empty, Loading, Section, Trouble } from "../parts/common";
+import { Act, Empty, Loading, Section, Trouble, useField } from "../parts/common";
 import { type Cloud, colour, type Colouring, COLOURINGS, fetchCloud, idOf, KINDS, type Method, pointOf } from "../parts/projection";
 import { Layout } from "../parts/layout";
 import { csv, save } from "../parts/save";
@@ -168,11 +168,8 @@ function Choices({ method, dims }: { method: Method; dims: number }) {
 
 function Search() {
   const { params } = usePlace();
-  const field = useRef<HTMLInputElement>(null);
   const asked = params.get("q") ?? "";
-  useEffect(() => {
-    if (field.current) field.current.value = asked;
-  }, [asked]);
+  const field = useField(asked);
   return (
     <form
       class="find"
