@@ -1,6 +1,5 @@
 """Facts of a text, and orphans: wrappers of the SQL functions that decide about them."""
 
-from datetime import datetime
 from typing import TypedDict
 from uuid import UUID
 
@@ -8,28 +7,6 @@ from psycopg.errors import SerializationFailure
 from psycopg.types.json import Jsonb
 
 from db.pool import JsonObject, Transaction
-
-
-class FactCandidate(TypedDict):
-    """What is known beside a fact."""
-
-    ordinal: int
-    fact: int | None
-    memory_id: UUID | None
-    lineage: str | None
-    content: str
-    valid_from: datetime
-    later: bool
-    exact: bool
-    same: bool
-    alike: bool
-    similarity: float | None
-    overlap: float
-    signal: str | None
-    confidence: float | None
-    evidence: list[str]
-    sure: bool
-    source: str | None
 
 
 class FactBasis(TypedDict):
@@ -77,13 +54,6 @@ class ReflectedPage(TypedDict):
 
 class Outdated(Exception):
     """What given decisions rest on was changed meanwhile; nothing was written. Decide again."""
-
-
-async def fact_candidates(tx: Transaction, *, items: list[JsonObject], limit: int = 8) -> list[FactCandidate]:
-    """What is known beside each fact (an item of `remember`): nearness, and whether one contradicts the other."""
-    return await tx.rows(
-        FactCandidate, "select * from loci.fact_candidates(%(namespace)s, %(items)s, %(limit)s)", items=Jsonb(items), limit=limit
-    )
 
 
 async def facts_to_decide(tx: Transaction, *, items: list[JsonObject]) -> list[FactBasis]:
