@@ -173,12 +173,19 @@ class Loci:
         self._headers = {"Content-Type": "application/json", "X-Namespace": namespace}
 
     def _post(self, path: str, body: dict[str, Any]) -> Any:
-        self._connection.request("POST", f"/api/v1{path}", json.dumps(body), self._headers)
-        reply = self._connection.getresponse()
+        try:
+            reply = self._sent(path, body)
+        except (BrokenPipeError, ConnectionResetError, http.client.RemoteDisconnected):  # closed while others took their turns
+            self._connection.close()
+            reply = self._sent(path, body)
         content = json.loads(reply.read())
         if reply.status >= 300:
             raise RuntimeError(f"{path}: {reply.status} {content}")
         return content
+
+    def _sent(self, path: str, body: dict[str, Any]) -> http.client.HTTPResponse:
+        self._connection.request("POST", f"/api/v1{path}", json.dumps(body), self._headers)
+        return self._connection.getresponse()
 
     def search(self, question: str, kind: str = "all") -> int:
         """See System."""
