@@ -28,7 +28,7 @@ from loci._methods.sessions import Contexts, Sessions
 from loci.attempts import Attempts, Options
 from loci.descriptors import C
 from loci.errors import Conflict, NotFound
-from loci.requests import Request
+from loci.requests import Request, secure
 from loci.senders import AsyncSender, Headers, Sender
 from loci.streams import (
     AwaitedMemories,
@@ -208,7 +208,8 @@ class LociClient(_Base[httpx.Client, Sender], Sender):
         retries: int = 3,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        self._http = httpx.Client(base_url=_url(url), transport=transport, headers=AGENT)
+        where = _url(url)
+        self._http = httpx.Client(base_url=where, transport=transport, headers=AGENT, verify=secure(where))
         self._options = _options(key, namespace, space, timeout, retries, create=create)
 
     @property
@@ -283,7 +284,8 @@ class AsyncLociClient(_Base[httpx.AsyncClient, AsyncSender], AsyncSender):
         retries: int = 3,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        self._http = httpx.AsyncClient(base_url=_url(url), transport=transport, headers=AGENT)
+        where = _url(url)
+        self._http = httpx.AsyncClient(base_url=where, transport=transport, headers=AGENT, verify=secure(where))
         self._options = _options(key, namespace, space, timeout, retries, create=create)
 
     @property

@@ -212,8 +212,10 @@ async def _is_loci(url: str) -> bool:
     """Whether a service of Loci answers there, with or without knowing who asks."""
     import httpx
 
+    from loci.requests import secure
+
     try:
-        async with httpx.AsyncClient(trust_env=False, timeout=LOOK_SECONDS) as client:
+        async with httpx.AsyncClient(trust_env=False, timeout=LOOK_SECONDS, verify=secure(url)) as client:
             said = (await client.get(f"{url}{API}/agents/me")).json()
     except (httpx.HTTPError, ValueError):
         return False
@@ -230,10 +232,12 @@ def _program() -> str:
 async def _remote(url: str) -> "AsyncIterator[httpx.AsyncClient]":
     import httpx
 
+    from loci.requests import secure
     from service.http.caller import MCP_AGENT
 
     agent = {"User-Agent": MCP_AGENT}
-    async with httpx.AsyncClient(base_url=f"{base_url(url)}{API}/", headers=agent, timeout=httpx.Timeout(300, connect=5)) as client:
+    where, timeout = base_url(url), httpx.Timeout(300, connect=5)
+    async with httpx.AsyncClient(base_url=f"{where}{API}/", headers=agent, timeout=timeout, verify=secure(where)) as client:
         yield client
 
 

@@ -10,7 +10,7 @@ import orjson
 
 from loci.attempts import Attempts, Options
 from loci.errors import Conflict, LociError, NotFound, error_of, error_without_reply
-from loci.requests import API, Request
+from loci.requests import API, Request, secure
 from service.cli.shell import Failure
 from service.cli.target import base_url, target
 
@@ -177,7 +177,7 @@ def service(namespace: str | None = None, *, worker: bool = False) -> Iterator[R
                     f"LOCI_URL is no address of a service: {where!r}",
                     "It begins with http:// or https://, such as http://127.0.0.1:8420.",
                 )
-            with httpx.Client(base_url=where, headers=headers) as http:
+            with httpx.Client(base_url=where, headers=headers, verify=secure(where)) as http:
                 yield Rest(http, options, where)
             return
         from service.cli.local import application

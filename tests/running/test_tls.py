@@ -16,6 +16,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
+from loci import LociClient, LociError
 from tests.databases import Server, data_folder
 from tests.distributed.servers import free_port
 from tests.running.drills import Place, block
@@ -105,7 +106,7 @@ def userinfo(url: str) -> str:
     return f"{parts['user']}:{parts['password']}" if parts.get("password") else str(parts["user"])
 
 
-def test_uvicorn_serves_with_a_certificate_and_the_command_line_believes_the_authority(place: Place) -> None:
+def test_uvicorn_serves_with_a_certificate_that_is_believed_where_its_authority_is_named_and_nowhere_else(place: Place) -> None:
     port = free_port()
     place.written = {"8443": str(port), "uvicorn --factory": f"exec {Path(sys.executable).parent}/uvicorn --factory"}
     command = place.here(block("tls.md", "uvicorn"))
@@ -121,6 +122,9 @@ def test_uvicorn_serves_with_a_certificate_and_the_command_line_believes_the_aut
 
         eventually(ready)
         assert "default" in place.sh(block("tls.md", "SSL_CERT_FILE"))
+        for stranger in (f"https://localhost:{port}", f"HTTPS://localhost:{port}"):
+            with LociClient(stranger, retries=0) as client, pytest.raises(LociError, match="certificate verify failed"):
+                list(client.namespaces.list())
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(60)
