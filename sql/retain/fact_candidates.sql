@@ -1,9 +1,10 @@
 -- What is known beside each of many facts? Memories of layer 2 that are valid when the fact is: the best p_limit by
--- words, the nearest p_limit by meaning (from half of retain_related on), and any of exactly the same content; and the
--- p_limit earlier facts of the same text that share most words. Each is compared with the fact (compare_facts), the
--- later in valid time against the other. Items are those of loci_api.remember; embedding: a vector of the active model
--- (embedding_model says of which it is, null: not known), else words alone. One statement for all facts: a search by
--- words and one by meaning each, then 0.5 ms a candidate. Security definer: reads past the policies; checks first.
+-- words, the nearest p_limit by meaning (from half of retain_related on), for one that tells where somebody lives or
+-- moved to those of such words ("I moved to Bergen" has none of "I live in Oslo"), and any of exactly the same content;
+-- and the p_limit earlier facts of the same text that share most words. Each is compared with the fact (compare_facts),
+-- the later in valid time against the other. Items are those of loci_api.remember; embedding: a vector of the active
+-- model (embedding_model says of which it is, null: not known), else words alone. One statement for all facts: a search
+-- by words and one by meaning each, then 0.5 ms a candidate. Security definer: reads past the policies; checks first.
 -- Errors: 42501, P0002, 22023.
 create or replace function loci.fact_candidates(p_namespace text, p_items jsonb, p_limit integer default 8)
 returns setof loci_api.fact_candidate
@@ -37,6 +38,13 @@ begin
         select i.ordinal, s.id from item i join moment t on t.ordinal = i.ordinal
         cross join lateral loci.similar_memories(p_namespace, i.embedding, p_limit, '{"layers": [2]}', t.at) s
         where i.embedding is not null and s.score >= v_near
+        union
+        select i.ordinal, s.id from item i join moment t on t.ordinal = i.ordinal
+        cross join lateral loci.search_text(
+            p_namespace,
+            'live reside base move relocate ' || coalesce(array_to_string(((i.read).said).subject, ' '), ''),
+            p_limit, '{"layers": [2]}', t.at) s
+        where loci_internal.tells_place((i.read).said, (i.read).names)
         union
         select i.ordinal, s.id from item i
         cross join lateral (select m.id from loci_data.memories m where m.namespace_id = v_ns

@@ -116,6 +116,16 @@ def test_in_one_talk_the_user_corrects_himself_whatever_the_assistant_says_betwe
     assert "Alice lives in Oslo." not in told(client)
 
 
+def test_a_user_who_moved_lives_there_alone_however_much_else_moved(client: LociClient) -> None:
+    client.remember("I live in Oslo.")
+    client.remember("My mother lives in Turku.")
+    for number in range(12):
+        client.remember(f"I moved the folder {number} to the archive.")
+    assert client.remember("I moved to Bergen.").updated == 1
+    assert {"I moved to Bergen.", "My mother lives in Turku."} < told(client).keys()
+    assert "I live in Oslo." not in told(client)
+
+
 def test_what_the_user_says_again_is_no_longer_the_assistants_alone(client: LociClient) -> None:
     client.remember([{"role": "assistant", "content": "Alice lives in Oslo."}])
     client.remember("Alice lives in Oslo.")
