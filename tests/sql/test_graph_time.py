@@ -172,6 +172,28 @@ def test_an_entity_is_what_was_believed_of_it_then(world: World) -> None:
     assert [now[key] for key in ("name", "type", "pinned")] == ["Jupiter", "god", True]
 
 
+def test_an_alias_of_then_means_the_entity_that_had_it(world: World) -> None:
+    """Given up since, or taken over by another; a name of then wins over it, and what was no name then is that of now."""
+
+    def write(*items: dict[str, Any]) -> None:
+        world.rows("select * from loci_api.upsert_entities(%(ns)s, %(items)s)", items=Jsonb(items))
+
+    def change(ref: str, **changes: Any) -> None:
+        entity_id = entity(world, ref)["id"]
+        world.rows("select * from loci_api.update_entity(%(ns)s, %(id)s, %(c)s)", id=entity_id, c=Jsonb(changes))
+
+    write({"name": "Max"}, {"name": "Zeus", "aliases": ["The Boss", "Max"]}, {"name": "Hera", "aliases": ["Queen"]})
+    observe(world, {"source": "Zeus", "type": "rules", "target": "Olympus"})
+    known_at = world.now()
+    change("Zeus", aliases=[])
+    write({"name": "Hades", "aliases": ["The Boss"]})
+    change("Hera", aliases=["the boss", "Juno"])
+    meant = {ref: entity(world, ref, known_at=known_at)["name"] for ref in ("the  boss", "max", "queen", "juno")}
+    assert meant == {"the  boss": "Zeus", "max": "Max", "queen": "Hera", "juno": "Hera"}
+    assert [row["target"] for row in walk(world, known_at=known_at, start="The Boss")] == ["Olympus"]
+    assert entity(world, "the boss")["name"] in {"Hades", "Hera"}
+
+
 def test_a_list_of_entities_shows_those_that_were_known_and_seen(world: World) -> None:
     world.write("x", valid_from=day(50), entities=[{"name": "Zeus"}])
     known_at = world.now()

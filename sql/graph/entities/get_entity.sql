@@ -1,8 +1,8 @@
 -- One entity by id, name or alias, as of a moment, as known at another (null: now, and as believed now). With
--- p_known_at the name of then leads to it too, and so it is with what was merged since: a merged one is the one that it
--- went into, from then on. It is there from first_seen_at on, and known from created_at on. A few look-ups. Counters
--- are present figures (see entity_rows). Security definer: the hot path, past the policies; checks the caller itself.
--- Errors: 42501, P0002.
+-- p_known_at a name or alias of then leads to it too, and so it is with what was merged since: a merged one is the one
+-- that it went into, from then on. It is there from first_seen_at on, and known from created_at on. A few look-ups.
+-- Counters are present figures (see entity_rows). Security definer: the hot path, past the policies; checks the caller
+-- itself. Errors: 42501, P0002.
 create or replace function loci.get_entity(p_namespace text, p_ref text, p_as_of timestamptz default null,
                                            p_known_at timestamptz default null)
 returns table (id uuid, name text, canonical_name text, type text, aliases text[], description text,
