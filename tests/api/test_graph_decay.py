@@ -73,6 +73,16 @@ def test_a_recalculation_of_nothing_sensible_is_refused(api: Api, body: dict[str
     problem(api.post("/edges/decay", body), 422, "invalid-request")
 
 
+@pytest.mark.parametrize(
+    ("rate", "expected"),
+    [(-1, "greater than or equal to 0"), (1e10, "less than or equal to 1000000000"), ("fast", "a valid number")],
+)
+def test_a_rate_that_cannot_be_is_refused_with_what_can(api: Api, rate: object, expected: str) -> None:
+    refused = problem(api.client.put("/edge-types/works_on", json={"decay_rate": rate}), 422, "invalid-request")
+    assert [(error["field"], expected in error["message"]) for error in refused["errors"]] == [("decay_rate", True)]
+    assert ok(api.client.put("/edge-types/works_on", json={"decay_rate": 1e9}))["decay_rate"] == 1e9
+
+
 def test_an_entity_that_another_conversation_states_is_restored(api: Api) -> None:
     said = [
         ok(api.post("/entities", {"name": "Zeus", "confidence": 0.4, "session_id": session}), 201)["confidence"]

@@ -85,7 +85,7 @@ class EdgeTypeChanges(Model):
 
     model_config = ConfigDict(json_schema_extra=without_null("decay_rate", "description"))
 
-    decay_rate: Rate | None = Field(default=None, description="Per day; null: the namespace's")
+    decay_rate: Rate | None = Field(default=None, le=1e9, description="Per day; null: the namespace's")
     single_valued: Flag | None = Field(default=None, description="Whether a new target ends the one before")
     description: Description | None = Field(default=None, description="What the type means, in words; null: nothing")
     existing: Flag = Field(default=False, description="Only a type that is used or has settings: else 404, with the nearest")
