@@ -54,7 +54,7 @@ begin
            array_agg(s.word order by s.place) filter (where s.class = 'past' or s.class = 'until' and exists (
                select from said e where e.place < s.place and (e.word like '%ed' or e.word in ('was', 'were', 'had')))),
            array_agg(s.word order by s.place) filter (where s.class = 'now'),
-           bool_or(s.class = 'also'),
+           coalesce(bool_or(s.class = 'also'), false),  -- a class is null where the lexicon has no word
            array_agg(distinct s.word) filter (where s.class = 'mood'),
            (select array_agg(k.key order by k.key, e.place) from said e
             cross join lateral jsonb_array_elements_text(e.sides) k(key)

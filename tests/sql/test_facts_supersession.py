@@ -151,6 +151,7 @@ def test_facts_that_add_up_conflict_only_where_they_are_declared_single_valued(
     world: World, declared: bool | None, fires: str | None
 ) -> None:
     assert signal(world, "The team uses Slack", "The team uses Discord", declared) == fires
+    assert signal(world, "Tova uses Rust", "Tova uses Python", declared) == fires  # without a word of the lexicon
 
 
 @pytest.mark.parametrize(("declared", "fires"), [(None, "value_conflict"), (False, None)])
