@@ -56,7 +56,8 @@ begin
     )
     select array_agg(f.memory_id) filter (where f.memory_id is not null) as ids,
            array_agg(f.importance * f.weight * f.share) filter (where f.memory_id is not null) as scores,
-           coalesce(array_agg(distinct f.aspect_id) filter (where f.aspect_id is not null), '{}') as aspects,
+           array(select f.aspect_id from found f where f.aspect_id is not null
+                 group by f.aspect_id, f.weight order by f.weight desc, f.aspect_id desc) as aspects,
            (select json_agg(s) from shown s) as items, bool_or(f.aspect_id is null) as late
     into v_found from found f;
 

@@ -229,6 +229,15 @@ def test_a_walk_has_all_constraints_of_its_entities_most_important_first_whateve
     assert found["timed_out"] is False
 
 
+def test_the_aspects_of_a_walk_come_heaviest_first(world: World) -> None:
+    for name in ("Alice", "Bob"):
+        entity(world, name)
+    made = [
+        (weight, aspect(world, name, f"side {weight}", weight=weight)) for weight in (0.2, 0.9, 0.4) for name in ("Alice", "Bob")
+    ]
+    assert walk(world, "Alice and Bob")["aspect_ids"] == [made_id for _, made_id in sorted(made, reverse=True)]
+
+
 def test_constraints_of_many_entities_are_one_list_by_importance_and_none_is_lost_between_pages(world: World) -> None:
     for name, share in (("Apple", 0), ("Berry", 0.001)):
         entity(world, name)
