@@ -10,7 +10,7 @@ from service.cli.rest import service
 from service.cli.shell import AsOf, Failure, KnownAt, Namespace, tell
 
 Rewriting = Literal["decompose", "hypothetical"]
-SHOWN = ("results", "entities", "skipped", "took_ms", "waiting", "relevance", "left_out", "reranked", "rewritten")
+SHOWN = ("results", "constraints", "entities", "skipped", "took_ms", "waiting", "relevance", "left_out", "reranked", "rewritten")
 
 
 def recall(
@@ -46,12 +46,19 @@ def _tell(answer: dict[str, Any], *, explain: bool) -> None:
         echo(f"{answer['waiting']:,} memories wait for their vectors", err=True)
     if answer.get("left_out"):
         echo(f"{answer['left_out']} results are below --min-relevance; the best has {answer['relevance']:.2f}", err=True)
-    if not answer["results"]:
+    if answer["results"]:
+        _tell_results(answer["results"], explain=explain)
+    else:
         echo("nothing found", err=True)
-        return
+    if rules := answer["constraints"]:
+        echo()
+        cells = ([rule[name] for name in ("entity", "aspect", "content")] for rule in rules)
+        print_table(("entity", "aspect", "rule that holds"), cells, fold="rule that holds")
+
+
+def _tell_results(rows: list[dict[str, Any]], *, explain: bool) -> None:
     names = ("score", "relevance", "content", "category", "valid_from")
     columns = ["score", "relevance", "memory", "category", "valid_from", *(["arms (rank)"] if explain else [])]
-    rows = answer["results"]
     cells = [[*(row.get(name) for name in names), *([_arms(row["explain"])] if explain else [])] for row in rows]
     print_table(columns, cells, fold="memory")
 

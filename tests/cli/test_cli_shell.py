@@ -129,6 +129,10 @@ def test_demo_shows_the_graph_the_chain_and_the_hierarchy(loci: Loci) -> None:
     found = json.loads(loci("recall", "technical skills", "--k", "8", "--explain", "--json").stdout)["results"]
     assert {"Functional Programming", "experienced with Haskell", "has used Erlang"} <= {row["content"] for row in found}
     assert all(row["explain"]["arms"] for row in found)
+    rule = loci("recall", "What does RockBot use?", "--min-relevance", "1").stdout.splitlines()[-1]
+    assert rule.split("  ") == ["RockBot", "Deployment", "Deploys only after two reviews"]
+    rules = json.loads(loci("recall", "What does RockBot use?", "--json").stdout)["constraints"]
+    assert [row["content"] for row in rules] == ["Deploys only after two reviews"]
 
 
 def test_every_memory_entity_and_edge_of_the_demo_is_what_import_accepts() -> None:
