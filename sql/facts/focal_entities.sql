@@ -4,7 +4,7 @@
 -- query, session_key, or pinned. Security definer: past the policies; checks the caller itself. Errors: 42501, P0002.
 create or replace function loci.focal_entities(
     p_namespace text, p_query text default null, p_project_path text default null, p_checkpoint uuid[] default null,
-    p_session_key text default null)
+    p_session_key text default null, p_known_at timestamptz default null)
 returns table (id uuid, name text, type text, pinned boolean, source text, ordinal bigint)
 language plpgsql stable security definer set search_path = ''
 as $$
@@ -13,7 +13,8 @@ declare
 begin
     return query
     with focal as materialized (
-        select f.* from loci_internal.resolve_focal_entities(v_namespace_id, p_query, p_project_path, p_checkpoint) f
+        select f.* from loci_internal.resolve_focal_entities(v_namespace_id, p_query, p_project_path, p_checkpoint,
+                                                             coalesce(p_known_at, 'infinity')) f
     ), named as materialized (  -- the ids at once, so that each page of the key is read once
         select e.id, e.name, e.type from loci_data.entities e
         where e.namespace_id = v_namespace_id and e.id = any (array(select f.id from focal f))
@@ -24,6 +25,6 @@ begin
     where p_session_key is not null and not exists (select from focal f where f.source <> 'pinned')
     order by 6;
 end $$;
-comment on function loci.focal_entities(text, text, text, uuid[], text) is
+comment on function loci.focal_entities(text, text, text, uuid[], text, timestamptz) is
     'Entities that a conversation is about, and what says so: checkpoint, project, query or session_key; pinned ones '
-    'always. Errors: 42501, P0002.';
+    'always. p_known_at: also those that were removed since. Errors: 42501, P0002.';

@@ -1,10 +1,11 @@
 -- What is a walk about? The first of these that gives any: the entities of a checkpoint that are known, in
 -- its order, merged ones as what they were merged into; the projects that a path names (settings focal_projects); the
 -- entities that a query means (focal_entities). Then the pinned ones, pinned last first, at most 10,000. source: what
--- gave an entity; pinned for those that nothing else gave. Bounded, whatever the namespace holds. Index
--- entities_pinned.
+-- gave an entity; pinned for those that nothing else gave. At p_known_at before infinity, the names of a query are
+-- those of then, and who was removed since is there (entity_at_or_removed); projects and pins are those of now.
+-- Bounded, whatever the namespace holds. Index entities_pinned.
 create or replace function loci_internal.resolve_focal_entities(
-    p_namespace_id integer, p_query text, p_project_path text, p_checkpoint uuid[])
+    p_namespace_id integer, p_query text, p_project_path text, p_checkpoint uuid[], p_known_at timestamptz)
 returns table (id uuid, pinned boolean, source text, ordinal bigint)
 language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$
@@ -14,7 +15,8 @@ declare
     v_ids      uuid[] := array(
         select k.id
         from (select case when e.merged_into is null then e.id
-              else loci_internal.surviving_entity_id(p_namespace_id, e.id) end as id, min(c.place) as place
+              else loci_internal.entity_at_or_removed(p_namespace_id, e.id::text, p_known_at) end as id,
+                     min(c.place) as place
               from unnest(p_checkpoint[:1000]) with ordinality c(id, place)
               cross join lateral (select o.id, o.merged_into from loci_data.entities o
                                   where o.namespace_id = p_namespace_id and o.id = c.id limit 1) e
@@ -28,7 +30,8 @@ begin
     end if;
     if cardinality(v_ids) = 0 and p_query is not null then
         v_source := 'query';
-        v_ids := loci_internal.query_entities(p_namespace_id, p_query, (v_settings ->> 'focal_entities')::integer);
+        v_ids := loci_internal.query_entities(p_namespace_id, p_query, (v_settings ->> 'focal_entities')::integer,
+                                              p_known_at);
     end if;
     return query
     with pin as materialized (
@@ -43,7 +46,7 @@ begin
     full join pin p on p.id = f.id
     order by f.place, p.place;
 end $$;
-comment on function loci_internal.resolve_focal_entities(integer, text, text, uuid[]) is
+comment on function loci_internal.resolve_focal_entities(integer, text, text, uuid[], timestamptz) is
     'Focal entities of a walk, in order.';
 
 -- Which projects does a path name? Its last three segments, compared with the names of entities of type
@@ -93,16 +96,23 @@ comment on function loci_internal.project_entities(integer, text, integer) is
 -- types,
 -- the most mentioned first, at most p_limit. Bounded: the first 2,000 characters, 2,000 entities; 100 words, 100
 -- entities a word. Index entity_names_pkey, whose order is that of code points, so that a first word is a range of it.
-create or replace function loci_internal.query_entities(p_namespace_id integer, p_query text, p_limit integer)
-returns uuid[]
+create or replace function loci_internal.query_entities(p_namespace_id integer, p_query text, p_limit integer,
+                                                        p_known_at timestamptz) returns uuid[]
 language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$
 declare
     v_text  text := left(p_query, 2000);
     v_least integer := loci_internal.settings(p_namespace_id) ->> 'match_length';
-    v_found uuid[] := array(select f.id from loci_internal.find_entities_in_text(p_namespace_id, v_text) f
-                            order by f.position, f.id limit 2000);
+    v_found uuid[];
 begin
+    if p_known_at < 'infinity' then
+        v_found := array(select loci_internal.entity_at_or_removed(p_namespace_id, f.id::text, p_known_at)
+                         from loci_internal.find_entities_in_text_at(p_namespace_id, v_text, p_known_at) f
+                         order by f.position, f.id limit 2000);
+    else
+        v_found := array(select f.id from loci_internal.find_entities_in_text(p_namespace_id, v_text) f
+                         order by f.position, f.id limit 2000);
+    end if;
     if cardinality(v_found) = 0 then
         v_found := array(
             with word as materialized (
@@ -126,5 +136,5 @@ begin
                             where o.namespace_id = p_namespace_id and o.id = f.id and not o.hidden limit 1) e
         order by e.mentions desc, e.id limit p_limit);
 end $$;
-comment on function loci_internal.query_entities(integer, text, integer) is
+comment on function loci_internal.query_entities(integer, text, integer, timestamptz) is
     'Entities that the words of a query mean, most mentioned first.';

@@ -4,9 +4,9 @@
 -- constraints each have a share of it, so that none starves the others, and the other half is for putting the answer
 -- together; timed_out says that something was cut off. source: what gave the focal entities (focal_entities); null:
 -- nothing did. memory_ids: best first, by importance × weight of the aspect (for constraints 1) × strength of the edge.
--- attributes: on request. As of p_as_of, as known at p_known_at (null: now, as believed now); who is focal, names,
--- weights and strengths are present figures. bench/walk.py measures it. Security definer: past the policies; checks the
--- caller itself. Errors: 42501, P0002, 22023.
+-- attributes: on request. As of p_as_of, as known at p_known_at (null: now, as believed now); names, weights and
+-- strengths are present figures. bench/walk.py measures it. Security definer: past the policies; checks the caller
+-- itself. Errors: 42501, P0002, 22023.
 create or replace function loci.walk(
     p_namespace text, p_query text default null, p_project_path text default null, p_checkpoint uuid[] default null,
     p_session_key text default null, p_as_of timestamptz default null, p_known_at timestamptz default null,
@@ -35,7 +35,7 @@ begin
                                           'source', f.source)
                              order by f.ordinal), '[]')
     into v_focal, source, timed_out, focal
-    from loci.focal_entities(p_namespace, p_query, p_project_path, p_checkpoint, p_session_key) f;
+    from loci.focal_entities(p_namespace, p_query, p_project_path, p_checkpoint, p_session_key, p_known_at) f;
 
     select v_focal || coalesce(array_agg(e.id order by e.share desc, e.id) filter (where e.id is not null), '{}'),
            array_fill(1.0::double precision, array[cardinality(v_focal)])

@@ -31,7 +31,8 @@ begin
     v_settings := loci_internal.settings(v_ns);
     select array_agg(f.id order by f.ordinal) filter (where f.source <> 'pinned'), array_agg(f.id order by f.ordinal)
     into v_named, v_focal
-    from loci_internal.resolve_focal_entities(v_ns, null, null, p_named[:(v_settings ->> 'focal_entities')::integer]) f;
+    from loci_internal.resolve_focal_entities(v_ns, null, null, p_named[:(v_settings ->> 'focal_entities')::integer],
+                                              coalesce(p_known_at, 'infinity')) f;
     if v_focal is null then
         return;
     end if;

@@ -124,6 +124,31 @@ def test_a_checkpoint_that_names_it_passes_it_by(baker: World) -> None:
     assert [row["id"] for row in rows] == [ann]
 
 
+def test_as_known_before_a_walk_and_a_recall_have_its_facts_and_rules(baker: World) -> None:
+    robert = get(baker, "Robert")["id"]
+    taste = baker.value("select aspect_id from loci_data.attributes where namespace_id = %(ns_id)s")
+    rule = Jsonb({"content": "no nuts", "kind": "constraint"})
+    baker.rows("select * from loci_api.add_attribute(%(ns)s, %(id)s, %(rule)s)", id=taste, rule=rule)
+    known = remove(baker, "Robert")
+
+    def walk(query: str | None, ids: list[UUID] | None, known_at: datetime | None) -> tuple[list[str], list[str]]:
+        found = baker.row(
+            "select * from loci.walk(%(ns)s, %(q)s, null, %(ids)s, null, null, %(k)s, true)", q=query, ids=ids, k=known_at
+        )
+        return [row["content"] for row in found["constraints"]], [row["content"] for row in found["attributes"]]
+
+    def recall(known_at: datetime | None) -> list[str]:
+        rows = baker.rows(
+            "select * from loci_api.recall_walk_arm(%(ns)s, %(ids)s, true, '{}', null, %(k)s)", ids=[robert], k=known_at
+        )
+        return [rule["content"] for row in rows for rule in row["constraints"] or []]
+
+    assert walk("What does Robert eat?", None, known) == walk(None, [robert], known) == (["no nuts"], ["likes rye"])
+    assert recall(known) == ["no nuts"]
+    assert walk("What does Robert eat?", None, None) == walk(None, [robert], None) == ([], [])
+    assert recall(None) == []
+
+
 def test_its_name_is_free_for_another(baker: World) -> None:
     old = get(baker, "Robert")["id"]
     known = remove(baker, "Robert")
