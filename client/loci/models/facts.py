@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from loci.models.fields import (
     Confidence,
@@ -24,6 +24,7 @@ from loci.models.fields import (
     UpdatedAt,
     ValidFrom,
     ValidTo,
+    not_null,
     without_null,
 )
 
@@ -79,12 +80,7 @@ class AttributeChanges(Model):
     confidence: Unit | None = Field(default=None, description="How sure it is, 0 to 1")
     importance: Unit | None = Field(default=None, description="How much it matters, 0 to 1")
 
-    @model_validator(mode="after")
-    def _not_null(self) -> "AttributeChanges":
-        for name in self.model_fields_set - {"valid_to"}:
-            if getattr(self, name) is None:
-                raise ValueError(f"{name} must not be null; leave it out to keep its value")
-        return self
+    _not_null = field_validator("content", "valid_from", "status", "confidence", "importance", mode="before")(not_null)
 
 
 class AttributeOut(BaseModel):

@@ -65,6 +65,13 @@ def _not_blank(text: str) -> str:
     return text
 
 
+def not_null(value: object) -> object:
+    """What a change states, of a field that always has a value."""
+    if value is None:
+        raise ValueError("must not be null; leave it out to keep its value")
+    return value
+
+
 def _mebibyte(text: str) -> str:
     if len(text) > MIB or len(text.encode()) > MIB:
         raise ValueError(f"must be at most 1 MiB (1,048,576 bytes) of UTF-8; it has {len(text.encode()):,}")

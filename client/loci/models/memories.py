@@ -32,6 +32,7 @@ from loci.models.fields import (
     Vector,
     also,
     as_items,
+    not_null,
     without_null,
 )
 from loci.models.graph.edges import EdgeInput
@@ -118,13 +119,17 @@ class MemoryChanges(Model):
     confidence: Unit | None = Field(default=None, description="How sure it is, 0 to 1")
     metadata: Metadata | None = Field(default=None, description="Your own JSON object, at most 1 MiB; kept as it is")
 
+    @field_validator(
+        *("category", "tags", "layer", "parent_since", "valid_from", "importance", "confidence", "metadata"), mode="before"
+    )
+    @classmethod
+    def _not_null(cls, value: object) -> object:
+        return not_null(value)
+
     @model_validator(mode="after")
-    def _not_null(self) -> "MemoryChanges":
+    def _parent_beside_since(self) -> "MemoryChanges":
         if "parent_since" in self.model_fields_set and "parent_id" not in self.model_fields_set:
             raise ValueError("parent_since needs parent_id beside it")
-        for name in self.model_fields_set - {"parent_id", "valid_to"}:
-            if getattr(self, name) is None:
-                raise ValueError(f"{name} must not be null; leave it out to keep its value")
         return self
 
 
