@@ -82,7 +82,7 @@ ARGUMENTS = {
     "sections": "Only these sections; null: all.",
     "repeat": "Whether memories are shown that the session was shown before.",
     "session_id": "The conversation.",
-    "session_key": "Name of the session; words in it can be names of entities.",
+    "session_key": "Name of the session: a label, where nothing else gives an entity.",
     "shared_tokens": "How many words two statements must share.",
     "signal": "Only what was found by this signal.",
     "since": "Only what began at or after.",
