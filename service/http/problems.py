@@ -14,7 +14,18 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
-from db.errors import FieldError, Invalid, LociError, MethodNotAllowed, NotFound, RateLimited, Unauthorized, Unavailable, translate
+from db.errors import (
+    FieldError,
+    Invalid,
+    LociError,
+    MethodNotAllowed,
+    NotFound,
+    RateLimited,
+    Unauthorized,
+    Unavailable,
+    Unsupported,
+    translate,
+)
 from service.http.paths import methods_of
 from service.http.protection import protected
 from service.http.replies import dumps
@@ -86,7 +97,14 @@ def path_of(location: Sequence[int | str]) -> str:
 
 def field_errors(errors: Sequence[Any]) -> list[FieldError]:
     """Field errors of a pydantic validation, without echoing the input."""
-    return [FieldError(path_of(e["loc"]), str(e["msg"]).removeprefix("Value error, ")) for e in errors]
+    return [_not_json(e) or FieldError(path_of(e["loc"]), str(e["msg"]).removeprefix("Value error, ")) for e in errors]
+
+
+def _not_json(error: Any) -> FieldError | None:
+    """What is wrong with a body that is no JSON: the framework gives the character as its location."""
+    if error.get("type") != "json_invalid" or len(error["loc"]) != 2:  # noqa: PLR2004 (body, character)
+        return None
+    return FieldError("body", f"is not JSON: {error['ctx']['error']} (character {error['loc'][1]})")
 
 
 def _database_error(request: Request, error: Exception) -> Response:
@@ -108,6 +126,8 @@ def _invalid(request: Request, error: Exception) -> Response:
         methods = methods_of(request.app.openapi(), request.url.path)
         if methods and request.method not in methods:
             return _not_allowed(request, methods)
+    if isinstance(error.body, bytes):  # the framework reads no body as JSON whose type says something else
+        return respond(Unsupported("send application/json"), request)
     errors = field_errors(error.errors())
     detail = "; ".join(f"{e.field}: {e.message}" for e in errors[:3])
     return respond(Invalid(detail, errors[:100]), request)
