@@ -14,6 +14,7 @@ from service.http.paths import operations
 from service.http.problems import problem_types
 from service.settings import Settings
 from tests.catalogue import ROOT
+from tests.details import DETAILS
 from tests.services import Api, problem
 
 API = "/api/v1"
@@ -63,6 +64,14 @@ def test_every_parameter_and_field_says_what_it_means(document: dict[str, Any]) 
     ]
     assert (parameters, fields) == ([], [])
     assert [name for name, schema in schemas.items() if not schema.get("description")] == []
+
+
+@pytest.mark.parametrize("name", DETAILS)
+def test_the_default_of_every_detail_of_a_memory_is_in_the_document(document: dict[str, Any], name: str) -> None:
+    detail = DETAILS[name]
+    said = document["components"]["schemas"]["MemoryInput"]["properties"][name]["description"]
+    assert said.endswith(f" {detail.default}")
+    assert ("of the version before" in said) == detail.inherited
 
 
 def test_every_route_of_the_api_lists_the_problems_that_it_may_reply(of_the_api: dict[str, dict[str, Any]]) -> None:

@@ -54,15 +54,27 @@ class MemoryInput(Model):
 
     content: Content = Field(description="The statement; at most 1 MiB")
     lineage: Label | None = Field(default=None, description="Name that groups versions; an existing one gets a new version")
-    category: Category | None = Field(default=None, description="Slash-separated path", examples=["user-preferences/timezone"])
-    tags: Tags | None = Field(default=None, description="Labels; their order means nothing")
-    layer: Layer | None = Field(default=None, description="0 domain, 1 concept, 2 fact, 3 episode")
-    parent_id: UUID | None = Field(default=None, description="The memory that this one stands under")
+    category: Category | None = Field(
+        default=None,
+        description="Slash-separated path; default: that of the version before, or general",
+        examples=["user-preferences/timezone"],
+    )
+    tags: Tags | None = Field(
+        default=None, description="Labels; their order means nothing; default: those of the version before, or []"
+    )
+    layer: Layer | None = Field(
+        default=None, description="0 domain, 1 concept, 2 fact, 3 episode; default: that of the version before, or 2"
+    )
+    parent_id: UUID | None = Field(
+        default=None, description="The memory that this one stands under; default: that of the version before, or none"
+    )
     valid_from: Moment | None = Field(default=None, description="From when it is true; default now")
     valid_to: Moment | None = Field(default=None, description="Until when (exclusive); default: still")
-    importance: Unit | None = Field(default=None, description="How much it matters, 0 to 1")
-    confidence: Unit | None = Field(default=None, description="How sure it is, 0 to 1")
-    metadata: Metadata | None = Field(default=None, description="Your own JSON object, at most 1 MiB; kept as it is")
+    importance: Unit | None = Field(
+        default=None, description="How much it matters, 0 to 1; default: that of the version before, or 0.5"
+    )
+    confidence: Unit | None = Field(default=None, description="How sure it is, 0 to 1; default: 1.0")
+    metadata: Metadata | None = Field(default=None, description="Your own JSON object, at most 1 MiB; kept as it is; default: {}")
     source: Label | None = Field(default=None, description="Who said it")
     session_id: Label | None = Field(default=None, description="The conversation it comes from")
     entities: Annotated[list[EntityInput], Field(max_length=1000)] | None = Field(
