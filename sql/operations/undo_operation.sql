@@ -1,7 +1,8 @@
 -- Undo an operation: everything that it changed becomes what it was before, as one more operation, which can be undone
 -- in turn; then the first is in force again. Nothing is deleted, and known_at shows what was believed before, between
 -- and since. What was changed again since is a conflict that names it, and nothing is undone; p_skip_changed leaves
--- that alone and undoes the rest. undone: how many of each kind; skipped: [{kind, count, reason}];
+-- that alone and undoes the rest; where that is nothing, there is no operation (operation_id is null), and the first
+-- stays in force. undone: how many of each kind; skipped: [{kind, count, reason}];
 -- conflicts: the first twenty that were changed since, [{kind, subject_id, name, operation_id, action}]. decaying:
 -- recalculate_decay_batch
 -- has edges to bring in step (unfinished_decay_changes). Order: what gives edges their ends, merges, memories, where
@@ -82,10 +83,16 @@ begin
         v_counts := v_counts || jsonb_build_object('entity', v_new.removed + (v_counts -> 'entity')::integer);
         v_kept := v_new.kept;
     end if;
-    operation_id := loci_internal.end_undo(v_ns, p_id);
     undoes := p_id;
     undone := (select coalesce(jsonb_object_agg(c.key, c.value), '{}') from jsonb_each(v_counts) c
                where c.value <> '0');
+    if v_changed.count = 0 or undone <> '{}' or exists (select from loci_data.outbox o where o.namespace_id = v_ns
+            and o.operation_id = loci_internal.current_operation_id()) then
+        operation_id := loci_internal.end_undo(v_ns, p_id);
+    else  -- all was changed since: what it did is in force as before
+        delete from loci_data.operations o where o.namespace_id = v_ns and o.id = loci_internal.current_operation_id();
+        perform set_config('loci.undoes', '', true);
+    end if;
     skipped := loci_internal.undo_skipped(v_ns, v_begun.stays, v_kept, v_changed.count, v_changed.kinds);
     conflicts := v_changed.first_ones;
     decaying := exists (select from loci_data.decay_changes c where c.namespace_id = v_ns and c.finished_at is null);

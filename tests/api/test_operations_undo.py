@@ -47,6 +47,20 @@ def test_undoing_twice_is_a_conflict_that_names_the_operation_that_undid_it(api:
     assert first in problem(undo(api, written), 409, "conflict")["detail"]
 
 
+def test_where_all_was_changed_since_and_is_skipped_nothing_is_undone_and_it_can_be_undone_later(api: Api) -> None:
+    written = api.post("/memories", {"content": "tea", "lineage": "drink"}).headers[OPERATION]
+    later = api.post("/memories", {"content": "coffee", "lineage": "drink"}).headers[OPERATION]
+    before = ok(api.get("/operations"))["items"]
+    body = ok(undo(api, written, skip_changed=True))
+    assert (body["undone"], body["operation_id"]) == ({}, None)
+    assert body["skipped"] == [{"kind": "memory", "count": 1, "reason": "changed since"}]
+    assert [conflict["operation_id"] for conflict in body["conflicts"]] == [later]
+    assert ok(api.get("/operations"))["items"] == before
+    ok(undo(api, later))
+    assert ok(undo(api, written))["undone"] == {"memory": 1}
+    assert ok(api.get("/memories"))["items"] == []
+
+
 def test_what_was_changed_since_is_a_conflict_that_names_thing_and_operation_and_changes_nothing(api: Api) -> None:
     written = api.post("/memories/batch", {"items": [{"content": "one"}, {"content": "two"}]})
     one = ok(written)["items"][0]["id"]

@@ -127,7 +127,8 @@ class OperationUndone(BaseModel):
     """What undoing an operation did."""
 
     operation_id: UUID | None = Field(
-        description="The operation that undoes; undo it to have the first one in force again. Null: a dry run"
+        description="The operation that undoes; undo it to have the first one in force again. Null: a dry run, or all of it was "
+        "changed since and skipped, so that nothing was undone"
     )
     undoes: UUID = Field(description="The operation that is undone")
     undone: dict[str, int] = Field(description="How many things of each kind are as before", examples=[{"memory": 2, "edge": 1}])

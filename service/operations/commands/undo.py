@@ -37,5 +37,8 @@ def _tell(row: dict[str, Any]) -> None:
             echo(f"in the way: {each['kind']} {each['name']} was changed since: {each['content']}", err=True)
         echo("dry run: nothing was changed", err=True)
         return
+    if row["operation_id"] is None:
+        echo("nothing was undone", err=True)
+        return
     again = f"`loci operation undo {row['operation_id']}` brings it back"
     echo(f"undone by operation {row['operation_id']}; {again}", err=True)
