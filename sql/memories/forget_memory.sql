@@ -16,7 +16,9 @@ begin
     end if;
     v_new := v_old;
     v_new.status := case when p_forget then 'forgotten' else 'active' end;
-    v_new.updated_at := clock_timestamp();
+    if v_new.status <> v_old.status then
+        v_new.updated_at := clock_timestamp();
+    end if;
     if not p_forget and v_old.status <> 'active' and v_old.valid_to = v_old.valid_from then
         v_new.valid_to := nullif(coalesce((select coalesce(b.valid_to, 'infinity') from loci_data.memory_beliefs b
                                            where b.namespace_id = v_ns and b.memory_id = p_id

@@ -258,6 +258,17 @@ def test_a_forgotten_memory_comes_back_when_restored(world: World) -> None:
     assert world.visible() == ["Oslo"]
 
 
+@pytest.mark.parametrize("forgotten", [True, False])
+def test_a_memory_that_is_forgotten_or_restored_again_is_not_changed(world: World, forgotten: bool) -> None:
+    written = world.write("Oslo")
+    world.forget(written["id"])
+    world.forget(written["id"], forgotten)
+    rows = "select * from loci_data.memories where namespace_id = %(ns_id)s"
+    before = world.rows(rows)
+    world.forget(written["id"], forgotten)
+    assert world.rows(rows) == before
+
+
 def test_a_forgotten_version_is_not_restored_into_a_place_that_is_taken(world: World) -> None:
     old = world.write("Oslo", lineage="city")
     world.forget(old["id"])
