@@ -45,9 +45,10 @@ MemoryRef = Annotated[Text, Path(description="Id of any of its versions, or the 
 async def write_memory(body: MemorySave, caller: CallerDependency) -> Response:
     """Write a memory. An existing lineage gets a new version; an exact duplicate reinforces the memory that is there.
 
-    `on_duplicate` says otherwise; `ignored` in the reply names what a duplicate stated and the memory did not take over.
-    A stated validity ends where a later version of the lineage begins; `cut_short` says so. With `enrich`, a language model
-    expands it later, in the background, into well-formed memories that say the same.
+    What names another lineage, states its validity or is an episode is no duplicate. `on_duplicate` says otherwise of one;
+    `ignored` in the reply names what a duplicate stated and the memory did not take over. A stated validity ends where a later
+    version of the lineage begins; `cut_short` says so. With `enrich`, a language model expands it later, in the background, into
+    well-formed memories that say the same.
     """
     item = {key: value for key, value in body.stated().items() if key != "enrich"}
     has_model = caller.state.resources.model is not None
@@ -167,7 +168,8 @@ async def forget_memory(
 async def erase_memories(body: EraseInput, caller: CallerDependency) -> Response:
     """Erase up to 10,000 memories for good, all or none, with what rests on them; the reply is the receipt.
 
-    A dry run erases nothing: it says what would go, by the same work, taken back.
+    An entity whose last mention goes with them goes, too, with all its edges, aspects and facts, unless it is pinned. A dry
+    run erases nothing: it says what would go, by the same work, taken back.
     """
     return await caller.write(lambda tx: memories.erase_memories(tx, body), dry_run=body.dry_run)
 

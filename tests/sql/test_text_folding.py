@@ -123,6 +123,11 @@ def test_a_plain_write_folds_into_a_current_memory_that_stated_its_start(world: 
     assert world.write("x")["id"] == first["id"]
 
 
+def test_a_plain_write_does_not_fold_into_a_memory_whose_end_was_stated(world: World) -> None:
+    world.write("x", valid_to=day(40_000))
+    assert not world.write("x")["duplicate"]
+
+
 def test_a_plain_write_does_not_fold_into_a_memory_that_is_not_valid_yet(world: World) -> None:
     world.write("x", valid_from=world.now() + timedelta(days=1))
     assert not world.write("x")["duplicate"]

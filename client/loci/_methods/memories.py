@@ -217,7 +217,8 @@ class Memories(Group[C]):
     ) -> Request[Erased]:
         """Erase memories for good, all or none, with what rests on them; the reply is the receipt.
 
-        `dry_run` erases nothing, and says what would go.
+        An entity whose last mention goes with them goes, too, with all its edges, aspects and facts, unless it is pinned. `dry_run`
+        erases nothing, and says what would go.
         """
         return post(Erased, "/memories/erase", ids=ids, versions=versions, subtree=subtree, dry_run=dry_run)
 
