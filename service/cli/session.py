@@ -85,8 +85,7 @@ def reach(settings: "Settings", *, make: bool = False) -> tuple[str, "EmbeddedSe
     if settings.database_url:
         asyncio.run(check_revision(settings.database_url))
         return settings.database_url, None
-    if not make:
-        require_embedded(settings)
+    require_embedded(settings, make=make)
     server = start_embedded(settings)
     try:
         if not server.joined or not asyncio.run(_is_current(server.url("loci_app"))):
@@ -109,15 +108,15 @@ def bring_up(url: str, app_password: str | None = None, *, restored: bool = Fals
         raise Failure(str(error), "Use that version, or restore the backup that was made before it.") from None
 
 
-def require_embedded(settings: "Settings") -> None:
-    """Raise Failure unless there is an embedded database where commands look, and it is the one that is meant."""
+def require_embedded(settings: "Settings", *, make: bool = False) -> None:
+    """Raise Failure unless the embedded database is the one that is meant, and there is one, or the command may `make` it."""
     asked = stated("LOCI_URL")
     if asked and not stated("LOCI_DATA_DIR"):
         raise Failure(
             f"`loci {RUNNING.get()}` works on the database itself, and LOCI_URL names a service: {base_url(asked)}",
             "Run it where the database is: with DATABASE_URL, or with LOCI_DATA_DIR for an embedded one.",
         )
-    if embedded_folder(settings) is None:
+    if not make and embedded_folder(settings) is None:
         raise Failure(
             f"there is no database in {settings.data_dir.expanduser().resolve()}",
             "Set LOCI_URL to a service that runs, such as http://127.0.0.1:8420, DATABASE_URL to a database, or LOCI_DATA_DIR "

@@ -247,7 +247,7 @@ def test_a_command_where_there_is_no_database_says_where_it_looked_and_makes_non
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("command", [name for name in COMMANDS if name.split()[0] in OPERATORS and name != "demo"])
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name.split()[0] in OPERATORS])
 def test_what_works_on_the_database_says_so_where_only_a_service_is_named(
     command: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
