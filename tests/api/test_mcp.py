@@ -12,6 +12,7 @@ import pytest
 from service.mcp.tools import TOOLS
 from service.recall.question import ARMS as RECALL_ARMS
 from service.recall.tools import ARMS
+from tests.catalogue import ROOT
 from tests.services import PATIENCE, Api, Service, eventually, new_api, ok, problem, serve
 from tests.tools import ERAS, Tools, over_http, said
 
@@ -90,6 +91,16 @@ def test_the_tools_and_their_parameters_are_those_of_the_seeds(tools: Tools) -> 
         for name, schema in schemas.items()
     }
     assert shown == PARAMETERS
+
+
+def test_the_page_lists_the_tools_with_their_parameters() -> None:
+    rows = re.findall(
+        r"^\| `(\w+)` \| ([^|]*)\|", (ROOT / "docs" / "mcp.md").read_text().partition("\n## Tools\n")[2], re.MULTILINE
+    )
+    listed = {name: {word.strip() for word in words.split(",") if word.strip()} for name, words in rows}
+    assert listed == {
+        name: {word.removesuffix("!") if word.endswith("!") else f"{word}?" for word in words} for name, words in PARAMETERS.items()
+    }
 
 
 @pytest.mark.parametrize("name", PARAMETERS)
