@@ -97,14 +97,16 @@ def path_of(location: Sequence[int | str]) -> str:
 
 def field_errors(errors: Sequence[Any]) -> list[FieldError]:
     """Field errors of a pydantic validation, without echoing the input."""
-    return [_not_json(e) or FieldError(path_of(e["loc"]), str(e["msg"]).removeprefix("Value error, ")) for e in errors]
+    return [_field_error(error) for error in errors]
 
 
-def _not_json(error: Any) -> FieldError | None:
-    """What is wrong with a body that is no JSON: the framework gives the character as its location."""
-    if error.get("type") != "json_invalid" or len(error["loc"]) != 2:  # noqa: PLR2004 (body, character)
-        return None
-    return FieldError("body", f"is not JSON: {error['ctx']['error']} (character {error['loc'][1]})")
+def _field_error(error: Any) -> FieldError:
+    kind, location = error.get("type"), error["loc"]  # errors that the service makes itself have no type
+    if kind == "json_invalid" and isinstance(location[-1], int):  # the place in the text, which is no field
+        return FieldError("body", f"is not JSON: {error['ctx']['error']} (character {location[-1]})")
+    if kind in {"model_attributes_type", "model_type"}:  # pydantic's words speak of Python
+        return FieldError(path_of(location), "must be a JSON object")
+    return FieldError(path_of(location), str(error["msg"]).removeprefix("Value error, "))
 
 
 def _database_error(request: Request, error: Exception) -> Response:

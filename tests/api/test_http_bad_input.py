@@ -126,7 +126,7 @@ RAW: list[tuple[bytes, str]] = [
     (b"rubbish", "body: is not JSON: Expecting value (character 0)"),
     (b"", ""),
     (b"null", ""),
-    (b"[]", ""),
+    (b"[]", "body: must be a JSON object"),
     (b'"content"', ""),
     (b'{"content": "x", "metadata": ' + b'{"a":' * 5000 + b"1" + b"}" * 5000 + b"}", ""),
     (b'{"content": "x", "layer": ' + b"9" * 5000 + b"}", ""),
@@ -167,7 +167,7 @@ BATCHES: list[tuple[Any, str, str]] = [
     ({"items": [{"content": "x"}], "atomic": "perhaps"}, "atomic", "boolean"),
     ({"items": [{"content": "x"}, {"content": ""}], "atomic": True}, "items[1].content", "empty"),
     ({"items": [{"content": "x"}, {"content": "y", "colour": 1}], "atomic": True}, "items[1].colour", "extra"),
-    ({"items": [{"content": "x"}, 5], "atomic": True}, "items[1]", "dictionary"),
+    ({"items": [{"content": "x"}, 5], "atomic": True}, "items[1]", "JSON object"),
 ]
 
 
