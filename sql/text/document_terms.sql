@@ -1,14 +1,14 @@
 -- The terms of a text with their frequencies, as postings count them: words as the configuration stems them, and pairs
 -- of characters where a script has no spaces between words (ngrams). The same for memories and for questions, so that
--- they agree. A tsvector holds at most 1 MiB, so a long text is cut into pieces of 200,000 characters; a normal one is
--- one piece.
+-- they agree; what words_apart takes out of memories it takes out of questions here. A tsvector holds at most 1 MiB, so
+-- a long text is cut into pieces of 200,000 characters; a normal one is one piece.
 create or replace function loci_internal.document_terms(p_language regconfig, p_text text)
 returns table (term bigint, frequency bigint)
 language sql immutable parallel safe
 as $$
     select hashtextextended(t.lexeme, 0), sum(t.frequency)
     from (select u.lexeme, cardinality(u.positions) as frequency
-          from (select loci_internal.short_runs(loci_internal.spaced_text(p_text)) as body) s
+          from (select loci_internal.short_runs(loci_internal.words_apart(loci_internal.spaced_text(p_text))) as body) s
           cross join generate_series(1, greatest(length(s.body), 1), 200000) piece
           cross join unnest(to_tsvector(p_language, substr(s.body, piece, 200000))) u
           union all

@@ -202,6 +202,23 @@ def test_category_tags_source_and_stated_date_are_searched_too(world: World, que
     assert len(search(world, query)) == 1
 
 
+@pytest.mark.parametrize(
+    ("content", "query"),
+    [
+        ("They serve tea/coffee", "Who drinks coffee?"),
+        ("They serve tea and coffee", "coffee/tea"),
+        ("The default is in service/http/app.py", "app.py"),
+        ("The default is in service/http/app.py", "service/http/app.py"),
+        ("Notes are at https://wiki.example.org/team/onboarding", "onboarding"),
+        ("Notes", "devices/network"),
+    ],
+)
+def test_words_between_slashes_are_words(world: World, content: str, query: str) -> None:
+    world.write(content, category="devices/network")
+    world.write("something else", category="else")
+    assert contents(world, search(world, query)) == [content]
+
+
 @pytest.mark.parametrize(("language", "found"), [("english", 1), ("simple", 0), ("german", 0)])
 def test_the_language_of_the_namespace_cuts_words(connection: psycopg.Connection[Any], language: str, found: int) -> None:
     world = new_world(connection, language)
