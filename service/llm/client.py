@@ -15,6 +15,7 @@ from service.llm.replies import Heard, NewerName, listen, refusal
 from service.settings import LLMSettings
 
 CONNECT = 10.0  # seconds until somebody listens
+WAITING = {"rewrite": "LOCI_LLM__RECALL_DEADLINE"}  # by purpose: the setting for how long a request waits, where it has its own
 
 
 @dataclass
@@ -93,7 +94,7 @@ class EndpointModel:
         except TimeoutError:
             self._patience.failed()
             call.lose()
-            which = "LOCI_LLM__DEADLINE" if deadline is None else "LOCI_LLM__REQUEST_DEADLINE"
+            which = "LOCI_LLM__DEADLINE" if deadline is None else WAITING.get(title, "LOCI_LLM__REQUEST_DEADLINE")
             raise ModelError(f"{self._host} had not answered after {seconds:g} s ({which})", completion=call.completion()) from None
         except TemporaryFailure as failure:
             spent = call.completion() if any(call.lost) else None

@@ -99,6 +99,12 @@ def test_a_model_that_fails_costs_its_questions_and_not_the_answer(family: Api, 
     assert answer["took_ms"] < 25_000
 
 
+def test_a_model_that_is_too_slow_names_the_setting_that_says_so(family: Api, endpoint: ModelServer) -> None:
+    endpoint.script = [hang(30)]
+    skipped = family.recall(QUESTION, rewrite="decompose")["skipped"]["rewrite"]
+    assert "had not answered after 2 s (LOCI_LLM__RECALL_DEADLINE)" in skipped
+
+
 def test_what_a_model_says_is_cut_to_a_few_short_lines(family: Api, endpoint: ModelServer) -> None:
     said = [QUESTION.upper(), "Carol\n\nbakery?", "carol  bakery?", *(f"Question {n} about Oslo?" for n in range(9))]
     endpoint.script = [{"questions": said}]
