@@ -135,15 +135,18 @@ def _missed(ranking: Ranking, found: ExaminedMemory, arm: str, hits: int) -> str
         return f"the arm took no part: {ranking.skipped[arm]}"
     if any(not check["passes"] for check in found["checks"]):
         return "times, status and filters come first, and it does not pass"
-    reasons = {"lexical": _words(found), "vector": _meaning(found, hits), "graph": _graph(found, hits), **AROUND}
+    reasons = {"lexical": _words(found), "vector": _meaning(found, hits), "graph": _graph(ranking, found, hits), **AROUND}
     return reasons.get(arm, "the arm did not find it")
 
 
-def _graph(found: ExaminedMemory, hits: int) -> str:
+def _graph(ranking: Ranking, found: ExaminedMemory, hits: int) -> str:
     if not found["named"]:
         return "the question names no entity"
     if found["mentioned"]:
-        return f"it mentions {', '.join(found['mentioned'])}, and the {hits} that the arm took weigh more"
+        said = f"it mentions {', '.join(found['mentioned'])}, "
+        if hits < int(ranking.plan.settings["depth"]):  # there was room: the name itself leads nowhere
+            return said + "which leads nowhere: what was only read out of texts, or is in very many, is left to the search by words"
+        return said + f"and the {hits} that the arm took weigh more"
     return "it mentions none of the entities that the question names, nor their neighbours within reach"
 
 

@@ -50,6 +50,16 @@ def test_each_thing_that_drops_a_memory_is_named_and_one_that_is_there_has_its_p
     assert arms(unfound)["graph"]["because"] == "the question names no entity"
 
 
+def test_a_name_that_was_only_read_out_of_texts_leads_nowhere_and_nothing_weighs_more(api: Api) -> None:
+    api.write("We met Marisol Quintana", lineage="met", entities=[{"name": "Marisol Quintana", "type": "extracted"}])
+    said = why_not(api, "met", "What does Marisol Quintana like?", arms=["graph"])
+    assert arms(said)["graph"]["hits"] == 0
+    assert arms(said)["graph"]["because"] == (
+        "it mentions Marisol Quintana, which leads nowhere: what was only read out of texts, or is in very many, is left to the search "
+        "by words"
+    )
+
+
 def test_it_looks_into_one_namespace_leaves_no_trace_and_refuses_what_is_not_there(api: Api) -> None:
     api.write("Bob drinks oolong", lineage="tea")
     ok(api.client.patch(f"/namespaces/{api.namespace}", json={"settings": {"recall_log": True}}))
