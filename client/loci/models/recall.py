@@ -145,7 +145,8 @@ class Explained(BaseModel):
     score: float = Field(description="What it was ranked by; larger is better")
     relevance: float | None = Field(
         description="How likely it answers, 0 to 1: of the best memory the probability that what was found answers, of "
-        "others that times the cube of their score over its score; null for what is no memory"
+        "others that times the cube of their score over its score (both without the factor for a source that the question "
+        "names); null for what is no memory"
     )
     explain: dict[str, Any] | None = Field(
         default=None,
