@@ -18,10 +18,9 @@ def sentences(text: str) -> list[str]:
 
 
 async def embed_claimed(provider: Provider, claimed: Sequence[Mapping[str, Any]]) -> Vectors:
-    """A vector for each claimed row: of its `text`, which carries the turns before it.
+    """A vector for each claimed row: of its `text`, which says who said it and what.
 
-    A model with `focus` adds so much of the mean of the sentences that were `said`, each under the `speaker`'s name: what
-    the turns before it say would otherwise outweigh a short turn.
+    A model with `focus` adds so much of the mean of the sentences that were `said`, each under the `speaker`'s name.
     """
     texts = [row["text"] for row in claimed]
     owners: list[int] = []
