@@ -95,7 +95,8 @@ class EndpointModel:
             self._patience.failed()
             call.lose()
             which = "LOCI_LLM__DEADLINE" if deadline is None else WAITING.get(title, "LOCI_LLM__REQUEST_DEADLINE")
-            raise ModelError(f"{self._host} had not answered after {seconds:g} s ({which})", completion=call.completion()) from None
+            said = f"{self._host} had not answered after {round(seconds, 1):g} s ({which})"
+            raise ModelError(said, completion=call.completion()) from None
         except TemporaryFailure as failure:
             spent = call.completion() if any(call.lost) else None
             raise ModelError(f"{self._host} {failure}", retry_after=failure.wait, completion=spent) from None

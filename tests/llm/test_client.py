@@ -285,6 +285,15 @@ async def test_an_answer_has_a_deadline_however_lively_its_stream(endpoint: Mode
     assert len(endpoint.chats) == 1
 
 
+@pytest.mark.parametrize(("title", "setting"), [("retain", "REQUEST_DEADLINE"), ("rewrite", "RECALL_DEADLINE")])
+async def test_who_waits_is_told_how_long_and_by_which_setting(
+    endpoint: ModelServer, models: list[EndpointModel], title: str, setting: str
+) -> None:
+    endpoint.script = [slow(SAID, 0.2, pieces=60)]
+    with pytest.raises(ModelError, match=rf"had not answered after 0\.3 s \(LOCI_LLM__{setting}\)$"):
+        await model_of(endpoint.url, models).complete(MESSAGES, schema=schema_of(Kept), title=title, deadline=0.29996)
+
+
 async def test_nobody_who_waits_asks_an_endpoint_that_just_failed(models: list[EndpointModel]) -> None:
     model = model_of(CLOSED, models)
     with pytest.raises(ModelError, match="cannot be reached; look at LOCI_LLM__ENDPOINT"):
