@@ -52,12 +52,15 @@ class OpenAIProvider:
         body: dict[str, object] = {"model": self._settings.model, "input": [t[: self._settings.max_chars] or " " for t in texts]}
         if self._settings.dimensions:
             body["dimensions"] = self._settings.dimensions
+        seconds = timeout or self._settings.timeout
         try:
-            reply = await self._client.post(self._url, json=body, timeout=timeout or self._settings.timeout)
+            reply = await self._client.post(self._url, json=body, timeout=seconds)
             if reply.status_code in REFUSALS:
                 raise RejectedText(f"the embedding endpoint answered {reply.status_code}: {reply.text[:200]}")
             if reply.is_success:
                 return _vectors(reply, len(texts), self._dimensions)
+        except httpx.TimeoutException:
+            raise TemporaryFailure(f"the embedding endpoint sent nothing for {seconds:g} s") from None
         except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
             raise TemporaryFailure(f"the embedding endpoint failed: {error.__class__.__name__}: {error}") from None
         raise TemporaryFailure(f"the embedding endpoint answered {reply.status_code}", wait=retry_after(reply))

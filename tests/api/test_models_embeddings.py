@@ -157,7 +157,7 @@ def test_a_dead_endpoint_slows_no_write_and_no_answer(server: Server, endpoint: 
             silent.set()
     server.drop(database)
     assert len(found["results"]) == 10
-    assert "failed" in found["skipped"]["vector"]
+    assert found["skipped"]["vector"] == "the embedding endpoint sent nothing for 0.1 s"
 
 
 def test_a_dead_endpoint_is_not_asked_again_by_every_question(
@@ -311,6 +311,16 @@ async def test_texts_are_sent_in_batches_and_come_back_in_order(count: int) -> N
     assert found.shape == (count, 4)
     assert np.linalg.norm(found, axis=1) == pytest.approx(1, abs=1e-5)
     assert list(np.argsort(found[:, 1])) == list(range(count))
+
+
+@pytest.mark.anyio
+async def test_an_endpoint_that_is_silent_is_said_to_be() -> None:
+    def silent(texts: list[str]) -> tuple[int, Any, dict[str, str]]:
+        raise httpx.ReadTimeout("")
+
+    asked, _ = provider(silent)
+    with pytest.raises(EmbeddingError, match=r"^the embedding endpoint sent nothing for 1\.5 s$"):
+        await asked.embed(["x"], timeout=1.5)
 
 
 @pytest.mark.anyio
