@@ -23,8 +23,9 @@ begin
     end if;
     if not exists (select from loci_data.memories m where m.namespace_id = v_ns and m.lineage = v_lineage
                    and (p_known_at is null or m.recorded_at <= p_known_at)) then
-        raise no_data_found using message = format('no memory and no lineage %L in namespace %L', p_ref, p_namespace),
-            column = 'id';
+        raise no_data_found using column = 'id',
+            message = format('no memory and no lineage %L in namespace %L', p_ref,
+                             (select n.name from loci_data.namespaces n where n.id = v_ns));
     end if;
     if p_after > 0 then
         select b.valid_from into v_after from loci_data.memories m

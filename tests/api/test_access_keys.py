@@ -261,6 +261,12 @@ def test_to_an_admin_elsewhere_there_is_neither_the_agent_nor_its_key(api: Api, 
 # The namespace of a request that names none
 
 
+def test_what_is_not_there_is_told_of_the_namespace_that_the_key_means(api: Api, guarded: Service) -> None:
+    with as_holder(guarded, make_key(api, "reader")["key"]) as client:
+        told = problem(client.get("/memories/nothing/history"), 404, "not-found")
+    assert told["detail"] == f"no memory and no lineage 'nothing' in namespace '{api.namespace}'"
+
+
 def test_a_grant_moves_no_request_that_names_no_namespace(api: Api, guarded: Service, service: Service) -> None:
     with new_api(service) as home:
         made = make_key(home, "writer")
