@@ -100,9 +100,10 @@ end $$;
 comment on function loci_internal.check_key_agent(integer, uuid, text) is
     'Raise unless a further key of this agent may be made in a namespace.';
 
--- Numbers of the namespaces named, in all of which an agent has a grant. Errors: P0002 (namespaces: the first where it
--- has none, whether or not there is such a namespace).
-create or replace function loci_internal.granted_namespaces(p_agent_id uuid, p_namespaces text[]) returns integer[]
+-- Numbers of the namespaces named, in all of which an agent has a grant. Errors: P0002 (p_field, by which they were
+-- named: the first where it has none, whether or not there is such a namespace).
+create or replace function loci_internal.granted_namespaces(p_agent_id uuid, p_namespaces text[],
+                                                            p_field text default 'namespaces') returns integer[]
 language plpgsql stable set search_path = ''
 as $$
 declare
@@ -114,17 +115,17 @@ begin
     left join loci_data.namespaces n on n.name = w.name
     left join loci_data.grants g on g.namespace_id = n.id and g.agent_id = p_agent_id;
     if v_missing is not null then
-        raise no_data_found using column = 'namespaces',
+        raise no_data_found using column = p_field,
             message = format('the agent has no grant in namespace %L', v_missing);
     end if;
     return v_ids;
 end $$;
-comment on function loci_internal.granted_namespaces(uuid, text[]) is
+comment on function loci_internal.granted_namespaces(uuid, text[], text) is
     'Numbers of namespaces in all of which an agent has a grant. Errors: P0002.';
 
 -- Number of the namespace of a key's requests that name none: the one that is stated, which its agent must have a grant
 -- in; else the agent's home; else the one that the key is made in. It must be one that the key works in. Errors: P0002,
--- 22023 (default_namespace).
+-- 22023 (both default_namespace).
 create or replace function loci_internal.check_default_namespace(p_namespace_id integer, p_agent_id uuid,
                                                                  p_reach integer[], p_stated text) returns integer
 language plpgsql stable set search_path = ''
@@ -132,7 +133,7 @@ as $$
 declare
     v_home   integer := (select n.id from loci_data.agents a join loci_data.namespaces n on n.id = a.home_id
                          where a.id = p_agent_id);
-    v_stated integer := (loci_internal.granted_namespaces(p_agent_id, array[p_stated]))[1];
+    v_stated integer := (loci_internal.granted_namespaces(p_agent_id, array[p_stated], 'default_namespace'))[1];
 begin
     if p_stated is not null and v_stated <> all (p_reach) then
         raise invalid_parameter_value using column = 'default_namespace',

@@ -267,6 +267,17 @@ def test_what_is_not_there_is_told_of_the_namespace_that_the_key_means(api: Api,
     assert told["detail"] == f"no memory and no lineage 'nothing' in namespace '{api.namespace}'"
 
 
+def test_a_default_namespace_that_is_not_granted_is_refused_by_its_field(api: Api) -> None:
+    agent = make_key(api, "writer")["agent_id"]
+    asked = {"name": "further", "agent_id": agent, "default_namespace": "default"}
+    told = problem(api.post("/keys", asked), 404, "not-found")
+    assert [error["field"] for error in told["errors"]] == ["default_namespace"]
+    told = problem(
+        api.post("/keys", {**asked, "namespaces": [api.namespace, "default"], "default_namespace": None}), 404, "not-found"
+    )
+    assert [error["field"] for error in told["errors"]] == ["namespaces"]
+
+
 def test_a_grant_moves_no_request_that_names_no_namespace(api: Api, guarded: Service, service: Service) -> None:
     with new_api(service) as home:
         made = make_key(home, "writer")
