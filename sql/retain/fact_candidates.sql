@@ -1,11 +1,11 @@
 -- What is known beside each of many facts? Memories of layer 2 that are valid when the fact is: the best p_limit by
 -- words, the nearest p_limit by meaning (from half of retain_related on), for one that tells where somebody lives or
--- moved to those of such words ("I moved to Bergen" has none of "I live in Oslo"), and any of exactly the same content;
--- and the p_limit earlier facts of the same text that share most words. Each is compared with the fact (compare_facts),
--- the later in valid time against the other. Items are those of loci_api.remember; embedding: a vector of the active
--- model (embedding_model says of which it is, null: not known), else words alone. One statement for all facts: a search
--- by words and one by meaning each, then 0.5 ms a candidate. Security definer: reads past the policies; checks first.
--- Errors: 42501, P0002, 22023.
+-- moved to as many that tell that, of the same source if the speaker tells it ("I moved to Bergen" has no word of "I
+-- live in Oslo"), and any of exactly the same content; and the p_limit earlier facts of the same text that share most
+-- words. Each is compared with the fact (compare_facts), the later in valid time against the other. Items are those of
+-- loci_api.remember; embedding: a vector of the active model (embedding_model says of which it is, null: not known),
+-- else words alone. One statement for all facts: a search by words and one by meaning each, then 0.5 ms a candidate.
+-- Security definer: reads past the policies; checks first. Errors: 42501, P0002, 22023.
 create or replace function loci.fact_candidates(p_namespace text, p_items jsonb, p_limit integer default 8)
 returns setof loci_api.fact_candidate
 language plpgsql stable security definer set search_path from current set plan_cache_mode = force_generic_plan
@@ -42,8 +42,9 @@ begin
         select i.ordinal, s.id from item i join moment t on t.ordinal = i.ordinal
         cross join lateral loci.search_text(
             p_namespace,
-            'live reside base move relocate ' || coalesce(array_to_string(((i.read).said).subject, ' '), ''),
-            p_limit, '{"layers": [2]}', t.at) s
+            'live reside based moved relocated ' || coalesce(array_to_string(((i.read).said).subject, ' '), ''), p_limit,
+            jsonb_strip_nulls(jsonb_build_object(
+                'layers', '[2]'::jsonb, 'source', case when (i.read).speaker in ('i', 'we') then i.source end)), t.at) s
         where loci_internal.tells_place((i.read).said, (i.read).names)
         union
         select i.ordinal, s.id from item i

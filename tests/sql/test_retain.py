@@ -233,6 +233,19 @@ def test_a_contradiction_makes_a_version_of_what_it_contradicts(world: World, kn
     assert world.visible() == [told]
 
 
+@pytest.mark.parametrize(
+    ("known", "told"), [("I live in Oslo.", "I moved to Bergen."), ("We are based in Kiel.", "We relocated to Bonn.")]
+)
+def test_who_speaks_of_their_own_move_ends_where_they_lived(world: World, known: str, told: str) -> None:
+    old = world.write(known, source="ann")
+    for place in ("Rome", "Lima", "Cairo", "Quito", "Turin", "Porto", "Basel", "Minsk", "Ghent"):  # more than are compared
+        world.write(f"{place} is where Bob lives and lived, moved to and moved from", source="bob")
+    assert actions(world, "I like tea with milk", source="ann") == ["create"]
+    (decision,) = retain(world, told, source="ann")
+    assert (decision["action"], decision["superseded"]) == ("update", old["id"])
+    assert actions(world, told, source="carol")[0] != "update"
+
+
 def test_a_version_joins_the_named_lineage_and_keeps_its_category(world: World) -> None:
     world.write("Alice lives in Berlin", lineage="alice-home", category="people/alice")
     (decision,) = retain(world, "Alice lives in Porto")
