@@ -56,7 +56,8 @@ begin
                      then coalesce((p_older.said).subject, (p_older.said).sequence[:1])
                          @> coalesce((p_newer.said).subject, '{}')
                           and (p_newer.speaker <> 'named' or (p_older.said).sequence[1] = (p_newer.said).sequence[1])
-                     else (p_older.said).sequence[1] = (p_newer.said).sequence[1] end, false)
+                     else (p_older.said).sequence[1] = (p_newer.said).sequence[1]
+                          or signal = 'change' and p_newer.speaker in ('i', 'we') end, false)
            or signal = 'value_conflict' and v_past  -- lived in Paris does not end lives in Berlin
            or signal = 'value_conflict'
            and not (coalesce((p_older.said).subject, '{}') <@ coalesce((p_newer.said).subject, '{}')

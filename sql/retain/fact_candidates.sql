@@ -42,8 +42,9 @@ begin
         select i.ordinal, s.id from item i join moment t on t.ordinal = i.ordinal
         cross join lateral loci.search_text(
             p_namespace,
-            'live reside based moved relocated ' || coalesce(array_to_string(((i.read).said).subject, ' '), ''), p_limit,
-            jsonb_strip_nulls(jsonb_build_object(
+            'live reside based moved relocated wohne wohnt lebe lebt gezogen '
+                || coalesce(array_to_string(((i.read).said).subject, ' '), ''),
+            p_limit, jsonb_strip_nulls(jsonb_build_object(
                 'layers', '[2]'::jsonb, 'source', case when (i.read).speaker in ('i', 'we') then i.source end)), t.at) s
         where loci_internal.tells_place((i.read).said, (i.read).names)
         union
@@ -63,7 +64,10 @@ begin
                                on true
     ), told as materialized (
         select i.ordinal, w.word from item i
-        cross join lateral (select distinct u.word from unnest((i.read).gist) u(word)) w
+        cross join lateral (select distinct u.word
+                            from unnest((i.read).gist || case  -- two words that all who tell of a home have in common
+                                        when loci_internal.tells_place((i.read).said, (i.read).names)
+                                        then '{" where"," lives"}'::text[] end) u(word)) w
     ), pair as (
         select i.ordinal, null::integer as fact, k.id, k.lineage, k.content, k.valid_from,
                k.content_hash = i.hash as exact,

@@ -19,7 +19,7 @@ begin
     end if;
     v_text := ' ' || array_to_string(array(
         select coalesce(v_map ->> w, w) from unnest(v_words) with ordinality u(w, n) order by n), ' ') || ' ';
-    v_text := regexp_replace(v_text, ' is (now )?to ((?:\S+ ){1,3}?)(?:um)?gezogen ', ' moved to \2');
+    v_text := regexp_replace(v_text, ' (?:is|am|are) (now )?to ((?:\S+ ){1,3}?)(?:um)?gezogen ', ' moved to \2');
     v_text := regexp_replace(v_text, ' (moved to (?:\S+ ){1,3}?)um ', ' \1');
     v_text := regexp_replace(v_text, ' was in ((?:\S+ ){1,3}?)geboren ', ' was born in \1');
     v_text := regexp_replace(v_text, ' (\S+) no ((?:\S+ ){1,2}?)mehr ', ' no longer \1 \2');

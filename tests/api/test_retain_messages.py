@@ -116,6 +116,11 @@ def test_in_one_talk_the_user_corrects_himself_whatever_the_assistant_says_betwe
     assert "Alice lives in Oslo." not in told(client)
 
 
+def test_a_move_told_in_one_text_leaves_the_new_home(client: LociClient) -> None:
+    client.remember("I live in Oslo. My brother lives in Turku. I moved to Bergen last week.")
+    assert told(client).keys() == {"My brother lives in Turku.", "I moved to Bergen last week."}
+
+
 def test_a_user_who_moved_lives_there_alone_however_much_else_moved(client: LociClient) -> None:
     client.remember("I live in Oslo.")
     client.remember("My mother lives in Turku.")

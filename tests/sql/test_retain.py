@@ -234,7 +234,14 @@ def test_a_contradiction_makes_a_version_of_what_it_contradicts(world: World, kn
 
 
 @pytest.mark.parametrize(
-    ("known", "told"), [("I live in Oslo.", "I moved to Bergen."), ("We are based in Kiel.", "We relocated to Bonn.")]
+    ("known", "told"),
+    [
+        ("I live in Oslo.", "I moved to Bergen."),
+        ("I moved to Bergen.", "I live in Rome now."),
+        ("We are based in Kiel.", "We relocated to Bonn."),
+        ("Ich wohne in Kiel.", "Ich bin nach Bonn gezogen."),
+        ("Wir sind nach Bonn gezogen.", "Wir wohnen in Kiel."),
+    ],
 )
 def test_who_speaks_of_their_own_move_ends_where_they_lived(world: World, known: str, told: str) -> None:
     old = world.write(known, source="ann")
