@@ -90,9 +90,16 @@ class ImportedRow(TypedDict):
     outcome: str
 
 
-async def import_memories(tx: Transaction, *, items: list[JsonObject]) -> list[ImportedRow]:
+class ImportedMemory(ImportedRow):
+    """The same of a memory, with how many of the edges that it states are new, and how many are not."""
+
+    edges_written: int
+    edges_there: int
+
+
+async def import_memories(tx: Transaction, *, items: list[JsonObject]) -> list[ImportedMemory]:
     """Write memories with their ids, once; one row an item, in order."""
-    return await tx.rows(ImportedRow, "select * from loci_api.import_memories(%(namespace)s, %(items)s)", items=Jsonb(items))
+    return await tx.rows(ImportedMemory, "select * from loci_api.import_memories(%(namespace)s, %(items)s)", items=Jsonb(items))
 
 
 async def import_entities(tx: Transaction, *, items: list[JsonObject]) -> list[ImportedRow]:

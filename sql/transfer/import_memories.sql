@@ -2,9 +2,11 @@
 -- there already, whatever became of it since: nothing is written, so that a file may be imported again. Content that an
 -- open memory states (without a lineage; or the newest version of the named one) is merged into it: it gains what the
 -- item says of entities and edges, and is not reinforced, because a copy of a file is no observation. All others are
--- written by remember. Cost: two index probes an item, and remember. Errors: those of remember.
+-- written by remember. edges_written, edges_there: of the edges that items state, those that are new, and the others;
+-- items that became one memory have them in the first row. Cost: two index probes an item, one more for an item with
+-- edges, and remember. Errors: those of remember.
 create or replace function loci_api.import_memories(p_namespace text, p_items jsonb)
-returns table (ordinal integer, id uuid, outcome text)
+returns table (ordinal integer, id uuid, outcome text, edges_written integer, edges_there integer)
 language plpgsql volatile security definer set search_path = ''
 as $$
 #variable_conflict use_column
@@ -32,12 +34,38 @@ begin
             array(select ((n - 1)::integer, (m ->> 'id')::uuid, null, true, null, null)::loci_internal.memory_outcome
                   from jsonb_array_elements(v_merged) with ordinality a(m, n) order by n), v_at);
     end if;
-    return query select (k ->> 'ordinal')::integer, (k ->> 'id')::uuid, k ->> 'outcome'
-                 from jsonb_array_elements(v_known) k order by (k ->> 'ordinal')::integer;
+    return query select c.* from loci_internal.count_imported_edges(v_ns, v_known, v_at) c order by c.ordinal;
 end $$;
 comment on function loci_api.import_memories(text, jsonb) is
     'Write memories of another system''s file, each with its id. One row an item, ordinal from 1: written, merged (its '
-    'content was there) or there (it was imported before). Errors: those of remember.';
+    'content was there) or there (it was imported before), and how many of its edges are new. Errors: those of '
+    'remember.';
+
+-- The outcome of items that have been imported (p_known), with how many of the edges that they state are new since
+-- p_at, and how many were there. A new edge has the id of its first observation, which is by the memory. Index
+-- edge_observations_memory.
+create or replace function loci_internal.count_imported_edges(p_namespace_id integer, p_known jsonb, p_at timestamptz)
+returns table (ordinal integer, id uuid, outcome text, edges_written integer, edges_there integer)
+language sql stable set search_path = '' set enable_seqscan = off set plan_cache_mode = force_generic_plan
+as $$
+    with item as materialized (
+        select (k ->> 'ordinal')::integer as ordinal, (k ->> 'id')::uuid as id, k ->> 'outcome' as outcome,
+               jsonb_array_length(coalesce(nullif(k -> 'item' -> 'edges', 'null'), '[]')) as stated
+        from jsonb_array_elements(p_known) k
+    ), summed as (
+        select i.ordinal, i.id, i.outcome, sum(i.stated) over m as stated,
+               row_number() over (m order by i.ordinal) as nth
+        from item i window m as (partition by i.id)
+    )
+    select s.ordinal, s.id, s.outcome, n.new, case when s.nth = 1 then s.stated::integer - n.new else 0 end
+    from summed s
+    cross join lateral (
+        select count(*)::integer as new from loci_data.edge_observations o
+        where s.nth = 1 and s.stated > 0 and o.namespace_id = p_namespace_id and o.memory_id = s.id
+          and o.id = o.edge_id and o.recorded_at >= p_at offset 0) n
+$$;
+comment on function loci_internal.count_imported_edges(integer, jsonb, timestamptz) is
+    'What became of imported items, and how many edges that they state are new.';
 
 -- Which items of an import are there already, and as what? By their ids; by their content, where it may fold; or by an
 -- item before them. Index probes, planned for any namespace: primary key, memories_fold, memories_open_lineage.

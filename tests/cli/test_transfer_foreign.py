@@ -73,6 +73,31 @@ def test_the_same_words_of_two_entities_are_a_memory_each_and_reinforce_none(loc
     assert (named, len(said)) == ({"Ada Byron"}, 3)
 
 
+def test_edges_that_memories_state_are_counted_once_when_they_are_new(loci: Loci, namespace: str, tmp_path: Path) -> None:
+    edge = {"source_node_uuid": "n-1", "target_node_uuid": "n-2"}
+    more = [
+        {"uuid": "f-5", "name": "WORKS_IN", "fact": "Ada works in London", **edge},
+        {"uuid": "f-6", "name": "MOVED_TO", "fact": "Ada moved to London", **edge},
+    ]
+    (tmp_path / "x").write_text(json.dumps({**GRAPHITI, "edges": GRAPHITI["edges"] + more}))
+    said = imported(loci, tmp_path / "x", namespace, "--dry-run")
+    did = imported(loci, tmp_path / "x", namespace)
+    count = "select count(*)::integer as edges from loci_data.edges e join loci_data.namespaces n on n.id = e.namespace_id where n.name = %s"
+    assert loci.rows(count, namespace) == [{"edges": 3}]
+    assert [(report["written"]["edges"], report["there"]["edges"]) for report in (said, did)] == [(3, 1)] * 2  # two say one
+    again = imported(loci, tmp_path / "x", namespace)
+    assert (again["written"]["edges"], again["there"]["edges"]) == (0, 4)
+
+
+def test_edges_of_a_memory_that_says_what_is_known_are_counted(loci: Loci, namespace: str, tmp_path: Path) -> None:
+    loci("import", "-", "-n", namespace, input='{"content": "Ada uses a loom"}')
+    ends = {"source_node_uuid": "a", "target_node_uuid": "b", "source_node_name": "Ada", "target_node_name": "Loom"}
+    facts = [{"uuid": f"z-{n}", "name": name, "fact": "Ada uses a loom", **ends} for n, name in enumerate(["USES", "OWNS", "USES"])]
+    (tmp_path / "x").write_text(json.dumps(facts))
+    report = imported(loci, tmp_path / "x", namespace)
+    assert (report["written"]["edges"], report["there"]["edges"]) == (2, 1)
+
+
 def test_times_sources_and_sessions_survive(loci: Loci, namespace: str, tmp_path: Path) -> None:
     (tmp_path / "x").write_text(json.dumps(GRAPHITI))
     imported(loci, tmp_path / "x", namespace)

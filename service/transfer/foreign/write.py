@@ -14,13 +14,12 @@ import psycopg
 from db import statistics, transfer
 from db.errors import refused_rows, retryable
 from db.pool import JsonObject, Transaction
-from db.transfer import ImportedRow
 from service.transfer.foreign.records import UNKNOWN_SHAPE, Edge, Entity, Link, Memory, Notes, Record, Turn, Unreadable
 from service.transfer.foreign.rows import Row, Rows
 from service.transfer.load import ATTEMPTS, Open
 
 BATCH = 1000
-Write = Callable[[Transaction, list[JsonObject]], Awaitable[list[ImportedRow]]]
+Write = Callable[[Transaction, list[JsonObject]], Awaitable[list[JsonObject]]]
 
 
 def _write(function: Any) -> Write:
@@ -161,9 +160,11 @@ class Writer:
             getattr(self._report, outcome["outcome"])[name] += 1
             if name == "memories":
                 self._ids[row.key] = str(outcome["id"])
+                self._report.written["edges"] += outcome.get("edges_written", 0)
+                self._report.there["edges"] += outcome.get("edges_there", 0)
 
 
-Done = list[tuple[Row, ImportedRow]]
+Done = list[tuple[Row, JsonObject]]
 
 
 async def _halved(tx: Transaction, write: Write, rows: list[Row]) -> tuple[Done, list[tuple[str, str]]]:
