@@ -28,12 +28,10 @@ def echo(text: str = "", *, err: bool = False) -> None:
 
 def print_json(value: object) -> None:
     """Print a value as JSON: one line into a pipe, indented on a terminal."""
-    import orjson
+    from pydantic_core import to_json
 
-    options = orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS
-    if sys.stdout.isatty():
-        options |= orjson.OPT_INDENT_2
-    typer.echo(visible_json(orjson.dumps(value, option=options).decode()))
+    text = to_json(value, indent=2 if sys.stdout.isatty() else None, inf_nan_mode="null")  # orjson refuses long integers
+    typer.echo(visible_json(text.decode()))
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, fold: str | None = None) -> None:

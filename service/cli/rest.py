@@ -7,6 +7,7 @@ from time import sleep
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import orjson
+from pydantic_core import from_json
 
 from loci.attempts import Attempts, Options
 from loci.errors import Conflict, LociError, NotFound, error_of, error_without_reply
@@ -192,7 +193,7 @@ def service(namespace: str | None = None, *, worker: bool = False) -> Iterator[R
 
 
 def _json(response: "httpx.Response") -> Json:
-    return orjson.loads(response.content) if response.content else None
+    return from_json(response.content) if response.content else None  # orjson makes floats of long integers
 
 
 def _plain(value: Any) -> Any:

@@ -213,6 +213,19 @@ def test_a_command_asks_a_service_or_a_database_and_answers_in_json(world: World
         json.loads(result.stdout)
 
 
+def test_long_integers_are_printed_as_they_were_written(world: World) -> None:
+    metadata = '{"n": 12345678901234567890123, "m": -1e-7}'
+    (row,) = world.loci.rows(
+        """select r.id::text from loci_api.remember('default', jsonb_build_array(jsonb_build_object(
+               'content', %s::text, 'metadata', %s::jsonb))) r""",
+        f"long {uuid4()}",
+        metadata,
+    )
+    result = world.loci("memory", "show", row["id"], "--json")
+    assert '"n":12345678901234567890123' in result.stdout, result.output
+    assert json.loads(result.stdout)["metadata"] == json.loads(metadata)
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_says_in_its_help_what_it_does_and_takes_json(command: str) -> None:
     said = CliRunner().invoke(app, [*command.split(), "--help"], prog_name="loci", env={"COLUMNS": "80"}).stdout

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Annotated, Any
 
-import orjson
 import typer
+from pydantic_core import from_json
 
 from service.cli.output import echo, print_json, show
 from service.cli.rest import LociError, Rest, service
@@ -94,7 +94,7 @@ def _follow(rest: Rest, query: dict[str, Any], after: str | None, tell: Callable
                     for event in parser.feed(block):
                         if event.name == "problem":
                             raise _refusal(event.data)
-                        tell(orjson.loads(event.data))
+                        tell(from_json(event.data))
         except LociError as error:
             if not opened or (error.status is not None and error.status not in AGAIN):
                 raise
@@ -104,7 +104,7 @@ def _follow(rest: Rest, query: dict[str, Any], after: str | None, tell: Callable
 
 def _refusal(problem: bytes) -> Failure:
     try:
-        body = orjson.loads(problem)
+        body = from_json(problem)
         return Failure(body["detail"], body.get("hint"))
     except (ValueError, KeyError, TypeError):
         return Failure("the stream ended")
