@@ -98,6 +98,13 @@ def test_messages_of_every_framework_are_the_same_turns_and_facts(client: LociCl
     assert told(client) == {"I live in Oslo.": "user"}
 
 
+@pytest.mark.parametrize("marks", ["...", "!!!", "🙂"])
+def test_marks_alone_are_a_turn_and_no_fact(client: LociClient, marks: str) -> None:
+    assert client.remember(marks, session="s").created == client.retain(marks).created == 0
+    assert [turn.content for turn in client.sessions.list_turns("s").items] == [marks]
+    assert told(client) == {}
+
+
 def test_what_an_assistant_says_ends_nothing_that_the_user_said_and_is_ended_by_the_user(client: LociClient) -> None:
     client.remember("Alice lives in Oslo.")
     said = client.remember([{"role": "assistant", "content": "Alice lives in Bergen."}])

@@ -98,6 +98,19 @@ def test_a_question_is_no_fact(world: World, asked: str) -> None:
     assert (told["action"], world.visible()) == ("create", ["Bob lives in Ulm, right?"])
 
 
+@pytest.mark.parametrize("marks", ["...", "!!!", "🙂", "?", "—", "\u200b . ", "🇩🇪 ❤️", "。。。", "(_)"])
+def test_marks_alone_are_no_fact(world: World, marks: str) -> None:
+    (decision,) = retain(world, marks)
+    assert (decision["action"], decision["memory_id"], world.visible()) == ("nothing", None, [])
+    assert decision["reason"] == "it has no letter and no digit, and states nothing"
+    assert retain(world, marks, spoken=True) == [decision]
+
+
+@pytest.mark.parametrize("told", ["42", "٤٢", "茶", "お茶 🙂", "चाय", "ชา", "שלום", "ß", "차"])
+def test_a_letter_or_a_digit_of_any_script_is_a_fact(world: World, told: str) -> None:
+    assert actions(world, told) == ["create"]
+
+
 PAIRS = [line.split("\t") for line in (ROOT / "tests/data/retain_pairs.tsv").read_text().splitlines()]
 BECOMES = {"update": "ends", "nothing": "same", "link": "apart", "create": "apart"}
 
