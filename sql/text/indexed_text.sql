@@ -15,10 +15,11 @@ comment on function loci_internal.indexed_text(loci_data.memories) is
     'Text under which a memory is indexed: date and source where stated, content, tags, words of the category.';
 
 -- A text without signs that mislead the parser of PostgreSQL: it drops markup, and after `<script>` everything to the
--- end of the text; and it takes words with slashes between them for one, a path, which is found as a whole only. So
--- `tea/coffee` is two words, and `service/app.py` is found by `app.py`. Questions are read alike. Pure, inlines.
+-- end of the text; and it takes words with slashes between them for one, a path, and addresses of mail for one, both
+-- found as a whole only. So `tea/coffee` is two words, `service/app.py` is found by `app.py`, and `ines@example.org` by
+-- `ines`. Questions are read alike. Pure, inlines.
 create or replace function loci_internal.words_apart(p_text text) returns text
 language sql immutable parallel safe
-return translate(p_text, '</', '  ');
+return translate(p_text, '</@', '   ');
 comment on function loci_internal.words_apart(text) is
-    'A text without markup and with the parts of paths as words of their own.';
+    'A text without markup and with the parts of paths and addresses as words of their own.';

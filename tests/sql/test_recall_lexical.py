@@ -219,6 +219,22 @@ def test_words_between_slashes_are_words(world: World, content: str, query: str)
     assert contents(world, search(world, query)) == [content]
 
 
+@pytest.mark.parametrize("query", ["ines", "Who is @ines?", "Ines@Example.org", "<ines@example.org>", "mail of ines", "ines.weber"])
+def test_parts_of_addresses_of_mail_are_words(world: World, query: str) -> None:
+    found = "Send the plan to ines@example.org, or ask @ines.weber"
+    world.write(found)
+    world.write("Send the plan to alice@example.org")
+    world.write("The site is example.org, and ask Bob")
+    assert contents(world, search(world, query))[0] == found
+    assert contents(world, search(world, "ines")) == [found]
+
+
+def test_a_whole_address_is_found_before_its_parts(world: World) -> None:
+    for content in ("ines@example.net", "alice@example.org", "Ines likes tea", "Write to ines@example.org", "example.org"):
+        world.write(content)
+    assert contents(world, search(world, "Whose is ines@example.org?"))[0] == "Write to ines@example.org"
+
+
 @pytest.mark.parametrize(("language", "found"), [("english", 1), ("simple", 0), ("german", 0)])
 def test_the_language_of_the_namespace_cuts_words(connection: psycopg.Connection[Any], language: str, found: int) -> None:
     world = new_world(connection, language)

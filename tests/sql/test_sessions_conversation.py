@@ -185,6 +185,12 @@ def test_turns_without_spaces_are_found_by_pairs_of_characters(world: World) -> 
     assert found(world, "猫") == []
 
 
+def test_a_name_in_an_address_of_mail_finds_a_turn(world: World) -> None:
+    say(world, "Write to ines@example.org", "The site is example.org")
+    assert found(world, "What of ines?") == ["Write to ines@example.org"]
+    assert found(world, "ines@example.org") == ["Write to ines@example.org", "The site is example.org"]
+
+
 def test_a_search_reads_the_newest_turns_and_no_more(world: World) -> None:
     world.rows('select loci_api.update_namespace(%(ns)s, \'{"settings": {"searched_turns": 2}}\')')
     say(world, "apple one")
