@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import orjson
 import psycopg
 from pydantic import ValidationError
 
@@ -13,6 +12,7 @@ from db.pool import Transaction
 from loci.models.fields import MAX_BATCH
 from loci.models.memories import MemoryBatch, MemoryInput
 from service.batches import named, write_all
+from service.exact_json import read_exactly
 from service.http.problems import field_errors, problem_of
 
 Outcome = dict[str, Any]
@@ -42,8 +42,8 @@ def read_batch(content_type: str | None, body: bytes, atomic: bool | None) -> tu
 
 def _line(line: bytes) -> Any:
     try:
-        return orjson.loads(line)
-    except orjson.JSONDecodeError as error:
+        return read_exactly(line)
+    except ValueError as error:
         return _invalid("line", f"is not JSON: {error}")
 
 

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
-import orjson
 import psycopg
 from pydantic import ValidationError
 
@@ -18,6 +17,7 @@ from db.pool import JsonObject, Transaction
 from loci.models.fields import Model
 from loci.models.graph import EdgeWrite, EntityWrite
 from loci.models.memories import MemoryInput
+from service.exact_json import read_exactly
 from service.http.problems import field_errors
 
 Open = Callable[[str | None, str | None], AbstractAsyncContextManager[Transaction]]  # in a namespace, with a role
@@ -95,8 +95,8 @@ KINDS = {
 def parse_line(line: bytes) -> tuple[str, JsonObject]:
     """The kind of a line and what it states. Raises WrongLine."""
     try:
-        item = orjson.loads(line)
-    except orjson.JSONDecodeError as error:
+        item = read_exactly(line)
+    except ValueError as error:
         raise WrongLine(f"is not JSON: {error}") from None
     if not isinstance(item, dict):
         raise WrongLine("must be a JSON object")

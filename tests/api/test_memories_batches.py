@@ -1,10 +1,10 @@
 """Bulk writes, NDJSON and idempotency keys."""
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import uuid4
 
-import orjson
 import pytest
 
 from tests.services import Api, ok, problem
@@ -23,7 +23,7 @@ WRONG = {1: "content", 2: "layer", 3: "parent_id", 4: "body"}
 
 
 def ndjson(items: list[Any]) -> bytes:
-    return b"\n".join(orjson.dumps(item) for item in items)
+    return b"\n".join(json.dumps(item).encode() for item in items)
 
 
 def test_each_item_has_its_own_result_in_order(api: Api) -> None:
@@ -70,6 +70,21 @@ def test_a_batch_may_come_as_lines(api: Api, content_type: str) -> None:
     results = ok(response)["items"]
     assert ["problem" in result for result in results] == [False, True, True]
     assert results[2]["problem"]["errors"][0]["field"] == "line"
+
+
+def test_a_long_integer_in_a_line_keeps_its_digits(api: Api) -> None:
+    digits = 12345678901234567890123
+    headers = {"content-type": "application/x-ndjson"}
+    body = ndjson([{"content": "a", "metadata": {"n": digits, "deep": [digits, -digits, 2**63]}}])
+    (made,) = ok(api.client.post("/memories/batch", content=body, headers=headers))["items"]
+    lines = body.replace(b'"a"', b'"b"')
+    ok(api.client.post(f"/namespaces/{api.namespace}/import", content=lines, params={"format": "lines"}))
+    stored = {row["content"]: row["metadata"] for row in ok(api.get("/memories"))["items"]}
+    assert stored["a"] == stored["b"] == {"n": digits, "deep": [digits, -digits, 2**63]}
+    assert ok(api.get(f"/memories/{made['id']}"))["metadata"] == stored["a"]
+    for wrong in (b"{%d" % digits, b'{"content": "c", "metadata": {"n": NaN, "m": %d}}' % digits):
+        (refused,) = ok(api.client.post("/memories/batch", content=wrong, headers=headers))["items"]
+        assert refused["problem"]["errors"][0]["field"] == "line"
 
 
 def test_lines_may_be_all_or_nothing(api: Api) -> None:
