@@ -15,6 +15,7 @@ from service.cli.output import echo, flag, print_json, print_rows
 from service.cli.target import base_url, stated
 
 SHOWN = 100
+PREFIX = "Value error, "  # which pydantic puts before what a check of ours, or of the parser, says
 UNAUTHORIZED = 401
 Command = TypeVar("Command", bound=Callable[..., None])
 _JSON: ContextVar[bool] = ContextVar("json", default=False)
@@ -33,11 +34,11 @@ class Commands(TyperGroup):
     """A group whose commands end with one line for what users can mend: exit code 1, or 2 for wrong usage."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse, and say what was meant by an unknown option."""
+        """Parse, and say in our words what is wrong."""
         try:
             return super().parse_args(ctx, args)
         except Exception as error:
-            suggest(error)
+            reword(error)
             raise
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -51,7 +52,7 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except Exception as error:
-            suggest(error)
+            reword(error)
             known = explain(error)
             if known is None:
                 raise
@@ -101,8 +102,11 @@ def quiet_libraries() -> None:
         logging.getLogger(name).setLevel(logging.ERROR)
 
 
-def suggest(error: Exception) -> None:
-    """Word the near misses of an unknown option as a question."""
+def reword(error: Exception) -> None:
+    """Word wrong usage for people: near misses of an unknown option as a question, and nothing of a library's."""
+    said = getattr(error, "message", None)
+    if isinstance(said, str) and said.startswith(PREFIX):
+        error.message = said.removeprefix(PREFIX)  # type: ignore[attr-defined]
     near = getattr(error, "possibilities", None)
     if near:
         error.message = f"{getattr(error, 'message', error)}. Did you mean {' or '.join(sorted(near))}?"  # type: ignore[attr-defined]
@@ -156,7 +160,8 @@ def _explain_service(error: Exception) -> tuple[str, str | None] | None:
         from pydantic import ValidationError
 
         if isinstance(error, ValidationError):
-            wrong = "; ".join(f"{'.'.join(map(str, e['loc'])) or error.title}: {e['msg']}" for e in error.errors()[:3])
+            found = [(".".join(map(str, e["loc"])) or error.title, e["msg"].removeprefix(PREFIX)) for e in error.errors()[:3]]
+            wrong = "; ".join(f"{place}: {said}" for place, said in found)
             return f"wrong settings: {wrong}" if error.title == "Settings" else wrong, None
     if "db.errors" in sys.modules:
         from db.errors import LociError

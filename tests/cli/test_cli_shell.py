@@ -6,8 +6,10 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from pydantic import BaseModel, ValidationError, field_validator
 
 from service.cli.demo import read_demo
+from service.cli.shell import explain
 from tests.cli.conftest import Loci
 
 BAD_LINES = [
@@ -210,6 +212,34 @@ def test_an_error_is_one_line_without_a_traceback(loci: Loci, arguments: list[st
     assert result.stderr.splitlines()[0].startswith(message)
     assert "Traceback" not in result.output
     assert result.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["key", "create", "--role", "boss"], "Invalid value for '--role': 'boss' is not one of 'reader', 'writer', 'admin'."),
+        (["key", "create", "--expires", "soon"], "Invalid value for '--expires': 'soon' is not a date or time such as "),
+        (["grant", "set", "someone", "--role", "boss"], "Invalid value for '--role': 'boss' is not one of "),
+    ],
+)
+def test_a_wrong_value_of_an_option_is_told_without_the_words_of_a_library(loci: Loci, arguments: list[str], message: str) -> None:
+    result = loci(*arguments)
+    assert result.exit_code == 2
+    assert result.stderr.splitlines()[-1].startswith(f"Error: {message}")
+
+
+def test_a_check_of_ours_speaks_without_the_prefix_of_the_library() -> None:
+    class Wrong(BaseModel):
+        name: str
+
+        @field_validator("name")
+        @classmethod
+        def _never(cls, _: str) -> str:
+            raise ValueError("must be a name of ours")
+
+    with pytest.raises(ValidationError) as found:
+        Wrong(name="x")
+    assert explain(found.value) == ("name: must be a name of ours", None)
 
 
 def test_an_unreachable_database_is_one_line(loci: Loci, monkeypatch: pytest.MonkeyPatch) -> None:
