@@ -6,7 +6,7 @@ import typer
 
 from service.cli.output import echo, print_table
 from service.cli.rest import service
-from service.cli.shell import App, AsOf, KnownAt, Limit, Namespace, Session, tell, tell_rows
+from service.cli.shell import App, AsOf, Failure, KnownAt, Limit, Namespace, Session, tell, tell_rows
 from service.cli.target import stated as from_environment
 
 app = App("List conversations, show their turns, and end sessions.")
@@ -67,6 +67,8 @@ def show(session: Id, namespace: Namespace = None, limit: Annotated[int, typer.O
     """Show the last turns of a conversation."""
     with service(namespace) as rest:
         rows = rest.get("/conversations/{session}/turns", {"session": session}, limit=limit)["items"]
+    if not rows:  # to the service a session is a name, and one that nobody has used yet has no turns
+        raise Failure(f"session {session!r} does not exist, or has no turns", "`loci session list` names those that have.")
     cells = ([row["said_at"], row["role"], row["content"]] for row in rows)
     tell(rows, lambda: print_table(("said_at", "role", "content"), cells, fold="content"))
 

@@ -16,7 +16,7 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
-from service.cli import local
+from service.cli import local, rest
 from service.cli.config import known_names
 from service.cli.database import _tell_checks
 from service.cli.main import app
@@ -64,7 +64,7 @@ CALLS = {
     "edge-type list": "",
     "edge-type set": "knows decay_rate=0.1",
     "session list": "",
-    "session show": "{word}",
+    "session show": "{session}",
     "session end": "{word}",
     "operation list": "--limit 1",
     "operation show": "{operation}",
@@ -137,6 +137,7 @@ class World:
             "key": lambda: self._made("key", "create"),
             "agent": lambda: self._made("key", "create", "--name", (name := self._new("word"))) and name,
             "namespace": lambda: self._made("namespace", "create", self._new("word"), field="name"),
+            "session": self._session,
             "operation": lambda: self._new("memory") and self._newest(),
             "job": self._job,
             "path": lambda: str(self.folder / uuid4().hex),
@@ -155,6 +156,12 @@ class World:
     def _job(self) -> str:
         statement = "select enqueued.id::text as id from loci_api.enqueue_job('default', 'dream') enqueued"
         return str(self.loci.rows(statement)[0]["id"])
+
+    def _session(self) -> str:
+        with rest.service() as asked:  # no command says a turn
+            name = self._new("word")
+            asked.post("/conversations/{session}/turns", {"session": name}, role="user", content="Hello")
+        return name
 
     def _lines(self) -> str:
         path = self.folder / f"{uuid4().hex}.jsonl"
