@@ -1,6 +1,7 @@
 """Errors as RFC 9457 problem details: one shape, a stable `type`, the fields named."""
 
 import logging
+import re
 from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
@@ -32,6 +33,8 @@ from service.http.replies import dumps
 
 log = logging.getLogger(__name__)
 TYPE = "urn:loci:problem:"
+MEMBER = re.compile(r"[a-z-]+\[.*\]|constrained-[a-z]+|str|int|float|bool|none", re.DOTALL)  # of a union, as pydantic names it
+OUGHT = "Input should be "
 
 
 class ProblemField(BaseModel):
@@ -96,12 +99,39 @@ def path_of(location: Sequence[int | str]) -> str:
 
 
 def field_errors(errors: Sequence[Any]) -> list[FieldError]:
-    """Field errors of a pydantic validation, without echoing the input."""
-    return [_field_error(error) for error in errors]
+    """Field errors of a pydantic validation, without echoing the input.
+
+    A field that may be one of several things is wrong once. Where it is one of them and a part of it is wrong, the part is named.
+    """
+    found: dict[object, FieldError] = {}
+    placed = [(error, *_without_members(error)) for error in errors]
+    entered = {union for _, place, union in placed if union is not None and len(place) > len(union)}
+    for nth, (error, place, union) in enumerate(placed):
+        told = _field_error(error, place)
+        if union is None or len(place) > len(union):
+            found[nth] = told
+        elif union not in entered:
+            found[union] = _either(found[union], told) if union in found else told
+    return list(found.values())
 
 
-def _field_error(error: Any) -> FieldError:
-    kind, location = error.get("type"), error["loc"]  # errors that the service makes itself have no type
+def _without_members(error: Any) -> tuple[tuple[int | str, ...], tuple[int | str, ...] | None]:
+    """The location of an error without the members of unions, and that of the first union on its way."""
+    location = tuple(error["loc"])
+    sent = len(location) - (error.get("type") in {None, "extra_forbidden"})  # a name behind it is whatever the caller sent
+    members = [at for at, part in enumerate(location[:sent]) if isinstance(part, str) and MEMBER.fullmatch(part)]
+    return tuple(part for at, part in enumerate(location) if at not in members), location[: members[0]] if members else None
+
+
+def _either(one: FieldError, other: FieldError) -> FieldError:
+    """What two members of a union say of one field, in a sentence."""
+    same = one.message.startswith(OUGHT) and other.message.startswith(OUGHT)
+    said = other.message.removeprefix(OUGHT) if same else other.message[:1].lower() + other.message[1:]
+    return FieldError(one.field, f"{one.message}, or {said}")
+
+
+def _field_error(error: Any, location: Sequence[int | str]) -> FieldError:
+    kind = error.get("type")  # errors that the service makes itself have none
     if kind == "json_invalid" and isinstance(location[-1], int):  # the place in the text, which is no field
         return FieldError("body", f"is not JSON: {error['ctx']['error']} (character {location[-1]})")
     if kind in {"model_attributes_type", "model_type"}:  # pydantic's words speak of Python

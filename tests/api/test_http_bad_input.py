@@ -270,6 +270,28 @@ def test_a_wrong_parameter_is_refused_by_name(api: Api, path: str, params: dict[
     refused(api, lambda: api.get(path, **params), field, "")
 
 
+NAME = "String should match pattern '^[a-z0-9][a-z0-9._-]{0,63}$'"
+CHOICES: list[tuple[Any, list[tuple[str, str]]]] = [
+    ("**", [("namespaces", "Input should be a valid list, or '*'")]),
+    ({"a": 1}, [("namespaces", "Input should be a valid list, or '*'")]),
+    ([], [("namespaces", "List should have at least 1 item after validation, not 0, or input should be '*'")]),
+    (["a", "A B", 1], [("namespaces[1]", NAME), ("namespaces[2]", "Input should be a valid string")]),
+]
+
+
+@pytest.mark.parametrize(("namespaces", "errors"), CHOICES, ids=labels)
+def test_a_field_that_may_be_one_of_several_things_is_named_once(api: Api, namespaces: Any, errors: list[tuple[str, str]]) -> None:
+    body = problem(api.post("/recall", {"query": "x", "namespaces": namespaces}), 422, "invalid-request")
+    assert [(error["field"], error["message"]) for error in body["errors"]] == errors
+    assert body["detail"] == "; ".join(f"{field}: {message}" for field, message in errors)
+
+
+@pytest.mark.parametrize("name", ["str", "list[str]", "constrained-str"])
+def test_an_unknown_name_is_named_as_it_was_sent(api: Api, name: str) -> None:
+    for response in (api.get("/memories", **{name: "1"}), api.post("/recall", {"query": "x", name: 1})):
+        assert [error["field"] for error in problem(response, 422, "invalid-request")["errors"]] == [name]
+
+
 @pytest.mark.parametrize("cursor", ["x", "²", "9" * 40])
 def test_a_wrong_cursor_of_a_history_is_refused(api: Api, cursor: str) -> None:
     written = api.write("x", lineage="l", entities=[{"name": "Zeus"}])
