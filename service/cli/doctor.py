@@ -15,6 +15,7 @@ from loci.models.server import Readiness
 from service.cli.serve import reached_at
 from service.cli.session import connect
 from service.cli.shell import Failure, first_line
+from service.cli.standbys import check_standbys
 from service.embedding.active import make_provider_for
 from service.embedding.factory import make_provider
 from service.embedding.provider import EmbeddingError
@@ -43,10 +44,12 @@ async def examine(settings: Settings, url: str) -> list[Check]:
             if all(check.ok for check in checks if check.name == "migrations"):
                 checks += [await check_active(connection, settings.embedding), await check_jobs(connection, settings.jobs)]
                 checks += [await check_words(connection)]
+                checks += await check_standbys(settings.read_url, settings.max_staleness, connection)
                 return [*checks, *models, *await check_queue(connection)]
             return [*checks, *models]
     except (Failure, psycopg.Error) as error:
-        return [Check("database", False, first_line(error)), *models]
+        standbys = await check_standbys(settings.read_url, settings.max_staleness, None) if settings.read_url else []
+        return [Check("database", False, first_line(error)), *standbys, *models]
 
 
 async def check_embedding(settings: EmbeddingSettings) -> Check:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError, field_validator
 
 from service.cli.demo import read_demo
 from service.cli.shell import explain
+from service.settings import get_settings
 from tests.cli.conftest import Loci
 
 BAD_LINES = [
@@ -271,8 +272,6 @@ def test_migrate_refuses_the_services_connection(loci: Loci, monkeypatch: pytest
     result = loci("migrate")
     assert result.exit_code == 1
     assert "LOCI_MIGRATION_URL" in result.stderr
-    from service.settings import get_settings
-
     get_settings.cache_clear()
     monkeypatch.setenv("LOCI_MIGRATION_URL", loci.database.app_url)
     result = loci("migrate")
@@ -285,8 +284,6 @@ def test_psql_print_gives_the_uri(loci: Loci) -> None:
 
 
 def test_doctor_names_what_is_wrong(loci: Loci, monkeypatch: pytest.MonkeyPatch) -> None:
-    from service.settings import get_settings
-
     well = loci("doctor", "--json")
     checks = {check["name"]: check["ok"] for check in json.loads(well.stdout)}
     made = {
@@ -305,6 +302,7 @@ def test_doctor_names_what_is_wrong(loci: Loci, monkeypatch: pytest.MonkeyPatch)
         "worker",
         "jobs",
         "words",
+        "standbys",
         "service",
     }
     assert made == set(checks)
@@ -320,6 +318,17 @@ def test_doctor_names_what_is_wrong(loci: Loci, monkeypatch: pytest.MonkeyPatch)
     assert said["words"] == "namespaces indexed 1 by PostgreSQL 15: run `loci verify --repair`"
     assert loci("verify", "--repair").exit_code == 0
     assert "words" not in [check["name"] for check in json.loads(loci("doctor", "--json").stdout) if not check["ok"]]
+
+
+def test_doctor_says_of_an_address_that_is_none_which_it_is_and_not_what_it_holds(
+    loci: Loci, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    get_settings.cache_clear()
+    monkeypatch.setenv("LOCI_READ_URL", "secret-word")
+    said = loci("doctor", "--json")
+    (told,) = [check for check in json.loads(said.stdout) if check["name"].startswith("standby")]
+    assert told == {"name": "standby 1", "ok": False, "detail": "what LOCI_READ_URL has there is no address of a database"}
+    assert "secret-word" not in said.output
 
 
 def test_verify_proves_the_promises_and_repairs_the_closure(loci: Loci, namespace: str, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 `LOCI_FAILOVERS=50 python -m pytest -s …` does it as often, and prints how long it took each time until things went on.
 """
 
+import asyncio
 import os
 import random
 import statistics
@@ -18,6 +19,8 @@ import psycopg
 import pytest
 
 from db.pool import position_of, primary_url
+from service.cli.doctor import examine
+from service.settings import Settings
 from service.worker.handlers import HANDLERS
 from tests.clocks import FAR
 from tests.databases import Database
@@ -344,6 +347,10 @@ def test_a_standby_that_has_what_the_promoted_one_lacks_is_asked_nothing() -> No
             for headers in ({"X-Loci-Position": wrote.headers["X-Loci-Position"]}, {}):
                 read = api.client.get("/memories", headers=headers)
                 assert (read.headers["X-Loci-Server"], len(ok(read)["items"])) == ("primary", 1)
+        stated: dict[str, Any] = {"read_url": [orphan.url("loci_app")], "port": 1, "embedding": {"provider": "none"}}
+        found = asyncio.run(examine(Settings(_env_file=None, **stated), promoted.url("loci_app")))
+        (told,) = [check for check in found if check.name.startswith("standby ")]
+        assert (told.ok, told.detail.startswith("does not follow the primary's log: it is in timeline 1, ")) == (False, True)
 
 
 def test_a_write_that_no_standby_confirms_in_time_is_not_acknowledged_and_may_be_sent_again() -> None:

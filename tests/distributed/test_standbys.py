@@ -1,10 +1,12 @@
 """Reads go to standbys that have what the reader wrote, and never show a moment from before it."""
 
 import asyncio
+import re
 import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import httpx
 import psycopg
@@ -12,8 +14,10 @@ import pytest
 
 from db.pool import make_pool
 from db.standbys import Standbys
+from service.cli.doctor import examine
 from service.observability.metrics import NOTES_LOST
-from tests.distributed.servers import Servers, running_servers
+from service.settings import Settings
+from tests.distributed.servers import Node, Servers, running_servers
 from tests.faults.test_http_processes import Group, kill
 from tests.services import PATIENCE, Api, Service, eventually, new_api, ok, serve
 
@@ -366,3 +370,38 @@ def test_without_any_standby_that_is_near_enough_the_primary_answers(servers: Se
         finally:
             for each in servers.standbys:
                 each.let_replay()
+
+
+def test_doctor_says_of_each_standby_whether_it_answers_and_how_far_it_is_behind(servers: Servers) -> None:
+    def said(*nodes: Node, staleness: float = 5.0, primary: Node | None = None) -> list[tuple[bool, str]]:
+        urls = [each.url("loci_app") for each in nodes]
+        stated: dict[str, Any] = {"read_url": urls, "max_staleness": staleness, "port": 1, "embedding": {"provider": "none"}}
+        found = asyncio.run(examine(Settings(_env_file=None, **stated), (primary or servers.primary).url("loci_app")))
+        checks = [check for check in found if check.name.startswith("standby ")]
+        assert [check.name for check in checks] == [f"standby {nth + 1}:127.0.0.1:{each.port}" for nth, each in enumerate(nodes)]
+        return [(check.ok, check.detail) for check in checks]
+
+    held, paused = servers.standbys
+    nobody = Node(paused.folder)
+    near, itself = said(held, servers.primary)
+    assert near[0], near
+    assert re.fullmatch(r"is a standby, at most \d\.\d s behind", near[1]), near
+    assert itself == (False, "is no standby: it takes writes itself; reads leave it out")
+    more = "select pg_logical_emit_message(true, 'doctor', repeat('x', 50000))"
+    servers.primary.value(more)
+    servers.caught_up()
+    held.hold_replay()
+    paused.pause()
+    try:
+        servers.primary.value(more)
+        behind, silent, gone = said(held, paused, nobody, staleness=0.3)
+        assert not any(ok for ok, _ in (behind, silent, gone))
+        lacks = r"it lacks [\d,]{6,} bytes of log, and has what was committed until .* UTC; reads leave it out"
+        assert re.fullmatch(rf"is a standby, more than \d\.\d s behind: {lacks}", behind[1]), behind
+        assert silent[1].startswith("does not answer: ")
+        assert gone[1].startswith("does not answer: ")
+    finally:
+        held.let_replay()
+        paused.resume()
+    alone = "is a standby; how far it is behind is not known while the primary does not answer"
+    assert said(held, primary=nobody) == [(True, alone)]
