@@ -30,11 +30,6 @@ class Omitted(Enum):
 OMITTED: Final = Omitted.OMITTED
 
 
-def secure(url: str) -> bool:
-    """Whether certificates will be asked for: reading those of all authorities takes 20 ms, and no redirect is followed."""
-    return url.lower().startswith("https:")
-
-
 @dataclass(frozen=True, kw_only=True)
 class Page(Generic[T]):
     """A page of a list; `next_cursor` is None on the last one."""

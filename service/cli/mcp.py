@@ -20,7 +20,7 @@ import typer
 from service.cli.loading import loading
 from service.cli.session import embedded_folder, reach
 from service.cli.shell import Failure, explain
-from service.cli.target import base_url, stated
+from service.cli.target import base_url, secure, stated
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -212,8 +212,6 @@ async def _is_loci(url: str) -> bool:
     """Whether a service of Loci answers there, with or without knowing who asks."""
     import httpx
 
-    from loci.requests import secure
-
     try:
         async with httpx.AsyncClient(trust_env=False, timeout=LOOK_SECONDS, verify=secure(url)) as client:
             said = (await client.get(f"{url}{API}/agents/me")).json()
@@ -232,7 +230,6 @@ def _program() -> str:
 async def _remote(url: str) -> "AsyncIterator[httpx.AsyncClient]":
     import httpx
 
-    from loci.requests import secure
     from service.http.caller import MCP_AGENT
 
     agent = {"User-Agent": MCP_AGENT}

@@ -11,9 +11,9 @@ from pydantic_core import from_json
 
 from loci.attempts import Attempts, Options
 from loci.errors import Conflict, LociError, NotFound, error_of, error_without_reply
-from loci.requests import API, Request, secure
+from loci.requests import API, Request
 from service.cli.shell import Failure
-from service.cli.target import base_url, target
+from service.cli.target import base_url, secure, target
 
 if TYPE_CHECKING:
     import httpx

@@ -47,3 +47,8 @@ def from_file() -> Mapping[str, str]:
 def base_url(url: str) -> str:
     """An address without the path of the API, which people may have copied with it."""
     return url.rstrip("/").removesuffix("/mcp").removesuffix(API)
+
+
+def secure(url: str) -> bool:
+    """Whether certificates will be asked for: reading those of all authorities takes 20 ms, and no redirect is followed."""
+    return url.lower().startswith("https:")
