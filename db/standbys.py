@@ -28,6 +28,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import DictRow
 from psycopg_pool import PoolClosed, PoolTimeout
 
+from db.cancellation import hear_cancellation
 from db.pool import Pool, position_of, without_head
 
 log = logging.getLogger(__name__)
@@ -198,6 +199,7 @@ class Standbys:
     async def watch_primary(self) -> None:
         """Note where the primary's log is, until cancelled. While it is away, standbys grow old."""
         while True:
+            hear_cancellation()
             asked = time.monotonic()
             try:
                 row = await _place(self._primary)
@@ -210,6 +212,7 @@ class Standbys:
     async def watch(self, standby: Standby) -> None:
         """Note how far a standby has come, until cancelled; leave it out while it does not answer."""
         while True:
+            hear_cancellation()
             was = standby.up
             try:
                 await standby.look()

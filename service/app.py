@@ -16,6 +16,7 @@ from starlette.types import Lifespan
 
 from db import health
 from db.access.keys import Lease, lease_requests
+from db.cancellation import hear_cancellation
 from db.embedded import EmbeddedServer
 from db.migrate import upgrade
 from db.pool import BEHIND, Connection, Pool, make_pool, primary_url
@@ -25,7 +26,6 @@ from loci.version import __version__
 from service.access.admission import Gate
 from service.access.key_usage import EVERY, KeyUsageCounts
 from service.access.limits import Limiter, WrongKeyLimiter
-from service.cancellation import hear_cancellation
 from service.embedding.active import make_active_provider
 from service.http.hosts import Hosts
 from service.http.middleware import RequestMiddleware

@@ -14,9 +14,9 @@ from itertools import groupby
 import psycopg
 from psycopg_pool import PoolClosed, PoolTimeout
 
+from db.cancellation import hear_cancellation
 from db.errors import Unavailable, translate
 from db.pool import Note, Origin, Pool, transaction
-from service.cancellation import hear_cancellation
 from service.observability.metrics import NOTES, NOTES_LOST
 
 log = logging.getLogger(__name__)

@@ -5,7 +5,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 
-from service.cancellation import hear_cancellation
+from db.cancellation import hear_cancellation
 from service.observability.logs import LogContext, log_context
 from service.observability.metrics import TASKS_ENDED, TASKS_FAILING
 

@@ -19,12 +19,12 @@ from procrastinate.job_context import AbortReason
 from psycopg_pool import PoolTimeout
 
 from db import traces
+from db.cancellation import hear_cancellation
 from db.errors import NeedsModel
 from db.jobs import jobs
 from db.jobs.jobs import JobFailures
 from db.jobs.queue import Outcome, OutcomeWriter, QueueError, Worker, make_queue
 from db.pool import OPERATOR, Origin, transaction
-from service.cancellation import hear_cancellation
 from service.jobs.job import Job, Postponed
 from service.llm.model import ModelError
 from service.observability.logs import LogContext, described_error, log_context

@@ -15,10 +15,10 @@ import psycopg
 from psycopg_pool import PoolClosed, PoolTimeout
 
 from db import operations
+from db.cancellation import hear_cancellation
 from db.errors import Unavailable, translate
 from db.operations import ChangeRow
 from db.pool import JsonObject, Transaction
-from service.cancellation import hear_cancellation
 
 log = logging.getLogger(__name__)
 GATHER = 0.05  # seconds from one read of a stream to its next: what comes meanwhile comes together

@@ -19,13 +19,13 @@ from psycopg_pool import PoolTimeout
 
 from db import operations, statistics, traces
 from db.access import analysts
+from db.cancellation import hear_cancellation
 from db.graph import decay as db_decay
 from db.graph import names
 from db.models import calls, embeddings
 from db.pool import OPERATOR, Origin, Pool, Transaction, transaction
 from db.recall import index
 from db.sessions import working_memory
-from service.cancellation import hear_cancellation
 from service.embedding.active import UNKNOWN, ActiveProvider, find_active_model
 from service.embedding.provider import EmbeddingError, Provider
 from service.graph import decay

@@ -3,6 +3,7 @@
 import asyncio
 import re
 import signal
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -405,3 +406,14 @@ def test_doctor_says_of_each_standby_whether_it_answers_and_how_far_it_is_behind
         paused.resume()
     alone = "is a standby; how far it is behind is not known while the primary does not answer"
     assert said(held, primary=nobody) == [(True, alone)]
+
+
+def test_a_service_whose_servers_are_all_gone_ends_when_it_is_told() -> None:
+    with running_servers(1) as servers:
+        with serve(servers.database, read_url=servers.read_url(), max_staleness=1.0) as service, new_api(service) as api:
+            eventually(lambda: SERVER in api.client.get("/memories").headers)
+            for each in (servers.primary, *servers.standbys):
+                each.kill()
+            eventually(lambda: api.client.get("/memories").status_code == 503)
+            told = time.monotonic()
+        assert time.monotonic() - told < PATIENCE / 2

@@ -12,6 +12,7 @@ ROOMS = {
     "sql": {"grants", "policies", "shared", "text"},
     "service": {"cli", "embedding", "http", "llm", "mcp", "observability", "rerank", "text", "worker"},
     "db": {
+        "cancellation",
         "embedded",
         "errors",
         "health",
