@@ -11,9 +11,9 @@ from fastapi import Depends, Header, Request
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
 
-from db.errors import FieldError, Invalid, Unauthorized, retryable
+from db.errors import FieldError, Invalid, LociError, RateLimited, Unauthorized, Unavailable, retryable
 from db.limits import TimeLimits
-from db.pool import OPERATOR, Origin, Pool, Transaction, transaction
+from db.pool import OPERATOR, Origin, Pool, ServerKind, Transaction, transaction
 from db.standbys import Standby
 from service.http.deadlines import STREAMING, kind_of, limits_of
 from service.http.idempotency import IdempotencyKey
@@ -80,13 +80,21 @@ class Caller:
         `creates`: a write, which makes the namespace of its header where the setting create_namespaces says so.
         """
         creates = creates and namespace is None and self.state.settings.create_namespaces
-        async with self._on(self.state.pool, role, namespace, snapshot=snapshot, creates=creates) as tx:
-            yield tx
-        if self.state.reads is not None:
-            self.request.state.server = "primary"
-            if tx.outcome.position is not None:
-                self.state.reads.written(self.owner, tx.outcome.position)
-                self.request.state.position = shown_position(tx.outcome.position)
+        try:
+            async with self._on(self.state.pool, role, namespace, snapshot=snapshot, creates=creates) as tx:
+                yield tx
+        except Exception as error:
+            self._answered_by("primary", error)
+            raise
+        self._answered_by("primary")
+        if self.state.reads is not None and tx.outcome.position is not None:
+            self.state.reads.written(self.owner, tx.outcome.position)
+            self.request.state.position = shown_position(tx.outcome.position)
+
+    def _answered_by(self, server: ServerKind, error: Exception | None = None) -> None:
+        """The reply says which kind of server has answered, where there are several; an error may be no answer of one."""
+        if self.state.reads is not None and (error is None or _is_answer(error)):
+            self.request.state.server = server
 
     async def read(self, work: Work, role: str | None = "reader", *, creates: bool = False) -> Any:
         """Run work that only reads, and return what it returns. Role None: the work authorizes for itself.
@@ -97,10 +105,14 @@ class Caller:
         standby = await reads.find(self.owner, self.position) if reads and role in READING and not creates else None
         if reads is not None and standby is not None:
             try:
-                return await standby.run(self._read_from(reads, standby, work, role))
+                found = await standby.run(self._read_from(reads, standby, work, role))
             except Exception as error:
                 if not reads.elsewhere(standby, error):
+                    self._answered_by("standby", error)
                     raise
+            else:
+                self._answered_by("standby")
+                return found
         async with self.transaction(role, creates=creates) as tx:
             return await work(tx)
 
@@ -109,7 +121,6 @@ class Caller:
             found = await work(tx)
         reads.answered()
         reads.notes.add(self.key_hash, self.origin, tx.outcome.notes)
-        self.request.state.server = "standby"
         return found
 
     @asynccontextmanager
@@ -144,13 +155,18 @@ class Caller:
                     await tx.entered()
                 except Exception as error:
                     if await tried.__aexit__(type(error), error, error.__traceback__) or not reads.elsewhere(standby, error):
+                        self._answered_by("standby", error)
                         raise
                 else:
                     stack.push_async_exit(tried)
                     reads.answered()
+                    self._answered_by("standby")
                     yield tx
                     return
-            yield await stack.enter_async_context(self.transaction(role, namespace, snapshot=True))
+            tx = await stack.enter_async_context(self.transaction(role, namespace, snapshot=True))
+            await tx.entered()
+            self._answered_by("primary")  # before the end: what is read in parts is sent in parts
+            yield tx
 
     async def write(
         self, work: Work, *, role: str | None = "writer", status: int = 200, namespace: str | None = None, dry_run: bool = False
@@ -230,6 +246,13 @@ class Caller:
         if (known := current_log_context()) is not None:
             known.operation_id = self.origin.operation_id
         return reply(body, status, **self.headers)
+
+
+def _is_answer(error: Exception) -> bool:
+    """Whether an error is what a server said: not that there was none to be had, or that it was not reached."""
+    if isinstance(error, psycopg.Error):
+        return error.sqlstate is not None
+    return isinstance(error, LociError) and not isinstance(error, (RateLimited, Unavailable))
 
 
 async def with_retries(transaction: Callable[[], Awaitable[T]]) -> T:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import httpx
 import psycopg
@@ -123,10 +124,24 @@ def test_what_a_standby_does_not_have_yet_is_asked_of_the_primary(api: Api, serv
         forget(served)
         found = api.client.get(f"/memories/{made['id']}")
         assert (found.status_code, server_of(found)) == (200, "primary")
-        assert api.client.get("/memories/00000000-0000-7000-8000-000000000000").status_code == 404
+        missing = api.client.get("/memories/00000000-0000-7000-8000-000000000000")
+        assert (missing.status_code, server_of(missing)) == (404, "primary")
     finally:
         for each in servers.standbys:
             each.let_replay()
+
+
+def test_a_no_says_which_server_said_it_and_none_where_none_did(api: Api) -> None:
+    eventually(lambda: server_of(api.client.get("/memories")) == "standby")
+    for refused, status, server in (
+        (api.client.get("/entities/Nobody"), 404, "primary"),
+        (api.client.get("/memories", headers={"X-Namespace": "nowhere"}), 404, "primary"),
+        (api.client.get("/memories", headers={"Authorization": "Bearer loci_wrong"}), 401, None),
+        (api.post("/edges", {"source": "Ann", "type": "knows", "target": "Bob", "memory_id": str(UUID(int=5))}), 422, "primary"),
+        (api.client.get("/entities", params={"cursor": "x"}), 422, "standby"),
+        (api.post("/recall", {"query": ""}), 422, None),
+    ):
+        assert (refused.status_code, refused.headers.get(SERVER)) == (status, server), refused.text
 
 
 def test_a_recall_on_a_standby_is_logged_and_can_be_rated(api: Api, servers: Servers) -> None:
@@ -208,6 +223,18 @@ def test_an_export_comes_from_a_standby(api: Api, servers: Servers) -> None:
     eventually(lambda: server_of(api.client.get("/memories")) == "standby")
     told = api.client.get(f"/namespaces/{api.namespace}/export")
     assert "The chart of 1911 hangs in the hall" in told.text
+    assert server_of(told) == "standby"
+    missing = api.client.get("/namespaces/nowhere/export")
+    assert (missing.status_code, server_of(missing)) == (404, "primary")
+    for each in servers.standbys:
+        each.hold_replay()
+    try:
+        api.write("And that of 1912 in the cellar")
+        told = api.client.get(f"/namespaces/{api.namespace}/export")
+        assert ("And that of 1912 in the cellar" in told.text, server_of(told)) == (True, "primary")
+    finally:
+        for each in servers.standbys:
+            each.let_replay()
 
 
 @pytest.mark.parametrize("stated", ["yesterday", "", "0/", "0/5G", "0/5 A", "-1/0", "0/123456789", "0/1, 0/2", "0\\1"])
@@ -417,3 +444,18 @@ def test_a_service_whose_servers_are_all_gone_ends_when_it_is_told() -> None:
             eventually(lambda: api.client.get("/memories").status_code == 503)
             told = time.monotonic()
         assert time.monotonic() - told < PATIENCE / 2
+
+
+def test_a_read_that_no_server_answers_in_time_names_none(servers: Servers) -> None:
+    stated = {"read_url": servers.read_url(), "max_staleness": 600.0, "deadlines": {"read": 1.0}}
+    with serve(servers.database, worker=False, **stated) as service, new_api(service) as api:
+        eventually(lambda: server_of(api.client.get("/memories")) == "standby")
+        everybody = (servers.primary, *servers.standbys)
+        for each in everybody:
+            each.pause()
+        try:
+            late = api.client.get("/memories")
+        finally:
+            for each in everybody:
+                each.resume()
+        assert (late.status_code, late.headers.get(SERVER)) == (504, None)
