@@ -85,13 +85,12 @@ declare
     v_ranged    bigint[];
     v_length    bigint;
 begin
-    for v_ns in select n.id, n.language, count(*) as memories,
+    for v_ns in select n.id, n.language, count(*) as memories, array_agg(g.id) as ids,
                n.indexed_by <> current_setting('server_version_num')::integer / 10000 as cut_otherwise
                from gone g join loci_data.namespaces n on n.id = g.namespace_id group by n.id loop
-        delete from loci_data.embedding_queue q using gone g where q.namespace_id = v_ns.id
-            and g.namespace_id = v_ns.id and q.memory_id = g.id;
-        delete from loci_data.name_queue q using gone g where q.namespace_id = v_ns.id and g.namespace_id = v_ns.id
-            and q.memory_id = g.id;
+        -- by a list, not by a join: where the statistics think both small, that compares each with each
+        delete from loci_data.embedding_queue q where q.namespace_id = v_ns.id and q.memory_id = any (v_ns.ids);
+        delete from loci_data.name_queue q where q.namespace_id = v_ns.id and q.memory_id = any (v_ns.ids);
         if v_ns.memories = 1 then
             select g.* into v_memory from gone g where g.namespace_id = v_ns.id;
             perform loci_internal.unindex_document(v_memory);
