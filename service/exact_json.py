@@ -14,7 +14,12 @@ def read_exactly(text: bytes) -> Any:
 
     orjson reads integers of more than 64 bits as floats; what may hold one is read by the slower parser, which does not.
     """
-    return json.loads(text.decode(), parse_constant=_refused) if LONG.search(text) else orjson.loads(text)
+    if not LONG.search(text):
+        return orjson.loads(text)
+    try:
+        return json.loads(text.decode(), parse_constant=_refused)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 def _refused(name: str) -> NoReturn:

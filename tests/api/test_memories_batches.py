@@ -82,7 +82,8 @@ def test_a_long_integer_in_a_line_keeps_its_digits(api: Api) -> None:
     stored = {row["content"]: row["metadata"] for row in ok(api.get("/memories"))["items"]}
     assert stored["a"] == stored["b"] == {"n": digits, "deep": [digits, -digits, 2**63]}
     assert ok(api.get(f"/memories/{made['id']}"))["metadata"] == stored["a"]
-    for wrong in (b"{%d" % digits, b'{"content": "c", "metadata": {"n": NaN, "m": %d}}' % digits):
+    deep = b'{"content": "c", "metadata": {"n": %d, "m": %s1%s}}' % (digits, b"[" * 50_000, b"]" * 50_000)
+    for wrong in (deep, b"{%d" % digits, b'{"content": "c", "metadata": {"n": NaN, "m": %d}}' % digits):
         (refused,) = ok(api.client.post("/memories/batch", content=wrong, headers=headers))["items"]
         assert refused["problem"]["errors"][0]["field"] == "line"
 
