@@ -6,7 +6,8 @@ create or replace function loci_internal.session_text_document(p_namespace_id in
 language sql stable parallel safe
 as $$
     select to_tsvector(n.language,
-                       loci_internal.short_runs(translate(loci_internal.spaced_text(t.text), '</@_-', '     ')))
+                       loci_internal.short_runs(translate(loci_internal.words_apart(loci_internal.spaced_text(t.text)),
+                                                          '_-', '  ')))
            || to_tsvector('pg_catalog.simple', coalesce(array_to_string(loci_internal.ngrams(t.text), ' '), ''))
     from loci_data.namespaces n cross join (select left(p_text, 200000) as text) t where n.id = p_namespace_id
 $$;
