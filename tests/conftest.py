@@ -91,7 +91,7 @@ def server() -> Iterator[Server]:
 @pytest.fixture(scope="session")
 def database(server: Server) -> Iterator[Database]:
     """This worker's database for tests that roll back."""
-    made = server.clone("sql")
+    made = server.left_alone("sql")
     yield made
     server.drop(made)
 

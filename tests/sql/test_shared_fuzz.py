@@ -257,20 +257,22 @@ def analysts_database(server: Server) -> Iterator[Database]:
 
 
 @pytest.fixture(scope="module")
-def analyst(analysts_database: Database) -> Iterator[Target]:
+def analyst(server: Server, analysts_database: Database) -> Iterator[Target]:
     """An analyst who may read a namespace, and not the other."""
     role = f"loci_fuzz_{uuid4().hex[:8]}"
+    # before the transaction: whoever makes another analyst meanwhile would wait for its end
+    server.execute("create role {} login in role loci_analyst", role)
     with psycopg.connect(analysts_database.admin_url, row_factory=dict_row) as admin:
         admin.execute("set session authorization loci_app")
         target = Target(new_world(admin), new_world(admin))
         admin.execute("reset session authorization")
-        admin.execute(sql.SQL("create role {} login in role loci_analyst").format(sql.Identifier(role)))
         agent = grant(admin, target.world.name, "reader")
         admin.execute("update loci_data.agents set kind = 'analyst', database_role = %s where id = %s", [role, agent])
         admin.execute(sql.SQL("set session authorization {}").format(sql.Identifier(role)))
         target.before = target.state()
         yield target
         admin.rollback()
+    server.execute("drop role {}", role)
 
 
 @pytest.fixture(scope="module")
