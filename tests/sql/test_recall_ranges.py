@@ -30,7 +30,7 @@ with entry as (
                 where m.namespace_id = %(ns_id)s) t
           cross join lateral loci_internal.document_terms(t.language, t.body) d) a
 ), corpus as (
-    select sum(documents)::float as documents, 0.9 * sum(documents)::float / sum(terms) as slope
+    select sum(documents)::float as documents, 0.9 * sum(documents)::float / nullif(sum(terms), 0) as slope
     from loci_data.corpus_counts where namespace_id = %(ns_id)s
 )
 select m.id, sum(ln(1 + (c.documents - e.df + 0.5) / (e.df + 0.5)) * 2.2 * e.frequency
