@@ -14,10 +14,7 @@ begin
     if v_missing is not null then
         raise no_data_found using message = format('namespace %L does not exist', v_missing), column = 'namespace';
     end if;
-    if p_expires_at <= clock_timestamp() then
-        raise invalid_parameter_value using message = format('expires must be in the future, not %s', p_expires_at),
-            column = 'expires';
-    end if;
+    perform loci_internal.require_moment_to_come(p_expires_at, 'expires');
     insert into loci_data.agents (id, name, kind, database_role, statement_limit)
     values (v_id, p_login, 'analyst', p_login, p_limit);
     insert into loci_data.grants (namespace_id, agent_id, role, expires_at)

@@ -6,7 +6,7 @@
 -- else the home, else this one. p_space: where it writes in working memory (bound_space). The key that asks gives no
 -- higher limit, no wider reach and no other space than its own. Admins of the namespace, and the operator. Security
 -- definer: writes agents, grants and keys. Errors: 42501, P0002 (namespace, agent_id), 23514 (role, scope, rate_limit,
--- space), 22023.
+-- space), 22023 (expires_at in the past, too).
 create or replace function loci_api.create_key(
     p_namespace text, p_role text, p_name text, p_id uuid, p_hash bytea, p_expires_at timestamptz default null,
     p_scope text default 'admin', p_namespaces text[] default null, p_agent_id uuid default null,
@@ -22,6 +22,7 @@ declare
     v_reach integer[];
     v_key   loci_data.api_keys;
 begin
+    perform loci_internal.require_moment_to_come(p_expires_at, 'expires_at');
     if p_agent_id is null then
         v_reach := array(select distinct loci_internal.authorize(n.name, 'admin') from unnest(p_namespaces) n(name)
                          order by 1);

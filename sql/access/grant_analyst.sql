@@ -10,10 +10,7 @@ declare
 begin
     perform loci_internal.require_operator('let an analyst into a namespace');
     v_agent := loci_api.analyst_agent_id(p_login::name);
-    if p_expires_at <= clock_timestamp() then
-        raise invalid_parameter_value using message = format('expires must be in the future, not %s', p_expires_at),
-            column = 'expires';
-    end if;
+    perform loci_internal.require_moment_to_come(p_expires_at, 'expires');
     perform loci_internal.lock_grants(v_ns);
     perform loci_internal.give_grant(v_ns, v_agent, 'reader', p_expires_at, true);
 end $$;

@@ -2,7 +2,7 @@
 -- rate limit, drawing from the same bucket. The old one ends after p_grace_seconds (0: at once). The new one ends at
 -- p_expires_at, or lives as long as the old one was given. Of two that ask at once, one wins. Admin of the agent's
 -- home, with a key that may do as much. Security definer: writes keys. Errors: 42501, P0002 (id), 23505 (revoked,
--- expired or rotated before), 22023 (grace_seconds).
+-- expired or rotated before), 22023 (grace_seconds, expires_at).
 create or replace function loci_api.rotate_key(
     p_namespace text, p_id uuid, p_new_id uuid, p_hash bytea, p_grace_seconds integer default 0,
     p_expires_at timestamptz default null)
@@ -25,6 +25,7 @@ begin
         raise invalid_parameter_value using column = 'grace_seconds',
             message = format('grace_seconds must be 0 to 2592000 (30 days), not %s', p_grace_seconds);
     end if;
+    perform loci_internal.require_moment_to_come(p_expires_at, 'expires_at');
     insert into loci_data.api_keys (id, agent_id, name, hash, scope, namespaces, rate_limit, bucket, created_by,
                                     created_at, expires_at, default_namespace_id, space)
     values (p_new_id, v_old.agent_id, v_old.name, p_hash, v_old.scope, v_old.namespaces, v_old.rate_limit,

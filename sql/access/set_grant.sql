@@ -28,10 +28,8 @@ begin
         raise invalid_parameter_value
             using message = format('role must be reader, writer or admin, not %s', coalesce(p_role, 'null')),
             column = 'role';
-    elsif not isfinite(p_expires_at) or p_expires_at <= clock_timestamp() then
-        raise invalid_parameter_value
-            using message = format('expires_at must be a moment to come, not %s', p_expires_at), column = 'expires_at';
     end if;
+    perform loci_internal.require_moment_to_come(p_expires_at, 'expires_at');
     perform loci_internal.lock_grants(v_ns);
     v_found := exists (select from loci_internal.grant_rows(v_ns, array[p_agent]));
     select g.* into v_old from loci_data.grants g where g.namespace_id = v_ns and g.agent_id = p_agent;

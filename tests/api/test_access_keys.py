@@ -160,7 +160,11 @@ def test_a_revoked_key_is_refused_at_once(api: Api, guarded: Service) -> None:
 
 
 def test_an_expired_key_is_refused(api: Api, guarded: Service) -> None:
-    made = make_key(api, "writer", expires_at="2021-01-01T00:00:00Z")
+    past = "2021-01-01T00:00:00Z"
+    refused = problem(api.post("/keys", {"name": "k", "role": "writer", "expires_at": past}), 422, "invalid-request")
+    assert [error["field"] for error in refused["errors"]] == ["expires_at"]  # it was meant for the year to come
+    made = make_key(api, "writer")
+    ok(api.client.patch(f"/keys/{made['id']}", json={"expires_at": past}))
     with as_holder(guarded, made["key"]) as client:
         problem(client.get("/memories"), 401, "unauthorized")
 

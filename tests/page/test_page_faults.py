@@ -125,3 +125,14 @@ def test_ten_thousand_memories_come_in_a_few_pages_each_once_and_in_order(page: 
     assert page.run("[...document.querySelectorAll('.memories a')].every((each, n) => each.textContent === `number ${n}`)")
     assert page.count(".memories a") == 10_000
     assert page.run("document.documentElement.scrollWidth - innerWidth") <= 0
+
+
+def test_a_moment_in_the_address_that_is_none_is_said_and_not_taken_for_now_in_silence(page: Page) -> None:
+    page.go("/memory?as_of=gestern&known_at=2023-07-01T00:00:00Z")
+    said = page.see(".trouble")
+    assert "as_of is no moment" in said
+    assert "gestern" in said
+    assert page.count(".trouble") == 1  # the other one is read
+    page.go("/memory?as_of=2023-07-01T00:00:00Z")
+    page.see(".timebar.past")
+    assert page.count(".trouble") == 0

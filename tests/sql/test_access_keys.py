@@ -97,7 +97,9 @@ def test_a_hash_with_the_fingerprint_of_a_key_and_another_end_is_no_key(owned: W
 
 @pytest.mark.parametrize("state", ["unknown", "expired", "revoked"])
 def test_unknown_expired_and_revoked_keys_get_the_same_answer(world: World, state: str) -> None:
-    key = make(world, expires_at=datetime(2021, 1, 1, tzinfo=UTC) if state == "expired" else None)
+    key = make(world)
+    if state == "expired":
+        change(world, key, expires_at="2021-01-01T00:00:00Z")
     if state == "revoked":
         world.rows("select loci_api.revoke_key(%(ns)s, %(id)s)", id=key["id"])
     if state == "unknown":
@@ -380,12 +382,20 @@ def test_a_grace_lengthens_no_life(world: World) -> None:
 
 @pytest.mark.parametrize("state", ["rotated", "revoked", "expired"])
 def test_a_key_that_is_rotated_revoked_or_expired_is_not_rotated(world: World, state: str) -> None:
-    key = make(world, expires_at=datetime(2021, 1, 1, tzinfo=UTC) if state == "expired" else None)
+    key = make(world)
+    if state == "expired":
+        change(world, key, expires_at="2021-01-01T00:00:00Z")
     if state == "rotated":
         rotate(world, key, grace=60)
     if state == "revoked":
         world.rows("select loci_api.revoke_key(%(ns)s, %(id)s)", id=key["id"])
     refused(world, errors.UniqueViolation, lambda: rotate(world, key))
+
+
+def test_no_key_is_made_that_has_ended(world: World) -> None:
+    past, key = datetime.now(UTC) - timedelta(seconds=1), make(world)
+    for attempt in (lambda: make(world, expires_at=past), lambda: rotate(world, key, expires_at=past)):
+        assert refused(world, errors.InvalidParameterValue, attempt).startswith("expires_at must be a moment to come, not ")
 
 
 @pytest.mark.parametrize("grace", [-1, 2_592_001])

@@ -7,7 +7,7 @@ import { Text } from "./parts/text";
 import { TimeBar } from "./parts/timebar";
 import { SessionContext, useSession, type Session } from "./session";
 import type { Command } from "./parts/commands";
-import { follow, go, href, say, useLoad, usePlace, type View } from "./state";
+import { follow, go, href, say, unread, useLoad, usePlace, type View } from "./state";
 import { Home } from "./views/home";
 import { SignIn } from "./views/signin";
 
@@ -104,6 +104,7 @@ function Frame({ me, namespace, asleep }: { me: Schemas["Me"]; namespace: string
           <Late />
           <main id="main" tabIndex={-1}>
             {about.error && <Trouble error={about.error}>{about.error.status === 404 && <Elsewhere me={me} />}</Trouble>}
+            <Unread />
             {(about.data || !about.error) && <Shown of={known} />}
           </main>
           <Tools name={known.name} />
@@ -111,6 +112,18 @@ function Frame({ me, namespace, asleep }: { me: Schemas["Me"]; namespace: string
         <Said />
       </div>
     </SessionContext.Provider>
+  );
+}
+
+function Unread() {
+  return (
+    <>
+      {unread(usePlace()).map(([name, text]) => (
+        <div class="trouble" role="alert" key={name}>
+          <strong>{name} is no moment:</strong> “<Text of={text} cut={80} />”. What is shown is of now. A moment is written as 2026-03-01T12:00:00Z.
+        </div>
+      ))}
+    </>
   );
 }
 

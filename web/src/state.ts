@@ -75,6 +75,10 @@ export interface Times {
 export function times(from: Place = place()): Times {
   return { as_of: moment(from.params.get("as_of")), known_at: moment(from.params.get("known_at")) };
 }
+/** Moments of an address that nobody can read: what is shown is of now instead, and the page says so. */
+export function unread(from: Place): [string, string][] {
+  return ["as_of", "known_at"].map((name): [string, string] => [name, from.params.get(name) ?? ""]).filter(([, text]) => text && !moment(text));
+}
 /** A moment in an address that is none is left out, rather than sent. */
 function moment(text: string | null): string | null {
   return text && !Number.isNaN(Date.parse(text)) ? text : null;
