@@ -58,6 +58,8 @@ def serve(database: Database, server: EmbeddedServer | None = None, *, tcp: bool
     """
     options = {"embedding": {"provider": "none"}, "pool_size": 5, "allowed_hosts": ["loci"], **options}
     options["deadlines"] = {**PATIENT, **options.get("deadlines", {})}
+    if options["embedding"]["provider"] == "static":  # a question has its vector, however slow the machine is
+        options["embedding"] = {"query_timeout": PATIENCE, **options["embedding"]}
     url = database.app_url
     if POOLER:
         url, options["direct_url"] = url_for(POOLER, database.name), url
@@ -171,3 +173,13 @@ def eventually(question: Any) -> Any:
         time.sleep(pause)
         pause = min(2 * pause, 0.05)
     return answer
+
+
+def is_settled(database: Database) -> bool:
+    """Whether nothing waits for a vector, to be searched for names, or for its position in the feed."""
+    with database.admin() as admin:
+        waiting = admin.execute(
+            """select exists (select from loci_data.embedding_queue) or exists (select from loci_data.entity_queue)
+                      or exists (select from loci_data.name_queue) or exists (select from loci_data.outbox)"""
+        ).fetchone()
+    return waiting is not None and not waiting[0]

@@ -255,7 +255,7 @@ def test_the_metrics_add_up(day: Day) -> None:
     assert day.grown("loci_contexts_total", "subagent") == day.subagent.contexts
     assert day.grown("loci_injected_total") == sum(len(agent.shown) for agent in day.agents)
     vectors = day.rows("select (select count(*) from loci_data.memory_vectors) + (select count(*) from loci_data.entity_vectors)")
-    assert day.grown("loci_embedded_total") == vectors[0][0]
+    assert day.grown("loci_embedded_total") >= vectors[0][0]  # the metric is of the process: workers of other tests may still write
     assert day.grown("loci_worker_failures_total", "vectors") == day.grown("loci_worker_failures_total", "names") == 0
 
 

@@ -23,7 +23,7 @@ from tests.catalogue import ROOT
 from tests.databases import Server
 from tests.loading import write_demo
 from tests.page.browser import node
-from tests.services import PATIENCE, Service, ok, serve
+from tests.services import PATIENCE, Service, eventually, is_settled, ok, serve
 
 NEEDS_MODEL = "needs a language model"
 STARTS = "starts a service, which would go on"
@@ -175,6 +175,7 @@ def newcomers(server: Server) -> Iterator[Service]:
     with serve(database, tcp=True, embedding={"provider": "static"}) as service:
         write_demo(database)
         ok(httpx.post(f"{service.url}/api/v1/namespaces", json={"name": "team"}, timeout=PATIENCE), 201)
+        eventually(lambda: is_settled(database))
         yield service
     server.drop(database)
 

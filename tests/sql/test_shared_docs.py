@@ -28,7 +28,7 @@ from service.access.analysts import uri_of
 from tests import reference
 from tests.catalogue import ROOT
 from tests.databases import Database
-from tests.services import eventually, serve
+from tests.services import eventually, is_settled, serve
 
 PAGES = {path.stem: path.read_text() for path in sorted(reference.FOLDER.glob("*.md"))}
 SETUP = re.findall(r"```sql setup\n(.*?)```", PAGES["README"], re.DOTALL)
@@ -84,16 +84,6 @@ def readers(own_database: Database) -> Iterator[Readers]:
         with psycopg.connect(uri_of(own_database.app_url, login), password=password, autocommit=True) as analyst:
             yield Readers(analyst, service)
     analysts.drop_analyst(own_database.admin_url, login=login, origin=origin)
-
-
-def is_settled(database: Database) -> bool:
-    """Whether nothing waits for a vector, to be searched for names, or for its position in the feed."""
-    with database.admin() as admin:
-        waiting = admin.execute(
-            """select exists (select from loci_data.embedding_queue) or exists (select from loci_data.entity_queue)
-                      or exists (select from loci_data.name_queue) or exists (select from loci_data.outbox)"""
-        ).fetchone()
-    return waiting is not None and not waiting[0]
 
 
 def answered(readers: Readers, query: str) -> str:
