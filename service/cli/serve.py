@@ -213,6 +213,7 @@ async def _serve(app: "FastAPI", server: Any, listener: socket.socket, *, demo: 
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: None)  # uvicorn takes them over, and sends them again when it has stopped
         keep_for_good()
+        listener.listen(BACKLOG)  # whoever reads that it listens may connect at once
         if not quiet:
             announce(state.settings, demo=demo)
         await server.serve(sockets=[listener])

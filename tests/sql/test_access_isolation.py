@@ -526,7 +526,9 @@ def test_a_revoked_key_is_refused(world: World, key: tuple[UUID, bytes]) -> None
 
 
 def test_an_expired_key_is_refused(world: World) -> None:
-    world.rows("select * from loci_api.create_key(%(ns)s, 'writer', 'k', %(id)s, sha256('x'), '2021-01-01')", id=uuid4())
+    made = uuid4()
+    world.rows("select * from loci_api.create_key(%(ns)s, 'writer', 'k', %(id)s, sha256('x'))", id=made)
+    world.rows('select loci_api.update_key(%(ns)s, %(id)s, \'{"expires_at": "2021-01-01T00:00:00Z"}\')', id=made)
     with pytest.raises(errors.InvalidAuthorizationSpecification):
         world.rows("select * from loci_api.begin_request(sha256('x'), %(ns)s, 'reader')")
 

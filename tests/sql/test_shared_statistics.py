@@ -32,7 +32,7 @@ def test_a_new_table_is_analyzed_once_it_has_rows_and_then_its_foreign_keys_are_
 
 
 def test_a_table_that_was_empty_when_it_was_analyzed_is_analyzed_anew_once_it_has_rows(server: Server) -> None:
-    database = server.clone("emptied")
+    database = server.left_alone("emptied")
     write = "select * from loci_api.remember(%(ns)s, (select jsonb_agg(jsonb_build_object('content', 'memory ' || n)) from generate_series(1, 1500) n))"
     analyze = "select array_agg(t) from loci_api.analyze_new_tables() t"
     flush = "select pg_stat_force_next_flush()"  # at the end of the transaction
