@@ -183,3 +183,13 @@ def is_settled(database: Database) -> bool:
                       or exists (select from loci_data.name_queue) or exists (select from loci_data.outbox)"""
         ).fetchone()
     return waiting is not None and not waiting[0]
+
+
+def unhurried(database: Database) -> None:
+    """Answers in the namespace `default` say nothing of how fast the machine is. Set past the log of operations, which tests read."""
+    with database.admin() as admin:
+        admin.execute("set session_replication_role = replica")
+        admin.execute(
+            """update loci_data.namespaces set settings = settings || '{"walk_ms": 3600000, "traverse_ms": 3600000}'
+               where name = 'default'"""
+        )

@@ -8,7 +8,7 @@ import pytest
 from tests.databases import Server
 from tests.loading import write_demo
 from tests.page.browser import Browser, build_page, running_browser
-from tests.services import Service, eventually, serve
+from tests.services import Service, eventually, serve, unhurried
 
 
 @pytest.fixture(scope="session")
@@ -28,6 +28,7 @@ def demo(server: Server, built: None) -> Iterator[Service]:
     """A service with the demo, which tests change in places of their own."""
     database = server.clone("page")
     write_demo(database)
+    unhurried(database)
     with serve(database, tcp=True, embedding={"provider": "static"}) as running:
         with httpx.Client(base_url=f"{running.url}/api/v1", timeout=60) as client:
             eventually(lambda: client.get("/namespaces/default").json()["pending_embeddings"] == 0)
