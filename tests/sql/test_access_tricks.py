@@ -14,7 +14,7 @@ from db.pool import OPERATOR, JsonObject, make_pool, transaction
 from tests.catalogue import FUNCTIONS, PARTITIONS, RELATIONS
 from tests.databases import PASSWORD, Database, url_for
 from tests.factories import World, act_as, grant, new_world
-from tests.services import PATIENCE
+from tests.services import PATIENCE, eventually
 from tests.sql.test_access_isolation import MARKER, OPEN_TABLES, Secret, named, overloads
 
 Connection = psycopg.Connection[Any]
@@ -59,6 +59,8 @@ def neighbour(own_database: Database) -> Iterator[Neighbour]:
         admin.execute("analyze")
         made = Neighbour(own_database, secret, world, agent, key)
         yield made
+        left = "select not exists (select from pg_stat_activity where usename = %s)"  # a session takes its own objects along
+        eventually(lambda: admin.execute(left, [made.analyst]).fetchone() == (True,))
         admin.execute("delete from loci_data.agents where database_role = %s", [made.analyst])
         admin.execute(sql.SQL("drop role {}").format(sql.Identifier(made.analyst)))
 
