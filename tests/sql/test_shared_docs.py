@@ -20,7 +20,6 @@ import orjson
 import psycopg
 import pytest
 from psycopg import sql
-from psycopg.types.json import Jsonb
 
 from db.access import analysts
 from db.pool import Origin
@@ -28,7 +27,7 @@ from service.access.analysts import uri_of
 from tests import reference
 from tests.catalogue import ROOT
 from tests.databases import Database
-from tests.services import eventually, is_settled, serve
+from tests.services import eventually, is_settled, serve, unhurried
 
 PAGES = {path.stem: path.read_text() for path in sorted(reference.FOLDER.glob("*.md"))}
 SETUP = re.findall(r"```sql setup\n(.*?)```", PAGES["README"], re.DOTALL)
@@ -49,7 +48,6 @@ ALONE = {  # identifiers that lead to no view
 }  # fmt: skip
 WRITES = os.environ.get("LOCI_WRITE_DOCS") == "1"
 AT_LEAST = 100
-UNHURRIED = {"walk_ms": 3_600_000, "traverse_ms": 3_600_000}  # an answer says nothing of how fast the machine is
 
 
 @dataclass(frozen=True)
@@ -67,11 +65,11 @@ def readers(own_database: Database) -> Iterator[Readers]:
     with serve(own_database, embedding={"provider": "static"}):
         subprocess.run([sys.executable, "-m", "service.cli", "demo"], env=environment, check=True, capture_output=True)
         eventually(lambda: is_settled(own_database))
+    unhurried(own_database)
     login, password, origin = f"reader_{uuid4().hex[:12]}", uuid4().hex, Origin(action="test", via="cli")
     with psycopg.connect(own_database.app_url, autocommit=True) as service:
         for statement in SETUP:
             service.execute(cast("LiteralString", statement))
-        service.execute("select loci_api.update_namespace('default', %s)", [Jsonb({"settings": UNHURRIED})])
         analysts.create_analyst(
             own_database.admin_url,
             login=login,
