@@ -1,18 +1,23 @@
 """How much slower is a million? Recall, recall of vectors, traversal and writes in a large namespace beside those in one a fifth its size.
 
-    python -m bench.scale --size small|medium|full [--folder FOLDER] [--questions 300] [--yes]
+    python -m bench.scale --size small|medium|full [--folder FOLDER] [--only large|hundreds] [--questions 300] [--yes]
 
 full: 1,000,000 memories in 1,000 namespaces, one of them with half, 1,000,000 entities, 10,000,000 edges; and 10,000 namespaces of 100
 beside a database with only one. medium is a tenth of that, small a hundredth. How long and how much disk it takes is said first. With
---folder the data is kept: what was interrupted goes on, and what is there is only measured. Ratios compare questions that take turns.
+--folder the data is kept: what was interrupted goes on, and what is there is only measured. With --only the large database and the many
+namespaces can be made by two processes at once, and measured later. Ratios compare questions that take turns. The servers get a quarter of
+the machine's memory, as docs/running/sizing.md advises.
 """
 
 import argparse
+import os
 import random
 import shutil
 import statistics
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +45,18 @@ select memory_id from loci_data.memory_vectors where namespace_id = {ns} and mod
 order by embedding::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions}), memory_id limit 10"""
 NEAREST = "select id from loci.similar_memories(%s, %s::real[], 10)"
 WALK = "select id from loci.traverse(%s, %s::text[], p_max_hops => 2)"
+
+
+@contextmanager
+def sized(folder: Path) -> Iterator[Database]:
+    """A database whose server has the memory that is advised for this machine, and room for the log of a long load."""
+    quarter = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**22
+    wanted = {"shared_buffers": f"{quarter}MB", "effective_cache_size": f"{2 * quarter}MB", "max_wal_size": "16GB"}
+    with database(Options(None, folder, False)) as base, base.owner() as owner:
+        for name, value in wanted.items():
+            owner.execute(sql.SQL("alter system set {} = {}").format(sql.Identifier(name), sql.Literal(value)))
+    with database(Options(None, folder, False)) as base:  # started anew
+        yield base
 
 
 def questions(number: int, entities: int) -> list[str]:
@@ -155,7 +172,7 @@ def on_disk(base: Database) -> list[Figure]:
 
 def hundreds(folder: Path, size: Size, number: int) -> list[Figure]:
     """Many namespaces of a hundred beside a database that has only one."""
-    with database(Options(None, folder / "many", False)) as many, database(Options(None, folder / "one", False)) as one:
+    with sized(folder / "many") as many, sized(folder / "one") as one:
         make(many, {f"hundred-{n}": 100 for n in range(size.hundreds)}, size)
         make(one, {HUNDRED: 100}, size)
         with running(many.folder, worker=False) as (many_url, _), running(one.folder, worker=False) as (one_url, _):
@@ -171,18 +188,24 @@ def hundreds(folder: Path, size: Size, number: int) -> list[Figure]:
     return [slower(f"recall in one of {size.hundreds:,} namespaces of 100; floor: the only one", times["many"], times["one"], 1.1)]
 
 
-def run(folder: Path, size: Size, number: int) -> None:
-    """Make what is missing, and measure."""
-    with database(Options(None, folder / "large", False)) as base:
+def large(folder: Path, size: Size, number: int) -> None:
+    """Make what is missing of the large database, and measure it."""
+    with sized(folder / "large") as base:
         spent = make(base, size.shares, size)
         made = [Figure(f"made: {name}", f"{seconds:,.0f} s") for name, seconds in spent.items()]
         figures = [*made, *recalls(base, size, number), *graph_and_vectors(base, size), *on_disk(base)]
         with base.owner() as owner:
-            title = f"{size.memories:,} memories in {size.namespaces:,} namespaces"
-            report(title, owner, figures)
+            report(f"{size.memories:,} memories in {size.namespaces:,} namespaces", owner, figures)
+
+
+def small(folder: Path, size: Size, number: int) -> None:
+    """Make what is missing of the many small namespaces, and measure them."""
     figures = hundreds(folder, size, number)
-    with database(Options(None, folder / "one", False)) as base, base.owner() as owner:
+    with sized(folder / "one") as base, base.owner() as owner:
         report("Many small namespaces", owner, figures)
+
+
+PARTS = {"large": large, "hundreds": small}
 
 
 def main() -> int:
@@ -190,6 +213,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", choices=SIZES, default="small")
     parser.add_argument("--folder", type=Path, help="keep the data here, and go on with it; default: a temporary folder")
+    parser.add_argument("--only", choices=PARTS, help="one of the two databases; default: both, one after the other")
     parser.add_argument("--questions", type=int, default=ASKED, help="how many are asked of each")
     parser.add_argument("--yes", action="store_true", help="do not ask where it takes more than ten minutes")
     given = parser.parse_args()
@@ -211,7 +235,8 @@ def main() -> int:
         if minutes > 10 and not given.yes:
             print("start it with --yes")
             return 1
-        run(folder, size, given.questions)
+        for part in [given.only] if given.only else PARTS:
+            PARTS[part](folder, size, given.questions)
     return 0
 
 

@@ -38,8 +38,9 @@ begin
 
     -- New statement, new snapshot: a name that another writer has just added is now seen.
     return query
-    with batch as materialized (
-        select b.*, e.id as entity_id, e.name as entity_name, c.id is not null as is_new
+    with known as materialized (
+        -- apart from what was created: joined within the lateral, all of that would be read again for each name
+        select b.*, e.id as entity_id, e.name as entity_name
         from jsonb_to_recordset(v_batch) as b(
             ordinals integer[], id uuid, canonical_name text, type text, aliases text[], description text,
             metadata jsonb)
@@ -50,7 +51,8 @@ begin
             select e.id, e.name from loci_data.entities e
             where b.id is null and e.namespace_id = p_namespace_id and e.canonical_name = b.canonical_name
               and e.merged_into is null offset 0) e
-        left join unnest(v_created) c(id) on c.id = e.id
+    ), batch as materialized (
+        select k.*, c.id is not null as is_new from known k left join unnest(v_created) c(id) on c.id = k.entity_id
     ), locked as materialized (
         select e.* from loci_data.entities e
         where e.namespace_id = p_namespace_id and e.id = any(array(
