@@ -88,7 +88,7 @@ def server() -> Iterator[Server]:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def database(server: Server) -> Iterator[Database]:
     """This worker's database for tests that roll back."""
     made = server.left_alone("sql")

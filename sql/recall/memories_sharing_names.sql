@@ -41,7 +41,9 @@ begin
             where n.namespace_id = v_ns and n.memory_id = o.id limit 1) w on true
     ), unread as materialized (  -- their names: of entities, or of what one other memory mentions so far
         select h.id, q.name, q.entity_id, q.memory_id
-        from hit h join loci_data.memories s on s.namespace_id = v_ns and s.id = h.id
+        from hit h
+        cross join lateral (select s.content from loci_data.memories s
+                            where s.namespace_id = v_ns and s.id = h.id limit 1) s
         cross join lateral loci_internal.question_names(v_ns, s.content) q where h.words is not null
     ), named as materialized (
         select q.name, h.id, h.place, starts_with(h.opening, q.name) as about
@@ -93,11 +95,14 @@ begin
         union all
         select distinct n.id, 1, array[n.name, null], n.name from named n where n.about
     ), reached as (
-        select o.id, o.doc_id, f.path, f.weight * case when f.path[2] is not null
+        select f.memory_id as id, o.doc_id, f.path, f.weight * case when f.path[2] is not null
                    and starts_with(loci.fold_characters(left(o.content, 2 * length(f.name))), f.name) then 2
                        else 1 end as weight
-        from found f join loci_data.memories o on o.namespace_id = v_ns and o.id = f.memory_id
-        where loci_internal.memory_is_visible(o, v_filter)
+        from found f
+        cross join lateral (  -- one by one: joined, all memories of the namespace would be read
+            select o.doc_id, o.content from loci_data.memories o
+            where o.namespace_id = v_ns and o.id = f.memory_id and loci_internal.memory_is_visible(o, v_filter)
+            limit 1) o
     )
     select r.id, r.doc_id, sum(r.weight)::double precision,
            array_remove(array(select unnest((array_agg(r.path order by r.weight desc, r.path))[1:1])), null)

@@ -57,15 +57,15 @@ def dump(database: Database) -> dict[str, str]:
     run = subprocess.run(
         [pg_dump(), database.admin_url], capture_output=True, text=True, check=True, env={**os.environ, "LC_ALL": "C.UTF-8"}
     )
-    parts: dict[str, str] = {"": ""}
+    parts: dict[str, list[str]] = {"": []}
     table = ""
     for line in run.stdout.lower().splitlines(keepends=True):
         if line.startswith("copy loci_data."):
             table = line.removeprefix("copy loci_data.").split(" ")[0].rstrip("0123456789").rstrip("_")
-        parts[table] = parts.get(table, "") + line
+        parts.setdefault(table, []).append(line)
         if line == "\\.\n":
             table = ""
-    return parts
+    return {table: "".join(lines) for table, lines in parts.items()}
 
 
 def sung(database: Database) -> set[str]:

@@ -94,7 +94,7 @@ def test_a_failure_in_the_middle_breaks_the_connection_off(service: Service, ric
         return await page(tx, kind=kind, after=after)
 
     monkeypatch.setattr(transfer, "export_page", failing)
-    monkeypatch.setattr("service.spool.PART", 1)
+    monkeypatch.setattr("service.spool.PART", 100)
     with service.client() as client:
         received = bytearray()
         with client.stream("GET", f"/namespaces/{rich}/export") as response:

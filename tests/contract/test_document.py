@@ -18,7 +18,7 @@ from tests.services import PATIENCE, Service, serve
 KEY = "held-to-the-document"
 # Routes whose replies do not end; their own tests read them.
 ENDLESS: list[str] = ["/api/v1/events"]
-PHASES = {"coverage": ("examples,coverage", 1), "fuzzing": ("fuzzing", 3), "stateful": ("stateful", 10)}
+PHASES = {"coverage": ("examples,coverage", 1), "fuzzing": ("fuzzing", 1), "stateful": ("stateful", 10)}
 THOROUGH = 25  # times as many examples
 
 

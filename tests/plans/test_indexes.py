@@ -223,6 +223,28 @@ def test_neighbours_in_a_session_are_read_by_its_index(worlds: dict[str, tuple[W
     assert found["table"] <= SMALL_TABLES
 
 
+def test_who_shares_a_name_with_a_hit_is_looked_up_one_by_one(worlds: dict[str, tuple[World, UUID]]) -> None:
+    world, _ = worlds["large"]
+    with world.connection.transaction(force_rollback=True):
+        act_as(world.connection, OPERATOR)
+        first, second = world.remember(
+            *({"content": text, "entities": [{"name": name} for name in names]}
+              for text, names in (("Zeus drinks Ambrosia", ("Zeus", "Ambrosia")), ("Hebe pours Ambrosia", ("Hebe", "Ambrosia"))))
+        )  # fmt: skip
+        world.connection.execute("discard plans")
+        world.connection.execute("set local enable_nestloop = off")  # as if the planner expected many: a join would read them all
+        read = """select sum(pg_stat_get_xact_tuples_fetched(i.indexrelid)) from pg_index i
+                  where i.indrelid = 'loci_data.memories'::regclass"""
+        before = world.value(read)
+        reached = world.rows(
+            """select n.id from loci_data.memories m
+               cross join lateral loci_api.memories_sharing_names(%(ns)s, 'who is Zeus?', array[m.doc_id]) n where m.id = %(id)s""",
+            id=first["id"],
+        )
+        assert second["id"] in [row["id"] for row in reached]
+        assert world.value(read) - before < 20
+
+
 def test_an_analysts_view_of_one_namespace_reads_no_other(worlds: dict[str, tuple[World, UUID]]) -> None:
     world, _ = worlds["small"]
     found = scanned(world, "select count(*) from loci_data.memories where namespace_id = %(ns_id)s and session_id = 's1'")
