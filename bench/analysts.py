@@ -12,7 +12,7 @@ import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import LiteralString
+from typing import Any, LiteralString
 
 import psycopg
 from psycopg.conninfo import make_conninfo
@@ -33,6 +33,7 @@ HEAVY: tuple[LiteralString, ...] = (
        group by a.source order by count(*) desc, a.source limit 10""",
     "select content from loci.memory_versions order by md5(content), id limit 10",
 )
+ENDED = "select pg_terminate_backend(pid, 5000) from pg_stat_activity where usename like 'bench_%'"
 ROUNDS, ASKED, WARM = 5, 60, 5
 LIMIT = 1.2
 
@@ -68,7 +69,7 @@ def beside(work: object, count: int, url: str) -> Iterator[None]:
             process.join()
 
 
-def measured(client: Client, questions: list[str], url: str) -> dict[tuple[str, int], list[float]]:
+def measured(client: Client, questions: list[str], url: str, owner: psycopg.Connection[Any]) -> dict[tuple[str, int], list[float]]:
     """Milliseconds of recalls, by what ran beside them; the ways take turns, so that noise hits all."""
     ways = {("alone", 0): spin, ("hog", 1): spin, ("analyst", 1): query, ("hog", 2): spin, ("analyst", 2): query}
     times: dict[tuple[str, int], list[float]] = {way: [] for way in ways}
@@ -81,6 +82,7 @@ def measured(client: Client, questions: list[str], url: str) -> dict[tuple[str, 
                     client.post("/recall", {"query": question, "arms": ["lexical", "vector", "graph"]})
                     if number >= WARM:
                         times[way].append(1000 * (time.perf_counter() - started))
+            owner.execute(ENDED)  # a killed client's statement would run on beside what comes next
     return times
 
 
@@ -95,8 +97,8 @@ def run(base: Database, given: Options) -> list[Figure]:
     )
     try:
         questions = corpus.questions(given.data, "locomo")[: ROUNDS * ASKED]
-        with running(base.folder, worker=False) as (address, _):
-            times = measured(Client(address, MAIN), questions, make_conninfo(base.server.url(login), password=password))
+        with running(base.folder, worker=False) as (address, _), base.owner() as owner:
+            times = measured(Client(address, MAIN), questions, make_conninfo(base.server.url(login), password=password), owner)
     finally:
         analysts.drop_analyst(owner_url, login=login, origin=origin)
     figures = [Figure("recall alone", milliseconds(times["alone", 0]))]
