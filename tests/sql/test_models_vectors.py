@@ -281,3 +281,11 @@ def test_results_of_a_filter_in_a_large_namespace_are_the_nearest_of_those_that_
     found = [id for id, _ in similar(world, query, LARGE // 500, category="rare")]  # noqa: A001
     assert set(found) == set(expected)
     assert found[:3] == expected[:3]
+
+
+@pytest.mark.parametrize(("budget", "candidates"), [(10, 128), (125, 128), (1000, 265), (5000, 466), (100_000, 1000)])
+def test_a_large_namespace_is_searched_with_more_candidates_and_a_small_one_with_128(
+    admin: psycopg.Connection[dict], budget: int, candidates: int
+) -> None:
+    (row,) = admin.execute("select loci_internal.hnsw_candidates(%s) as n", [budget]).fetchall()
+    assert row["n"] == candidates
