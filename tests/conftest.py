@@ -90,7 +90,7 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def database(server: Server) -> Iterator[Database]:
-    """This worker's database for tests that roll back."""
+    """One module's database for tests that roll back: what others left behind, it does not read through."""
     made = server.left_alone("sql")
     yield made
     server.drop(made)
