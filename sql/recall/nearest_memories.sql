@@ -1,11 +1,11 @@
 -- The work of similar_memories: cosine similarity to a vector of the active model. Most namespaces are scanned
 -- exactly: the nearest 4 × p_limit are checked, from the nearest on; where too few of them pass, filters come first.
 -- Where hnsw_scan_limit says it is cheaper, HNSW (m = 24, ef_construction = 128, ef_search = 128 and more in
--- namespaces above 12,500: hnsw_candidates; Malkov and Yashunin, 2018) with an iterative scan within that budget
--- comes before that. The HNSW statement is planned on every call (0.2 ms): it names the model and its dimensions, as
--- the partial index does. Without sorting it has one plan, whatever the statistics: the index in order, each memory
--- looked up as it comes. p_plain: the filter restricts nothing, and the past is not asked for. Who calls it has
--- checked the caller, and reads past the policies. Errors: 22023.
+-- namespaces above 12,500: hnsw_candidates; no fewer than the session asks for; Malkov and Yashunin, 2018) with an
+-- iterative scan within that budget comes before that. The HNSW statement is planned on every call (0.2 ms): it
+-- names the model and its dimensions, as the partial index does. Without sorting it has one plan, whatever the
+-- statistics: the index in order, each memory looked up as it comes. p_plain: the filter restricts nothing, and the
+-- past is not asked for. Who calls it has checked the caller, and reads past the policies. Errors: 22023.
 create or replace function loci_internal.nearest_memories(
     p_namespace_id integer, p_embedding real[], p_filter loci_internal.memory_filter, p_plain boolean,
     p_limit integer)
@@ -33,7 +33,8 @@ begin
     v_budget := loci_internal.hnsw_scan_limit(p_namespace_id, p_limit);
     if v_budget is not null then
         perform set_config('hnsw.max_scan_tuples', v_budget::text, true),
-                set_config('hnsw.ef_search', loci_internal.hnsw_candidates(v_budget)::text, true);
+                set_config('hnsw.ef_search', greatest(current_setting('hnsw.ef_search', true)::integer,
+                                                      loci_internal.hnsw_candidates(v_budget))::text, true);
         execute format($sql$
             select array_agg(b.id), array_agg(b.doc_id), array_agg(1 - b.distance)
             from (select m.id, m.doc_id, n.distance

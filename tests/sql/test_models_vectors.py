@@ -289,3 +289,14 @@ def test_a_large_namespace_is_searched_with_more_candidates_and_a_small_one_with
 ) -> None:
     (row,) = admin.execute("select loci_internal.hnsw_candidates(%s) as n", [budget]).fetchall()
     assert row["n"] == candidates
+
+
+@pytest.mark.parametrize(("asked", "kept"), [(100, 128), (700, 700)])
+def test_who_asks_for_more_candidates_gets_them(large: tuple[World, Vectors, list[UUID]], asked: int, kept: int) -> None:
+    world, vectors, _ = large
+    with world.connection.transaction(force_rollback=True):
+        world.connection.execute(
+            "select set_config('loci.agent', %s, true), set_config('hnsw.ef_search', %s, true)", [str(OPERATOR), str(asked)]
+        )
+        similar(world, vectors[0], 10)
+        assert int(world.value("select current_setting('hnsw.ef_search')")) == kept
