@@ -42,7 +42,7 @@ npm: $(VENV)/.runtime ## Build the package of the TypeScript client into dist/
 	@ls dist/*.tgz
 
 test: check ## Run everything that CI runs
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 steady: $(VENV)/.dev ## Run `make test` in fresh clones again and again, with other seeds and paces: RUNS=7
 	@$(BIN)/python -m tests.steady $(RUNS)
