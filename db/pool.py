@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from typing import Any, Generic, Literal, LiteralString, TypeVar, cast
+from typing import Any, ClassVar, Generic, Literal, LiteralString, TypeVar, cast
 
 import psycopg
 from pgvector.psycopg.halfvec import register_halfvec_info
@@ -77,6 +77,7 @@ class Pool(AsyncConnectionPool[Connection]):
 
     shares: Shares | None = None
     behind: "Pool | None" = None
+    returning: ClassVar[set[asyncio.Task[None]]] = set()  # held here, for an event loop does not hold its tasks
     lent_out = 0
     standby = False
     positions = False
@@ -104,6 +105,16 @@ class Pool(AsyncConnectionPool[Connection]):
             await self.putconn(connection)
             connection = await super().getconn(deadline - time.monotonic())
         return connection
+
+    async def putconn(self, conn: Connection) -> None:
+        """Take a connection back, to its end also where the caller is cancelled meanwhile.
+
+        The pool would lose it, and whoever it was just handing it to: a request whose client leaves at the moment at which it ends.
+        """
+        returning = asyncio.create_task(super().putconn(conn))
+        self.returning.add(returning)
+        returning.add_done_callback(self.returning.discard)
+        await asyncio.shield(returning)
 
     async def reconnect_failed(self) -> None:
         """Go on for those who wait already: only a new request would have it tried again, and they may hold its share."""

@@ -1,6 +1,7 @@
-"""Connections of the service while the database is away."""
+"""Connections of the service while the database is away, and while clients leave."""
 
 import asyncio
+from contextlib import suppress
 
 import psycopg
 import pytest
@@ -35,3 +36,36 @@ def test_who_waits_for_a_connection_has_one_when_the_database_is_back_though_nob
             await pool.close()
 
     assert asyncio.run(ask())
+
+
+def test_a_connection_of_a_request_whose_client_leaves_as_it_ends_goes_to_whoever_waits(database: Database) -> None:
+    async def leave(steps: int) -> None:
+        """Cancel a task so many steps of the event loop after another began to wait for the connection that it gives back."""
+        async with make_pool(database.app_url, size=1, timeout=PATIENCE) as pool:
+            lent, end = asyncio.Event(), asyncio.Event()
+
+            async def hold() -> None:
+                async with pool.connection():
+                    lent.set()
+                    await end.wait()
+
+            async def ask() -> None:
+                async with pool.connection():
+                    pass
+
+            holding = asyncio.create_task(hold())
+            await lent.wait()
+            asking = asyncio.create_task(ask())
+            end.set()
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            holding.cancel()
+            with suppress(asyncio.CancelledError):
+                await holding
+            await asking
+
+    async def leave_at_each() -> None:
+        for steps in range(8):
+            await leave(steps)
+
+    asyncio.run(leave_at_each())
