@@ -9,7 +9,7 @@ from typing import Any
 
 from db.pool import JsonObject, Transaction
 from db.recall.absence import ExaminedMemory, examine_memory
-from service.embedding.active import active_model
+from service.embedding.active import find_active_model
 from service.recall.asking import rank_memory
 from service.recall.log import ranks_by_arm
 from service.recall.question import Question
@@ -30,7 +30,7 @@ async def explain_absence(resources: Resources, read: Read, question: Question, 
     question = replace(question, log=False, session_id=None, explain=False)
 
     async def examined(tx: Transaction) -> ExaminedMemory:
-        used = active_model(resources.provider)
+        used = await find_active_model(resources.provider, tx)
         embedding, _ = await embed_question(question, used, resources.settings.embedding)
         return await examine_memory(tx, memory=memory, query=question.query, embedding=embedding, scope=question.scope)
 

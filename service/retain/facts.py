@@ -11,14 +11,13 @@ from db.dreams import removable_memories
 from db.errors import FieldError, Invalid, Unavailable
 from db.pool import JsonObject, Transaction
 from db.retain import FactBasis
-from service.embedding.active import active_model
-from service.embedding.provider import EmbeddingError, Provider
+from service.embedding.active import active_model, find_active_model
+from service.embedding.provider import EmbeddingError
 from service.jobs.job import Postponed
 from service.llm.model import ModelError
 from service.resources import Resources
 from service.retain.judgements import Judgements, ended_by_model, facts_shown, weigh_judgements
 from service.retain.rules_or_model import Choice, Read, T, Write, ask_within, reason_not_to_ask, refusal_of, texts_read_by
-from service.settings import EmbeddingSettings
 from service.text.facts import split
 from service.text.reading import with_readings
 
@@ -45,19 +44,18 @@ class Prepared:
     skipped: dict[str, str]
 
 
-async def prepare_facts(stated: JsonObject, provider: Provider | None, settings: EmbeddingSettings) -> Prepared:
-    """Cut a text into facts and embed them at once, before any transaction. A dead endpoint costs the vectors, not the facts."""
-    return await prepare_items([{**stated, "content": text} for text in split(stated["content"])], provider, settings)
+async def prepare_items(resources: Resources, items: list[JsonObject], read: Read) -> Prepared:
+    """Embed facts at once, before any transaction, with the model that is active now: vectors of another one count for nothing.
 
-
-async def prepare_items(items: list[JsonObject], provider: Provider | None, settings: EmbeddingSettings) -> Prepared:
-    """Embed facts at once, before any transaction."""
+    A dead endpoint costs the vectors, not the facts.
+    """
     if len(items) > MOST:
         name = "messages" if "spoken" in items[0] else "content"
         raise Invalid(f"the text has {len(items):,} facts", [FieldError(name, f"must have at most {MOST:,} facts")])
-    texts, used = [item["content"] for item in items], active_model(provider)
+    provider, settings = resources.provider, resources.settings.embedding
+    used = active_model(None) if provider is None else await read(partial(find_active_model, provider))
     try:
-        vectors = await used.embed([text[: settings.max_chars] for text in texts], timeout=settings.query_timeout)
+        vectors = await used.embed([item["content"][: settings.max_chars] for item in items], timeout=settings.query_timeout)
     except EmbeddingError as error:
         return Prepared(items, {"vector": str(error)})
     made = [{"embedding": vector.tolist(), "embedding_model": used.model} for vector in vectors]
@@ -66,7 +64,8 @@ async def prepare_items(items: list[JsonObject], provider: Provider | None, sett
 
 async def retain_text(resources: Resources, stated: JsonObject, choice: Choice, *, read: Read, write: Write[T], dry_run: bool) -> T:
     """Retain a text: cut, embed, decide and write its facts. `stated`: the text and what is said about it."""
-    prepared = await prepare_facts(stated, resources.provider, resources.settings.embedding)
+    items = [{**stated, "content": text} for text in split(stated["content"])]
+    prepared = await prepare_items(resources, items, read)
     return await retain_facts(resources, prepared, choice, read=read, write=write, dry_run=dry_run)
 
 

@@ -75,7 +75,7 @@ async def remember(resources: Resources, said: Said, body: Remember, *, read: Re
     finish = partial(_finished, said=said, body=body)
     if not said.facts:
         return await write(finish)
-    prepared = await facts.prepare_items(said.facts, resources.provider, resources.settings.embedding)
+    prepared = await facts.prepare_items(resources, said.facts, read)
     return await facts.retain_facts(
         resources, prepared, body.decide, read=read, write=lambda work: write(partial(finish, work=work)), dry_run=body.dry_run
     )

@@ -4,6 +4,7 @@ import asyncio
 import os
 import subprocess
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -344,7 +345,9 @@ def test_a_dry_run_says_what_would_go_and_erases_nothing(api: Api) -> None:
     aspect = ok(api.post("/entities/Ada/aspects", {"name": "work"}), 201)["id"]
     ok(api.post(f"/aspects/{aspect}/attributes", {"content": "is an engineer", "memory_id": made}), 201)
     eventually(lambda: settled(api))
-    before = [ok(api.get(path))["items"] for path in ("/memories", "/edges", "/entities", "/operations")]
+    moment = {"as_of": datetime.now(UTC).isoformat()}  # of which edges are told as strong as they were then
+    shown = {"/memories": {}, "/edges": moment, "/entities": {}, "/operations": {}}
+    before = {path: ok(api.get(path, **asked))["items"] for path, asked in shown.items()}
     resting = {(each["kind"], each["content"]): each["alone"] for each in ok(api.get(f"/memories/{made}/dependents"))["items"]}
     assert resting == {
         ("attribute", "is an engineer"): True,
@@ -356,7 +359,7 @@ def test_a_dry_run_says_what_would_go_and_erases_nothing(api: Api) -> None:
     assert (foreseen["dry_run"], foreseen["erased"], foreseen["more"]) == (True, 1, 0)
     goes = {(each["kind"], each["content"]) for each in foreseen["changes"] if each["action"] == "erased"}
     assert goes == {("memory", "Ada works at Acme")} | {thing for thing, alone in resting.items() if alone}
-    assert [ok(api.get(path))["items"] for path in ("/memories", "/edges", "/entities", "/operations")] == before
+    assert {path: ok(api.get(path, **asked))["items"] for path, asked in shown.items()} == before
     done = ok(api.post("/memories/erase", {"ids": [made]}))
     assert done["deleted"] == foreseen["deleted"]
     assert (done["dry_run"], done["changes"]) == (False, [])

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from service.embedding.active import UNKNOWN, ActiveModel
 from tests.services import Api, Service, new_api, ok, problem
 
 
@@ -55,6 +56,18 @@ def test_retained_facts_have_their_vectors_at_once(api: Api) -> None:
         row for row in api.recall("Dana plays the violin", arms=["vector"])["results"] if row["id"] == decision["memory_id"]
     ]
     assert found["content"] == "Dana plays the violin"
+
+
+@pytest.mark.parametrize("looked", [ActiveModel(UNKNOWN, None), ActiveModel(999, None, "it was active once")])
+def test_a_retain_looks_which_model_is_active_in_a_service_that_does_not_know_yet_or_knows_another(
+    api: Api, looked: ActiveModel
+) -> None:
+    provider = api.service.app.state.loci.provider
+    provider.serving = looked
+    first = retain(api, "The API gateway times out after 30 seconds.")["decisions"][0]
+    provider.serving = looked
+    second = retain(api, "The API gateway is written in Go.")
+    assert (second["decisions"][0]["target_id"], second["skipped"]) == (first["memory_id"], {})
 
 
 def test_text_is_another_name_of_content(api: Api) -> None:
