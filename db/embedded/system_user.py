@@ -1,0 +1,26 @@
+"""The user of the system whom root starts a server as, since PostgreSQL refuses to be root."""
+
+import pwd
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+from db.embedded.locks import held
+
+NAME = "pgserver"
+LOCK = Path("/etc/.pwd.lock")  # that of the programs that change users, which only root may open; they hold it in another way
+
+
+def system_user() -> pwd.struct_passwd:
+    """That user, made where there is none.
+
+    Several processes may be the first on a machine at the same time. `useradd` looks whether there is one before it waits for its
+    turn, so the second would replace what the first made by one with another number, and the first would have nobody's files.
+    """
+    with suppress(KeyError):
+        return pwd.getpwnam(NAME)
+    with held(LOCK):
+        with suppress(KeyError):
+            return pwd.getpwnam(NAME)
+        subprocess.run(["useradd", "--shell", "/usr/sbin/nologin", NAME], check=True, capture_output=True)  # noqa: S603, S607
+        return pwd.getpwnam(NAME)
