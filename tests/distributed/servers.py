@@ -21,7 +21,7 @@ import pytest
 
 from db.embedded.system_user import system_user
 from db.migrate import upgrade
-from tests.databases import Database, place_of_servers
+from tests.databases import Database, made_once, place_of_servers
 from tests.services import eventually
 
 CONFIGURATION = {
@@ -218,6 +218,17 @@ class Servers:
             eventually(lambda each=each: each.value(f"select pg_last_wal_replay_lsn() >= '{end}'"))  # type: ignore[misc]
 
 
+def _migrate(node: Node) -> None:
+    """Make one with a migrated database, which does not run."""
+    node.make()
+    node.configure()
+    node.start()
+    with psycopg.connect(node.url(database="postgres"), autocommit=True) as connection:
+        connection.execute("create database loci")
+    upgrade(node.url())
+    node.run("pg_ctl", "-D", node.folder, "-w", "-m", "fast", "stop")
+
+
 @contextmanager
 def running_servers(standbys: int = 1, *, migrated: bool = True, **settings: str) -> Iterator[Servers]:
     """A primary with standbys, migrated unless told otherwise, until the block ends."""
@@ -229,13 +240,12 @@ def running_servers(standbys: int = 1, *, migrated: bool = True, **settings: str
     primary = Node(folder / "primary")
     made = Servers(folder, primary, [])
     try:
-        primary.make()
+        if migrated:
+            made_once("migrated-server", primary.folder, lambda: _migrate(primary))
+        else:
+            primary.make()
         primary.configure(**settings)
         primary.start()
-        if migrated:
-            with psycopg.connect(primary.url(database="postgres"), autocommit=True) as connection:
-                connection.execute("create database loci")
-            upgrade(primary.url())
         for _ in range(standbys):
             made.add_standby()
         if standbys:

@@ -46,8 +46,8 @@ Start = Callable[..., subprocess.Popen[str]]
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """A data folder; its server is stopped at the end, whatever became of its users."""
-    with data_folder() as made:
+    """A data folder with a migrated database; its server is stopped at the end, whatever became of its users."""
+    with data_folder(migrated=True) as made:
         yield made
         with suppress(Exception):
             EmbeddedServer(made, VERSION).stop()
@@ -101,6 +101,11 @@ def leave(process: subprocess.Popen[str], how: str | signal.Signals) -> None:
         process.communicate(f"{how}\n", timeout=PATIENCE)
 
 
+def nothing_is_made(folder: Path) -> None:
+    """As before anybody has ever used it."""
+    shutil.rmtree(folder / "pg")
+
+
 def runs(folder: Path) -> bool:
     return is_held(folder / "server.lock")
 
@@ -126,6 +131,7 @@ def test_who_leaves_last_stops_it_and_one_that_was_killed_does_not_count(folder:
 
 
 def test_many_that_start_at_once_use_one_server(folder: Path, start: Start) -> None:
+    nothing_is_made(folder)
     users = [start() for _ in range(5)]
     found = [said(user) for user in users]
     assert sorted(one["joined"] for one in found) == [False, True, True, True, True]
@@ -139,6 +145,7 @@ def test_many_that_start_at_once_use_one_server(folder: Path, start: Start) -> N
 
 
 def test_one_that_was_killed_while_it_made_the_data_hinders_nobody(folder: Path, start: Start) -> None:
+    nothing_is_made(folder)
     first = start()
     eventually((folder / "pg.new" / "PG_VERSION").exists)
     leave(first, signal.SIGKILL)
@@ -150,7 +157,6 @@ def test_one_that_was_killed_while_it_made_the_data_hinders_nobody(folder: Path,
 @pytest.mark.parametrize("whose", ["another process", "nobody"])
 def test_a_number_left_behind_is_not_taken_for_the_server(folder: Path, start: Start, whose: str) -> None:
     """As after a cut of power, and in a folder that another machine or container has used."""
-    EmbeddedServer(folder, VERSION).stop()
     bystander = subprocess.Popen(["sleep", str(PATIENCE)])
     number = bystander.pid
     try:
@@ -233,7 +239,6 @@ def test_a_service_under_uvicorn_stops_it(folder: Path, start: Start, told: sign
 
 @pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGHUP])
 def test_a_command_that_is_told_to_end_stops_it(folder: Path, start: Start, told: signal.Signals) -> None:
-    EmbeddedServer(folder, VERSION).stop()  # a command makes no database
     command = start(sys.executable, "-m", "service.cli", *WAITS)
     eventually(lambda: watches(folder))
     leave(command, told)
@@ -242,7 +247,6 @@ def test_a_command_that_is_told_to_end_stops_it(folder: Path, start: Start, told
 
 
 def test_a_command_that_was_killed_leaves_it_to_the_next(folder: Path, start: Start) -> None:
-    EmbeddedServer(folder, VERSION).stop()  # a command makes no database
     command = start(sys.executable, "-m", "service.cli", *WAITS)
     eventually(lambda: watches(folder))
     leave(command, signal.SIGKILL)

@@ -13,7 +13,6 @@ import psycopg
 import pytest
 
 from db.embedded import DATABASE, EmbeddedServer
-from db.migrate import upgrade
 from tests.databases import ADMIN_URL, VERSION, Database, Server, data_folder
 from tests.jobs import EFFECTS, Jobs, running, two_steps, worker
 from tests.services import PATIENCE, eventually
@@ -136,12 +135,11 @@ def test_a_worker_that_wakes_up_after_its_job_was_taken_over_leaves_it_alone(
 
 @pytest.mark.skipif(ADMIN_URL is not None, reason="kills the server, so it needs one of its own: the embedded one")
 def test_a_database_that_crashes_loses_no_job_and_the_worker_comes_back_by_itself() -> None:
-    with data_folder() as folder:
+    with data_folder(migrated=True) as folder:
         server = EmbeddedServer(folder, VERSION)
         with psycopg.connect(server.url("postgres"), autocommit=True) as admin:
             admin.execute("alter system set fsync = off")  # survives a crash of processes, not a cut of power
             admin.execute("select pg_reload_conf()")
-        upgrade(server.url("postgres"))
         asked = Jobs(Database(DATABASE, server.url("postgres"), server.url("loci_app")))
         asked.admin.execute(EFFECTS)
         ids = [asked.ask() for _ in range(30)]

@@ -13,7 +13,6 @@ import psycopg
 import pytest
 
 from db.embedded import DATABASE, EmbeddedServer
-from db.migrate import upgrade
 from tests.databases import ADMIN_URL, VERSION, Database, data_folder
 from tests.services import PATIENCE, Api, eventually, new_api, ok, problem, serve
 
@@ -31,9 +30,8 @@ select (select count(*) from loci_data.memories) - (select count(*) from loci_da
 @pytest.fixture
 def mortal() -> Iterator[tuple[Api, EmbeddedServer]]:
     """A service that watches over an embedded server of its own."""
-    with data_folder() as folder:
+    with data_folder(migrated=True) as folder:
         server = EmbeddedServer(folder, VERSION)
-        upgrade(server.url("postgres"))
         database = Database(DATABASE, server.url("postgres"), server.url("loci_app"))
         with serve(database, server, embedding={"provider": "static"}) as running, new_api(running) as api:
             yield api, server
