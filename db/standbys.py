@@ -214,12 +214,18 @@ class Standbys:
         while True:
             hear_cancellation()
             was = standby.up
+            looking = asyncio.create_task(standby.look())
             try:
-                await standby.look()
+                await asyncio.wait({looking}, timeout=PATIENCE)
+                if not looking.done():  # to give up its connection may take ten seconds more
+                    standby.leave_out(TimeoutError.__name__)
+                await looking
                 if standby.up and not was:
                     log.info("reads go to the standby %s", standby.name)
             except Failed as error:
                 standby.leave_out(type(error).__name__)
+            finally:
+                looking.cancel()
             await (standby.looks.rest(LOOK_EVERY) if standby.up else asyncio.sleep(AGAIN))
 
     def behind(self, standby: Standby) -> float:

@@ -385,6 +385,33 @@ def test_a_standby_that_does_not_answer_is_left_out_and_taken_back(served: Servi
     eventually(lambda: known.standbys[0].up)
 
 
+def test_a_standby_is_left_out_before_the_question_to_it_is_given_up(servers: Servers, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = servers.standbys[0].url("loci_app")
+
+    async def seen() -> bool:
+        async with make_pool(servers.database.app_url, size=1) as primary, make_pool(url, size=1, standby=True) as pool:
+            known = Standbys(primary, [(url, pool, pool)], staleness=1.0, wait=0.0)
+            (standby,) = known.standbys
+            await standby.look()
+            given_up = asyncio.Event()
+
+            async def stands_still(_: object) -> None:
+                await asyncio.shield(given_up.wait())
+
+            monkeypatch.setattr("db.standbys.PATIENCE", 0.01)
+            monkeypatch.setattr("db.standbys.Standby.look", stands_still)
+            watching = asyncio.create_task(known.watch(standby))
+            async with asyncio.timeout(PATIENCE):
+                while standby.up:
+                    await standby.looks._answered.wait()
+            under_way = not watching.done() and not given_up.is_set()
+            given_up.set()
+            watching.cancel()
+            return under_way
+
+    assert asyncio.run(seen())
+
+
 def test_without_any_standby_that_is_near_enough_the_primary_answers(servers: Servers) -> None:
     with serve(servers.database, read_url=servers.read_url(), max_staleness=0.5) as service, new_api(service) as api:
         known = service.app.state.loci.reads.standbys
@@ -436,12 +463,14 @@ def test_doctor_says_of_each_standby_whether_it_answers_and_how_far_it_is_behind
     assert said(held, primary=nobody) == [(True, alone)]
 
 
-def test_a_service_whose_servers_are_all_gone_ends_when_it_is_told() -> None:
+def test_a_service_whose_servers_are_all_gone_ends_when_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("db.jobs.queue.WAITS", 1.0)  # for a connection, as the service ends
     with running_servers(1) as servers:
         with serve(servers.database, read_url=servers.read_url(), max_staleness=1.0) as service, new_api(service) as api:
             eventually(lambda: SERVER in api.client.get("/memories").headers)
             for each in (servers.primary, *servers.standbys):
                 each.kill()
+            service.app.state.loci.pool.timeout = 0.5  # nobody will come back
             eventually(lambda: api.client.get("/memories").status_code == 503)
             told = time.monotonic()
         assert time.monotonic() - told < PATIENCE / 2
