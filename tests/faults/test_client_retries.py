@@ -15,7 +15,7 @@ from tests.databases import Database, Server
 from tests.faults.test_http_processes import Group, kill
 from tests.services import PATIENCE, eventually
 
-KILLS, WRITERS = 4, 4
+KILLS, WRITERS = 3, 4
 
 
 @pytest.fixture
