@@ -246,14 +246,19 @@ def data_folder(*, migrated: bool = False) -> Iterator[Path]:
     """A folder for an embedded server. Not one of pytest's: each run that begins closes those of all to other users of the machine."""
     with tempfile.TemporaryDirectory(prefix="loci-server-", dir=place_of_servers(), ignore_cleanup_errors=True) as folder:
         if migrated:
-            made_once("migrated-embedded", Path(folder) / "pg", lambda: _migrate(Path(folder)))
+            migrated_embedded(Path(folder))
         yield Path(folder)
 
 
-def _migrate(folder: Path) -> None:
-    embedded = EmbeddedServer(folder, VERSION)
-    upgrade(embedded.url("postgres"))
-    embedded.stop()
+def migrated_embedded(folder: Path) -> None:
+    """Have the data of an embedded server in a folder, with a migrated database. It does not run."""
+
+    def make() -> None:
+        embedded = EmbeddedServer(folder, VERSION)
+        upgrade(embedded.url("postgres"))
+        embedded.stop()
+
+    made_once("migrated-embedded", folder / "pg", make)
 
 
 @contextmanager

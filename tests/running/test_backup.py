@@ -6,7 +6,8 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from tests.databases import Database, data_folder
+from db.embedded import EmbeddedServer
+from tests.databases import VERSION, Database, data_folder, migrated_embedded
 from tests.distributed.servers import Node, Servers, owner, running_servers
 from tests.running.drills import Place, block
 from tests.services import Api, eventually, new_api, ok, problem, serve
@@ -113,8 +114,15 @@ def test_the_log_leads_back_to_a_moment_between_two_writes(servers: Servers) -> 
 def test_the_folder_of_the_embedded_server_is_copied_and_opens_elsewhere() -> None:
     with data_folder() as first, data_folder() as second:
         here, there = Place(first, {}), Place(second, {})
+        (first / ".loci").mkdir()
+        migrated_embedded(first / ".loci")
         here.sh("loci demo")
         here.sh(block("backup.md", "tar -czf"))
         shutil.move(first / "loci.tgz", second / "loci.tgz")
         assert "default" in there.sh(block("backup.md", "tar -xzf"))
-        assert "Alice" in there.sh("loci recall 'What does Alice drink?'")
+        opened = EmbeddedServer(second / ".loci", VERSION)
+        with psycopg.connect(opened.url("postgres")) as connection:
+            kept = connection.execute("select count(*) from loci_data.memories where content ~ 'Alice'").fetchone()
+        opened.stop()
+        assert kept is not None
+        assert kept[0] > 0
