@@ -35,7 +35,7 @@ from tests.model_server import model_server
 from tests.services import PATIENCE, eventually
 
 log = logging.getLogger(__name__)
-SECONDS = float(os.environ.get("LOCI_SOAK_SECONDS", "6"))
+SECONDS = float(os.environ.get("LOCI_SOAK_SECONDS", "3"))
 LONG = SECONDS >= 300
 HONEST, WITHIN = 4, 3.0
 FLOODERS = 4 if LONG else 2  # each without a pause

@@ -24,7 +24,7 @@ from tests.factories import OPERATOR, act_as
 from tests.services import PATIENCE, Api, Service, eventually, new_api, ok
 
 STABLE, BUSY = 40, 200
-PAUSE = 0.15  # seconds between a reader's questions: four who ask all the time would keep the commands from their work
+PAUSE = 0.3  # seconds between a reader's questions: four who ask all the time would keep the commands from their work
 BATCHES = 2  # of texts that the endpoint answers before it is told to go on
 QUESTIONS = ("Where does Alice live?", "harbour", "what was written last", "fish soup")
 LEFT = """
@@ -185,7 +185,7 @@ class Watch:
     def _write(self, service: Service, namespace: str) -> None:
         ids: list[str] = []
         with service.client(**{"X-Namespace": namespace}) as client:
-            while not self._stop.wait(0.05):
+            while not self._stop.wait(0.1):
                 number = self.written = self.written + 1
                 item = {
                     "content": f"Written meanwhile: {number} boats in the harbour",

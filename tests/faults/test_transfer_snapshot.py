@@ -16,7 +16,7 @@ from tests.services import PATIENCE, Api, Service, eventually, new_api, ok, serv
 
 SIZE = 20
 WRITERS = 4
-EXPORTS = 6
+EXPORTS = 4
 
 
 @pytest.fixture
