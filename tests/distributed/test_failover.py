@@ -104,7 +104,7 @@ class Writer(Loop):
         """Write one."""
         content = f"{self.name} saw sail {nth}"
         self.note(content, acknowledged=accepted(self.api, "/memories", {"content": content}))
-        time.sleep(0.1)  # of four, one is on its way most of the time all the same
+        time.sleep(0.1)  # of four, one is often on its way all the same
 
 
 class Follower(Loop):
