@@ -51,10 +51,12 @@ def has_model(database: Database) -> bool:
 
 
 @contextmanager
-def serve(database: Database, server: EmbeddedServer | None = None, *, tcp: bool = False, **options: Any) -> Iterator[Service]:
+def serve(
+    database: Database, server: EmbeddedServer | None = None, *, tcp: bool = False, port: int = 0, **options: Any
+) -> Iterator[Service]:
     """Serve over a database until the block ends. `options` are settings; the embedding provider is none unless given. `server` is watched.
 
-    With `tcp` it listens on a free port of the loopback interface, for clients that know no Unix sockets.
+    With `tcp` it listens on a `port` of the loopback interface, a free one unless it is given, for clients that know no Unix sockets.
     """
     options = {"embedding": {"provider": "none"}, "pool_size": 5, "allowed_hosts": ["loci"], **options}
     options["deadlines"] = {**PATIENT, **options.get("deadlines", {})}
@@ -67,7 +69,7 @@ def serve(database: Database, server: EmbeddedServer | None = None, *, tcp: bool
     app = create_app(settings, url, server)
     with tempfile.TemporaryDirectory(prefix="loci-") as folder:
         socket = Path(folder) / "http"
-        place: dict[str, Any] = {"host": "127.0.0.1", "port": 0} if tcp else {"uds": str(socket)}
+        place: dict[str, Any] = {"host": "127.0.0.1", "port": port} if tcp else {"uds": str(socket)}
         config = uvicorn.Config(app, http=limited_protocol(settings.limits), **place, log_level="error", lifespan="on")
         listener = GracefulServer(config, app.state.loci.feed.close)
         thread = threading.Thread(target=listener.run, daemon=True)

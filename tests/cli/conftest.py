@@ -1,6 +1,7 @@
 """Running `loci` over a database of its own: inside this process, or as a process where signals and start-up matter."""
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -86,6 +87,15 @@ def namespace(loci: Loci, request: pytest.FixtureRequest) -> str:
     name = f"t{abs(hash(request.node.nodeid)):x}"[:30]
     assert loci("namespace", "create", name).exit_code == 0
     return name
+
+
+@pytest.fixture
+def in_this_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """`serve` and `worker` that refuse to start may be called here: the log of the tests stays as it was, and so does SIGTERM."""
+    monkeypatch.setattr("service.cli.serve.set_up", lambda _: lambda: None)
+    handler = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, handler)
 
 
 @contextmanager

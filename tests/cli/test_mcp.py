@@ -1,5 +1,6 @@
 """What `loci mcp` promises as a process: the protocol on stdout and nothing else, the tools over it, and an orderly end."""
 
+import asyncio
 import json
 import os
 import re
@@ -22,7 +23,7 @@ from service.mcp.profiles.known import PROFILES
 from service.mcp.server import make_server
 from service.settings import get_settings
 from tests.catalogue import ROOT
-from tests.cli.conftest import Loci, environment_of, wait_until_ready
+from tests.cli.conftest import Loci, environment_of
 from tests.databases import VERSION, data_folder
 from tests.services import PATIENCE, eventually, serve
 from tests.tools import Tools, connected
@@ -183,27 +184,26 @@ def test_a_signal_ends_it_although_stdin_is_open(
 
 
 def test_in_a_folder_without_a_database_it_says_what_to_do_and_asks_the_service_of_this_machine_once_there_is_one(
-    loci: Loci, tmp_path: Path, port: int
+    loci: Loci, tmp_path: Path, port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nothing = {"DATABASE_URL": "", "LOCI_PORT": str(port), "PYTHONPATH": f"{ROOT}:{ROOT / 'client'}"}
     lost = f"Loci has nothing to work on: there is no database in {tmp_path / '.loci'}, and no service answers at http://127.0.0.1:{port}."
     process = start(loci, folder=tmp_path, told=lost, **nothing)
-    keyed = start(loci, folder=tmp_path, told="Loci has nothing", LOCI_KEY="loci_secret", **nothing)
     said = saved(process, "too early")
     assert said["isError"]
     assert "Run `loci serve`: it is found from the next call on" in said["content"][0]["text"]
-    service = loci.start("serve", "--port", str(port))
-    try:
-        wait_until_ready(service, port)
+    with serve(loci.database, tcp=True, port=port):
         assert not saved(process, "in time").get("isError")
-        assert f"Set LOCI_URL where the client's configuration has `env`: http://127.0.0.1:{port}" in str(saved(keyed, "secret"))
-        start(loci, folder=tmp_path, told="", **nothing).communicate(timeout=PATIENCE)
-    finally:
-        service.send_signal(signal.SIGTERM)
-        service.communicate(timeout=PATIENCE)
+        for name, value in nothing.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.chdir(tmp_path)
+        get_settings.cache_clear()
+        with within(key="loci_secret") as tools:
+            named = f"Set LOCI_URL where the client's configuration has `env`: http://127.0.0.1:{port}"
+            assert named in tools.error("save_memory", content="secret")
+        assert asyncio.run(prepare(get_settings())[0].missing()) is None
     _, err = process.communicate(timeout=PATIENCE)
     assert "there is no database in" in err
-    keyed.communicate(timeout=PATIENCE)
     assert list(tmp_path.iterdir()) == []
     assert [row["content"] for row in loci.rows("select content from loci_data.memories where content like 'in time'")] == [
         "in time"
@@ -261,24 +261,25 @@ def embedded() -> Iterator[Path]:
 
 
 def test_it_makes_no_embedded_database_but_starts_the_one_there_is_and_leaves_it_stopped(
-    loci: Loci, embedded: Path, port: int
+    loci: Loci, embedded: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pid = embedded / "pg" / "postmaster.pid"
-    process = start(loci, DATABASE_URL="", LOCI_DATA_DIR=str(embedded), LOCI_PORT=str(port))
-    assert "there is no database in" in saved(process, "lost")["content"][0]["text"]
-    process.communicate(timeout=PATIENCE)
+    for name, value in {"DATABASE_URL": "", "LOCI_DATA_DIR": str(embedded), "LOCI_EMBEDDING__PROVIDER": "none"}.items():
+        monkeypatch.setenv(name, value)
+    get_settings.cache_clear()
+    with within() as tools:
+        assert "there is no database in" in tools.error("save_memory", content="lost")
     assert list(embedded.iterdir()) == []
     EmbeddedServer(embedded, VERSION).stop()
-    process = start(loci, DATABASE_URL="", LOCI_DATA_DIR=str(embedded))
+    process = start(loci, DATABASE_URL="")
     assert not pid.exists()
     assert not saved(process, "kept").get("isError")
     assert pid.exists()
     process.send_signal(signal.SIGTERM)
     assert process.wait(PATIENCE) == 0
     eventually(lambda: not pid.exists())
-    process = start(loci, DATABASE_URL="", LOCI_DATA_DIR=str(embedded))
-    assert saved(process, "kept")["structuredContent"]["duplicate"] is True
-    process.communicate(timeout=PATIENCE)
+    with within() as tools:
+        assert tools("save_memory", content="kept")["duplicate"] is True
     eventually(lambda: not pid.exists())
 
 

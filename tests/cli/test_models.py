@@ -105,12 +105,15 @@ def test_doctor_reads_the_prompts(loci: Loci, monkeypatch: pytest.MonkeyPatch, t
 
 
 @pytest.mark.parametrize("command", [["serve", "--port", "0"], ["worker"]])
-def test_a_bad_prompt_is_refused_at_the_start(loci: Loci, ended: object, tmp_path: Path, command: list[str]) -> None:
+def test_a_bad_prompt_is_refused_at_the_start(
+    loci: Loci, monkeypatch: pytest.MonkeyPatch, in_this_process: None, tmp_path: Path, command: list[str]
+) -> None:
     (tmp_path / "dream.md").write_text(" ")
-    code, _, err = ended(loci.start(*command, LOCI_LLM__PROMPTS=str(tmp_path), LOCI_EMBEDDING__PROVIDER="none"))  # type: ignore[operator]
-    assert code == 1
-    assert f"error: the prompt {tmp_path / 'dream.md'} is empty" in err
-    assert "Traceback" not in err
+    configure(monkeypatch, PROMPTS=str(tmp_path))
+    refused = loci(*command)
+    assert refused.exit_code == 1
+    assert refused.stderr.startswith(f"error: the prompt {tmp_path / 'dream.md'} is empty")
+    assert "Traceback" not in refused.stderr
 
 
 @pytest.mark.parametrize("given", ["none", ""])

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from service.operations.commands.watch import line
-from tests.cli.conftest import Loci, wait_until_ready
-from tests.services import PATIENCE
+from tests.cli.conftest import Loci
+from tests.services import PATIENCE, serve
 
 Ended = Callable[[subprocess.Popen[str]], tuple[int, str, str]]
 CHANGE: dict[str, Any] = {
@@ -91,22 +91,12 @@ def test_what_cannot_be_watched_is_one_line_of_error(loci: Loci, arguments: list
 def test_a_watch_of_a_service_goes_on_where_it_was_when_the_service_starts_anew(loci: Loci, namespace: str, port: int) -> None:
     url = f"http://127.0.0.1:{port}"
 
-    @contextmanager
-    def serving() -> Iterator[None]:
-        service = loci.start("serve", "--port", str(port), LOCI_EMBEDDING__PROVIDER="none")
-        try:
-            wait_until_ready(service, port)
-            yield
-        finally:
-            service.send_signal(signal.SIGTERM)
-            service.communicate(timeout=PATIENCE)
-
-    with serving():
+    with serve(loci.database, tcp=True, port=port):
         process = loci.start("watch", "-n", namespace, "-k", "memory", "--after", "0", "--json", LOCI_URL=url)
         write(loci, namespace, "one")
         assert json.loads(next_line(process))["content"] == "one"
     write(loci, namespace, "two")
-    with serving():
+    with serve(loci.database, tcp=True, port=port):
         assert json.loads(next_line(process))["content"] == "two"
         process.send_signal(signal.SIGINT)
         assert (process.wait(PATIENCE), process.stderr and process.stderr.read()) == (0, "")
