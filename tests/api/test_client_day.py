@@ -1,4 +1,4 @@
-"""A day of three agents in one namespace: a user's session, a patrol and a subagent, for 200 turns at once, each with a key of its own."""
+"""A day of three agents in one namespace: a user's session, a patrol and a subagent, for 100 turns at once, each with a key of its own."""
 
 import threading
 from collections import Counter
@@ -16,7 +16,7 @@ from tests.databases import Server
 from tests.services import PATIENCE, Service, eventually, ok, serve
 
 Row = dict[str, Any]
-TURNS = 200
+TURNS = 100
 SUBJECTS = ("Alice", "Bob", "Carla", "David", "Emine")
 DOINGS = ("moved to Lisbon", "adopted a cat called Pixel", "plays the cello", "works on the RockBot project", "is allergic to nuts",
           "runs the marathon in May", "paints with Carla", "lost a bicycle at the station")  # fmt: skip
@@ -86,7 +86,7 @@ class Day:
 
 
 def conversation() -> list[tuple[str, str]]:
-    """200 turns: who, and what."""
+    """100 turns: who, and what."""
     return [
         (SUBJECTS[n % 2], f"{SUBJECTS[n % 5]} {DOINGS[n % 8]}, and on day {n} {SUBJECTS[n % 3]} {DOINGS[(n * 3 + 1) % 8]}.")
         for n in range(TURNS)

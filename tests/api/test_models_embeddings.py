@@ -71,7 +71,7 @@ class _Handler(BaseHTTPRequestHandler):
 def listening() -> Iterator[Endpoint]:
     """An endpoint that answers until the block ends."""
     server = Endpoint()
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
     yield server
     server.shutdown()
