@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
+from unittest.mock import Mock
 
 import httpx
 import psycopg
@@ -91,8 +92,13 @@ def namespace(loci: Loci, request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def in_this_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """`serve` and `worker` that refuse to start may be called here: the log of the tests stays as it was, and so does SIGTERM."""
+    """`serve` and `worker` that refuse to start may be called here: the log of the tests stays as it was, and so does SIGTERM.
+
+    Where one does not refuse, it ends before it serves or works, and not with the run.
+    """
     monkeypatch.setattr("service.cli.serve.set_up", lambda _: lambda: None)
+    for begun in ("announce", "open_pool"):
+        monkeypatch.setattr(f"service.cli.serve.{begun}", Mock(side_effect=AssertionError("it was not refused")))
     handler = signal.getsignal(signal.SIGTERM)
     yield
     signal.signal(signal.SIGTERM, handler)
