@@ -4,21 +4,27 @@ A block's language is the word behind its fence; one without a word is a command
 with a method, and otherwise a picture or an output. Blocks of a page run in their order, and Python's share their names.
 """
 
+import itertools
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
 
 import httpx
 import pytest
 import yaml
+from typer.testing import CliRunner
 
+from service.cli.main import app
+from service.settings import get_settings
 from tests.catalogue import ROOT
 from tests.databases import Server
 from tests.loading import write_demo
@@ -67,6 +73,10 @@ ELSEWHERE_RUN = {  # pages with a test of their own
 COMMAND = re.compile(r"(\$ |[A-Z_]+=\S+ )?(loci|\.venv/bin/|curl|make|pip|docker|psql|python|uvicorn|git|mkdir|cd|npm)\b")
 METHOD = re.compile(r"(GET|POST|PUT|PATCH|DELETE) /")
 FENCE = re.compile(r"^```(.*?)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+PROGRAMS = ("loci", ".venv/bin/loci")
+QUOTED = re.compile(r"""'[^']*'|"[^"$`\\]*\"""")
+OF_A_SHELL = re.compile(r"""[|&;<>(){}\[\]$`\\*?~!'"]""")
+ASSIGNED = re.compile(r"[A-Z_]+=")
 TOLD = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT[\d:.]+Z|…")  # ids, times, what is left out
 PAGES = [
     "README.md", "CONTRIBUTING.md", "client/README.md",
@@ -101,6 +111,21 @@ WITH_BLOCKS = [
 ]
 
 
+def plain_commands(text: str) -> list[tuple[dict[str, str], list[str]]] | None:
+    """Variables and arguments of each command, if all are of `loci` and need nothing of a shell but words, quotes and comments."""
+    found = []
+    for line in text.replace("\\\n", " ").splitlines():
+        bare = QUOTED.sub("", line).partition(" #")[0]
+        words = [] if OF_A_SHELL.search(bare) else shlex.split(line, comments=True)
+        names = dict(word.split("=", 1) for word in itertools.takewhile(ASSIGNED.match, words))
+        program, *arguments = words[len(names) :] or [""]
+        if program in PROGRAMS:
+            found.append((names, arguments))
+        elif line.strip():
+            return None
+    return found
+
+
 class World:
     """A service with the demo, and a folder that commands run in."""
 
@@ -121,12 +146,23 @@ class World:
         return text.replace("http://127.0.0.1:8420", self.service.url)
 
     def sh(self, text: str) -> str:
-        """Run commands; what they print."""
+        """Run commands; what they print. Where they are of `loci` alone, they run in this process: each would load the service anew."""
+        if (plain := plain_commands(self.here(text))) is not None:
+            return "".join(self.loci(*command) for command in plain)
         environment = {**self.environment, "PYTHONPATH": f"{ROOT}:{ROOT / 'client'}"}
         done = subprocess.run(
             ["bash", "-ec", self.here(text)], env=environment, cwd=self.folder, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, f"{text}\n{done.stdout}{done.stderr}"
+        return done.stdout
+
+    def loci(self, names: dict[str, str], arguments: list[str]) -> str:
+        """Run a command in this process, with these variables; what it prints."""
+        with chdir(self.folder), mock.patch.dict(os.environ, {**self.environment, **names}):
+            get_settings.cache_clear()
+            done = CliRunner().invoke(app, arguments, prog_name="loci")
+        get_settings.cache_clear()
+        assert done.exit_code == 0, f"{arguments}\n{done.output}"
         return done.stdout
 
     def console(self, text: str) -> None:
