@@ -1,7 +1,7 @@
 """What schemathesis must know of this service: our own checks, and what no document can say.
 
-No route is left out. What is wrong inside a model, or in a parameter, that several routes have in common is sent to the first of them:
-the same code refuses it everywhere. A thorough run sends it to all. Three checks of schemathesis are wrapped, because their rule has
+No route is left out. What is right or wrong inside a model, or in a parameter, that several routes have in common is sent to the first
+of them: the same code reads it everywhere. A thorough run sends it to all. Three checks of schemathesis are wrapped, because their rule has
 exceptions that are named here.
 """
 
@@ -9,7 +9,7 @@ import itertools
 import json
 import os
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from typing import Any
 
 import schemathesis
@@ -49,24 +49,69 @@ SOFT = {"/api/v1/memories/{id}"}
 
 THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 MEANING = ("title", "description", "default", "examples")  # what a schema says beside what it allows
-SEEN: set[Hashable] = set()  # mistakes that were made already
+SEEN: set[Hashable] = set()  # mistakes that were made already, and what was right already
 
 
 @schemathesis.hook
 def filter_case(context: HookContext, case: Case) -> bool:
-    """Leave out mistakes that other routes have met: all of one kind of field are sent to one such field, and one of them to the others.
-
-    A model or a parameter that routes have in common counts once. What is right is sent to each.
-    """
+    """Leave out what other routes have met, but in a thorough run."""
     meta = case.meta
     about = meta.phase.data if meta is not None and meta.phase.name.value == "coverage" else None
-    if THOROUGH or about is None or about.parameter is None or meta.generation.mode.value != "negative":
+    if THOROUGH or about is None or about.parameter is None:
         return True
+    return is_new_mistake(case, about) if meta.generation.mode.value == "negative" else is_new_and_right(case, about)
+
+
+def is_new_mistake(case: Case, about: Any) -> bool:
+    """All mistakes of one kind of field are sent to one such field, and one of them to the others.
+
+    A model or a parameter that routes have in common counts once.
+    """
     place, kind = place_of(case, about)
     mistake = (kind, about.scenario.value, sent(case, about))
     new = not {(place, about.scenario.value), mistake} <= SEEN
     SEEN.update(((place, about.scenario.value), mistake))
     return new
+
+
+def is_new_and_right(case: Case, about: Any) -> bool:
+    """Whether a body has a value of a field, a field with or without another one, or a length of a list that its model has not had.
+
+    A rule between two fields is met so: one that needs another, or excludes it. Of a parameter it is the value.
+    """
+    document = case.operation.schema.raw_schema
+    if about.parameter_location.value == "body":
+        route = document["paths"][case.operation.path][case.operation.method]
+        schema = route["requestBody"]["content"].get(about.parameter, {}).get("schema", {})
+        met = {(case.operation.label, about.parameter), *parts(document, schema, case.body, case.operation.label)}
+    else:
+        met = {(place_of(case, about)[0], "right", sent(case, about))}
+    new = not met <= SEEN
+    SEEN.update(met)
+    return new
+
+
+def parts(document: dict[str, Any], schema: Any, value: Any, way: str) -> Iterator[Hashable]:
+    """What a value is made of, each with where it stands: a model of the document, and the way from there."""
+    while isinstance(schema, dict) and "$ref" in schema:
+        way = schema["$ref"]
+        schema = document["components"]["schemas"][way.rpartition("/")[2]]
+    if not isinstance(schema, dict):
+        schema = {}
+    for each in ("anyOf", "oneOf", "allOf"):
+        for n, branch in enumerate(schema.get(each, ())):
+            yield from parts(document, branch, value, f"{way}/{each}/{n}")
+    if isinstance(value, dict):
+        fields = schema.get("properties", {})
+        yield from ((way, one, other, other in value) for one in value for other in fields)
+        for name, inner in value.items():
+            yield from parts(document, fields.get(name), inner, f"{way}/{name}")
+    elif isinstance(value, list):
+        yield way, "items", len(value)
+        for inner in value:
+            yield from parts(document, schema.get("items"), inner, f"{way}/items")
+    else:
+        yield way, "value", repr(value)
 
 
 def place_of(case: Case, about: Any) -> tuple[str, str]:
