@@ -1,7 +1,7 @@
 """The OpenAPI document is valid and whole: whoever reads nothing else can use the service."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import Any
 
 import pytest
@@ -10,7 +10,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from db.errors import LociError
 from service.app import create_app
 from service.http.examples import EXAMPLES
-from service.http.paths import operations
+from service.http.paths import methods_of, operations
 from service.http.problems import problem_types
 from service.settings import Settings
 from tests.catalogue import ROOT
@@ -155,6 +155,17 @@ def test_a_method_that_a_path_does_not_know_is_a_problem_that_says_which_it_know
     body = problem(response, 405, "method-not-allowed")
     assert set(allowed.split(", ")) <= set(response.headers["allow"].split(", "))
     assert body["request_id"] == response.headers["x-request-id"]
+
+
+def test_which_methods_a_path_knows_is_as_the_document_has_it_and_told_without_making_it() -> None:
+    app = create_app(Settings(_env_file=None, embedding={"provider": "none"}), "postgresql:///nowhere")  # type: ignore[arg-type]
+    assert methods_of(app.routes, f"{API}/edges/batch") == ["POST"]
+    assert methods_of(app.routes, f"{API}/nowhere") == []
+    assert app.openapi_schema is None
+    known = defaultdict[str, set[str]](set)
+    for path, method, _ in operations(app.openapi()):
+        known[path].add(method.upper())
+    assert {path: set(methods_of(app.routes, path)) for path in known} == known
 
 
 # What schemathesis has found
