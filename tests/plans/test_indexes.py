@@ -314,6 +314,16 @@ def test_duplicates_of_a_batch_are_looked_up_by_what_they_say_whatever_else_is_i
     assert rows_read(new, "memories") - before == 300
 
 
+def test_items_that_correct_nothing_are_parsed_without_a_look_at_memories(admin: psycopg.Connection[Row]) -> None:
+    admin.execute("create index tempting on loci_data.memories (namespace_id)")
+    new = new_world(admin)
+    contents = [{"content": f"memory {n}"} for n in range(300)]
+    new.remember(*contents)
+    before = rows_read(new, "memories")
+    assert new.value("select cardinality(loci_internal.parse_memories(%(ns_id)s, %(items)s))", items=Jsonb(contents)) == 300
+    assert rows_read(new, "memories") == before
+
+
 def rows_read(world: World, table: str = "name_candidates") -> int:
     """Rows that scans of the indexes of a table returned in this transaction."""
     return int(
