@@ -45,7 +45,7 @@ from service.places import Places
 from service.reads import Reads
 from service.rerank.factory import make_reranker
 from service.resources import Resources
-from service.routers import shared_routes
+from service.routers import known_methods, shared_routes
 from service.settings import Settings, get_settings
 from service.spool import Spools
 from service.state import State
@@ -263,6 +263,7 @@ def create_app(settings: Settings, url: str, server: EmbeddedServer | None = Non
     )
     app.openapi = lambda: openapi_document(app, keys_required=settings.keys_required)  # type: ignore[method-assign]
     app.state.loci = state
+    app.state.known_methods = known_methods()
     mcp = [Endpoint(app, settings, profile) for profile in ("loci", *OTHERS)]
     app.router.routes.extend(endpoint.route for endpoint in mcp)
     install(app)

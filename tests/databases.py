@@ -28,10 +28,8 @@ from migrations.schema_files import STAY
 VERSION = int(os.environ.get("LOCI_TEST_POSTGRES", "18"))
 ADMIN_URL = os.environ.get("LOCI_TEST_URL")
 # What `discard all` does, but for plans, which are what a session is kept for, and for statements that the driver has prepared.
-FORGET: tuple[LiteralString, ...] = (
-    *("close all", "reset session authorization", "reset all", "unlisten *"),
-    *("discard temp", "discard sequences"),
-)
+# One text, sent at once: a test borrows two sessions, and each statement would be a round trip.
+FORGET: LiteralString = "close all; reset session authorization; reset all; unlisten *; discard temp; discard sequences"
 # An extension's own process in a database (that of Citus) is somebody who uses it, so that nobody could copy it.
 LEAVE: LiteralString = """
     select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = %s and backend_type like 'Citus%%'"""
@@ -96,8 +94,7 @@ class Sessions:
             connection.rollback()
             connection.row_factory = dict_row
             connection.autocommit = True
-            for statement in FORGET:
-                connection.execute(statement)
+            connection.execute(FORGET)
         except psycopg.Error:
             return False
         return True

@@ -1,12 +1,9 @@
 """Operations of the OpenAPI document, and which methods the path of a request knows."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping, Set
 from functools import lru_cache
 from typing import Any
-
-from fastapi.routing import APIRoute
-from starlette.routing import BaseRoute
 
 METHODS = ("get", "put", "post", "patch", "delete")
 PLACE = re.compile(r"\{\w+\}")
@@ -21,18 +18,13 @@ def operations(document: Document) -> Iterator[tuple[str, str, Document]]:
                 yield path, method, item[method]
 
 
-def methods_of(routes: Iterable[BaseRoute], path: str) -> list[str]:
-    """Methods that the path of a request knows; none where the document has no such path.
+def methods_of(known: Mapping[str, Set[str]], path: str) -> list[str]:
+    """Methods that the path of a request knows, of those that each documented path knows; none where there is no such path.
 
-    Of the paths that match, the one with the most literal characters counts: /edges/batch is no id of an edge. They come from the
-    routes: the document takes most of a second to make, for which everybody would wait at somebody's first mistake.
+    Of the paths that match, the one with the most literal characters counts: /edges/batch is no id of an edge.
     """
-    documented = [route for route in routes if isinstance(route, APIRoute) and route.include_in_schema]
-    found = {route.path_format for route in documented if _pattern(route.path_format).fullmatch(path)}
-    if not found:
-        return []
-    named = max(found, key=lambda template: (len(PLACE.sub("", template)), template))
-    return sorted({method for route in documented if route.path_format == named for method in route.methods})
+    found = [template for template in known if _pattern(template).fullmatch(path)]
+    return sorted(known[max(found, key=lambda template: (len(PLACE.sub("", template)), template))]) if found else []
 
 
 @lru_cache(maxsize=1024)

@@ -155,7 +155,7 @@ def _not_allowed(request: Request, methods: Sequence[str]) -> Response:
 def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101
     if any(e["loc"][0] in {"path", "query"} for e in error.errors()):  # DELETE /edges/batch: a path of its own, no edge's
-        methods = methods_of(request.app.routes, request.url.path)
+        methods = methods_of(request.app.state.known_methods, request.url.path)
         if methods and request.method not in methods:
             return _not_allowed(request, methods)
     if isinstance(error.body, bytes):  # the framework reads no body as JSON whose type says something else
@@ -176,7 +176,7 @@ def _http(request: Request, error: Exception) -> Response:
         return respond(Invalid(f"the body {expected}", [FieldError("body", expected)]), request)
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         given = (error.headers or {}).get("Allow", "").split(", ")
-        return _not_allowed(request, methods_of(request.app.routes, request.url.path) or given)
+        return _not_allowed(request, methods_of(request.app.state.known_methods, request.url.path) or given)
     if error.status_code == HTTPStatus.NOT_FOUND:
         return respond(NotFound(f"no such path: {request.url.path}"), request)
     kind = {known.status: known for known in problem_types()}.get(error.status_code, LociError)
