@@ -1,6 +1,7 @@
 """Running services: uvicorn in a thread, reached over a Unix socket, with its lifespan."""
 
 import asyncio
+import math
 import os
 import tempfile
 import threading
@@ -70,7 +71,11 @@ def serve(
     with tempfile.TemporaryDirectory(prefix="loci-") as folder:
         socket = Path(folder) / "http"
         place: dict[str, Any] = {"host": "127.0.0.1", "port": port} if tcp else {"uds": str(socket)}
-        config = uvicorn.Config(app, http=limited_protocol(settings.limits), **place, log_level="error", lifespan="on")
+        # As `loci serve` has it. Clients let go of a connection after five seconds: a server that does so too may be quicker by a hair.
+        kept = math.ceil(settings.limits.keep_alive)
+        config = uvicorn.Config(
+            app, http=limited_protocol(settings.limits), **place, log_level="error", lifespan="on", timeout_keep_alive=kept
+        )
         listener = GracefulServer(config, app.state.loci.feed.close)
         thread = threading.Thread(target=listener.run, daemon=True)
         thread.start()

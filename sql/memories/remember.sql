@@ -57,8 +57,7 @@ comment on function loci_api.remember(text, jsonb) is
 
 -- The items of a write, typed: one scan of the JSON. An item that states no valid_from and is no episode may fold into
 -- an exact duplicate. An item that corrects a memory is written to its lineage. round: how many items of the same
--- lineage stand before it, so that a round never has two. Only what corrects something is looked up: without statistics
--- that may read all of the namespace. Errors: 22023 with the item's position and field.
+-- lineage stand before it, so that a round never has two. Errors: 22023 with the item's position and field.
 create or replace function loci_internal.parse_memories(p_namespace_id integer, p_items jsonb)
 returns loci_internal.memory_input[]
 language sql volatile set search_path = ''
@@ -75,9 +74,10 @@ as $$
                null::timestamptz, null::uuid, false, null::uuid, null::timestamptz, false,
                coalesce(i.on_duplicate, 'reinforce'), i.details
         from (
-            select u.id, u.content, coalesce(u.lineage, (select m.lineage from loci_data.memories m
-                                                     where u.corrects is not null and m.id = u.corrects and
-                                                         m.namespace_id = p_namespace_id), u.corrects::text) lineage,
+            select u.id, u.content, -- only what corrects something is looked up: without statistics that may read all
+                   coalesce(u.lineage, (select m.lineage from loci_data.memories m where u.corrects is not null
+                                        and m.namespace_id = p_namespace_id and m.id = u.corrects),
+                            u.corrects::text) as lineage,
                    u.parent_id, u.valid_from, u.valid_to, u.source, u.session_id, u.embedding, u.corrects,
                    u.on_duplicate,
                    jsonb_populate_record(null::loci.memory_details, u.item) as details, u.ordinal
