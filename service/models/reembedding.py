@@ -72,8 +72,7 @@ class Reembedding:
             "seconds": {},
         }
         if report["changed"]:
-            async with self.transaction("begin_reembedding") as tx:
-                number = await reembedding.begin_reembedding(tx, model=self.model, chosen=self.chosen, indexes=self.owner is None)
+            number = await self.begin()
             report["seconds"]["queue"] = await _timed(self._queue(number))
             started = time.monotonic()
             report["vectors"] = await self._fill(number)
@@ -84,6 +83,19 @@ class Reembedding:
             report["seconds"]["switch"] = round(time.monotonic() - started, 3)
             report["seconds"]["drop"] = await _timed(self._clean())
         return report
+
+    async def begin(self) -> int:
+        """Begin, or join in, as soon as writers let go for a moment; the number of the model."""
+        tries = 0
+        while True:
+            try:
+                async with self.transaction("begin_reembedding") as tx:
+                    return await reembedding.begin_reembedding(tx, model=self.model, chosen=self.chosen, indexes=self.owner is None)
+            except LOCKED as error:
+                log.info("the beginning waits: %s", type(error).__name__)
+            tries += 1
+            self.told("waiting for writers", 0, 1)
+            await asyncio.sleep(min(0.05 * 2**tries, 2.0))
 
     async def _active(self) -> str | None:
         async with self.transaction("begin_reembedding") as tx:

@@ -8,16 +8,18 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, asynccontextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, LiteralString
+from typing import Any, LiteralString, cast
 
 import numpy as np
 import psycopg
 import pytest
+from psycopg.errors import DeadlockDetected, LockNotAvailable
 
+from service.models.reembedding import Reembedding
 from tests.catalogue import PYTHONPATH
 from tests.databases import Database, Server
 from tests.factories import OPERATOR, act_as
@@ -215,7 +217,8 @@ def test_nobody_sees_the_model_change_and_a_killed_process_is_gone_on_with(
     database = server.clone("reembed")
     with ExitStack() as stack:
         asked = {"provider": "static", "endpoint": endpoint.url, "query_timeout": PATIENCE}
-        services = [start_service(database, embedding=asked) for _ in range(2)]
+        # Nobody's share of the connections is too small for one reader and one writer at a time, however long each takes.
+        services = [start_service(database, embedding=asked, pool_size=20) for _ in range(2)]
         stable, busy = (stack.enter_context(new_api(services[0])) for _ in range(2))
         items = [{"content": f"Alice {n} lives in Harbour Town, house {n}"} for n in range(BUSY)]
         ok(stable.post("/memories/batch", {"items": [{**item, "entities": [{"name": "Harbour Town"}]} for item in items[:STABLE]]}))
@@ -273,3 +276,24 @@ def test_a_model_that_is_registered_ends_no_transaction_that_writes_entities_and
         writer.commit()
         assert registered.result(PATIENCE) is not None
     server.drop(database)
+
+
+@pytest.mark.anyio
+async def test_a_reembedding_begins_once_writers_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers: list[Exception | int] = [LockNotAvailable(), DeadlockDetected(), 7]
+
+    async def begin(*_: object, **__: object) -> int:
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    @asynccontextmanager
+    async def transaction(_: str) -> AsyncIterator[Any]:
+        yield None
+
+    monkeypatch.setattr("db.models.reembedding.begin_reembedding", begin)
+    told: list[str] = []
+    beginning = Reembedding(transaction, cast("Any", None), {"name": "m"}, told=lambda what, *_: told.append(what))
+    assert await beginning.begin() == 7
+    assert told == ["waiting for writers"] * 2
