@@ -31,7 +31,7 @@ PACES = (
     "worker-late,stalls,statements-late",
 )
 KEPT = ROOT / "dist" / "steady"
-SUMMARY = re.compile(r"^(?:\d+ (?:failed|passed|skipped|errors?|xfailed),? ?)+ in [\d.]+s.*$", re.MULTILINE)
+SUMMARY = re.compile(r"^(?:\d+ (?:failed|passed|skipped|errors?|xfailed|warnings?),? ?)+ in [\d.]+s.*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
