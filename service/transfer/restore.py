@@ -16,7 +16,7 @@ from pydantic import Field, ValidationError
 from db import transfer
 from db.errors import Conflict, refused_rows
 from db.pool import JsonObject, Transaction
-from loci.models.fields import Metadata, Model, Moment, NamespaceName, Text, Whole
+from loci.models.fields import Metadata, Model, Moment, NamespaceName, Text
 from service.http.problems import field_errors
 
 VERSION = 1
@@ -31,7 +31,7 @@ class Vectors(Model):
     """Which model made the vectors of an export."""
 
     model: Text
-    dimensions: Whole
+    dimensions: int
 
 
 class Header(Model):
@@ -39,7 +39,7 @@ class Header(Model):
 
     kind: Literal["namespace"]
     format: Literal["loci"]
-    version: Whole
+    version: int
     name: NamespaceName
     description: Text | None
     language: Text

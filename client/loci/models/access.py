@@ -6,22 +6,11 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field, model_validator
 
-from loci.models.fields import (
-    CreatedAt,
-    Id,
-    Items,
-    Label,
-    Model,
-    Moment,
-    NamespaceName,
-    NextCursor,
-    Text,
-    Whole,
-)
+from loci.models.fields import CreatedAt, Id, Items, Label, Model, Moment, NamespaceName, NextCursor, Text
 
 Scope = Literal["read", "write", "admin"]
 
-RateLimit = Annotated[Whole, Field(ge=1, le=1_000_000)]
+RateLimit = Annotated[int, Field(ge=1, le=1_000_000)]
 
 KeySpace = Annotated[
     Text,
@@ -81,7 +70,7 @@ class KeyChanges(Model):
 class RotationInput(Model):
     """How a key is replaced."""
 
-    grace_seconds: Whole = Field(default=0, ge=0, le=LONGEST_GRACE, description="How long the old key goes on working")
+    grace_seconds: int = Field(default=0, ge=0, le=LONGEST_GRACE, description="How long the old key goes on working")
     expires_at: Moment | None = Field(
         default=None, description="When the new key ends; default: it lives as long as the old one was given"
     )

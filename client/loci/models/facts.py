@@ -24,7 +24,6 @@ from loci.models.fields import (
     UpdatedAt,
     ValidFrom,
     ValidTo,
-    Whole,
     not_null,
     without_null,
 )
@@ -156,7 +155,7 @@ class Sweep(Model):
     mode: Literal["apply", "propose"] | None = Field(
         default=None, description="Default: the setting `supersession`; propose where it is off"
     )
-    limit: Whole = Field(default=500, ge=1, le=10_000, description="Facts to visit in this call")
+    limit: int = Field(default=500, ge=1, le=10_000, description="Facts to visit in this call")
     cursor: Annotated[Text | None, Field(max_length=1000, description="`next_cursor` of the call before")] = None
 
 
