@@ -7,6 +7,7 @@ import secrets
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -30,6 +31,7 @@ ADMIN_URL = os.environ.get("LOCI_TEST_URL")
 # What `discard all` does, but for plans, which are what a session is kept for, and for statements that the driver has prepared.
 # One text, sent at once: a test borrows two sessions, and each statement would be a round trip.
 FORGET: LiteralString = "close all; reset session authorization; reset all; unlisten *; discard temp; discard sequences"
+ENDING = 180.0  # seconds that sessions may take to end once they are told
 # An extension's own process in a database (that of Citus) is somebody who uses it, so that nobody could copy it.
 LEAVE: LiteralString = """
     select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = %s and backend_type like 'Citus%%'"""
@@ -194,7 +196,15 @@ class Server:
         """Remove a database, whoever is connected."""
         for end in database.endings:
             end()
-        self.execute("drop database if exists {} with (force)", database.name)
+        until = time.monotonic() + ENDING
+        while True:
+            try:
+                self.execute("drop database if exists {} with (force)", database.name)
+            except psycopg.errors.ObjectInUse:  # told to end five seconds ago, and not yet gone: the machine is slow
+                if time.monotonic() > until:
+                    raise
+            else:
+                return
 
 
 def _copy_role_settings(source: Database, target: Database) -> None:

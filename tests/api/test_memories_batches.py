@@ -53,10 +53,12 @@ def test_an_atomic_batch_writes_all(api: Api) -> None:
 
 
 def test_ten_thousand_items_are_taken(start_service: Callable[..., Service]) -> None:
-    with new_api(start_service(worker=False)) as api:  # nobody indexes them all
+    with new_api(start_service(worker=False)) as api:  # nobody indexes them all meanwhile
         results = ok(api.post("/memories/batch", {"items": [{"content": f"m{n}", "layer": 3} for n in range(10_000)]}))["items"]
         assert len(results) == 10_000
         assert api.size()["memories"] == 10_000
+        assert ok(api.post("/memories/erase", {"ids": [row["id"] for row in results]}))["erased"] == 10_000
+        assert api.size()["memories"] == 0
 
 
 @pytest.mark.parametrize("content_type", ["application/x-ndjson", "application/jsonl", "application/x-ndjson; charset=utf-8"])

@@ -44,7 +44,7 @@ def test_no_process_writes_a_key_anywhere(loci: Loci, namespace: str, tmp_path: 
     assert loci("key", "revoke", ended["id"], "--namespace", namespace).exit_code == 0
     secrets = [made["key"] for made in [*keys, ended]] + ["loci_00000000_wrong-and-secret"]
     with (
-        serving(loci, tmp_path / "err", LOCI_LOG_LEVEL="DEBUG", LOCI_EMBEDDING__PROVIDER="none") as url,
+        serving(loci, tmp_path / "err", LOCI_LOG_LEVEL="DEBUG") as url,
         httpx.Client(base_url=f"{url}/api/v1", timeout=PATIENCE) as client,
     ):
         replies = [reply for secret in secrets for reply in everywhere(client, secret)]

@@ -30,6 +30,7 @@ from tests.model_server import Request, model_server
 from tests.services import Api, eventually, new_api, ok, serve
 
 ROUNDS = int(os.environ.get("LOCI_FAILOVERS", "2"))
+AGAIN = {429, 503}  # what a reply says that has not been done, and may be asked for again
 OPEN = 8  # jobs that wait or run at a time
 TABS = "User prefers tabs for indentation"
 
@@ -89,7 +90,7 @@ def accepted(api: Api, path: str, body: Any, status: int = 201) -> bool:
         return False
     if reply.status_code == status:
         return True
-    assert (reply.status_code in {429, 503}, "Retry-After" in reply.headers) == (True, True), reply.text
+    assert (reply.status_code in AGAIN, "Retry-After" in reply.headers) == (True, True), reply.text
     return False
 
 
@@ -191,7 +192,7 @@ def read_feed(api: Api, after: str, told: list[str]) -> str:
     """Note contents of memories that the feed tells of, from a place to its end, which is returned."""
     while True:
         reply = api.client.get("/changes", params={"after": after, "limit": 1000})
-        if reply.status_code == 503:
+        if reply.status_code in AGAIN:
             time.sleep(0.1)
             continue
         page = ok(reply)

@@ -245,7 +245,7 @@ def test_a_migration_and_the_requests_that_run_meanwhile_are_no_deadlock_of_each
 
     def ask() -> None:
         with service.client() as client:
-            while not stop.wait(0.03):
+            while not stop.wait(0.01):
                 seen[
                     client.post("/memories", json={"content": "Alice knows Bob", "entities": [{"name": "Alice"}]}).status_code
                 ] += 1

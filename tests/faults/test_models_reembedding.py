@@ -217,8 +217,8 @@ def test_nobody_sees_the_model_change_and_a_killed_process_is_gone_on_with(
     database = server.clone("reembed")
     with ExitStack() as stack:
         asked = {"provider": "static", "endpoint": endpoint.url, "query_timeout": PATIENCE}
-        # Nobody's share of the connections is too small for one reader and one writer at a time, however long each takes.
-        services = [start_service(database, embedding=asked, pool_size=20) for _ in range(2)]
+        patient = {"wait": PATIENCE}  # for one's share of the connections, however long others take
+        services = [start_service(database, embedding=asked, limits=patient) for _ in range(2)]
         stable, busy = (stack.enter_context(new_api(services[0])) for _ in range(2))
         items = [{"content": f"Alice {n} lives in Harbour Town, house {n}"} for n in range(BUSY)]
         ok(stable.post("/memories/batch", {"items": [{**item, "entities": [{"name": "Harbour Town"}]} for item in items[:STABLE]]}))

@@ -20,7 +20,7 @@ const browser = await playwright.launch({
 // What the browser notes as it takes a picture over from WebGL: no word of the page, and no call of it.
 const OWN_NOTE = /GL Driver Message \(OpenGL, Performance, .*GPU stall due to ReadPixels/;
 const pages = new Map();
-const PATIENCE = 60_000;
+const PATIENCE = 180_000; // as everywhere in the tests: no promise of speed
 
 const own = {
   async open({ page, options }) {
