@@ -12,7 +12,9 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 TOOLS  := $(VENV)/tools
 PIP    := python -m pip install --quiet --disable-pip-version-check --no-deps
 # What is downloaded has the hash that stands in a lock file; the checkout itself is built with what is there by then.
-PINNED := $(BIN)/$(PIP) --require-hashes -r requirements-build.lock
+# uv installs in seconds what pip takes most of a minute for; where it reaches no index, pip has settings of its own and may.
+PINNED  = $(BIN)/$(PIP) --require-hashes -r requirements-build.lock && \
+	{ $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --no-deps --require-hashes -r $(1) || $(BIN)/$(PIP) --require-hashes -r $(1); }
 LINKED := $(BIN)/$(PIP) --no-build-isolation --no-index -e client -e .
 COMPILE := $(TOOLS)/bin/uv pip compile --quiet --universal --python-version 3.11 --no-header --upgrade --generate-hashes --no-emit-package loci-pg-client
 
@@ -91,13 +93,13 @@ $(BIN)/python:
 
 $(VENV)/.runtime: requirements.lock requirements-build.lock pyproject.toml client/pyproject.toml | $(BIN)/python
 	@echo "installing dependencies into $(VENV)"
-	@$(PINNED) -r requirements.lock
+	@$(call PINNED,requirements.lock)
 	@$(LINKED)
 	@touch $@
 
 $(VENV)/.dev: requirements-dev.lock requirements-build.lock pyproject.toml client/pyproject.toml | $(BIN)/python
 	@echo "installing development dependencies into $(VENV)"
-	@$(PINNED) -r requirements-dev.lock
+	@$(call PINNED,requirements-dev.lock)
 	@$(LINKED)
 	@touch $@ $(VENV)/.runtime
 
