@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import orjson
 import psycopg
@@ -16,7 +16,7 @@ from pydantic import Field, ValidationError
 from db import transfer
 from db.errors import Conflict, refused_rows
 from db.pool import JsonObject, Transaction
-from loci.models.fields import Metadata, Model, Moment, NamespaceName, Text
+from loci.models.fields import UNQUOTED, Metadata, Model, Moment, NamespaceName, Text
 from service.http.problems import field_errors
 
 VERSION = 1
@@ -31,7 +31,7 @@ class Vectors(Model):
     """Which model made the vectors of an export."""
 
     model: Text
-    dimensions: int
+    dimensions: Annotated[int, UNQUOTED]
 
 
 class Header(Model):
@@ -39,7 +39,7 @@ class Header(Model):
 
     kind: Literal["namespace"]
     format: Literal["loci"]
-    version: int
+    version: Annotated[int, UNQUOTED]
     name: NamespaceName
     description: Text | None
     language: Text

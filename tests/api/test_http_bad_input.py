@@ -194,6 +194,8 @@ RECALLS: list[tuple[dict[str, Any], str, str]] = [
     ({"query": "x", "k": 0}, "k", "1"),
     ({"query": "x", "k": 101}, "k", "100"),
     ({"query": "x", "k": "many"}, "k", "integer"),
+    ({"query": "x", "k": "5"}, "k", "integer"),
+    ({"query": "x", "k": True}, "k", "number"),
     ({"query": "x", "arms": ["smell"]}, "arms[0]", "lexical"),
     ({"query": "x", "arms": []}, "arms", "1 item"),
     ({"query": "x", "weights": {"lexical": -1}}, "weights.lexical", "0"),

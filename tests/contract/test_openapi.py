@@ -1,14 +1,20 @@
 """The OpenAPI document is valid and whole: whoever reads nothing else can use the service."""
 
+import importlib
+import pkgutil
 import re
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
+from pydantic import ValidationError
 
 from db.errors import LociError
+from loci import models
+from loci.models.fields import Model
 from service.app import create_app
 from service.http.examples import EXAMPLES
 from service.http.paths import operations
@@ -174,6 +180,37 @@ async def test_nobody_waits_for_the_document_because_somebody_made_a_mistake() -
         problem(await client.put("/memories"), 405, "method-not-allowed")
         problem(await client.get("/memories", params={"limit": "many"}), 422, "invalid-request")
     assert app.openapi_schema is None
+
+
+def bodies(model: type[Model] = Model) -> Iterator[type[Model]]:
+    """All models of requests."""
+    for inner in model.__subclasses__():
+        yield inner
+        yield from bodies(inner)
+
+
+def takes(model: type[Model], name: str, value: object) -> bool:
+    """Whether a field takes a value for a number."""
+    try:
+        model.__pydantic_validator__.validate_assignment(model.model_construct(), name, value)
+    except ValidationError as error:
+        return not any(wrong["loc"][0] == name for wrong in error.errors())
+    return True
+
+
+@pytest.mark.parametrize("value", [True, "5"])
+def test_no_number_of_a_body_is_true_or_a_text(value: object) -> None:
+    for info in pkgutil.walk_packages(models.__path__, "loci.models."):
+        importlib.import_module(info.name)
+    numbers = [
+        (model, name)
+        for model in set(bodies())
+        for name, schema in model.model_json_schema().get("properties", {}).items()
+        if {"integer", "number"} & {each.get("type") for each in (schema, *schema.get("anyOf", ()))}
+        and not {"boolean", "string"} & {each.get("type") for each in schema.get("anyOf", ())}
+    ]
+    assert len(numbers) > 20
+    assert [f"{model.__name__}.{name}" for model, name in numbers if takes(model, name, value)] == []
 
 
 # What schemathesis has found

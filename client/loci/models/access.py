@@ -6,11 +6,11 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field, model_validator
 
-from loci.models.fields import CreatedAt, Id, Items, Label, Model, Moment, NamespaceName, NextCursor, Text
+from loci.models.fields import UNQUOTED, CreatedAt, Id, Items, Label, Model, Moment, NamespaceName, NextCursor, Text
 
 Scope = Literal["read", "write", "admin"]
 
-RateLimit = Annotated[int, Field(ge=1, le=1_000_000)]
+RateLimit = Annotated[int, Field(ge=1, le=1_000_000), UNQUOTED]
 
 KeySpace = Annotated[
     Text,
@@ -70,7 +70,9 @@ class KeyChanges(Model):
 class RotationInput(Model):
     """How a key is replaced."""
 
-    grace_seconds: int = Field(default=0, ge=0, le=LONGEST_GRACE, description="How long the old key goes on working")
+    grace_seconds: Annotated[int, Field(ge=0, le=LONGEST_GRACE), UNQUOTED] = Field(
+        default=0, description="How long the old key goes on working"
+    )
     expires_at: Moment | None = Field(
         default=None, description="When the new key ends; default: it lives as long as the old one was given"
     )

@@ -7,6 +7,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from loci.models.fields import (
+    UNQUOTED,
     Confidence,
     Content,
     CreatedAt,
@@ -155,7 +156,7 @@ class Sweep(Model):
     mode: Literal["apply", "propose"] | None = Field(
         default=None, description="Default: the setting `supersession`; propose where it is off"
     )
-    limit: int = Field(default=500, ge=1, le=10_000, description="Facts to visit in this call")
+    limit: Annotated[int, Field(ge=1, le=10_000), UNQUOTED] = Field(default=500, description="Facts to visit in this call")
     cursor: Annotated[Text | None, Field(max_length=1000, description="`next_cursor` of the call before")] = None
 
 

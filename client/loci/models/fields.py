@@ -45,6 +45,12 @@ def _no_flag(number: object) -> object:
     return number
 
 
+def _no_digits(number: object) -> object:
+    if isinstance(number, str):
+        raise ValueError("must be an integer, not a text")
+    return number
+
+
 def _storable_vector(vector: list[float]) -> list[float]:
     return [0.0 if abs(number) < SMALLEST else number for number in vector]
 
@@ -128,6 +134,8 @@ Category = Annotated[
     AfterValidator(_storable),
 ]
 Flag = Annotated[bool, Strict()]  # true or false, not 1 or "yes"
+# Of an integer in a body, behind its bounds: 5 or 5.0, not "5" or true.
+UNQUOTED = BeforeValidator(lambda number: _no_digits(_no_flag(number)))
 Unit = Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False)]
 Rate = Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False)]
 Metadata = Annotated[dict[str, JsonValue], AfterValidator(_storable_json), AfterValidator(_mebibyte_of_json)]

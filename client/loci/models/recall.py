@@ -5,10 +5,11 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, Strict, WithJsonSchema, field_validator, model_validator
 
 from loci.models.facts import Constraint
 from loci.models.fields import (
+    UNQUOTED,
     Category,
     Content,
     Flag,
@@ -93,7 +94,7 @@ class RecallInput(Model):
     """A question."""
 
     query: Content = Field(description="The question, at most 1 MiB")
-    k: int = Field(default=10, ge=1, le=100, description="How many results")
+    k: Annotated[int, Field(ge=1, le=100), UNQUOTED] = Field(default=10, description="How many results")
     arms: list[ArmName] | None = Field(
         default=None,
         min_length=1,
@@ -111,7 +112,7 @@ class RecallInput(Model):
         "relative_score: the mean, over the arms that found it, of its score over the arm's best (so of words and "
         "meaning the mean where both did, else the single score); cosines from 0.5",
     )
-    rrf_k: Annotated[float, Field(ge=0, le=1000, allow_inf_nan=False)] | None = Field(
+    rrf_k: Annotated[float, Strict(), Field(ge=0, le=1000, allow_inf_nan=False)] | None = Field(
         default=None, description="Constant of rrf; default: the namespace's setting"
     )
     filters: Filters | None = Field(default=None, description="What the results are restricted to")
@@ -393,7 +394,7 @@ class TuneInput(Model):
     questions: Annotated[list[TuneQuestion], Field(min_length=1, max_length=1000)] | None = Field(
         default=None, description="Default: questions of logged recalls, with the memories that were rated useful"
     )
-    k: Annotated[int, Field(ge=1, le=100)] = Field(default=10, description="How many results count")
+    k: Annotated[int, Field(ge=1, le=100), UNQUOTED] = Field(default=10, description="How many results count")
     fusion: Literal["linear", "rrf"] = Field(default="linear", description="The fusion whose weights are measured; rrf: its k, too")
     apply: Flag = Field(default=False, description="Make what is proposed the settings of the namespace: one operation")
 

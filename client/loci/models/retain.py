@@ -5,7 +5,7 @@ from uuid import UUID
 
 from pydantic import AliasChoices, BaseModel, Field
 
-from loci.models.fields import Category, Confidence, Content, Flag, Label, Metadata, Model, Moment, Tags, Text
+from loci.models.fields import UNQUOTED, Category, Confidence, Content, Flag, Label, Metadata, Model, Moment, Tags, Text
 from loci.models.messages import Message
 from loci.models.recall import MentionedEntity
 
@@ -127,7 +127,7 @@ class Reflect(Model):
     """Which orphans to look at."""
 
     dry_run: Flag = Field(default=False, description="Plan, and write nothing")
-    limit: int = Field(default=200, ge=1, le=1000, description="Orphans to look at in this call")
+    limit: Annotated[int, Field(ge=1, le=1000), UNQUOTED] = Field(default=200, description="Orphans to look at in this call")
     category: Category | None = Field(default=None, description="Only those of this category and below it")
     cursor: Annotated[Text | None, Field(max_length=1000, description="`next_cursor` of the call before")] = None
     decide: Decide = "auto"

@@ -4,12 +4,13 @@ from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, Strict, model_validator
 from pydantic.config import JsonDict
 
 from loci.models.dreams import Signal, SignalInput
 from loci.models.facts import Constraint
 from loci.models.fields import (
+    UNQUOTED,
     Category,
     Content,
     Flag,
@@ -55,15 +56,17 @@ class ContextInput(Model):
         description="Own space of working memory; default: X-Space, else session/ and the session. "
         "Under patrol/ and subagent/ the working memory of others is left out",
     )
-    k: int | None = Field(
-        default=None, ge=1, le=100, description="Memories to recall; default: the namespace's setting `context_memories`"
+    k: Annotated[int, Field(ge=1, le=100), UNQUOTED] | None = Field(
+        default=None, description="Memories to recall; default: the namespace's setting `context_memories`"
     )
     min_relevance: Unit | None = Field(
         default=None,
         description="Leave out memories less likely than this to answer the message, 0 to 1; then none are shown where nothing was "
         "found. Default: nothing is left out",
     )
-    max_chars: int | None = Field(default=None, ge=0, le=2**31 - 1, description="The text is never longer; default: no limit")
+    max_chars: Annotated[int, Field(ge=0, le=2**31 - 1), UNQUOTED] | None = Field(
+        default=None, description="The text is never longer; default: no limit"
+    )
     sections: list[SectionName] | None = Field(default=None, min_length=1, description="Default: all")
     repeat: Flag = Field(
         default=False,
@@ -144,7 +147,7 @@ class ContextOut(BaseModel):
     server: ServerKind = "primary"
 
 
-Seconds = Annotated[float, Field(gt=0, le=31_622_400, allow_inf_nan=False)]
+Seconds = Annotated[float, Strict(), Field(gt=0, le=31_622_400, allow_inf_nan=False)]
 
 Prefix = Annotated[Text, Field(max_length=512)]
 
@@ -191,7 +194,7 @@ class EntrySearch(Model):
     category: Category | None = Field(default=None, description="This category and all below it")
     tags: Tags | None = Field(default=None, description="Any of these")
     prefix: Prefix | None = Field(default=None, description="Under these segments; default: the space of X-Space, else everywhere")
-    limit: int = Field(default=10, ge=1, le=1000, description="How many results at most")
+    limit: Annotated[int, Field(ge=1, le=1000), UNQUOTED] = Field(default=10, description="How many results at most")
 
 
 class EntryFound(EntryOut):

@@ -7,6 +7,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 
 from loci.models.fields import (
+    UNQUOTED,
     Aliases,
     Confidence,
     Content,
@@ -100,7 +101,7 @@ class EntitySearch(Model):
     """Which entities to look for."""
 
     query: Annotated[Label, Field(description="A name, part of one, or what it is about")]
-    k: int = Field(default=10, ge=1, le=1000, description="How many results")
+    k: Annotated[int, Field(ge=1, le=1000), UNQUOTED] = Field(default=10, description="How many results")
     type: EntityType | None = Field(default=None, description="Only entities of this type")
     mode: Literal["name", "semantic", "both"] = Field(default="both", description="How to look: by name, by meaning, or both")
     embedding: Vector | None = Field(default=None, description="The query's vector, if you made it yourself")

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from loci.models.fields import Aliases, EntityType, Flag, Id, Items, Label, Model, NextCursor, Text
+from loci.models.fields import UNQUOTED, Aliases, EntityType, Flag, Id, Items, Label, Model, NextCursor, Text
 
 Reason = Annotated[Text, Field(max_length=1000, description="Why, in words")]
 
@@ -36,7 +36,7 @@ class DuplicatesInput(Model):
     """Whether to merge, or only to say what would be."""
 
     dry_run: Flag = Field(default=True, description="Only say what would be done")
-    limit: int = Field(default=100, ge=1, le=1000, description="How many pairs at most")
+    limit: Annotated[int, Field(ge=1, le=1000), UNQUOTED] = Field(default=100, description="How many pairs at most")
 
 
 class Duplicate(BaseModel):

@@ -7,7 +7,7 @@ from uuid import UUID
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.config import JsonDict
 
-from loci.models.fields import Content, EdgeType, Flag, Id, Importance, Label, Model, Moment, Strength, Unit, one_of_these
+from loci.models.fields import UNQUOTED, Content, EdgeType, Flag, Id, Importance, Label, Model, Moment, Strength, Unit, one_of_these
 from loci.models.graph.entities import EntityMatch
 
 Bound = Literal["limit", "fan_out", "time"]
@@ -38,10 +38,10 @@ class TraverseInput(Model):
         default=None, description="Only edges of these types"
     )
     direction: Literal["out", "in", "both"] = Field(default="both", description="Along the edges, against them, or both")
-    max_hops: int | None = Field(
-        default=None, ge=0, le=20, description="At most so many steps, 0: the entities alone; default: the namespace's setting"
+    max_hops: Annotated[int, Field(ge=0, le=20), UNQUOTED] | None = Field(
+        default=None, description="At most so many steps, 0: the entities alone; default: the namespace's setting"
     )
-    limit: int = Field(default=100, ge=1, le=10_000, description="How many edges at most")
+    limit: Annotated[int, Field(ge=1, le=10_000), UNQUOTED] = Field(default=100, description="How many edges at most")
     min_confidence: Unit | None = Field(default=None, description="0 shows faded edges too")
     min_strength: Unit = Field(default=0.0, description="At least this strength")
     as_of: Moment | None = Field(default=None, description="Edges that held at this moment; default now")
@@ -60,8 +60,12 @@ class GraphContextInput(Model):
     """A message, and how much of the graph around what it names to show."""
 
     text: Content = Field(description="The message")
-    max_hops: int | None = Field(default=None, ge=0, le=20, description="Default: the namespace's setting")
-    limit: int | None = Field(default=None, ge=1, le=1000, description="Edges; default: the namespace's setting `context_triples`")
+    max_hops: Annotated[int, Field(ge=0, le=20), UNQUOTED] | None = Field(
+        default=None, description="Default: the namespace's setting"
+    )
+    limit: Annotated[int, Field(ge=1, le=1000), UNQUOTED] | None = Field(
+        default=None, description="Edges; default: the namespace's setting `context_triples`"
+    )
     as_of: Moment | None = Field(default=None, description="Edges that held at this moment; default now")
     known_at: Moment | None = Field(default=None, description="As known at this moment; default: as believed now")
     touch: Flag = Field(default=True, description="Note that the entities were referenced now, where the key may write")
