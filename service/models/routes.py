@@ -1,6 +1,5 @@
 """Calls of language models and their budget; embedding models, and how far another is that is to take the place of one."""
 
-from datetime import date
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -8,7 +7,7 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from pydantic import BeforeValidator
 
-from loci.models.fields import Label
+from loci.models.fields import Day, Label
 from loci.models.jobs import JobQueued
 from loci.models.models import EmbeddingModels, ModelCallPage, ModelUsage, ProjectionInput
 from service.http.caller import CallerDependency
@@ -37,7 +36,7 @@ async def list_model_calls(
 
 @call_routes.get("/model-usage", response_model=ModelUsage, responses=problems(404))
 async def model_usage(
-    caller: CallerDependency, day: Annotated[date | None, Query(description="Of this day (UTC); default: today")] = None
+    caller: CallerDependency, day: Annotated[Day | None, Query(description="Of this day (UTC); default: today")] = None
 ) -> Response:
     """Show what calls of the language model have used on a day, and what is left of its budget."""
     return reply(await caller.read(lambda tx: usage.model_usage(tx, day=day)))

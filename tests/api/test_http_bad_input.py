@@ -254,6 +254,7 @@ PARAMETERS: list[tuple[str, dict[str, Any], str]] = [
     ("/entities", {"cursor": "x"}, "cursor"),
     ("/edges", {"cursor": "x"}, "cursor"),
     ("/edges", {"as_of": "x"}, "as_of"),
+    ("/model-usage", {"day": "0"}, "day"),
     ("/edges", {"known_at": "x"}, "known_at"),
     ("/entities", {"as_of": "x"}, "as_of"),
     ("/entities", {"known_at": "x"}, "known_at"),

@@ -13,6 +13,7 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
+from service.operations.routes.feed import CHANGE_KINDS
 from tests.blocking import blocked
 from tests.databases import Database
 from tests.factories import OPERATOR, World
@@ -73,6 +74,7 @@ def test_every_kind_that_a_trigger_notes_can_be_asked_for(admin: psycopg.Connect
     kinds = admin.execute("select loci_internal.change_kinds() as kinds").fetchone()
     assert len(noted) > 10
     assert noted <= set(kinds["kinds"])  # type: ignore[index]
+    assert list(CHANGE_KINDS) == kinds["kinds"]  # type: ignore[index]
 
 
 def test_a_page_ends_where_it_grows_too_large_and_says_that_there_is_more(world: World) -> None:

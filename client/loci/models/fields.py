@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Annotated, Any, Literal, TypeVar, cast
 from uuid import UUID
 
@@ -37,6 +37,12 @@ def _not_a_number(moment: object) -> object:
     if isinstance(moment, (int, float)) or (isinstance(moment, str) and NUMBER.fullmatch(moment)):
         raise ValueError("must be a datetime such as 2026-01-31T12:00:00Z, not a number")
     return moment
+
+
+def _not_seconds(day: object) -> object:
+    if isinstance(day, (int, float)) or (isinstance(day, str) and NUMBER.fullmatch(day)):
+        raise ValueError("must be a date such as 2026-01-31, not a number")
+    return day
 
 
 def _no_flag(number: object) -> object:
@@ -148,7 +154,11 @@ Vector = Annotated[
 Layer = Annotated[int, Field(ge=0, le=3, description="0 domain, 1 concept, 2 fact, 3 episode"), BeforeValidator(_no_flag)]
 EntityType = Annotated[
     str,
-    Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$", description="Such as person, project, tool"),
+    Field(
+        pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$",
+        description="Such as person, project, tool; kept in small letters, with _ between words",
+        json_schema_extra={"pattern": r"^[A-Za-z0-9][A-Za-z0-9 _-]{0,63}$"},
+    ),
     BeforeValidator(lambda kind: re.sub(r"[\s_-]+", "_", kind.lower()).strip("_") if isinstance(kind, str) else kind),
 ]
 EdgeType = Annotated[
@@ -156,6 +166,7 @@ EdgeType = Annotated[
 ]
 Literal1000 = Annotated[str, Field(min_length=1, max_length=1000, json_schema_extra=NO_NUL), AfterValidator(_storable)]
 Moment = Annotated[datetime, BeforeValidator(_not_a_number), AfterValidator(_in_utc)]
+Day = Annotated[date, BeforeValidator(_not_seconds)]
 ServerKind = Annotated[
     Literal["primary", "standby"], Field(description="The kind of server that answered, as the header X-Loci-Server has it")
 ]

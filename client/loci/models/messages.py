@@ -66,8 +66,13 @@ MessageContent = Annotated[
                             _TEXT,
                             {
                                 "type": "object",
-                                "properties": {"type": {"type": "string", "pattern": r"\S"}, "text": _TEXT},
+                                "properties": {"type": {"type": "string", "enum": sorted(TEXTS - {"refusal"})}, "text": _TEXT},
                                 "required": ["type", "text"],
+                            },
+                            {
+                                "type": "object",
+                                "properties": {"type": {"type": "string", "pattern": r"\S", "not": {"enum": sorted(TEXTS)}}},
+                                "required": ["type"],
                             },
                         ]
                     },

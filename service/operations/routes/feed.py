@@ -26,6 +26,10 @@ router = APIRouter(tags=["changes"])
 LATEST = "latest"
 STREAMS = "streams and waiting polls of this key"
 CURSOR = re.compile(r"0|[0-9a-f]{12}-[0-9]{1,18}", re.ASCII)
+CHANGE_KINDS = (
+    *("memory", "placement", "link", "entity", "edge", "aspect", "attribute", "supersession", "merge", "edge_type", "turn"),
+    *("namespace", "key", "grant", "invitation", "working_memory"),
+)
 PLACE = "must be the next_cursor of a page, the cursor of a change, or latest"
 BATCH = 100  # changes that a stream holds in memory, of 4 MiB at most
 
@@ -34,7 +38,8 @@ After = Annotated[
     Query(max_length=40, description="Changes after this cursor; `latest`: from now on. Default: from the oldest that is kept"),
 ]
 Word = Annotated[Text, Field(max_length=64)]
-Kinds = Annotated[list[Word] | None, Query(max_length=20, description="Only changes of these kinds; repeatable")]
+Kind = Annotated[Word, Field(json_schema_extra={"enum": [*CHANGE_KINDS]})]  # the database says which are wrong
+Kinds = Annotated[list[Kind] | None, Query(max_length=20, description="Only changes of these kinds; repeatable")]
 Namespaces = Annotated[
     list[Word] | None,
     Query(max_length=100, description="Of these namespaces; repeatable. `*`: all that you may read. Default: as X-Namespace"),

@@ -57,10 +57,11 @@ begin
     if v_others <> '{}' then
         v_ended := loci_internal.refold_edges(p_namespace_id, v_others, p_at);
         v_restored := v_restored || array(
-            select i.ordinal from unnest(v_items) i
-            cross join lateral loci_internal.edge_evidence(p_namespace_id, v_ids[i.ordinal], 'infinity', 'infinity') v
-            where v_ids[i.ordinal] = any (v_others) and not v_created[i.ordinal] and v.id = i.id and v.fresh
-              and v.nth > 1);
+            select i.ordinal  -- the evidence of an edge is read once, however many items observe it
+            from (select distinct o.id from unnest(v_others) o(id) join unnest(v_ids) w(id) on w.id = o.id) g
+            cross join lateral loci_internal.edge_evidence(p_namespace_id, g.id, 'infinity', 'infinity') v
+            join unnest(v_items) i on i.id = v.id
+            where v.fresh and v.nth > 1 and not v_created[i.ordinal]);
     end if;
     return query
     select i.ordinal, v_ids[i.ordinal], i.source_id, i.target_id, v_created[i.ordinal], r.ordinal is not null,
