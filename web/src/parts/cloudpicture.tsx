@@ -133,6 +133,7 @@ export function CloudPicture({ cloud, colouring, states, lit, named, camera, las
   }, []);
   const colour = useRef<Rgb[]>([]);
   useEffect(() => {
+    if (!canvas.current) return;
     colour.current = palette();
     made.current = drawer(canvas.current!, () => colour.current);
     if (!made.current) return fail(!canvas.current!.getContext("webgl2")?.isContextLost());
@@ -146,7 +147,8 @@ export function CloudPicture({ cloud, colouring, states, lit, named, camera, las
     move({ ...now.current, zoom: Math.min(200, Math.max(0.1, now.current.zoom * Math.exp(-event.deltaY / 400))) });
   };
   useEffect(() => {
-    const shown = canvas.current!;
+    const shown = canvas.current;
+    if (!shown) return; // a sentence stands there
     shown.addEventListener("wheel", wheel, { passive: false });
     return () => shown.removeEventListener("wheel", wheel);
   });
