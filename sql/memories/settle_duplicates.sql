@@ -1,8 +1,8 @@
 -- What becomes of what repeated items state otherwise than the memory that took them in? on_duplicate of the item says:
--- reinforce (the default) leaves the memory as it is; update lets it have the details and the parent that the item
--- states, the last item of several; refuse refuses the write. The outcomes come back with the names of the fields that
--- were stated otherwise and not taken over (ignored); of a vector that is only that it was stated. Two look-ups by
--- primary key a duplicate. Errors: 23505 (memories_duplicate).
+-- reinforce (the default) leaves the memory as it is; update lets it have the details, the parent and the vector that
+-- are stated, each as the last of several items has it; refuse refuses the write. The outcomes come back with the names
+-- of the fields that were stated otherwise and not taken over (ignored); of a vector that is only that it was stated.
+-- Two look-ups by primary key a duplicate. Errors: 23505 (memories_duplicate).
 create or replace function loci_internal.settle_duplicates(
     p_namespace_id integer, p_items loci_internal.memory_input[], p_outcomes loci_internal.memory_outcome[],
     p_at timestamptz)
@@ -10,18 +10,36 @@ returns loci_internal.memory_outcome[]
 language plpgsql volatile set search_path = '' set enable_seqscan = off
 as $$
 declare
-    v_item record;
+    v_one  record;
+    v_item loci_internal.memory_input;
 begin
-    for v_item in
-        select i, o.id, i.on_duplicate from unnest(p_outcomes) o join unnest(p_items) i on i.ordinal = o.ordinal
-        where o.duplicate and i.on_duplicate <> 'reinforce' order by o.ordinal
+    for v_one in
+        select o.id from unnest(p_outcomes) o join unnest(p_items) i on i.ordinal = o.ordinal
+        where o.duplicate and i.on_duplicate = 'refuse' order by o.ordinal limit 1
     loop
-        if v_item.on_duplicate = 'refuse' then
-            raise unique_violation using constraint = 'memories_duplicate', column = 'content',
-                message = format('memory %s says the same', v_item.id),
-                hint = 'Write it with on_duplicate "reinforce" or "update", or change that memory.';
-        end if;
-        perform loci_internal.update_duplicate(p_namespace_id, v_item.i, v_item.id, p_at);
+        raise unique_violation using constraint = 'memories_duplicate', column = 'content',
+            message = format('memory %s says the same', v_one.id),
+            hint = 'Write it with on_duplicate "reinforce" or "update", or change that memory.';
+    end loop;
+    -- a memory is changed once, however often it was repeated: every version of a row would be read for the next one
+    for v_one in
+        with asked as materialized (
+            select o.id, o.ordinal, i from unnest(p_outcomes) o join unnest(p_items) i on i.ordinal = o.ordinal
+            where o.duplicate and i.on_duplicate = 'update'
+        ), stated as (
+            select a.id, jsonb_object_agg(d.key, d.value order by a.ordinal) as details
+            from asked a cross join lateral jsonb_each(loci_internal.stated_details(a.i)) d group by a.id
+        )
+        select a.id, (array_agg(a.i order by a.ordinal desc))[1] as item, coalesce(s.details, '{}') as details,
+               (array_agg(a.i order by a.ordinal desc) filter (where (a.i).parent_id is not null))[1] as placed,
+               (array_agg(a.i order by a.ordinal desc) filter (where (a.i).embedding is not null))[1] as embedded
+        from asked a left join stated s on s.id = a.id group by a.id, s.details order by min(a.ordinal)
+    loop
+        v_item := v_one.item;
+        v_item.details := jsonb_populate_record(null::loci.memory_details, v_one.details);
+        v_item.parent_id := (v_one.placed).parent_id;
+        v_item.embedding := (v_one.embedded).embedding;
+        perform loci_internal.update_duplicate(p_namespace_id, v_item, v_one.id, p_at);
     end loop;
     return array(
         select (o.ordinal, o.id, o.superseded, o.duplicate, case when o.duplicate then coalesce(l.ignored, '{}') end,

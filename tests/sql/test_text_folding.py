@@ -85,6 +85,28 @@ def test_of_several_updates_in_a_batch_the_last_stays(world: World) -> None:
     assert world.get(first["id"])["importance"] == 0.75
 
 
+def test_of_each_field_the_last_item_that_states_it_counts(world: World) -> None:
+    parents = [world.write(name)["id"] for name in ("a", "b")]
+    made = world.write("x", tags=["z"])["id"]
+    world.remember(
+        {"content": "x", "importance": 0.25, "tags": ["first"], "parent_id": str(parents[0]), "on_duplicate": "update"},
+        {"content": "x", "importance": 0.75, "parent_id": str(parents[1]), "on_duplicate": "update"},
+        {"content": "x", "tags": ["last"], "on_duplicate": "update"},
+    )
+    memory = world.get(made)
+    assert (memory["importance"], memory["tags"], memory["parent_id"]) == (0.75, ["last"], parents[1])
+
+
+def test_a_memory_is_changed_no_more_often_where_a_batch_repeats_it_more_often(world: World) -> None:
+    changed = "select n_tup_upd from pg_stat_xact_user_tables where relid = 'loci_data.memories'::regclass"
+    world.write("x")
+    counts = [world.rows(changed)[0]["n_tup_upd"]]
+    for times in (2, 40):
+        world.remember(*({"content": "x", "importance": n / 40, "on_duplicate": "update"} for n in range(times)))
+        counts.append(world.rows(changed)[0]["n_tup_upd"])
+    assert counts[2] - counts[1] == counts[1] - counts[0]
+
+
 def test_another_word_for_on_duplicate_is_refused(world: World) -> None:
     with pytest.raises(errors.InvalidParameterValue, match="must be reinforce, update or refuse, not 'merge'"):
         world.write("x", on_duplicate="merge")
