@@ -10,17 +10,16 @@ returns loci_internal.memory_outcome[]
 language plpgsql volatile set search_path = '' set enable_seqscan = off
 as $$
 declare
+    v_same uuid := (select o.id from unnest(p_outcomes) o join unnest(p_items) i on i.ordinal = o.ordinal
+                    where o.duplicate and i.on_duplicate = 'refuse' order by o.ordinal limit 1);
     v_one  record;
     v_item loci_internal.memory_input;
 begin
-    for v_one in
-        select o.id from unnest(p_outcomes) o join unnest(p_items) i on i.ordinal = o.ordinal
-        where o.duplicate and i.on_duplicate = 'refuse' order by o.ordinal limit 1
-    loop
+    if v_same is not null then
         raise unique_violation using constraint = 'memories_duplicate', column = 'content',
-            message = format('memory %s says the same', v_one.id),
+            message = format('memory %s says the same', v_same),
             hint = 'Write it with on_duplicate "reinforce" or "update", or change that memory.';
-    end loop;
+    end if;
     -- a memory is changed once, however often it was repeated: every version of a row would be read for the next one
     for v_one in
         with asked as materialized (

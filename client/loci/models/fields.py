@@ -32,17 +32,15 @@ def _in_utc(moment: datetime) -> datetime:
         raise ValueError("must be in the years 1 to 9999 of UTC") from None
 
 
-def _not_a_number(moment: object) -> object:
+def _not_seconds(expected: str) -> BeforeValidator:
     """A number would be taken for seconds since 1970, and a year for one of them."""
-    if isinstance(moment, (int, float)) or (isinstance(moment, str) and NUMBER.fullmatch(moment)):
-        raise ValueError("must be a datetime such as 2026-01-31T12:00:00Z, not a number")
-    return moment
 
+    def check(moment: object) -> object:
+        if isinstance(moment, (int, float)) or (isinstance(moment, str) and NUMBER.fullmatch(moment)):
+            raise ValueError(f"must be a {expected}, not a number")
+        return moment
 
-def _not_seconds(day: object) -> object:
-    if isinstance(day, (int, float)) or (isinstance(day, str) and NUMBER.fullmatch(day)):
-        raise ValueError("must be a date such as 2026-01-31, not a number")
-    return day
+    return BeforeValidator(check)
 
 
 def _no_flag(number: object) -> object:
@@ -165,8 +163,8 @@ EdgeType = Annotated[
     str, Field(min_length=1, max_length=128, json_schema_extra=SOMETHING), AfterValidator(_storable), AfterValidator(_not_blank)
 ]
 Literal1000 = Annotated[str, Field(min_length=1, max_length=1000, json_schema_extra=NO_NUL), AfterValidator(_storable)]
-Moment = Annotated[datetime, BeforeValidator(_not_a_number), AfterValidator(_in_utc)]
-Day = Annotated[date, BeforeValidator(_not_seconds)]
+Moment = Annotated[datetime, _not_seconds("datetime such as 2026-01-31T12:00:00Z"), AfterValidator(_in_utc)]
+Day = Annotated[date, _not_seconds("date such as 2026-01-31")]
 ServerKind = Annotated[
     Literal["primary", "standby"], Field(description="The kind of server that answered, as the header X-Loci-Server has it")
 ]
