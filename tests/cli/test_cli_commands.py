@@ -41,7 +41,7 @@ CALLS = {
     "reflect": "--dry-run",
     "traverse": "{entity}",
     "dream": "| LOCI_LLM__ENDPOINT",
-    "watch": "--after 0 --limit 1",
+    "watch": "--after {cursor} --limit 1",
     "import": "{lines}",
     "export": "-o {path}",
     "memory add": "coffee --lineage {word}",
@@ -139,6 +139,7 @@ class World:
             "namespace": lambda: self._made("namespace", "create", self._new("word"), field="name"),
             "session": self._session,
             "operation": lambda: self._new("memory") and self._newest(),
+            "cursor": lambda: self._new("memory") and "0",  # of a change: there is one
             "job": self._job,
             "path": lambda: str(self.folder / uuid4().hex),
             "lines": self._lines,
