@@ -24,6 +24,12 @@ globalThis.fetch = async (url, how) => {
   given.json = async () => (setTimeout(() => read.push(asked)), JSON.parse(text));
   return given;
 }; }"""
+# So do those that say what an erasure would take with it.
+PREVIEWS_HELD = """{ const real = fetch; globalThis.held = [];
+globalThis.fetch = async (url, how) => {
+  if (String(url).includes("dry_run")) await new Promise((go) => held.push(go));
+  return real(url, how);
+}; }"""
 # A listing of as many memories as one likes, made of one.
 ENDLESS = """{ const real = fetch; globalThis.pages = 0;
 globalThis.fetch = async (url, how) => {
@@ -76,6 +82,25 @@ def test_a_late_reply_is_said_what_was_there_stays_and_an_older_one_never_comes_
     page.run("held[0]()")
     page.until(f"read.includes('{older}')")
     assert page.texts(".found .content") == found(rest, newer) != found(rest, older)
+
+
+def test_nobody_says_yes_to_an_erasure_before_what_would_go_is_shown(page: Page, rest: httpx.Client) -> None:
+    made = ok(rest.post("/memories", json={"content": "A remark in passing", "lineage": "passing"}), 201)
+    ok(rest.post("/memories", json={"content": "Another remark in passing", "lineage": "passing"}), 201)
+    page.go(f"/memory?id={made['id']}")
+    page.run(PREVIEWS_HELD)
+    page.click("text=Erase…")
+    page.until("held.length === 1")
+    sure = "dialog label:has-text('Yes, for good') input"
+    assert page.do("isDisabled", at=sure)  # what comes would push it from under the pointer
+    page.run("held[0]()")
+    page.click(sure)
+    assert page.count("dialog .goes") == 1
+    page.click("dialog label:has-text('all 2 versions') input")  # a yes to something else
+    assert not page.do("isChecked", at=sure)
+    assert page.do("isDisabled", at="dialog button.danger")
+    page.until("held.length === 2")
+    page.run("held[1]()")
 
 
 def test_a_service_that_ends_and_starts_again_is_said_and_what_was_missed_comes(

@@ -82,6 +82,11 @@ export function Erase({ of, versions, close }: { of: Memory; versions: number; c
     const found = await call("delete", "/api/v1/memories/{id}", { path: { id: of.id }, query: { ...asked, dry_run: true }, namespace, signal });
     return found as Schemas["Erased"];
   });
+  const shown = (under.data ?? under.error) && (goes.data ?? goes.error); // what moves the rest down is there: nobody clicks beside
+  const ask = (otherwise: () => void) => {
+    otherwise();
+    confirm(false); // it was said to something else
+  };
   const erase = async () => {
     const receipt = await call("delete", "/api/v1/memories/{id}", { path: { id: of.id }, query: asked, namespace });
     say(`Erased for good: ${many((receipt as Schemas["Erased"]).erased, "version")}.`);
@@ -100,13 +105,13 @@ export function Erase({ of, versions, close }: { of: Memory; versions: number; c
       <Trouble error={under.error} />
       {versions > 1 && (
         <label class="check">
-          <input type="checkbox" checked={all} onChange={() => widen(!all)} />
+          <input type="checkbox" checked={all} onChange={() => ask(() => widen(!all))} />
           all {many(versions, "version")}, not only version {of.version}
         </label>
       )}
       {all && below.length > 0 && (
         <label class="check">
-          <input type="checkbox" checked={subtree} onChange={() => deepen(!subtree)} />
+          <input type="checkbox" checked={subtree} onChange={() => ask(() => deepen(!subtree))} />
           also the {below.length}
           {under.data?.more ? "+" : ""} below it: <Text of={below.slice(0, 3).map((each) => each.content).join("; ")} cut={160} />
         </label>
@@ -114,7 +119,7 @@ export function Erase({ of, versions, close }: { of: Memory; versions: number; c
       <Trouble error={goes.error} />
       {goes.data && <Goes of={goes.data} busy={goes.loading} />}
       <label class="check">
-        <input type="checkbox" checked={sure} onChange={() => confirm(!sure)} />
+        <input type="checkbox" checked={sure} disabled={!shown} onChange={() => confirm(!sure)} />
         Yes, for good
       </label>
       <div class="acts end">
