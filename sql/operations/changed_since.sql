@@ -97,7 +97,7 @@ comment on function loci_internal.links_changed_since(integer, uuid) is
 -- of the primary key a memory.
 create or replace function loci_internal.memories_changed_since(p_namespace_id integer, p_operation uuid)
 returns setof uuid
-language sql stable set search_path = '' set enable_seqscan = off
+language sql stable set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$
     select n.subject_id
     from loci_internal.net_changes(p_namespace_id, p_operation, 'memory') n

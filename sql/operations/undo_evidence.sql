@@ -5,7 +5,7 @@
 create or replace function loci_internal.undo_evidence(p_namespace_id integer, p_operation uuid, p_made uuid[],
                                                        p_present uuid[], p_lost uuid[])
 returns table (id uuid, source_id uuid, target_id uuid, base uuid[], evidence uuid[], replaces uuid)
-language sql stable set search_path = '' set enable_seqscan = off
+language sql stable set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$
     with shown as materialized (
         select distinct o.edge_id as id from loci_data.edge_observations o

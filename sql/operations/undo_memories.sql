@@ -6,7 +6,7 @@
 -- p_left: those to leave alone. Returns how many changed. Errors: 23505, 23P01 (another stands in its place).
 create or replace function loci_internal.undo_memories(p_namespace_id integer, p_operation uuid, p_left uuid[])
 returns integer
-language plpgsql volatile set search_path = '' set enable_seqscan = off
+language plpgsql volatile set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$
 declare
     v_at    timestamptz;

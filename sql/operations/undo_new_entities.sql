@@ -4,14 +4,14 @@
 -- back (remove_entities). p_left: those to leave alone. Returns how many went, and how many stay.
 create or replace function loci_internal.undo_new_entities(p_namespace_id integer, p_operation uuid, p_left uuid[],
                                                            out removed integer, out kept integer)
-language plpgsql volatile set search_path = '' set enable_seqscan = off
+language plpgsql volatile set search_path = '' set plan_cache_mode = force_generic_plan set enable_nestloop = off
+set enable_seqscan = off
 as $$
 declare
     v_new  uuid[] := array(select e.id from loci_internal.net_changes(p_namespace_id, p_operation, 'entity') n
-                           cross join lateral (select x.id from loci_data.entities x
-                                               where x.namespace_id = p_namespace_id and x.id = n.subject_id
-                                                 and x.merged_into is null limit 1) e
-                           where n.subject_id <> all (p_left) and n.after is not null
+                           cross join lateral (select x.id, x.merged_into from loci_data.entities x
+                                               where x.namespace_id = p_namespace_id and x.id = n.subject_id limit 1) e
+                           where e.merged_into is null and n.subject_id <> all (p_left) and n.after is not null
                              and (n.created or (n.before ->> 'merged_into')::uuid = n.subject_id));
     v_back uuid[] := array(select n.subject_id from loci_internal.net_changes(p_namespace_id, p_operation, 'entity') n
                            where not n.created);

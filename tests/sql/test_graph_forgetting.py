@@ -234,3 +234,24 @@ def test_a_forgotten_memory_is_no_evidence_of_a_new_edge(world: World) -> None:
     world.forget(memory)
     with pytest.raises(InvalidParameterValue, match=f"memory_id must be .*: {memory} is forgotten"):
         observe(world, {**EDGE, "memory_id": str(memory)})
+
+
+def test_what_memories_that_are_forgotten_together_show_ends_at_one_moment_and_comes_back(owned: World) -> None:
+    for n in range(7):
+        remember(owned, f"Pia works at Acme, says {n}", edges=[EDGE])
+    remember(owned, "Rex met Pia", edges=[{"source": "Rex", "type": "met", "target": "Pia"}])
+    edge = owned.value("select id from loci.list_edges(%(ns)s) where type = 'works_at'")
+    seen = owned.row("select observations, valid_from from loci.list_edges(%(ns)s) where id = %(e)s", e=edge)
+    beliefs = "select count(*) from loci_data.edge_beliefs where namespace_id = %(ns_id)s and edge_id = %(e)s"
+    before, known = owned.now(), owned.as_owner(beliefs, e=edge)[0]["count"]
+    turn = """update loci_data.memories set status = %(s)s, updated_at = clock_timestamp()
+              where namespace_id = %(ns_id)s and content like 'Pia%%' returning id"""
+    assert len(owned.as_owner(turn, s="forgotten")) == 7
+    assert (targets(owned), targets(owned, known_at=before)) == (["Pia"], ["Acme", "Pia"])
+    assert (names(owned), mentions(owned, "Pia")) == (["Pia", "Rex"], 1)
+    assert owned.as_owner(beliefs, e=edge) == [{"count": known + 1}]
+    assert broken(owned) == []
+    assert len(owned.as_owner(turn, s="active")) == 7
+    assert owned.row("select observations, valid_from from loci.list_edges(%(ns)s) where id = %(e)s", e=edge) == seen
+    assert (names(owned), mentions(owned, "Pia")) == (["Acme", "Pia", "Rex"], 8)
+    assert broken(owned) == []

@@ -19,16 +19,22 @@ comment on function loci_internal.hidden_entities(integer, timestamptz) is
     'Entities that forgotten memories alone show, as known at a moment.';
 
 -- Entities that nothing but forgotten memories shows any more are hidden, from a moment on: not observed by anybody
--- else, not pinned, without an aspect, and mentioned by a memory. Others stay as they are. The caller holds them.
+-- else, not pinned, without an aspect, and mentioned by a memory. Others stay as they are. The caller holds them. A
+-- probe of each index an entity.
 create or replace function loci_internal.hide_entities(p_namespace_id integer, p_ids uuid[], p_at timestamptz)
 returns void
-language sql volatile set search_path = '' set enable_seqscan = off
+language sql volatile set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$
     update loci_data.entities e set hidden = true, updated_at = greatest(e.updated_at, p_at)
-    where e.namespace_id = p_namespace_id and e.id = any (p_ids) and e.merged_into is null and not e.hidden
-      and e.mentions = 0 and e.observations = 0 and not e.pinned
-      and exists (select from loci_data.memory_mentions m where m.namespace_id = p_namespace_id and m.entity_id = e.id)
-      and not exists (select from loci_data.aspects a where a.namespace_id = p_namespace_id and a.entity_id = e.id)
+    where e.namespace_id = p_namespace_id and e.id = any (array(
+          select u.id from unnest(p_ids) u(id)
+          cross join lateral (select x.* from loci_data.entities x
+                              where x.namespace_id = p_namespace_id and x.id = u.id limit 1) x
+          where x.merged_into is null and not x.hidden and x.mentions = 0 and x.observations = 0 and not x.pinned
+            and exists (select from loci_data.memory_mentions m
+                        where m.namespace_id = p_namespace_id and m.entity_id = u.id offset 0)
+            and not exists (select from loci_data.aspects a
+                            where a.namespace_id = p_namespace_id and a.entity_id = u.id offset 0)))
 $$;
 comment on function loci_internal.hide_entities(integer, uuid[], timestamptz) is
     'Hide those of some entities that forgotten memories alone show.';
