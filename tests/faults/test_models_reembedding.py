@@ -18,6 +18,7 @@ import numpy as np
 import psycopg
 import pytest
 from psycopg.errors import DeadlockDetected, LockNotAvailable
+from psycopg.rows import dict_row
 
 from service.models.reembedding import Reembedding
 from tests.catalogue import PYTHONPATH
@@ -250,11 +251,9 @@ def test_nobody_sees_the_model_change_and_a_killed_process_is_gone_on_with(
         watch.__exit__()
         assert watch.wrong[:3] == []
         eventually(lambda: settled(stable) and settled(busy))
-        with admin.cursor() as cursor:
-            row = cursor.execute(LEFT).fetchone()
-            assert row is not None
-            assert cursor.description is not None
-            assert dict(zip([column.name for column in cursor.description], row, strict=True)) == CLEAN
+        with admin.cursor(row_factory=dict_row) as cursor:
+            eventually(lambda: cursor.execute(LEFT).fetchone()["waiting"] == 0)  # entities wait, too
+            assert cursor.execute(LEFT).fetchone() == CLEAN
         assert admin.execute("select name from loci.embedding_models where state = 'active'").fetchone() == ("openai/any-1536",)
 
 
