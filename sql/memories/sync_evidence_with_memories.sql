@@ -17,6 +17,7 @@ begin
                array_agg(case n.status when 'active' then 1 else -1 end) as steps
         from after n join before o on o.namespace_id = n.namespace_id and o.id = n.id
         where n.status <> o.status group by n.namespace_id order by n.namespace_id loop
+        set local enable_nestloop = on;  -- was off for the join above; what is called goes by it
         perform loci_internal.turn_evidence(v_turned.namespace_id, v_turned.ids, v_turned.steps, v_turned.at);
     end loop;
     return null;
@@ -67,6 +68,8 @@ begin
                               and x.id = u.id limit 1) x
           where x.merged_into is null) t
     where e.namespace_id = p_namespace_id and e.id = any (v_named.ids) and e.id = t.id;
+    set local enable_nestloop = on;  -- what is called goes by it
+    set local plan_cache_mode = auto;
     perform loci_internal.hide_entities(p_namespace_id, v_named.less, p_at);
     perform loci_internal.withdraw_observations(p_namespace_id, v_shown, p_at);
     perform loci_internal.refold_edges(p_namespace_id, v_edges, p_at);

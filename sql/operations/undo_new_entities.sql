@@ -4,8 +4,7 @@
 -- back (remove_entities). p_left: those to leave alone. Returns how many went, and how many stay.
 create or replace function loci_internal.undo_new_entities(p_namespace_id integer, p_operation uuid, p_left uuid[],
                                                            out removed integer, out kept integer)
-language plpgsql volatile set search_path = '' set plan_cache_mode = force_generic_plan set enable_nestloop = off
-set enable_seqscan = off
+language plpgsql volatile set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$
 declare
     v_new  uuid[] := array(select e.id from loci_internal.net_changes(p_namespace_id, p_operation, 'entity') n
