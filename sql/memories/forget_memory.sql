@@ -9,6 +9,7 @@ declare
     v_ns  integer := loci_internal.authorize(p_namespace, 'writer');
     v_old loci_data.memories;
     v_new loci_data.memories;
+    v_at  timestamptz;  -- a volatile argument would keep memory_record from being inlined: a call a column
 begin
     select * into v_old from loci_data.memories where namespace_id = v_ns and id = p_id for no key update;
     if not found then
@@ -25,9 +26,10 @@ begin
                                              and b.believed_to = v_old.believed_at), v_old.valid_to), 'infinity');
     end if;
     select * into v_new from loci_internal.change_memories(v_ns, array[v_new]);
+    v_at := clock_timestamp();
     return query
-    select (loci.memory_record(v_new, clock_timestamp(), (
-        select p.parent_id from loci_internal.parent_of(v_new, clock_timestamp(), null) p))).*;
+    select (loci.memory_record(v_new, v_at, (
+        select p.parent_id from loci_internal.parent_of(v_new, v_at, null) p))).*;
 end $$;
 comment on function loci_api.forget_memory(text, uuid, boolean) is
     'Forget (true) or restore (false) a memory; returns it. Errors: 42501, P0002, 23P01 and 23505 (its place is '

@@ -55,8 +55,8 @@ comment on function loci_api.delete_retired_vectors(smallint, text, integer, uui
     'Errors: 42501, 22023.';
 
 -- Take what waits for a retired model off the queues, at most p_limit rows of each; how many were there. What a worker
--- holds stays: it takes it off itself, and such a row does no harm. Security definer; the operator's. Errors: 42501,
--- 22023 (in use).
+-- holds is not waited for: it takes it off itself, or drop_retired_model does. Security definer; the operator's.
+-- Errors: 42501, 22023 (in use).
 create or replace function loci_api.clear_model_queues(p_model_id smallint, p_limit integer default 10000)
 returns bigint
 language plpgsql volatile security definer set search_path = ''
@@ -83,10 +83,11 @@ comment on function loci_api.clear_model_queues(smallint, integer) is
     'Take the next of what waits for a retired embedding model off the queues; how many. Operator only. Errors: '
     '42501, 22023.';
 
--- The last steps of dropping a retired model, one a call: the next of its indexes; when none is left, a note that it is
--- gone. True: it is; false: call again. Readers of a partition wait while its index is dropped, and it waits for them,
--- so set lock_timeout; `loci reembed` drops them concurrently before, as the owner. Security definer (drops indexes);
--- the operator's. Errors: 42501, 22023 (in use), 55P03.
+-- The last steps of dropping a retired model, one a call: the next of its indexes; when none is left, what still waits
+-- for it, and a note that it is gone. True: it is; false: call again. Readers of a partition wait while its index is
+-- dropped, and it waits for them, and for a worker that holds what waits, so set lock_timeout; `loci reembed` drops
+-- them concurrently before, as the owner. Security definer (drops indexes); the operator's. Errors: 42501, 22023 (in
+-- use), 55P03.
 create or replace function loci_api.drop_retired_model(p_model_id smallint) returns boolean
 language plpgsql volatile security definer set search_path from current
 as $$
@@ -103,6 +104,8 @@ begin
         execute format('drop index if exists loci_data.%I', v_index);
         return false;
     end if;
+    delete from loci_data.embedding_queue q where q.model_id = p_model_id;
+    delete from loci_data.entity_queue q where q.model_id = p_model_id;
     delete from loci_data.vector_means m where m.model_id = p_model_id;
     delete from loci_data.projections p where p.model_id = p_model_id;
     delete from loci_data.map_layouts l where l.model_id = p_model_id;

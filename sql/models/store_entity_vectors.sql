@@ -14,7 +14,10 @@ begin
     -- Held to the end: whoever retires the model waits for these vectors, and there are none after that.
     perform from loci_data.embedding_models m where m.id = p_model_id and (m.active or m.filling) for share;
     if not found then
-        return 0;  -- it was retired after the claim: nobody asks for its vectors, and what waits for it goes with it
+        -- It was retired after the claim: nobody asks for its vectors, and who cleared its queue passed these by.
+        delete from loci_data.entity_queue q using unnest(p_namespaces, p_ids) u(ns, id)
+        where q.namespace_id = u.ns and q.entity_id = u.id and q.model_id = p_model_id;
+        return 0;
     end if;
     perform loci_internal.check_vector_dimensions(p_embeddings, p_model_id);
     for v_ns in select distinct n from unnest(p_namespaces) n order by n loop

@@ -10,7 +10,10 @@ begin
     -- Held to the end: whoever retires the model waits for these vectors, and there are none after that.
     perform from loci_data.embedding_models m where m.id = p_model_id and (m.active or m.filling) for share;
     if not found then
-        return 0;  -- it was retired after the claim: nobody asks for its vectors, and what waits for it goes with it
+        -- It was retired after the claim: nobody asks for its vectors, and who cleared its queue passed these by.
+        delete from loci_data.embedding_queue q using unnest(p_namespaces, p_ids) u(ns, id)
+        where q.namespace_id = u.ns and q.memory_id = u.id and q.model_id = p_model_id;
+        return 0;
     end if;
     return (select sum(loci_internal.upsert_memory_vectors(c.namespace_id, c.ids, c.embeddings, p_model_id))
             from (select v.namespace_id, array_agg(v.id) as ids, array_agg(v.embedding) as embeddings

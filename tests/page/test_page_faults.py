@@ -100,7 +100,11 @@ def test_nobody_says_yes_to_an_erasure_before_what_would_go_is_shown(page: Page,
     assert not page.do("isChecked", at=sure)
     assert page.do("isDisabled", at="dialog button.danger")
     page.until("held.length === 2")
+    assert page.do("isDisabled", at=sure)  # the preview that stands is that of the first question
+    assert page.texts("dialog .goes > .quiet")[0].startswith("2 versions,")
     page.run("held[1]()")
+    page.click(sure)
+    assert page.texts("dialog .goes > .quiet")[0].startswith("1 version,")
 
 
 def test_a_service_that_ends_and_starts_again_is_said_and_what_was_missed_comes(

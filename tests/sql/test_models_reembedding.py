@@ -42,30 +42,36 @@ def number(world: World, state: str) -> int:
 
 
 def waiting(world: World, state: str) -> int:
-    model_id = number(world, state)
-    queues = ("embedding_queue", "entity_queue")
-    counts = [
-        world.rows(
-            "select count(*) as n from loci_data.embedding_queue where namespace_id = %(ns_id)s and model_id = %(m)s", m=model_id
-        )
-    ]
-    counts.append(
-        world.rows(
-            "select count(*) as n from loci_data.entity_queue where namespace_id = %(ns_id)s and model_id = %(m)s", m=model_id
-        )
-    )
-    assert len(counts) == len(queues)
-    return sum(rows[0]["n"] for rows in counts)
+    queues = """
+        select (select count(*) from loci_data.embedding_queue where namespace_id = %(ns_id)s and model_id = %(m)s)
+               + (select count(*) from loci_data.entity_queue where namespace_id = %(ns_id)s and model_id = %(m)s)"""
+    return int(world.value(queues, m=number(world, state)))
 
 
 def embed(world: World, state: str = "filling", vector: list[float] = NEW) -> int:
     """Do the worker's part for a model; how many memories and entities got a vector."""
     model_id = number(world, state)
+    return store(world, model_id, claim(world, model_id), vector)
+
+
+def claim(world: World, model_id: int) -> tuple[list[Row], list[Row]]:
+    return (
+        world.rows("select * from loci_api.claim_memories_to_embed(1000, %(m)s::smallint)", m=model_id),
+        world.rows("select * from loci_api.claim_entities_to_embed(1000, %(m)s::smallint)", m=model_id),
+    )
+
+
+def store(world: World, model_id: int, claimed: tuple[list[Row], list[Row]], vector: list[float]) -> int:
+    memories, entities = claimed
     done = 0
-    claimed = world.rows("select * from loci_api.claim_memories_to_embed(1000, %(m)s::smallint)", m=model_id)
-    if claimed:
-        done += store(world, model_id, claimed, vector)
-    entities = world.rows("select * from loci_api.claim_entities_to_embed(1000, %(m)s::smallint)", m=model_id)
+    if memories:
+        done += world.value(
+            "select loci_api.store_memory_vectors(%(m)s::smallint, %(n)s, %(ids)s, %(v)s::text[]::halfvec[])",
+            m=model_id,
+            n=[row["namespace_id"] for row in memories],
+            ids=[row["memory_id"] for row in memories],
+            v=[str(vector)] * len(memories),
+        )
     if entities:
         done += world.value(
             "select loci_api.store_entity_vectors(%(m)s::smallint, %(n)s, %(ids)s, %(texts)s, %(v)s::text[]::halfvec[])",
@@ -76,17 +82,6 @@ def embed(world: World, state: str = "filling", vector: list[float] = NEW) -> in
             v=[str(vector)] * len(entities),
         )
     return done
-
-
-def store(world: World, model_id: int, claimed: list[Row], vector: list[float]) -> int:
-    stored: int = world.value(
-        "select loci_api.store_memory_vectors(%(m)s::smallint, %(n)s, %(ids)s, %(v)s::text[]::halfvec[])",
-        m=model_id,
-        n=[row["namespace_id"] for row in claimed],
-        ids=[row["memory_id"] for row in claimed],
-        v=[str(vector)] * len(claimed),
-    )
-    return stored or 0
 
 
 def finish(world: World) -> int:
@@ -225,16 +220,18 @@ def test_facts_with_vectors_of_a_model_that_is_not_active_any_more_are_retained_
 
 
 def test_vectors_of_a_model_that_was_retired_after_the_claim_are_dropped_without_an_error(filling: World) -> None:
-    filling.write("pear")
+    filling.write("pear", entities=[{"name": "Orchard"}])
     old = number(filling, "active")
-    claimed = filling.rows("select * from loci_api.claim_memories_to_embed(10)")
+    claimed = claim(filling, old)
     embed(filling)
     finish(filling)
     assert store(filling, old, claimed, OLD) == 0
+    assert waiting(filling, "retired") == 0  # who cleared the queue has passed by what was claimed
 
 
 def test_a_retired_model_goes_in_batches_and_leaves_nothing(filling: World) -> None:
-    filling.remember(*[{"content": f"pear {n}", "embedding": OLD} for n in range(7)])
+    filling.remember(*[{"content": f"pear {n}", "embedding": OLD, "entities": [{"name": "Orchard"}]} for n in range(7)])
+    assert waiting(filling, "active") == 1  # of what was claimed by who did not come back, too, nothing is left
     old = number(filling, "active")
     embed(filling)
     finish(filling)
@@ -249,6 +246,7 @@ def test_a_retired_model_goes_in_batches_and_leaves_nothing(filling: World) -> N
     assert sizes == [3, 3, 2]
     while not filling.value("select loci_api.drop_retired_model(%(m)s::smallint)", m=old):
         pass
+    assert waiting(filling, "dropped") == 0
     assert filling.value("select state from loci.embedding_models where id = %(m)s", m=old) == "dropped"
     assert filling.value("select count(*) from pg_indexes where indexname ~ ('_hnsw_' || %(m)s || '$')", m=old) == 0
     assert len(similar(filling, NEW)) == 8

@@ -174,7 +174,7 @@ export function useLoad<T>(key: string, load: (signal: AbortSignal) => Promise<T
     if (out) addEventListener("loci:signed-in", each);
     return () => removeEventListener("loci:signed-in", each);
   }, [out]);
-  return { data: state.data, error: state.error, loading: state.loading, reload };
+  return { data: state.data, error: state.error, loading: state.loading || state.key !== key, reload };
 }
 
 /** Something to say to somebody who does not look: read out, and shown for a while. */

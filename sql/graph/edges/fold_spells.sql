@@ -15,7 +15,8 @@ create or replace function loci_internal.fold_spells(
     p_namespace_id integer, p_ids uuid[], p_older uuid[], p_newer uuid[],
     p_known_at timestamptz default 'infinity', out spells tstzmultirange[], out starts timestamptz[],
     out older uuid[], out newer uuid[], out ended_at timestamptz[])
-language plpgsql stable parallel safe set search_path = '' set enable_seqscan = off
+language plpgsql stable parallel safe set search_path = '' set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $$
 declare
     v_one   record;
@@ -33,9 +34,11 @@ begin
     newer := '{}';
     ended_at := '{}';
     for v_one in
-        select array_position(p_ids, o.edge_id) as place, o.observed_at, o.valid_from, o.valid_to
-        from loci_data.edge_observations o where o.namespace_id = p_namespace_id and o.edge_id = any (p_ids)
-          and o.recorded_at <= p_known_at and (o.withdrawn is null or not o.withdrawn @> p_known_at)
+        select u.place, o.observed_at, o.valid_from, o.valid_to
+        from unnest(p_ids) with ordinality u(id, place)
+        cross join lateral (select v.* from loci_data.edge_observations v
+                            where v.namespace_id = p_namespace_id and v.edge_id = u.id offset 0) o
+        where o.recorded_at <= p_known_at and (o.withdrawn is null or not o.withdrawn @> p_known_at)
         order by o.observed_at, o.recorded_at, coalesce(o.origin_id, o.id), o.edge_id
     loop
         v_own := spells[v_one.place];

@@ -80,34 +80,38 @@ comment on function loci_internal.refold_rivals(integer, uuid[], timestamptz) is
 create or replace function loci_internal.store_folded_edges(
     p_namespace_id integer, p_ids uuid[], p_starts timestamptz[], p_spells tstzmultirange[], p_at timestamptz)
 returns void
-language plpgsql volatile set search_path = '' set enable_seqscan = off
+language plpgsql volatile set search_path = '' set plan_cache_mode = force_generic_plan set enable_nestloop = off
+set enable_seqscan = off
 as $$
 declare
     v_rates record := loci_internal.lock_decay_rates(p_namespace_id);
 begin
+    with folded as materialized (
+        select u.id, f.*, coalesce(lower(u.spells), u.starts) as valid_from,
+               case when isempty(u.spells) then u.starts else upper(u.spells) end as valid_to,
+               case when u.spells <> tstzmultirange(range_merge(u.spells)) then u.spells end as spells
+        from unnest(p_ids, p_starts, p_spells) u(id, starts, spells)
+        cross join lateral loci_internal.edge_figures(p_namespace_id, u.id, 'infinity', 'infinity') f
+        where u.starts is not null
+    )
     update loci_data.edges e
     set confidence = f.confidence, initial_confidence = f.initial_confidence, observations = f.observations,
         first_observed_at = f.first_observed_at, last_observed_at = f.last_observed_at, restored_at = f.restored_at,
         fades_at = loci.fades_at(f.confidence, coalesce((v_rates.rates ->> e.type)::double precision, v_rates.rate),
                                  f.restored_at, v_rates.threshold),
-        valid_from = v.valid_from, valid_to = v.valid_to, spells = v.spells, updated_at = greatest(e.updated_at, p_at)
-    from unnest(p_ids, p_starts, p_spells) u(id, starts, spells)
-    cross join lateral loci_internal.edge_figures(p_namespace_id, u.id, 'infinity', 'infinity') f
-    cross join lateral (
-        select coalesce(lower(u.spells), u.starts) as valid_from,
-               case when isempty(u.spells) then u.starts else upper(u.spells) end as valid_to,
-               case when u.spells <> tstzmultirange(range_merge(u.spells)) then u.spells end as spells) v
-    where e.namespace_id = p_namespace_id and e.id = any (p_ids) and e.id = u.id and u.starts is not null
+        valid_from = f.valid_from, valid_to = f.valid_to, spells = f.spells, updated_at = greatest(e.updated_at, p_at)
+    from folded f
+    where e.namespace_id = p_namespace_id and e.id = any (p_ids) and e.id = f.id
       and (e.confidence, e.initial_confidence, e.observations, e.first_observed_at, e.last_observed_at, e.restored_at,
            e.valid_from, e.valid_to, e.spells)
           is distinct from (f.confidence, f.initial_confidence, f.observations, f.first_observed_at, f.last_observed_at,
-                            f.restored_at, v.valid_from, v.valid_to, v.spells);
+                            f.restored_at, f.valid_from, f.valid_to, f.spells);
     update loci_data.edges e set valid_to = e.valid_from, spells = null, updated_at = greatest(e.updated_at, p_at)
     from unnest(p_ids, p_starts) u(id, starts)
     where e.namespace_id = p_namespace_id and e.id = any (p_ids) and e.id = u.id and u.starts is null
       and (e.valid_to is distinct from e.valid_from or e.spells is not null)
       and exists (select from loci_data.edge_observations o where o.namespace_id = p_namespace_id
-                  and o.edge_id = u.id);
+                  and o.edge_id = u.id offset 0);
 end $$;
 comment on function loci_internal.store_folded_edges(integer, uuid[], timestamptz[], tstzmultirange[], timestamptz) is
     'Store spells and figures of edges as their evidence has them.';

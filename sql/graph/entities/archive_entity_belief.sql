@@ -5,8 +5,12 @@ create or replace function loci_internal.archive_entity_belief() returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-    v_since timestamptz := coalesce((select max(b.believed_to) from loci_data.entity_beliefs b
-                                     where b.namespace_id = old.namespace_id and b.entity_id = old.id), old.created_at);
+    v_since timestamptz := coalesce((
+        select b.believed_to from (  -- in this order none but the primary key has them, new as the table may be
+            select x.entity_id, x.believed_to from loci_data.entity_beliefs x
+            where x.namespace_id = old.namespace_id and (x.entity_id, x.believed_to) <= (old.id, 'infinity')
+            order by x.entity_id desc, x.believed_to desc limit 1) b
+        where b.entity_id = old.id), old.created_at);
 begin
     new.updated_at := greatest(new.updated_at, v_since + interval '1 microsecond');
     insert into loci_data.entity_beliefs (namespace_id, entity_id, name, canonical_name, type, aliases, description,

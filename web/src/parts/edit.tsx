@@ -82,7 +82,7 @@ export function Erase({ of, versions, close }: { of: Memory; versions: number; c
     const found = await call("delete", "/api/v1/memories/{id}", { path: { id: of.id }, query: { ...asked, dry_run: true }, namespace, signal });
     return found as Schemas["Erased"];
   });
-  const shown = (under.data ?? under.error) && (goes.data ?? goes.error); // what moves the rest down is there: nobody clicks beside
+  const waits = under.loading || goes.loading; // for what it says yes to, which moves the rest down: nobody clicks beside
   const ask = (otherwise: () => void) => {
     otherwise();
     confirm(false); // it was said to something else
@@ -119,7 +119,7 @@ export function Erase({ of, versions, close }: { of: Memory; versions: number; c
       <Trouble error={goes.error} />
       {goes.data && <Goes of={goes.data} busy={goes.loading} />}
       <label class="check">
-        <input type="checkbox" checked={sure} disabled={!shown} onChange={() => confirm(!sure)} />
+        <input type="checkbox" checked={sure} disabled={waits} onChange={() => confirm(!sure)} />
         Yes, for good
       </label>
       <div class="acts end">
