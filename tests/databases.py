@@ -35,6 +35,12 @@ ENDING = 180.0  # seconds that sessions may take to end once they are told
 # An extension's own process in a database (that of Citus) is somebody who uses it, so that nobody could copy it.
 LEAVE: LiteralString = """
     select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = %s and backend_type like 'Citus%%'"""
+NO_AUTOVACUUM: LiteralString = """
+    do $$ declare v_table regclass; begin
+        for v_table in select c.oid from pg_class c where c.relnamespace = 'loci_data'::regnamespace and c.relkind = 'r' loop
+            execute format('alter table %s set (autovacuum_enabled = off)', v_table);
+        end loop;
+    end $$"""
 PASSWORD = os.environ.get("LOCI_TEST_APP_PASSWORD", "loci")  # of loci_app where the server asks for it, and of what tests make
 MEMORY = Path("/dev/shm")  # a file system in memory, on Linux
 ROOM = 4 * 2**30  # bytes that must be free there, and of the machine: a run takes a quarter of that
@@ -166,9 +172,9 @@ class Server:
                 upgrade(database.admin_url, app_password=PASSWORD if ADMIN_URL else None)
         return self.reach(name)
 
-    def clone(self, label: str = "") -> Database:
-        """A fresh copy of the template, with the settings that its roles have there."""
-        template = self.template()
+    def clone(self, label: str = "", *, of: Database | None = None) -> Database:
+        """A fresh copy of the template, or of another one, with the settings that its roles have there."""
+        template = of or self.template()
         name = f"{self.run}_{label or 'clone'}_{secrets.token_hex(4)}"
         with psycopg.connect(self.admin_url, autocommit=True) as connection:
             connection.execute("select pg_advisory_lock(hashtext(%s))", [template.name])  # one copy at a time
@@ -179,18 +185,16 @@ class Server:
         return self.reach(name)
 
     def left_alone(self, label: str) -> Database:
-        """A copy for tests that roll back. Autovacuum would find nothing there, and leave statistics of empty tables behind."""
-        made = self.clone(label)
-        with made.admin() as connection:
-            connection.execute(
-                """do $$ declare v_table regclass; begin
-                       for v_table in select c.oid from pg_class c
-                           where c.relnamespace = 'loci_data'::regnamespace and c.relkind = 'r' loop
-                           execute format('alter table %s set (autovacuum_enabled = off)', v_table);
-                       end loop;
-                   end $$"""
-            )
-        return made
+        """A copy in which autovacuum does nothing: no statistics of empty tables, and nobody waits while it cuts a table short."""
+        quiet = self.reach(f"{self.run}_quiet")
+        with psycopg.connect(self.admin_url, autocommit=True) as connection:
+            connection.execute("select pg_advisory_lock(hashtext(%s))", [quiet.name + " is made"])
+            if connection.execute("select from pg_database where datname = %s", [quiet.name]).fetchone() is None:
+                made = self.clone("quiet")
+                with made.admin() as admin:
+                    admin.execute(NO_AUTOVACUUM)
+                self.execute("alter database {} rename to {}", made.name, quiet.name)
+        return self.clone(label, of=quiet)
 
     def drop(self, database: Database) -> None:
         """Remove a database, whoever is connected."""

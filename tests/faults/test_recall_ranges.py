@@ -25,7 +25,7 @@ def session(database: Database) -> Iterator[psycopg.Connection[Row]]:
     """A session of the operator that waits for no lock."""
     with psycopg.connect(database.admin_url, row_factory=dict_row) as opened:
         opened.execute("set session authorization loci_app")
-        opened.execute("set lock_timeout = '1ms'")
+        opened.execute("set lock_timeout = '100ms'")
         opened.commit()
         act_as(opened, OPERATOR)
         yield opened

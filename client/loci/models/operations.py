@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from loci.models.fields import Id, Items, Model, NextCursor
+from loci.models.fields import Flag, Id, Items, Model, NextCursor
 
 
 class Change(BaseModel):
@@ -106,11 +106,11 @@ class ChangedSince(BaseModel):
 class UndoInput(Model):
     """How to undo an operation."""
 
-    dry_run: bool = Field(
+    dry_run: Flag = Field(
         default=False,
         description="Change nothing, and say what would be: of what was not changed since, with what was in `conflicts`",
     )
-    skip_changed: bool = Field(
+    skip_changed: Flag = Field(
         default=False, description="Leave alone what was changed again since, and undo the rest; else that is a conflict"
     )
 
