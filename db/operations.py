@@ -173,6 +173,19 @@ async def preview_undo(tx: Transaction, *, id: UUID) -> UndoPreview:
     return await tx.row(UndoPreview, "select * from loci_api.preview_undo(%(namespace)s, %(id)s)", id=id)
 
 
+class WaitingWork(TypedDict):
+    """Which kinds of background work have something to do."""
+
+    feed: bool
+    names: bool
+    vectors: bool
+
+
+async def waiting_work(tx: Transaction) -> WaitingWork:
+    """What waits for the worker. The operator's."""
+    return await tx.row(WaitingWork, "select feed, names, vectors from loci_api.waiting_work()")
+
+
 async def sequence_changes(tx: Transaction, *, limit: int = 10_000) -> int:
     """Give committed changes their positions in the feed; how many."""
     return await tx.value(int, "select moved from loci_api.sequence_changes(%(limit)s)", limit=limit)

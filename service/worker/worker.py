@@ -43,7 +43,7 @@ from service.worker.priority import Priorities
 log = logging.getLogger(__name__)
 GATHER = 0.1  # seconds after a write in which further ones join its batch: writers keep the processor
 GATHER_FEED = 0.01  # the same for the change feed, where a reader of this process waits
-IDLE = 0.25  # seconds between looks at an empty queue: a write of another process waits no longer
+LOOK_EVERY = 0.25  # seconds between looks at the queues: a write of another process waits no longer, and GATHER
 TIDY_EVERY = 5.0
 FOLLOW_EVERY = 1.0
 MODEL_EVERY = 60.0
@@ -96,8 +96,9 @@ class Worker:
 
     def start(self, supervisor: Supervisor) -> None:
         """Have all of it done, each step by itself. Failures are logged and waited out, longer each time, a minute at most."""
-        self._start(supervisor, "feed", self.sequence, IDLE, gather=self._gather_feed)
-        self._start(supervisor, "names", self.name_batch, IDLE)
+        self._start(supervisor, "look", self.look, LOOK_EVERY)
+        self._start(supervisor, "feed", self.sequence, TIDY_EVERY, gather=self._gather_feed)
+        self._start(supervisor, "names", self.name_batch, TIDY_EVERY)
         self._start(supervisor, "index", self.tidy, TIDY_EVERY)
         self._start(supervisor, "decay", self.fade, TIDY_EVERY)
         self._start(supervisor, "sweep", self.sweep, SWEEP_EVERY)
@@ -109,14 +110,15 @@ class Worker:
             supervisor.start("jobs", self._runner.run)
             self._start(supervisor, "schedule", Schedules(self._runner.resources).look, SCHEDULE_EVERY)
         if self._provider is not None:
-            self._start(supervisor, "vectors", self.vector_batch, IDLE)
+            self._start(supervisor, "vectors", self.vector_batch, TIDY_EVERY)
+            self._start(supervisor, "follow", self.follow, FOLLOW_EVERY)
             self._start(supervisor, "model", self.change_model, MODEL_EVERY)
 
     def start_feed(self, supervisor: Supervisor) -> None:
         """Have only changes given their positions, and the embedding model followed: other work is done elsewhere."""
         self._start(supervisor, "feed", self.sequence, TIDY_EVERY, gather=self._gather_feed)
         if self._provider is not None:
-            self._start(supervisor, "vectors", self.follow, FOLLOW_EVERY)
+            self._start(supervisor, "follow", self.follow, FOLLOW_EVERY)
 
     def _gather_feed(self) -> float:
         return GATHER_FEED if self._awaited() else GATHER
@@ -169,6 +171,15 @@ class Worker:
         origin = Origin(action=action, via="worker")
         pool = self._pool.behind if behind and self._pool.behind is not None else self._pool
         return transaction(pool, key_hash=OPERATOR, namespace=namespace, role=role, origin=origin)
+
+    async def look(self) -> bool:
+        """Wake what has something to do, because another process wrote it: one question for all of it."""
+        async with self._transaction("look") as tx:
+            waiting = await operations.waiting_work(tx)
+        for step, waits in waiting.items():
+            if waits:
+                self._woken[step].set()
+        return False
 
     async def sequence(self) -> bool:
         """Give committed changes their positions in the feed; True if there may be more."""
@@ -275,7 +286,7 @@ class Worker:
         return False
 
     async def follow(self) -> bool:
-        """Look which embedding model is active, in a process that embeds nothing behind the writes."""
+        """Look which embedding model is active, also where nothing waits for vectors: questions are asked of it."""
         async with self._transaction("follow_model") as tx:
             await find_active_model(self._provider, tx)
         return False

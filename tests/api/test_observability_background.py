@@ -2,16 +2,21 @@
 
 import asyncio
 import json
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
 from service import supervision
 from service.operations.feed import Feed
 from service.supervision import Supervisor
+from service.worker import worker
 from service.worker.worker import Worker
-from tests.services import eventually, new_api, ok
+from tests.factories import OPERATOR, act_as
+from tests.services import Api, Service, eventually, new_api, ok
 
 
 @pytest.fixture(autouse=True)
@@ -136,3 +141,24 @@ def test_a_background_task_that_ends_is_seen_and_streams_go_on(start_service: An
 def degraded(api: Any) -> Any:
     body = ok(api.client.get("http://loci/readyz"))
     return body if body["status"] == "degraded" else None
+
+
+def settled(api: Api) -> bool:
+    row = ok(api.get(f"/namespaces/{api.namespace}"))
+    return bool(row["pending_embeddings"] == row["pending_names"] == 0)
+
+
+def test_what_another_process_writes_is_worked_at_though_no_work_looks_by_itself(
+    start_service: Callable[..., Service], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for every in ("TIDY_EVERY", "FOLLOW_EVERY"):
+        monkeypatch.setattr(worker, every, 3600.0)
+    running = start_service(embedding={"provider": "static"})
+    with new_api(running) as api, psycopg.connect(running.database.app_url, autocommit=True) as other:
+        for n in range(1, 4):  # the first is found by what the request before has woken
+            item = {"content": f"Alice lives in house {n}"}
+            with other.transaction():
+                act_as(other, OPERATOR)
+                other.execute("select * from loci_api.remember(%s, %s)", [api.namespace, Jsonb([item])])
+            eventually(lambda n=n: len(ok(api.get("/changes", kind="memory"))["items"]) == n)
+            eventually(lambda: settled(api))

@@ -55,7 +55,14 @@ def worker_early(module: ModuleType) -> None:
 
     def early(self: Any, supervisor: Any, name: str, step: Any, idle: float, *, gather: Any = None) -> None:
         del gather
-        start(self, supervisor, name, step, min(idle, EARLY) if name in {"feed", "names", "vectors"} else idle, gather=lambda: 0.0)
+        start(
+            self,
+            supervisor,
+            name,
+            step,
+            min(idle, EARLY) if name in {"look", "feed", "names", "vectors"} else idle,
+            gather=lambda: 0.0,
+        )
 
     module.Worker._start = early
 
