@@ -75,11 +75,14 @@ def colours(picture: Path) -> set[bytes]:
     before, found = bytearray(line), set()
     for row in range(height):
         mode, now = raw[row * (line + 1)], bytearray(raw[row * (line + 1) + 1 : (row + 1) * (line + 1)])
-        for x in range(line):
+        for x in range(line if mode else 0):
             left, up = now[x - channels] if x >= channels else 0, before[x]
-            corner = before[x - channels] if x >= channels else 0
-            near = min((abs(up - corner), 0, left), (abs(left - corner), 1, up), (abs(left + up - 2 * corner), 2, corner))[2]
-            now[x] = (now[x] + (0, left, up, (left + up) // 2, near)[mode]) % 256
+            if mode == 4:
+                corner = before[x - channels] if x >= channels else 0
+                near = min((abs(up - corner), 0, left), (abs(left - corner), 1, up), (abs(left + up - 2 * corner), 2, corner))[2]
+                now[x] = (now[x] + near) % 256
+            else:
+                now[x] = (now[x] + (0, left, up, (left + up) // 2)[mode]) % 256
         found |= {bytes(now[x : x + 3]) for x in range(0, line, channels)}
         before = now
     return found
