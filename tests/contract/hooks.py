@@ -64,17 +64,16 @@ def filter_case(context: HookContext, case: Case) -> bool:
         return False  # it is sent with every request, whatever a case says; other tests send wrong ones, and none
     if THOROUGH or about is None:
         return True
-    if about.parameter is None:
-        return (
-            about.parameter_location is None or about.parameter_location.value != "header" or is_new(("header", about.description))
-        )
+    if about.parameter is None:  # which headers come together is read by the same code for all routes
+        place = about.parameter_location
+        return place is None or place.value != "header" or is_new({("header", about.description)})
     return is_new_mistake(case, about) if meta.generation.mode.value == "negative" else is_new_and_right(case, about)
 
 
-def is_new(met: Hashable) -> bool:
-    """Whether it is the first of its kind: which headers come together is read by the same code for all routes."""
-    new = met not in SEEN
-    SEEN.add(met)
+def is_new(met: set[Hashable]) -> bool:
+    """Whether there is something in it that no case before had."""
+    new = not met <= SEEN
+    SEEN.update(met)
     return new
 
 
@@ -85,9 +84,7 @@ def is_new_mistake(case: Case, about: Any) -> bool:
     """
     place, kind = place_of(case, about)
     mistake = (kind, about.scenario.value, sent(case, about))
-    new = not {(place, about.scenario.value), mistake} <= SEEN
-    SEEN.update(((place, about.scenario.value), mistake))
-    return new
+    return is_new({(place, about.scenario.value), mistake})
 
 
 def is_new_and_right(case: Case, about: Any) -> bool:
@@ -102,9 +99,7 @@ def is_new_and_right(case: Case, about: Any) -> bool:
         met = {(case.operation.label, about.parameter), *parts(document, schema, case.body, case.operation.label)}
     else:
         met = {(place_of(case, about)[0], "right", sent(case, about))}
-    new = not met <= SEEN
-    SEEN.update(met)
-    return new
+    return is_new(met)
 
 
 def parts(document: dict[str, Any], schema: Any, value: Any, way: str) -> Iterator[Hashable]:
