@@ -174,6 +174,7 @@ def make_pool(
     url: str,
     *,
     size: int = 10,
+    least: int = 1,
     timeout: float = 10.0,
     shares: ShareLimits | None = None,
     stand_back: StandBack | None = None,
@@ -182,12 +183,14 @@ def make_pool(
 ) -> Pool:
     """Make a closed pool of at most `size` connections; waiting longer than `timeout` seconds raises PoolTimeout.
 
+    It opens with `least` of them, and has more as they are asked for: each is a process of the server, and a command needs one.
+
     With `stand_back`, which lowers the priority of a process of the server, it has two more, for who is at work much of the time.
     Of several hosts in `url` the one that writes is taken, unless it says otherwise or is that of a `standby`. Without `prepare`
     no statement is prepared, as poolers need it that give each transaction another session.
     """
     url = url if standby else primary_url(url)
-    pool = _made(url, _configure, size, timeout, min(2, size), prepare)
+    pool = _made(url, _configure, size, timeout, least, prepare)
     pool.shares = None if shares is None else Shares(size, shares)
     pool.standby = standby
     if stand_back is not None:

@@ -206,9 +206,10 @@ def create_app(settings: Settings, url: str, server: EmbeddedServer | None = Non
         limits.waiting,
     )
     pooled, direct = partial(make_pool, prepare=settings.prepares), primary_url(settings.direct_url or url)
-    lower = None if settings.direct_url else stand_back  # a pooler's sessions are whoever's
+    # A pooler's sessions are whoever's.
+    lower, lowest = (None, None) if settings.direct_url else (stand_back, partial(stand_back, niceness=BACKGROUND))
     pool = pooled(url, size=settings.pool_size, timeout=limits.wait, shares=shares, stand_back=lower)
-    worker_pool = pooled(url, size=settings.worker_pool_size, stand_back=lower and partial(lower, niceness=BACKGROUND))
+    worker_pool = pooled(url, size=settings.worker_pool_size, least=int(settings.worker), stand_back=lowest)
     control = pooled(url, size=CONTROL)
     reads = make_reads(settings, pool, worker_pool, control, shares)
     uses = KeyUsageCounts(control)

@@ -56,7 +56,7 @@ def _alone(settings: "Settings", *, worker: bool) -> "Settings":
         "worker": worker,
         "workers": 1,
         "pool_size": POOL,
-        "worker_pool_size": WORKER_POOL,
+        "worker_pool_size": WORKER_POOL if worker else 1,
         "rate_limit": None,
     }
     return settings.model_copy(update=changes)

@@ -4,7 +4,7 @@ import httpx
 import numpy as np
 
 from service.embedding.provider import EmbeddingError, RejectedText, Vectors, normalised
-from service.endpoints import RetryPolicy, TemporaryFailure, bearer, retry_after
+from service.endpoints import RetryPolicy, TemporaryFailure, client_for, retry_after
 from service.settings import EmbeddingSettings
 
 ATTEMPTS = 4
@@ -21,8 +21,9 @@ class OpenAIProvider:
     def __init__(self, settings: EmbeddingSettings, transport: httpx.AsyncBaseTransport | None = None) -> None:
         self._settings = settings
         self.name = f"openai/{settings.model}" + (f"-{settings.dimensions}" if settings.dimensions else "")
-        headers = bearer(settings.api_key, "LOCI_EMBEDDING__API_KEY")
-        self._client = httpx.AsyncClient(headers=headers, timeout=settings.timeout, transport=transport)
+        self._client = client_for(
+            settings.endpoint, settings.api_key, "LOCI_EMBEDDING__API_KEY", timeout=settings.timeout, transport=transport
+        )
         self._url = settings.endpoint.rstrip("/") + "/embeddings"
         self._dimensions = settings.dimensions
         self._patience = RetryPolicy("the embedding endpoint", longest=LONGEST)

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 
-from service.endpoints import RetryPolicy, TemporaryFailure, bearer
+from service.endpoints import RetryPolicy, TemporaryFailure, client_for
 from service.llm.model import Completion, InvalidAnswer, Message, ModelError, Usage, tokens_of
 from service.llm.replies import Heard, NewerName, listen, refusal
 from service.settings import LLMSettings
@@ -62,8 +62,7 @@ class EndpointModel:
         self._url = httpx.URL(settings.endpoint.rstrip("/") + "/chat/completions")
         self._host = self._url.netloc.decode().rpartition("@")[2] or "the endpoint"
         timeout = httpx.Timeout(settings.timeout, connect=min(CONNECT, settings.timeout))
-        headers = bearer(settings.api_key, "LOCI_LLM__API_KEY")
-        self._client = httpx.AsyncClient(headers=headers, timeout=timeout, transport=transport)
+        self._client = client_for(settings.endpoint, settings.api_key, "LOCI_LLM__API_KEY", timeout=timeout, transport=transport)
         self._patience = RetryPolicy()
         self._limit_name = "max_tokens"
 

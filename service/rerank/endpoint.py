@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx
 
-from service.endpoints import RetryPolicy, TemporaryFailure, bearer, retry_after
+from service.endpoints import RetryPolicy, TemporaryFailure, client_for, retry_after
 from service.llm.model import Completion, InvalidAnswer, ModelError
 from service.llm.replies import PASSING, bounded, code_of, read_error
 from service.rerank.reranker import Judgement
@@ -40,9 +40,7 @@ class EndpointReranker:
         self._host = self._url.netloc.decode().rpartition("@")[2] or "the endpoint"
         self.name = settings.model or self._host[:255]
         timeout = httpx.Timeout(settings.timeout, connect=min(CONNECT, settings.timeout))
-        self._client = httpx.AsyncClient(
-            headers=bearer(settings.api_key, "LOCI_RERANK__API_KEY"), timeout=timeout, transport=transport
-        )
+        self._client = client_for(settings.endpoint, settings.api_key, "LOCI_RERANK__API_KEY", timeout=timeout, transport=transport)
         self._patience = RetryPolicy()
 
     async def judge(
