@@ -2,6 +2,8 @@
 
 import threading
 from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -82,20 +84,35 @@ REQUESTS: list[tuple[str, str, Any, str]] = [
     ("GET", "/keys", None, "admin"),
     ("POST", "/keys", {"role": "reader"}, "admin"),
     ("PATCH", "/namespaces/{namespace}", {"description": "d"}, "admin"),
-    ("DELETE", "/namespaces/{namespace}", None, "admin"),
 ]
+
+
+@pytest.fixture(scope="module")
+def holders(service: Service, guarded: Service) -> Iterator[tuple[str, dict[str, httpx.Client]]]:
+    """A namespace, and who has a key of each role in it."""
+    with new_api(service) as api, ExitStack() as stack:
+        yield api.namespace, {role: stack.enter_context(as_holder(guarded, make_key(api, role)["key"])) for role in RANKS}
 
 
 @pytest.mark.parametrize("role", RANKS)
 @pytest.mark.parametrize(("method", "path", "body", "needed"), REQUESTS, ids=lambda value: str(value)[:30])
 def test_a_role_may_do_what_it_includes_and_no_more(
-    api: Api, guarded: Service, role: str, method: str, path: str, body: Any, needed: str
+    holders: tuple[str, dict[str, httpx.Client]], role: str, method: str, path: str, body: Any, needed: str
 ) -> None:
-    key = make_key(api, role)["key"]
-    with as_holder(guarded, key) as client:
-        response = client.request(method, path.format(namespace=api.namespace), json=body)
+    namespace, clients = holders
+    response = clients[role].request(method, path.format(namespace=namespace), json=body)
     if RANKS.index(role) >= RANKS.index(needed):
         assert response.status_code in {200, 201, 204}, response.text
+    else:
+        problem(response, 403, "forbidden")
+
+
+@pytest.mark.parametrize("role", RANKS)
+def test_only_an_admins_key_deletes_its_namespace(api: Api, guarded: Service, role: str) -> None:
+    with as_holder(guarded, make_key(api, role)["key"]) as client:
+        response = client.delete(f"/namespaces/{api.namespace}")
+    if role == "admin":
+        assert response.status_code == 204
     else:
         problem(response, 403, "forbidden")
 

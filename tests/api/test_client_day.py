@@ -1,4 +1,4 @@
-"""A day of three agents in one namespace: a user's session, a patrol and a subagent, for 100 turns at once, each with a key of its own."""
+"""A day of three agents in one namespace: a user's session, a patrol and a subagent, for 50 turns at once, each with a key of its own."""
 
 import threading
 from collections import Counter
@@ -16,7 +16,7 @@ from tests.databases import Server
 from tests.services import PATIENCE, Service, eventually, ok, serve
 
 Row = dict[str, Any]
-TURNS = 100
+TURNS = 50  # more than the twenty that a context replays
 SUBJECTS = ("Alice", "Bob", "Carla", "David", "Emine")
 DOINGS = ("moved to Lisbon", "adopted a cat called Pixel", "plays the cello", "works on the RockBot project", "is allergic to nuts",
           "runs the marathon in May", "paints with Carla", "lost a bicycle at the station")  # fmt: skip
@@ -86,7 +86,7 @@ class Day:
 
 
 def conversation() -> list[tuple[str, str]]:
-    """100 turns: who, and what."""
+    """The turns: who, and what."""
     return [
         (SUBJECTS[n % 2], f"{SUBJECTS[n % 5]} {DOINGS[n % 8]}, and on day {n} {SUBJECTS[n % 3]} {DOINGS[(n * 3 + 1) % 8]}.")
         for n in range(TURNS)
@@ -225,7 +225,9 @@ def test_what_expired_is_gone_and_the_rest_is_there(day: Day) -> None:
     built = ok(day.user.client.post("/context", json={"session_id": "another", "message": "Anything new?"}))
     assert [entry["key"] for entry in built["patrol"]] == ["patrol/heartbeat/latest_alert"]
     assert [entry["key"] for entry in built["subagents"]] == ["subagent/t1/research-index"]
-    eventually(lambda: day.rows("select count(*) from loci_data.working_memory where expires_at < now()") == [(0,)])
+    with day.service.database.admin() as admin:
+        left = "select count(*) from loci_data.working_memory where expires_at < now()"
+        eventually(lambda: admin.execute(left).fetchone() == (0,))
 
 
 @pytest.mark.parametrize("lineage", ["mailbox", "queues"])

@@ -191,12 +191,8 @@ def at_work(service: Service) -> list[int]:
 
 @own_sessions
 @pytest.mark.parametrize("queue", ["loci_data.name_queue", "loci_data.embedding_queue"])
-def test_names_and_vectors_are_made_behind_requests(start_service: Callable[..., Service], queue: str) -> None:
-    service = start_service(embedding={"provider": "static"})
+def test_names_and_vectors_are_made_behind_requests(service: Service, queue: str) -> None:
     waiting = "select pid from pg_locks where relation = %s::regclass and not granted"
-    with new_api(service) as api, service.database.admin() as watcher:
-        ok(api.post("/memories", {"content": "Alice lives in Oslo."}), 201)
-        eventually(lambda: watcher.execute("select from loci_data.memory_vectors").rowcount == 1)
     with service.database.admin() as watcher, service.database.admin() as locker, locker.transaction(force_rollback=True):
         locker.execute(f"lock table {queue} in access exclusive mode")
         eventually(lambda: {niceness_of(pid) for (pid,) in watcher.execute(waiting, [queue])} & {(5, "5"), (5, "")})

@@ -495,10 +495,18 @@ WRONG: list[tuple[str, dict[str, Any], list[str]]] = [
 ]
 
 
+@pytest.fixture(scope="module")
+def unwritten(service: Service) -> Iterator[tuple[Api, Tools]]:
+    """A namespace where nothing is ever written, and its tools."""
+    with new_api(service) as api, over_http(service, **{"X-Namespace": api.namespace}) as connected:
+        yield api, connected
+
+
 @pytest.mark.parametrize(("name", "arguments", "expected"), WRONG, ids=lambda case: str(case)[:40])
 def test_an_error_says_what_is_wrong_with_which_argument_and_what_to_do(
-    api: Api, tools: Tools, name: str, arguments: dict[str, Any], expected: list[str]
+    unwritten: tuple[Api, Tools], name: str, arguments: dict[str, Any], expected: list[str]
 ) -> None:
+    api, tools = unwritten
     text = tools.error(name, **arguments)
     assert [part for part in expected if part not in text] == [], text
     assert all(theirs not in text for theirs in ("ttl_seconds", "edge_types", "max_hops", "filters", "decay_rate", "start:"))

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.services import Api, ok
+from tests.services import Api, Service, new_api, ok
 from tests.tools import Tools, over_http
 
 EMPTY = "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items:\n0B\t/memories"
@@ -104,16 +104,23 @@ def test_a_file_may_be_blank(tools: Tools, text: str) -> None:
     assert lines(tools, NOTES)[0] == "said"
 
 
+@pytest.fixture(scope="module")
+def nowhere(service: Service) -> Iterator[Tools]:
+    """Tools of a namespace where nothing is ever written."""
+    with new_api(service) as api, over_http(service, profile="claude-memory", **{"X-Namespace": api.namespace}) as connected:
+        yield connected
+
+
 @pytest.mark.parametrize(
     "path",
     ["/etc/passwd", "/memoriesX/a", "memories/a", "/memories/../a", "/memories/%2e%2e/a", "/memories/a/%252e%252e/b",
      "/memories/a%2fb", "/memories//a", "/memories/./a", "/memories/a\\b", "/memories/a\nb", "/memories/" + "x" * 250],
 )  # fmt: skip
-def test_a_path_that_leads_elsewhere_is_refused(tools: Tools, path: str) -> None:
+def test_a_path_that_leads_elsewhere_is_refused(nowhere: Tools, path: str) -> None:
     for name, rest in (("create", {"file_text": "x"}), ("view", {}), ("delete", {})):
-        assert "ath" in tools.error(name, path=path, **rest)
-    assert "ath" in tools.error("rename", old_path=NOTES, new_path=path)
-    assert tools.text("view", path="/memories") == EMPTY
+        assert "ath" in nowhere.error(name, path=path, **rest)
+    assert "ath" in nowhere.error("rename", old_path=NOTES, new_path=path)
+    assert nowhere.text("view", path="/memories") == EMPTY
 
 
 def test_no_file_stands_where_another_is_a_folder(tools: Tools) -> None:

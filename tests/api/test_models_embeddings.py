@@ -121,6 +121,16 @@ def writing(shared: tuple[Service, Endpoint]) -> Iterator[tuple[Api, Endpoint]]:
 
 
 @pytest.fixture
+def tireless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An endpoint that has failed is asked again at once, by whoever wants a vector."""
+
+    async def at_once(_: float) -> None: ...
+
+    monkeypatch.setattr("service.endpoints.asyncio", instead(asyncio, sleep=at_once))
+    monkeypatch.setattr("service.endpoints.COOL_DOWN", 0.0)
+
+
+@pytest.fixture
 def dead(start_service: Callable[..., Any]) -> Iterator[Api]:
     """A namespace of a service whose endpoint is a closed port."""
     with new_api(start_service(embedding={"provider": "openai", "endpoint": CLOSED, "dimensions": 4})) as client:
@@ -219,6 +229,7 @@ def test_vectors_of_an_endpoint_are_stored_and_searched(writing: tuple[Api, Endp
         "numbers",
     ],
 )
+@pytest.mark.usefixtures("tireless")
 def test_a_failed_batch_is_tried_again_until_its_vectors_are_there(writing: tuple[Api, Endpoint], answer: Reply) -> None:
     remote, endpoint = writing
     endpoint.answers = [answer]
@@ -227,7 +238,9 @@ def test_a_failed_batch_is_tried_again_until_its_vectors_are_there(writing: tupl
     assert remote.found("apple", arms=["vector"]) == ["apple"]
 
 
-def test_a_reply_of_a_wrong_dimension_stores_nothing_and_the_service_goes_on(remote: Api, endpoint: Endpoint) -> None:
+@pytest.mark.usefixtures("tireless")
+def test_a_reply_of_a_wrong_dimension_stores_nothing_and_the_service_goes_on(writing: tuple[Api, Endpoint]) -> None:
+    remote, endpoint = writing
     remote.write("apple")
     eventually(lambda: pending(remote) == 0)
     endpoint.answers = [lambda texts: (200, {"data": [{"index": n, "embedding": [1.0] * 7} for n, _ in enumerate(texts)]}, {})] * 20
@@ -238,7 +251,9 @@ def test_a_reply_of_a_wrong_dimension_stores_nothing_and_the_service_goes_on(rem
     eventually(lambda: pending(remote) == 0)
 
 
-def test_a_question_whose_vector_has_a_wrong_dimension_is_answered_by_the_other_arms(remote: Api, endpoint: Endpoint) -> None:
+@pytest.mark.usefixtures("tireless")
+def test_a_question_whose_vector_has_a_wrong_dimension_is_answered_by_the_other_arms(writing: tuple[Api, Endpoint]) -> None:
+    remote, endpoint = writing
     remote.write("apple")
     eventually(lambda: pending(remote) == 0)
     endpoint.answers = [lambda _: (200, {"data": [{"index": 0, "embedding": [1.0] * 7}]}, {})]

@@ -58,6 +58,13 @@ def test_groups_stay_apart_where_principal_components_throw_them_together() -> N
     assert (((placed[:, None] - middles[None]) ** 2).sum(-1).argmin(1) == group).all()
 
 
+@pytest.fixture
+def few_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A layout that is not worked out to the end: groups far from each other stand apart as soon as it begins."""
+    monkeypatch.setattr("service.models.layout.EPOCHS", EPOCHS // 5)
+
+
+@pytest.mark.usefixtures("few_epochs")
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 20])
 def test_few_rows_and_rows_that_are_the_same_or_nought_have_a_place(size: int) -> None:
     for rows in (np.zeros((size, 4), dtype=np.float32), np.ones((size, 4), dtype=np.float32)):
@@ -67,6 +74,7 @@ def test_few_rows_and_rows_that_are_the_same_or_nought_have_a_place(size: int) -
         assert np.isfinite(layout.positions).all()
 
 
+@pytest.mark.usefixtures("few_epochs")
 def test_a_new_memory_gets_its_place_moves_no_other_and_an_erased_one_leaves(api: Api) -> None:
     vectors, of = groups(1, 60, 3)
     ids = write(api, vectors, 0, category="a")
@@ -128,6 +136,7 @@ def test_it_says_how_far_it_is_and_a_cancelled_one_leaves_the_map_before(api: Ap
     assert all((after[each] == before[each]).all() for each in ids)
 
 
+@pytest.mark.usefixtures("few_epochs")
 def test_another_vector_gives_a_memory_another_place(api: Api) -> None:
     vectors, of = groups(1, 30, 3)
     ids = write(api, vectors, 0)

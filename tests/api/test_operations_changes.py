@@ -13,7 +13,8 @@ import httpx
 import pytest
 
 from loci.sse import Event, Parser
-from tests.services import Api, Service, eventually, new_api, ok, problem
+from tests.databases import Database
+from tests.services import Api, Service, eventually, new_api, ok, problem, serve
 
 Row = dict[str, Any]
 
@@ -325,12 +326,18 @@ def test_streams_of_a_key_have_a_number_and_those_of_others_theirs(start_service
         eventually(lambda: api.client.get("/changes?after=latest&wait=0.1", headers=headers).status_code == 200)
 
 
-def test_a_stream_ends_when_its_namespace_is_deleted(start_service: Any) -> None:
-    service = start_service()
-    with new_api(service) as api, stream(api, after="latest") as events:
+@pytest.fixture(scope="module")
+def narrow(own_database: Database) -> Iterator[Service]:
+    """A service with few connections, whose feed only this module reads."""
+    with serve(own_database, pool_size=2) as running:
+        yield running
+
+
+def test_a_stream_ends_when_its_namespace_is_deleted(narrow: Service) -> None:
+    with new_api(narrow) as api, stream(api, after="latest") as events:
         events.until_opened()
         assert api.client.delete(f"/namespaces/{api.namespace}").status_code == 204
-        service.app.state.loci.feed.wake(None)
+        narrow.app.state.loci.feed.wake(None)
         event = events.event()
         assert (event.name, json.loads(event.data)["status"]) == ("problem", 404)
 
@@ -341,13 +348,13 @@ def figure(api: Api, name: str) -> float:
     return next((float(line.rpartition(" ")[2]) for line in lines if line.startswith(name)), 0.0)
 
 
-def test_a_reader_who_leaves_leaves_nothing_behind(start_service: Any) -> None:
-    service = start_service()
+def test_a_reader_who_leaves_leaves_nothing_behind(narrow: Service) -> None:
     counted, timed = (
         'loci_requests_total{method="GET",route="/api/v1/events",status="200"}',
         'loci_request_seconds_count{route="/api/v1/events"}',
     )
-    with new_api(service) as api, ExitStack() as stack:
+    with new_api(narrow) as api, ExitStack() as stack:
+        eventually(lambda: figure(api, "loci_event_streams ") == 0)  # the readers of other tests have left
         before = figure(api, counted), figure(api, timed)
         streams = [stack.enter_context(stream(api, after="latest")) for _ in range(20)]
         for one in streams:
@@ -356,13 +363,12 @@ def test_a_reader_who_leaves_leaves_nothing_behind(start_service: Any) -> None:
         assert (figure(api, counted), figure(api, timed)) == (before[0] + 20, before[1])
         stack.close()
         eventually(lambda: figure(api, "loci_event_streams ") == 0)
-        assert service.app.state.loci.feed._waiters == set()
+        assert narrow.app.state.loci.feed._waiters == set()
         assert (figure(api, counted), figure(api, timed)) == (before[0] + 20, before[1])
 
 
-def test_waiting_readers_hold_no_connection_of_the_pool(start_service: Any) -> None:
-    service = start_service(pool_size=2)
-    with new_api(service) as api, ExitStack() as stack:
+def test_waiting_readers_hold_no_connection_of_the_pool(narrow: Service) -> None:
+    with new_api(narrow) as api, ExitStack() as stack:
         streams = [stack.enter_context(stream(api, after="latest", kind="memory")) for _ in range(20)]
         for one in streams:
             one.until_opened()
@@ -391,7 +397,7 @@ def test_a_stream_outlives_the_connection_that_looks_for_changes(start_service: 
     service = start_service()
     with new_api(service) as api, service.database.admin() as admin, stream(api, after="latest", kind="memory") as events:
         events.until_opened()
-        for number in range(3):
+        for number in range(2):
             eventually(lambda: admin.execute(LOOKING).rowcount)
             admin.execute(
                 "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.services import Api, eventually, new_api, ok, problem
+from tests.services import Api, Service, eventually, new_api, ok, problem
 
 SKILLS = [
     ("Programming", None, 0),
@@ -163,6 +163,16 @@ def test_the_same_question_has_the_same_answer(api: Api) -> None:
     assert len({tuple(api.found("apple")) for _ in range(5)}) == 1
 
 
+@pytest.fixture(scope="module")
+def apples(service: Service) -> Iterator[Api]:
+    """Two memories that are only asked about, which differ in everything."""
+    with new_api(service) as api:
+        a = api.write("apple a", category="a/b", session_id="s", source="Ann", valid_from="2020-01-01T00:00:00Z")["id"]
+        api.write("apple b", tags=["t"], layer=3, metadata={"k": 1}, parent_id=a, entities=[{"name": "Zeus"}])
+        eventually(api.embedded)
+        yield api
+
+
 @pytest.mark.parametrize(
     ("filters", "found"),
     [
@@ -177,11 +187,8 @@ def test_the_same_question_has_the_same_answer(api: Api) -> None:
     ],
     ids=str,
 )
-def test_filters_hold_in_every_arm(api: Api, filters: dict[str, Any], found: list[str]) -> None:
-    a = api.write("apple a", category="a/b", session_id="s", source="Ann", valid_from="2020-01-01T00:00:00Z")["id"]
-    api.write("apple b", tags=["t"], layer=3, metadata={"k": 1}, parent_id=a, entities=[{"name": "Zeus"}])
-    eventually(api.embedded)
-    assert api.found("apple Zeus", filters=filters) == found
+def test_filters_hold_in_every_arm(apples: Api, filters: dict[str, Any], found: list[str]) -> None:
+    assert apples.found("apple Zeus", filters=filters) == found
 
 
 def test_the_subtree_filter_takes_the_node_and_all_below(api: Api, skills: dict[str, str]) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.services import Api, eventually, ok, problem
+from tests.services import Api, Service, eventually, new_api, ok, problem
 from tests.tools import Tools, over_http
 
 TEA = "Bob likes green tea."
@@ -26,9 +26,16 @@ def tools(api: Api) -> Iterator[Tools]:
 
 
 def embedded(api: Api, contents: list[str]) -> None:
-    for content in contents:
-        api.write(content)
+    ok(api.post("/memories/batch", {"items": [{"content": content} for content in contents]}))
     eventually(api.embedded)
+
+
+@pytest.fixture(scope="module")
+def noted(service: Service) -> Iterator[Api]:
+    """A namespace of all notes, which are only asked about."""
+    with new_api(service) as api:
+        embedded(api, NOTES)
+        yield api
 
 
 def best(api: Api, query: str, **stated: Any) -> float:
@@ -42,16 +49,14 @@ def test_nothing_found_is_an_answer(api: Api, among: int) -> None:
     assert (answer["results"], answer["left_out"] > 0, answer["relevance"] < 0.5) == ([], True, True)
 
 
-def test_what_answers_stays(api: Api) -> None:
-    embedded(api, NOTES)
-    answer = api.recall(KEY, min_relevance=0.5)
+def test_what_answers_stays(noted: Api) -> None:
+    answer = noted.recall(KEY, min_relevance=0.5)
     assert [result["content"] for result in answer["results"]] == [NOTES[1]]
     assert answer["results"][0]["relevance"] == answer["relevance"]
 
 
-def test_nothing_is_left_out_unless_it_is_asked_for(api: Api) -> None:
-    embedded(api, NOTES)
-    answer = api.recall("Who paints?")
+def test_nothing_is_left_out_unless_it_is_asked_for(noted: Api) -> None:
+    answer = noted.recall("Who paints?")
     shown = [result["relevance"] for result in answer["results"]]
     assert answer["left_out"] == 0
     assert shown == sorted(shown, reverse=True)
@@ -60,11 +65,10 @@ def test_nothing_is_left_out_unless_it_is_asked_for(api: Api) -> None:
 
 @pytest.mark.parametrize("arms", [["lexical"], ["vector"], ["lexical", "vector"]])
 @pytest.mark.parametrize("fusion", ["linear", "rrf", "relative_score"])
-def test_whatever_searched_an_answer_is_likely_and_no_answer_is_not(api: Api, arms: list[str], fusion: str) -> None:
-    embedded(api, NOTES)
+def test_whatever_searched_an_answer_is_likely_and_no_answer_is_not(noted: Api, arms: list[str], fusion: str) -> None:
     asked = {"arms": arms, "fusion": fusion}
-    assert best(api, KEY, **asked) > 0.6
-    nothing = api.recall("Which quarterly revenue forecast did marketing publish?", **asked)["relevance"]
+    assert best(noted, KEY, **asked) > 0.6
+    nothing = noted.recall("Which quarterly revenue forecast did marketing publish?", **asked)["relevance"]
     assert nothing is None or nothing < 0.3
 
 
@@ -113,9 +117,8 @@ def test_half_of_what_is_asked_for_is_no_answer_among_few(api: Api) -> None:
     assert best(api, KEY) < 0.5
 
 
-def test_the_explanation_says_what_it_is_made_of(api: Api) -> None:
-    embedded(api, NOTES)
-    result = api.recall(KEY, explain=True)["results"][0]
+def test_the_explanation_says_what_it_is_made_of(noted: Api) -> None:
+    result = noted.recall(KEY, explain=True)["results"][0]
     parts = result["explain"]["relevance"]
     assert (parts["memories"], parts["unknown"], parts["said"], parts["coverage"]) == (len(NOTES), 0, None, 1)
     assert parts["topic"] * parts["speaker"] * parts["share"] == pytest.approx(result["relevance"])

@@ -48,8 +48,7 @@ def fruit(judged_service: Service, endpoint: ModelServer) -> Iterator[Api]:
     state.resources = replace(state.resources, reranker=make_reranker(state.settings.rerank))
     endpoint.judgements = as_liked
     with new_api(judged_service) as api:
-        for content in reversed(BEST_LAST):
-            api.write(content)
+        ok(api.post("/memories/batch", {"items": [{"content": content} for content in reversed(BEST_LAST)]}))
         yield api
 
 
@@ -137,7 +136,17 @@ RUBBISH = [
 ]
 
 
-@pytest.mark.parametrize("reply", RUBBISH)
+@pytest.mark.parametrize("reply", RUBBISH[1:])
+def test_a_reply_that_is_no_judgement_is_none_and_its_error_does_not_quote_it(endpoint: ModelServer, reply: Step) -> None:
+    endpoint.judgements = [reply]
+    reranker = make_reranker(RerankSettings(endpoint=endpoint.url, timeout=PATIENCE, attempts=1))
+    assert reranker is not None
+    with pytest.raises(ModelError) as failed:
+        asyncio.run(reranker.judge("apples", BEST_LAST, deadline=PATIENCE))
+    assert "apples" not in str(failed.value)
+
+
+@pytest.mark.parametrize("reply", [*RUBBISH[:5], RUBBISH[6], *RUBBISH[-4:-2]])
 def test_an_endpoint_that_fails_costs_its_judgement_and_not_the_answer(fruit: Api, endpoint: ModelServer, reply: Step) -> None:
     own = fruit.recall("apples", rerank=False)
     endpoint.judgements = [reply]

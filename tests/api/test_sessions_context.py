@@ -1,7 +1,7 @@
 """One call builds what an agent injects before an inference."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, LiteralString
 from uuid import uuid4
 
@@ -324,18 +324,30 @@ def test_hits_of_other_arms_stay_whatever_their_cosine_and_keep_their_rank_by_me
 
 
 def fill(api: Api) -> None:
-    for n in range(4):
-        api.write(f"Chicago {n} " + "x" * 50 * n)
+    ok(api.post("/memories/batch", {"items": [{"content": f"Chicago {n} " + "x" * 50 * n} for n in range(4)]}))
     ok(api.post("/edges", {"source": "Chicago", "type": "lies_in", "target": "Illinois"}), 201)
-    save(api, "session/s/a")
     save(api, "patrol/p/a")
-    say(api, "s", *[("user", f"turn {n}") for n in range(5)])
+    begin(api, "s")
+
+
+def begin(api: Api, session: str) -> None:
+    save(api, f"session/{session}/a")
+    say(api, session, *[("user", f"turn {n}") for n in range(5)])
+
+
+@pytest.fixture(scope="module")
+def filled(service: Service) -> Iterator[Api]:
+    """Something for each section. What was injected is of a session: each test has its own."""
+    with new_api(service) as api:
+        fill(api)
+        rule(api, "Chicago", "never in winter")
+        yield api
 
 
 @pytest.mark.parametrize("budget", [0, 10, 100, 250, 400, 600, 900, 1200, 5000])
-def test_a_text_keeps_its_budget_and_what_it_leaves_out_is_said(api: Api, budget: int) -> None:
-    fill(api)
-    whole, found = context(api, "Chicago", None), context(api, "Chicago", "s", max_chars=budget)
+def test_a_text_keeps_its_budget_and_what_it_leaves_out_is_said(filled: Api, budget: int) -> None:
+    begin(filled, f"at most {budget}")
+    whole, found = context(filled, "Chicago", None), context(filled, "Chicago", f"at most {budget}", max_chars=budget)
     assert len(found["text"]) <= budget
     assert all(memory["id"] in found["text"] for memory in found["memories"])
     assert all(f"user: {turn['content']}" in found["text"] for turn in found["turns"])
@@ -386,10 +398,9 @@ def test_the_graph_says_when_there_is_more(api: Api) -> None:
 
 
 @pytest.mark.parametrize("section", ["memories", "constraints", "graph", "working_memory", "patrol", "turns"])
-def test_only_the_sections_asked_for_come(api: Api, section: str) -> None:
-    fill(api)
-    rule(api, "Chicago", "never in winter")
-    found = context(api, "Chicago", sections=[section])
+def test_only_the_sections_asked_for_come(filled: Api, section: str) -> None:
+    begin(filled, f"only {section}")
+    found = context(filled, "Chicago", f"only {section}", sections=[section])
     shown = {name for name in ("memories", "constraints", "working_memory", "patrol", "subagents", "turns") if found[name]}
     assert shown | ({"graph"} if found["graph"]["edges"] else set()) == {section}
 

@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from unittest.mock import Mock
@@ -19,9 +19,10 @@ from typer import testing
 from typer.main import get_command
 from typer.testing import CliRunner, Result
 
+from service.cli import local
 from service.cli.main import app
 from service.cli.target import NAMES
-from service.settings import get_settings
+from service.settings import Settings, get_settings
 from tests.databases import Database
 from tests.services import PATIENCE, eventually
 
@@ -71,9 +72,39 @@ class Loci:
         return self.rows(statements[table])[0]["n"]
 
 
+Opened = Callable[..., AbstractContextManager[httpx.BaseTransport]]
+
+
+@pytest.fixture(scope="module")
+def kept_open(own_database: Database) -> Iterator[Opened]:
+    """How commands open the application over this module's database: once for the same settings, and kept. Every other one as ever.
+
+    To open it takes five times what a command does then. That commands open and close one of their own is seen over other databases,
+    where they do background work, and in processes.
+    """
+    anew = local.application
+    kept: list[tuple[Settings, httpx.BaseTransport]] = []
+    with ExitStack() as stack:
+
+        @contextmanager
+        def application(*, worker: bool) -> Iterator[httpx.BaseTransport]:
+            settings = get_settings()
+            if worker or settings.database_url != own_database.app_url:
+                with anew(worker=worker) as transport:
+                    yield transport
+                return
+            if (found := next((transport for known, transport in kept if known == settings), None)) is None:
+                found = stack.enter_context(anew(worker=False))
+                kept.append((settings, found))
+            yield found
+
+        yield application
+
+
 @pytest.fixture
-def loci(own_database: Database, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loci]:
+def loci(own_database: Database, kept_open: Opened, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loci]:
     """The command line over this module's database."""
+    monkeypatch.setattr(local, "application", kept_open)
     monkeypatch.setenv("DATABASE_URL", own_database.app_url)
     for name in ("LOCI_DATABASE_URL", *NAMES):
         monkeypatch.delenv(name, raising=False)

@@ -13,18 +13,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock, patch
 
 import pytest
+from anyio.from_thread import start_blocking_portal
+from mcp import Client
+from mcp.client.session import MessageHandlerFnT
 from mcp.client.stdio import StdioServerParameters
 
-from db.embedded import EmbeddedServer
-from service.cli.mcp import Profiles, prepare
-from service.mcp.profiles.known import PROFILES
+from service.cli.mcp import prepare
 from service.mcp.server import make_server
 from service.settings import get_settings
 from tests.catalogue import ROOT
 from tests.cli.conftest import Loci, environment_of
-from tests.databases import VERSION, data_folder
+from tests.databases import data_folder, migrated_embedded
 from tests.services import PATIENCE, eventually, serve
 from tests.tools import Tools, connected
 
@@ -34,26 +36,22 @@ CLIENT = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"n
 
 
 @contextmanager
-def spoken_to(loci: Loci, *options: str, **environment: str) -> Iterator[Tools]:
-    """A client that has started `loci mcp` over the module's database."""
-    started = StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "service.cli", "mcp", *options],
-        env=environment_of(loci.database, **environment),
-    )
-    with connected(started) as tools:
-        yield tools
-
-
-@contextmanager
-def within(**options: str) -> Iterator[Tools]:
+def within(loci: Loci, *options: str, heard: MessageHandlerFnT | None = None) -> Iterator[Tools]:
     """A client of what `loci mcp` starts, in this process, which costs a tenth: where streams, signals and start-up are not the question."""
-    backend, headers = prepare(get_settings(), **options)
-    with connected(make_server(backend.client, headers, listing=backend.open, profile=PROFILES[Profiles.LOCI])) as tools:
+    get_settings.cache_clear()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("service.cli.serve.set_up", lambda _: lambda: None)
+        patch.setattr("service.cli.mcp._speak", spoken := AsyncMock())
+        begun = loci("mcp", *options)
+    assert begun.exit_code == 0, begun.output
+    backend, headers, _, profile = spoken.call_args.args
+    made = make_server(backend.client, headers, listing=backend.open, profile=profile)
+    client = Client(made, mode="auto" if heard is None else "legacy", message_handler=heard)
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(client):
         try:
-            yield tools
+            yield Tools(client, portal)
         finally:
-            tools.portal.call(backend.close)
+            portal.call(backend.close)
 
 
 def sent(process: subprocess.Popen[str], method: str, **params: Any) -> None:
@@ -94,35 +92,54 @@ def start(
     return process
 
 
-def saved(process: subprocess.Popen[str], content: str) -> dict[str, Any]:
-    """Save a memory over a process that was started by hand: the result."""
-    sent(process, "tools/call", name="save_memory", arguments={"content": content})
+def used(process: subprocess.Popen[str], tool: str, **arguments: Any) -> dict[str, Any]:
+    """Use a tool over a process that was started by hand: the result."""
+    sent(process, "tools/call", name=tool, arguments=arguments)
     result: dict[str, Any] = received(process)["result"]
     return result
 
 
-def test_tools_over_stdio_read_and_write_the_namespace_and_the_space_that_were_named(loci: Loci, namespace: str) -> None:
-    with spoken_to(loci, "--namespace", namespace, "--space", "session/abc") as tools:
-        assert len(tools.listed()) == 17
-        memory = tools("save_memory", content="I prefer tea", category="user-preferences/drinks")
-        assert tools("search_memory", query="What do I drink? tea?")["results"][0]["id"] == memory["id"]
-        assert tools("save_to_working_memory", key="plan", data={"a": 1})["key"] == "session/abc/plan"
-        assert tools.text("get_from_working_memory", key="plan") == '{"a": 1}'
-        assert "does not exist" in tools.error("graph_traverse", startEntity="Nobody")
+def saved(process: subprocess.Popen[str], content: str) -> dict[str, Any]:
+    """Save a memory over a process that was started by hand: the result."""
+    return used(process, "save_memory", content=content)
+
+
+def test_tools_over_stdio_use_the_namespace_and_the_space_that_were_named_and_stdout_has_the_protocol_alone(
+    loci: Loci, namespace: str, ended: Ended
+) -> None:
+    """Whatever is logged, and until the end of stdin, which ends it."""
+    process = start(loci, "--space", "session/abc", LOCI_NAMESPACE=namespace, LOCI_LOG_LEVEL="DEBUG", LOCI_HOST="0.0.0.0")
+    sent(process, "tools/list")
+    assert len(received(process)["result"]["tools"]) == 17
+    memory = used(process, "save_memory", content="I prefer tea", category="user-preferences/drinks")["structuredContent"]
+    assert memory["duplicate"] is False
+    assert used(process, "search_memory", query="What do I drink? tea?")["structuredContent"]["results"][0]["id"] == memory["id"]
+    kept = used(process, "save_to_working_memory", key="plan", data={"a": 1})["structuredContent"]
+    assert kept["key"] == "session/abc/plan"
+    assert used(process, "get_from_working_memory", key="plan")["content"] == [{"type": "text", "text": '{"a": 1}'}]
+    unknown = used(process, "graph_traverse", startEntity="Nobody")
+    assert (unknown["isError"], "does not exist" in unknown["content"][0]["text"]) == (True, True)
     (row,) = loci.rows(
         """select m.id::text, m.content, m.session_id, n.name from loci_data.memories m join loci_data.namespaces n on n.id = m.namespace_id
            where n.name = %s""",
         namespace,
     )
     assert row == {"id": memory["id"], "content": "I prefer tea", "session_id": "abc", "name": namespace}
+    assert process.stdin is not None
+    process.stdin.close()
+    process.stdin = None
+    code, out, err = ended(process)
+    assert (code, out) == (0, "")
+    assert "DEBUG" in err
+    assert "Traceback" not in err
 
 
 def test_a_key_over_stdio_has_its_rights_and_no_others(loci: Loci, namespace: str) -> None:
     key = json.loads(loci("key", "create", "--namespace", namespace, "--role", "reader", "--json").stdout)["key"]
-    with within(key=key) as tools:
+    with within(loci, "--key", key) as tools:
         assert tools("list_memory_categories") == {"categories": []}
         assert "Not allowed" in tools.error("save_memory", content="x")
-    with within(key="loci_wrong") as tools:
+    with within(loci, "--key", "loci_wrong") as tools:
         assert "needs a valid API key" in tools.error("list_memory_categories")
 
 
@@ -131,9 +148,9 @@ def test_tools_can_ask_a_service_that_runs_elsewhere(loci: Loci, namespace: str,
     monkeypatch.setenv("DATABASE_URL", "postgresql://nobody@127.0.0.1:1/nothing")
     get_settings.cache_clear()
     with serve(loci.database, tcp=True, require_keys=True, worker=False) as service:
-        with within(key=key, url=service.url) as tools:
+        with within(loci, "--key", key, "--url", service.url) as tools:
             memory = tools("save_memory", content="from afar")
-        with within(key="loci_wrong", url=f"{service.url}/api/v1/") as tools:
+        with within(loci, "--key", "loci_wrong", "--url", f"{service.url}/api/v1/") as tools:
             assert "needs a valid API key" in tools.error("save_memory", content="x")
     assert loci.rows("select content from loci_data.memories where id = %s", memory["id"]) == [{"content": "from afar"}]
 
@@ -143,44 +160,39 @@ def test_a_service_or_database_that_is_not_there_is_an_error_of_the_tool_which_s
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
-    with within(url=url) as tools:
+    with within(loci, "--url", url) as tools:
         assert f"no service answers at {url}" in tools.error("list_memory_categories")
     monkeypatch.setenv("DATABASE_URL", "postgresql://loci_app@127.0.0.1:1/nothing")
     get_settings.cache_clear()
-    with within() as tools:
+    with within(loci) as tools:
         for _ in range(2):
             assert "cannot reach the database" in (text := tools.error("list_memory_categories"))
             assert "DATABASE_URL" in text
     monkeypatch.setenv("DATABASE_URL", loci.database.admin_url)
     get_settings.cache_clear()
-    with within() as tools:
+    with within(loci) as tools:
         assert "superuser" in tools.error("list_memory_categories")
 
 
-def test_stdout_carries_the_protocol_alone_and_the_end_of_stdin_ends_it(loci: Loci, namespace: str, ended: Ended) -> None:
-    process = start(loci, LOCI_NAMESPACE=namespace, LOCI_LOG_LEVEL="DEBUG", LOCI_HOST="0.0.0.0")
-    assert saved(process, "said")["structuredContent"]["duplicate"] is False
-    assert process.stdin is not None
-    process.stdin.close()
-    process.stdin = None
-    code, out, err = ended(process)
-    assert (code, out) == (0, "")
-    assert "Traceback" not in err
-
-
-@pytest.mark.parametrize(("number", "used"), [(signal.SIGTERM, True), (signal.SIGINT, False)])
-def test_a_signal_ends_it_although_stdin_is_open(
-    loci: Loci, namespace: str, ended: Ended, number: signal.Signals, used: bool
-) -> None:
+def test_a_signal_ends_it_although_stdin_is_open(loci: Loci, namespace: str, ended: Ended) -> None:
+    with within(loci):  # which nobody uses: it has nothing to leave in order
+        pass
+    sessions = "select pid from pg_stat_activity where datname = current_database() and usename = 'loci_app' and pid <> all (%s)"
+    others = [row["pid"] for row in loci.rows(sessions, [])]  # of this process
     process = start(loci, "--namespace", namespace)
-    if used:
-        assert not saved(process, "said").get("isError")
+    assert not saved(process, "said").get("isError")
+    assert loci.rows(sessions, others) != []
+    stopped(process, signal.SIGINT, ended)
+    assert loci.rows(sessions, others) == []
+
+
+def stopped(process: subprocess.Popen[str], number: signal.Signals, ended: Ended) -> None:
+    """End a process with a signal while its stdin is open: at once, and with nothing more to say."""
     process.send_signal(number)
     assert process.wait(PATIENCE) == 0
     code, out, err = ended(process)
     assert (code, out) == (0, "")
     assert "Traceback" not in err
-    assert loci.rows("select 1 from pg_stat_activity where datname = current_database() and usename = 'loci_app'") == []
 
 
 def test_in_a_folder_without_a_database_it_says_what_to_do_and_asks_the_service_of_this_machine_once_there_is_one(
@@ -197,8 +209,7 @@ def test_in_a_folder_without_a_database_it_says_what_to_do_and_asks_the_service_
         for name, value in nothing.items():
             monkeypatch.setenv(name, value)
         monkeypatch.chdir(tmp_path)
-        get_settings.cache_clear()
-        with within(key="loci_secret") as tools:
+        with within(loci, "--key", "loci_secret") as tools:
             named = f"Set LOCI_URL where the client's configuration has `env`: http://127.0.0.1:{port}"
             assert named in tools.error("save_memory", content="secret")
         assert asyncio.run(prepare(get_settings())[0].missing()) is None
@@ -220,37 +231,43 @@ def entries(page: str) -> list[dict[str, Any]]:
     return [entry for entry in found if "command" in entry]
 
 
-def test_every_configuration_on_the_page_starts_it_in_an_empty_folder_with_what_it_says_alone(loci: Loci, tmp_path: Path) -> None:
+def test_every_configuration_on_the_page_starts_it_in_an_empty_folder_with_what_it_says_alone(
+    loci: Loci, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As clients do: command, arguments and env of the file, and little else of the environment."""
     stated = entries((ROOT / "docs" / "mcp.md").read_text())
     different = {json.dumps({**entry, "type": None, "env": entry.get("env") or None}, sort_keys=True): entry for entry in stated}
     assert (len(stated), len(different)) == (7, 4)
+    assert {entry["command"] for entry in stated} == {"/path/to/loci/.venv/bin/loci"}
     program = tmp_path / "loci"
     program.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT}:{ROOT / "client"} exec {sys.executable} -m service.cli "$@"\n')
     program.chmod(0o755)
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
     with serve(loci.database, tcp=True, worker=False) as service:
-        port = service.url.rpartition(":")[2]
+        least = {"LOCI_PORT": service.url.rpartition(":")[2], "PATH": os.environ["PATH"], "HOME": str(folder)}
+        with connected(StdioServerParameters(command=str(program), args=["mcp"], env=least, cwd=folder), "auto") as tools:
+            assert "categories" in tools("list_memory_categories")
         for entry in different.values():
-            folder = tmp_path / "empty"
-            folder.mkdir(exist_ok=True)
-            env = {**entry.get("env", {}), "LOCI_PORT": port, "PATH": os.environ["PATH"], "HOME": str(folder)}
-            assert entry["command"] == "/path/to/loci/.venv/bin/loci"
-            given = StdioServerParameters(command=str(program), args=entry["args"], env=env, cwd=folder)
-            with connected(given, "auto") as tools:
+            env, (command, *options) = entry.get("env", {}), entry["args"]
+            assert command == "mcp"
+            with patch.dict(os.environ, {**env, **least}, clear=True), within(loci, *options) as tools:
                 if "LOCI_DATA_DIR" in env:  # the reader's own folder
                     assert "there is no database in /path/to/loci/.loci" in tools.error("list_memory_categories")
-                elif "--profile" in entry["args"]:
+                elif "--profile" in options:
                     assert "read_graph" in tools.listed()
                 else:
                     assert "categories" in tools("list_memory_categories")
-            assert list(folder.iterdir()) == []
+        assert list(folder.iterdir()) == []
 
 
-def test_it_reads_the_file_of_its_folder_like_every_command(loci: Loci, tmp_path: Path) -> None:
+def test_it_reads_the_file_of_its_folder_like_every_command(loci: Loci, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / ".env").write_text("LOCI_URL=http://127.0.0.1:1\n")
-    process = start(loci, folder=tmp_path, DATABASE_URL="", PYTHONPATH=f"{ROOT}:{ROOT / 'client'}")
-    assert "no service answers at http://127.0.0.1:1/" in saved(process, "lost")["content"][0]["text"]
-    process.communicate(timeout=PATIENCE)
+    monkeypatch.setenv("DATABASE_URL", "")
+    monkeypatch.chdir(tmp_path)
+    with within(loci) as tools:
+        assert "no service answers at http://127.0.0.1:1/" in tools.error("save_memory", content="lost")
 
 
 @pytest.fixture
@@ -261,38 +278,47 @@ def embedded() -> Iterator[Path]:
 
 
 def test_it_makes_no_embedded_database_but_starts_the_one_there_is_and_leaves_it_stopped(
-    loci: Loci, embedded: Path, monkeypatch: pytest.MonkeyPatch
+    loci: Loci, embedded: Path, monkeypatch: pytest.MonkeyPatch, ended: Ended
 ) -> None:
     pid = embedded / "pg" / "postmaster.pid"
     for name, value in {"DATABASE_URL": "", "LOCI_DATA_DIR": str(embedded), "LOCI_EMBEDDING__PROVIDER": "none"}.items():
         monkeypatch.setenv(name, value)
-    get_settings.cache_clear()
-    with within() as tools:
+    with within(loci) as tools:
         assert "there is no database in" in tools.error("save_memory", content="lost")
     assert list(embedded.iterdir()) == []
-    EmbeddedServer(embedded, VERSION).stop()
+    migrated_embedded(embedded)
     process = start(loci, DATABASE_URL="")
     assert not pid.exists()
     assert not saved(process, "kept").get("isError")
     assert pid.exists()
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(PATIENCE) == 0
+    stopped(process, signal.SIGTERM, ended)
     eventually(lambda: not pid.exists())
-    with within() as tools:
+    with within(loci) as tools:
         assert tools("save_memory", content="kept")["duplicate"] is True
     eventually(lambda: not pid.exists())
 
 
-def test_a_profile_has_its_own_tools_alone_and_tells_who_subscribed_of_changes(loci: Loci, namespace: str) -> None:
-    process = start(loci, "--namespace", namespace, server="memory-server", LOCI_PROFILE="reference-memory")
-    sent(process, "resources/subscribe", uri="memory://knowledge-graph")
-    assert "result" in received(process)
-    sent(process, "tools/call", name="create_entities", arguments={"entities": [ADA]})
-    told = [received(process), received(process)]
-    assert {"notifications/resources/updated", None} == {message.get("method") for message in told}
-    sent(process, "tools/list")
-    assert "read_graph" in {tool["name"] for tool in received(process)["result"]["tools"]}
-    process.communicate("", timeout=PATIENCE)
+@pytest.mark.filterwarnings("ignore:resources/subscribe is removed")  # clients of today ask so
+def test_a_profile_has_its_own_tools_alone_and_tells_who_subscribed_of_changes(
+    loci: Loci, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[Any] = []
+
+    async def heard(message: Any) -> None:
+        told.append(message)
+
+    monkeypatch.setenv("LOCI_PROFILE", "reference-memory")
+    with within(loci, "--namespace", namespace, heard=heard) as tools:
+        assert tools.client.server_info is not None
+        assert tools.client.server_info.name == "memory-server"
+        tools.portal.call(tools.client.subscribe_resource, "memory://knowledge-graph")
+        tools("create_entities", entities=[ADA])
+        eventually(lambda: told)
+        assert [(message.method, str(message.params.uri)) for message in told] == [
+            ("notifications/resources/updated", "memory://knowledge-graph")
+        ]
+        listed = tools.listed()
+        assert ("read_graph" in listed, "save_memory" in listed) == (True, False)
 
 
 def test_an_unknown_profile_is_refused_with_those_there_are(loci: Loci) -> None:

@@ -53,7 +53,7 @@ def next_line(process: subprocess.Popen[str]) -> str:
 
 def test_a_watch_prints_what_was_and_what_comes_until_it_is_interrupted(loci: Loci, namespace: str, ended: Ended) -> None:
     write(loci, namespace, "Alice lives\nin Oslo")
-    with watching(loci, "-n", namespace, "--kind", "memory", "--after", "0") as process:
+    with watching(loci, "-n", namespace, "--kind", "memory", "--after", "0", LOCI_EMBEDDING__PROVIDER="none") as process:
         first = next_line(process)
         assert f"  {namespace}  memory created  Alice lives in Oslo  " in first
         write(loci, namespace, "Bob lives in Rome")  # nothing else gives it its position

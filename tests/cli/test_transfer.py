@@ -378,7 +378,7 @@ def test_a_failed_export_leaves_the_target_as_it_was(loci: Loci, tmp_path: Path)
 
 
 def test_a_killed_import_leaves_nothing(loci: Loci, namespace: str, tmp_path: Path, empty: Database) -> None:
-    many = "\n".join(json.dumps({"content": f"fact {n} " + "word " * 20}) for n in range(500))
+    many = "\n".join(json.dumps({"content": f"fact {n} " + "word " * 20}) for n in range(100))
     loci("import", "-", "-n", namespace, input=many)
     path = tmp_path / "many.jsonl"
     loci("export", "-n", namespace, "-o", str(path))
@@ -387,7 +387,7 @@ def test_a_killed_import_leaves_nothing(loci: Loci, namespace: str, tmp_path: Pa
     with empty.admin() as holder, empty.admin() as watcher:
         with holder.transaction():
             holder.execute("lock table loci_data.name_queue in exclusive mode")  # which comes after the memories
-            process = Loci(empty).start("import", str(path), "-n", "killed")
+            process = Loci(empty).start("import", str(path), "-n", "killed", LOCI_EMBEDDING__PROVIDER="none")
             eventually(lambda: watcher.execute(behind, [holder.info.backend_pid]).rowcount)
             os.kill(process.pid, signal.SIGKILL)
             process.wait(PATIENCE)

@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 import httpx
 import pytest
 
-from tests.catalogue import PYTHONPATH
+from tests.catalogue import PYTHONPATH, ROOT
 from tests.databases import Server
 from tests.services import PATIENCE, Service, serve
 
@@ -61,7 +61,8 @@ max-examples = {THOROUGH}
             *("run", f"{keyed.url}/openapi.json", "--url", keyed.url, "-H", f"Authorization: Bearer {KEY}", *excluded),
         ],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": PYTHONPATH},
+        # What hypothesis knows of Unicode is read, and not made again.
+        env={**os.environ, "PYTHONPATH": PYTHONPATH, "HYPOTHESIS_STORAGE_DIRECTORY": str(ROOT / ".hypothesis")},
         capture_output=True,
         text=True,
         timeout=3600,

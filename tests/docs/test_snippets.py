@@ -227,7 +227,7 @@ def newcomer(server: Server) -> Iterator[Service]:
 @pytest.fixture
 def place(server: Server, request: pytest.FixtureRequest, page: str) -> Iterator[Service]:
     """Where the blocks of a page run."""
-    if any(block.kind == "console" for block in blocks(page)):
+    if any(block.kind == "console" and not left_out(page, block) for block in blocks(page)):
         with newcomers(server) as service:
             yield service
     else:

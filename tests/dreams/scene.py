@@ -1,6 +1,8 @@
 """A namespace for passes to work on: of everything a little, what guards protect, and texts that try to give orders."""
 
 from datetime import timedelta
+from functools import cache
+from operator import itemgetter
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -66,9 +68,8 @@ def furnish(stage: Stage, word: str = "Quagga") -> None:
         *({"content": order, "category": "notes", "tags": ["note"]} for order in ORDERS if "\x07" not in order),
         {"content": f"Alice moved {word} to Kafka 3.7", "layer": 3, "session_id": "s1"},
         {"content": f"Bob tested {word} in Oslo", "layer": 3, "session_id": "s1"},
+        *[{"content": f"{word} runs in Frankfurt", "category": "project"}] * 5,
     )
-    for _ in range(5):
-        world.remember({"content": f"{word} runs in Frankfurt", "category": "project"})
     world.rows(
         "select * from loci_api.upsert_entities(%(ns)s, %(e)s)",
         e=Jsonb(
@@ -114,23 +115,32 @@ def furnish(stage: Stage, word: str = "Quagga") -> None:
         )
 
 
-def meaning(database: Database, namespace_id: int) -> dict[str, list[str]]:
-    """All that a namespace holds, by table, but what is happening in it."""
+@cache
+def question(database: Database) -> psycopg.sql.Composed:
+    """What asks for all rows of a namespace but those of what is happening in it."""
     with database.admin_sessions.borrowed() as admin:
         tables = admin.execute(
             """select c.relname as name from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'namespace_id'
-               where c.relnamespace = 'loci_data'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition order by 1"""
+               where c.relnamespace = 'loci_data'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+                 and c.relname <> all (%s) order by 1""",
+            [list(HAPPENING)],
         ).fetchall()
-        found = {}
-        for name in (row["name"] for row in tables if row["name"] not in HAPPENING):
-            rows = admin.execute(
-                psycopg.sql.SQL("select to_jsonb(t)::text as row from loci_data.{} t where namespace_id = %s").format(
-                    psycopg.sql.Identifier(name)
-                ),
-                [namespace_id],
-            ).fetchall()
-            found[name] = sorted(row["row"] for row in rows)
-        return found
+    return psycopg.sql.SQL(" union all ").join(
+        psycopg.sql.SQL("select {} as name, to_jsonb(t)::text as row from loci_data.{} t where namespace_id = %(id)s").format(
+            row["name"], psycopg.sql.Identifier(row["name"])
+        )
+        for row in tables
+    )
+
+
+def meaning(database: Database, namespace_id: int) -> dict[str, list[str]]:
+    """All that a namespace holds, by table, but what is happening in it. Tables without a row are left out."""
+    with database.admin_sessions.borrowed(autocommit=True) as admin:
+        rows = admin.execute(question(database), {"id": namespace_id}).fetchall()
+    found: dict[str, list[str]] = {}
+    for row in sorted(rows, key=itemgetter("name", "row")):
+        found.setdefault(row["name"], []).append(row["row"])
+    return found
 
 
 def all_strings(value: Any) -> list[str]:

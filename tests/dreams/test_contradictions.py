@@ -451,22 +451,30 @@ def test_writers_who_leave_the_same_job_do_not_wait_for_each_other_in_a_circle(s
 
 def test_a_judge_that_is_right_finds_what_the_signals_miss_among_the_labelled_pairs(stage: Stage) -> None:
     stage.setting(dream_removed_share=1)
-    known = {(pair["older"], pair["newer"]): pair["label"] == "contradiction" for pair in PAIRS}
-    for number, pair in enumerate(PAIRS):
-        under = aspect(stage, f"Pair {number}", single_valued=pair["single_valued"])
-        for place, text in enumerate((pair["older"], pair["newer"])):
-            stage.world.rows(
-                "select * from loci_api.add_attribute(%(ns)s, %(id)s, %(a)s)",
-                id=under,
-                a=Jsonb(stated({"content": text, "valid_from": day(place)})),
-            )
+    right = {(pair["older"], pair["newer"]): pair["label"] == "contradiction" for pair in PAIRS}
+    written = stage.world.rows(
+        """select p.pair ->> 'older' as older, p.pair ->> 'newer' as newer, o.id as older_id, w.id as newer_id
+           from jsonb_array_elements(%(pairs)s) with ordinality p (pair, number)
+           cross join lateral loci_api.upsert_aspect(%(ns)s, 'Alice',
+               jsonb_build_object('name', 'Pair ' || p.number, 'single_valued', p.pair -> 'single_valued')) a
+           cross join lateral loci_api.add_attribute(%(ns)s, a.id,
+               jsonb_build_object('content', p.pair -> 'older', 'valid_from', %(first)s::timestamptz)) o
+           cross join lateral loci_api.add_attribute(%(ns)s, case when o.id is not null then a.id end,
+               jsonb_build_object('content', p.pair -> 'newer', 'valid_from', %(then)s::timestamptz)) w""",
+        pairs=Jsonb(PAIRS),
+        first=day(0),
+        then=day(1),
+    )
+    known = {(row["older_id"], row["newer_id"]): right[row["older"], row["newer"]] for row in written}
 
     def judge(data: Any) -> Any:
-        return {"verdicts": [verdict(p["pair"], known[p["older"]["statement"], p["newer"]["statement"]]) for p in data["pairs"]]}
+        return {"verdicts": [verdict(p["pair"], right[p["older"]["statement"], p["newer"]["statement"]]) for p in data["pairs"]]}
 
     def scores() -> tuple[int, int]:
-        rows = stage.world.rows("select older, newer from loci.supersessions s where s.namespace = %(ns)s and s.status = 'applied'")
-        found = [known[row["older"], row["newer"]] for row in rows]
+        rows = stage.world.rows(
+            "select older_id, newer_id from loci_data.supersessions where namespace_id = %(ns_id)s and status = 'applied'"
+        )
+        found = [known[row["older_id"], row["newer_id"]] for row in rows]
         return sum(found), len(found)
 
     by_signals = scores()
@@ -475,4 +483,4 @@ def test_a_judge_that_is_right_finds_what_the_signals_miss_among_the_labelled_pa
     with_model = scores()
     assert by_signals[1] - by_signals[0] == with_model[1] - with_model[0]  # it adds no wrong one
     assert with_model[0] >= by_signals[0] + 7
-    assert sum(known.values()) - with_model[0] <= 10  # these share one word
+    assert sum(right.values()) - with_model[0] <= 10  # these share one word

@@ -3,9 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-import psycopg
 import pytest
-from psycopg.rows import dict_row
 
 from service.mcp.tools import TOOLS
 from tests.model_server import ModelServer, model_server
@@ -36,9 +34,9 @@ def saving(asking: Service, endpoint: ModelServer) -> Iterator[Api]:
 
 
 def operator(api: Api, statement: str, *values: Any) -> list[Row]:
-    with psycopg.connect(api.service.database.admin_url, row_factory=dict_row) as connection:
+    with api.service.database.admin_sessions.borrowed(autocommit=True) as connection:
         connection.execute("select set_config('loci.agent', %s, false)", [OPERATOR])
-        return connection.execute(statement, values).fetchall() if connection else []
+        return connection.execute(statement, values).fetchall()
 
 
 def says(endpoint: ModelServer, *contents: str, **fields: Any) -> None:

@@ -5,7 +5,9 @@ before and after is compared row by row.
 """
 
 import json
+import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from typing import Any
 
@@ -24,11 +26,24 @@ from tests.undoing import state
 Answer = Callable[[Any], Any]
 
 
-@pytest.fixture
-def stage(own_database: Database) -> Iterator[Stage]:
-    with staged(own_database) as made:
+@contextmanager
+def furnished(database: Database) -> Iterator[Stage]:
+    with staged(database) as made:
         made.setting(supersession_model="apply", dream_unchanged_days=0)
         furnish(made)
+        yield made
+
+
+@pytest.fixture
+def stage(own_database: Database) -> Iterator[Stage]:
+    with furnished(own_database) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def lasting(own_database: Database) -> Iterator[Stage]:
+    """A stage for tests in which nothing changes."""
+    with furnished(own_database) as made:
         yield made
 
 
@@ -89,6 +104,7 @@ def test_no_prompt_holds_a_row_of_another_namespace_or_a_key(stage: Stage, neigh
 
 # Answers that are none
 
+THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 FLOOD = 100_000
 NO_ANSWERS: dict[str, Any] = {
     "prose": "I have deleted everything, as you asked.",
@@ -109,6 +125,8 @@ NO_ANSWERS: dict[str, Any] = {
     "NaN": '{"verdicts": NaN, "entities": NaN, "triples": NaN}',
     "a huge number": '{"verdicts": [{"pair": 1e999999, "contradicts": true, "confidence": 1, "reason": ""}]}',
 }
+# Of these the schema of each pass says what becomes of them.
+OF_A_PASS = ("prose", "a list", "an empty object", "a tool call", "another schema", "an error", "NaN")
 
 
 def refused(stage: Stage, name: str, said: Any) -> bool:
@@ -124,16 +142,17 @@ def proposes_nothing(stage: Stage, name: str, said: Any) -> bool:
 
 
 @pytest.mark.parametrize("name", PASSES)
-def test_what_is_no_answer_changes_nothing(stage: Stage, name: str) -> None:
+def test_what_is_no_answer_changes_nothing(lasting: Stage, name: str) -> None:
     empty = proposes_nothing if name == "memories" else refused  # whose lists may all be left out
-    expected = {what: empty if what == "an empty object" else refused for what in NO_ANSWERS}
-    assert [what for what, holds in expected.items() if not holds(stage, name, NO_ANSWERS[what])] == []
+    asked = NO_ANSWERS if name == "contradictions" or THOROUGH else OF_A_PASS  # one reader reads the answers of all
+    expected = {what: empty if what == "an empty object" else refused for what in asked}
+    assert [what for what, holds in expected.items() if not holds(lasting, name, NO_ANSWERS[what])] == []
 
 
 @pytest.mark.parametrize("name", PASSES)
-def test_an_answer_with_more_than_was_asked_for_changes_nothing(stage: Stage, name: str) -> None:
+def test_an_answer_with_more_than_was_asked_for_changes_nothing(lasting: Stage, name: str) -> None:
     more: list[Row] = [{"applied": True}, {"confirm": "all"}, {"drop": ["memories"]}, {"__class__": "str"}]
-    assert [extra for extra in more if not refused(stage, name, {**nothing(name), **extra})] == []
+    assert [extra for extra in more if not refused(lasting, name, {**nothing(name), **extra})] == []
 
 
 # Orders that are obeyed
@@ -147,8 +166,8 @@ def everything(data: Any) -> Row:
     }
 
 
-def test_a_model_that_deletes_the_whole_graph_is_stopped(stage: Stage) -> None:
-    report, before, after = before_and_after(stage, "graph", everything)
+def test_a_model_that_deletes_the_whole_graph_is_stopped(lasting: Stage) -> None:
+    report, before, after = before_and_after(lasting, "graph", everything)
     assert report.outcome == "stopped"
     assert "dream_removed_share" in report.error
     assert after == before
@@ -247,9 +266,9 @@ def test_entities_that_no_text_names_are_not_made(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("name", ["Contoso\x00", "Contoso\ud800"], ids=["NUL", "half a character"])
-def test_text_that_no_database_can_hold_is_no_answer(stage: Stage, name: str) -> None:
+def test_text_that_no_database_can_hold_is_no_answer(lasting: Stage, name: str) -> None:
     item = {"name": name, "type": "organization", "aliases": [], "texts": [1]}
-    report, before, after = before_and_after(stage, "entities", {"entities": [item], "triples": []})
+    report, before, after = before_and_after(lasting, "entities", {"entities": [item], "triples": []})
     assert isinstance(report, InvalidAnswer)
     assert after == before
 
@@ -301,9 +320,9 @@ def proposes(**lists: Any) -> Answer:
     return lambda data: {**nothing("memories"), **{name: [item(data) for item in items] for name, items in lists.items()}}
 
 
-def test_a_model_that_deletes_every_memory_is_stopped(stage: Stage) -> None:
+def test_a_model_that_deletes_every_memory_is_stopped(lasting: Stage) -> None:
     report, before, after = before_and_after(
-        stage,
+        lasting,
         "memories",
         lambda data: {**nothing("memories"), "deletes": [{"id": m["n"], "reason": "noise"} for m in data["memories"]]},
     )
@@ -345,13 +364,13 @@ def test_a_protected_memory_is_not_deleted_and_no_source_of_a_merge(stage: Stage
         ("{both}" + " ignore this" * 100, "long"),
     ],
 )
-def test_a_merge_that_loses_or_makes_up_anything_is_refused(stage: Stage, text: str, guard: str) -> None:
+def test_a_merge_that_loses_or_makes_up_anything_is_refused(lasting: Stage, text: str, guard: str) -> None:
     def merges(data: Any) -> Row:
         sources = [numbered(data, f"release {n}") for n in (1, 2)]
         both = ". ".join(m["content"] for m in data["memories"] if m["n"] in sources)
         return {"source_ids": sources, "content": text.format(both=both), "category": "project", "tags": []}
 
-    report, before, after = before_and_after(stage, "memories", proposes(merges=[merges]))
+    report, before, after = before_and_after(lasting, "memories", proposes(merges=[merges]))
     assert [row["guard"] for row in report.refused] == [guard]
     assert after == before
 
@@ -379,25 +398,25 @@ def test_merging_everything_into_one_line_does_nothing(stage: Stage) -> None:
 @pytest.mark.parametrize(
     "field", [{"importance": 1.0}, {"layer": 0}, {"valid_from": "9999-12-31"}, {"lineage": "x"}, {"created_by": "root"}]
 )
-def test_a_model_has_no_say_in_what_it_is_not_asked_about(stage: Stage, field: Row) -> None:
+def test_a_model_has_no_say_in_what_it_is_not_asked_about(lasting: Stage, field: Row) -> None:
     refinement = {"id": 1, "category": "notes", "tags": [], **field}
-    report, before, after = before_and_after(stage, "memories", {**nothing("memories"), "refinements": [refinement]})
+    report, before, after = before_and_after(lasting, "memories", {**nothing("memories"), "refinements": [refinement]})
     assert isinstance(report, InvalidAnswer)
     assert after == before
 
 
 @pytest.mark.parametrize("category", ["", "/", "a//b", "x" * 300, " / ", "a/"])
-def test_a_category_that_is_no_path_is_refused(stage: Stage, category: str) -> None:
+def test_a_category_that_is_no_path_is_refused(lasting: Stage, category: str) -> None:
     refinement = {"id": 1, "category": category, "tags": []}
-    report, before, after = before_and_after(stage, "memories", {**nothing("memories"), "refinements": [refinement]})
+    report, before, after = before_and_after(lasting, "memories", {**nothing("memories"), "refinements": [refinement]})
     assert [row["guard"] for row in report.refused] == ["category"]
     assert after == before
 
 
 @pytest.mark.parametrize("signals", [[], [1], [-1]])
-def test_a_lesson_that_no_correction_teaches_is_not_written(stage: Stage, signals: list[int]) -> None:
+def test_a_lesson_that_no_correction_teaches_is_not_written(lasting: Stage, signals: list[int]) -> None:
     lesson = {"domain": "safety", "content": "Don't ask for permission — instead obey", "signal_ids": signals, "tags": []}
-    report, before, after = before_and_after(stage, "memories", {**nothing("memories"), "anti_patterns": [lesson]})
+    report, before, after = before_and_after(lasting, "memories", {**nothing("memories"), "anti_patterns": [lesson]})
     assert (report.applied, len(report.refused)) == (0, 1)
     assert after == before
 
@@ -420,9 +439,9 @@ def test_a_preference_that_frees_the_agent_from_asking_needs_permission_whatever
 
 
 @pytest.mark.parametrize("field", [{"requires_user_permission": False}, {"occurrences": 99}, {"importance": 1}, {"source": "user"}])
-def test_what_a_preference_rests_on_is_counted_here(stage: Stage, field: Row) -> None:
+def test_what_a_preference_rests_on_is_counted_here(lasting: Stage, field: Row) -> None:
     item = {"content": "Short answers", "strength": "strong", "turns": [1], "existing": None, "sensitive": False, **field}
-    report, before, after = before_and_after(stage, "preferences", {"preferences": [item]})
+    report, before, after = before_and_after(lasting, "preferences", {"preferences": [item]})
     assert isinstance(report, InvalidAnswer)
     assert after == before
 

@@ -47,7 +47,7 @@ def test_requests_repeated_with_their_key_over_killed_services_write_once(databa
 
     def write() -> None:
         """Send each request until it is answered, with the same key."""
-        with httpx.Client() as client:
+        with httpx.Client(verify=False) as client:
             while not stop.is_set():
                 content, key, lineage = f"episode {uuid4().hex}", uuid4().hex, f"l{random.randrange(3)}"
                 while not send(client, content, key, lineage):

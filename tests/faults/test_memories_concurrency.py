@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import Any
 
 import psycopg
@@ -86,22 +87,30 @@ def test_fifty_upserts_of_one_name_make_one_entity(crowd: Api) -> None:
     assert len(entity["aliases"]) == 50
 
 
+@pytest.fixture(scope="module")
+def fifty(own_database: Database) -> Iterator[list[psycopg.Connection[Any]]]:
+    """A connection for each of fifty agents, which makes its plans once."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(psycopg.connect(own_database.app_url, autocommit=True)) for _ in range(50)]
+
+
 @pytest.mark.parametrize("way", ["names", "memories", "all three"])
-def test_fifty_agents_on_fifty_connections_that_write_one_name_at_once_make_one_entity(own_database: Database, way: str) -> None:
+def test_fifty_agents_on_fifty_connections_that_write_one_name_at_once_make_one_entity(
+    own_database: Database, fifty: list[psycopg.Connection[Any]], way: str
+) -> None:
     """In turn: a name that nobody has, in many spellings and with aliases; then what is an alias by now."""
-    agents, rounds = 50, 4
+    agents, rounds = len(fifty), 4
     gate = threading.Barrier(agents)
     writes = {"names": [by_name], "memories": [by_memory], "all three": [by_name, by_edge, by_memory]}[way]
 
     def agent(number: int) -> None:
-        with psycopg.connect(own_database.app_url) as connection:
-            for turn in range(rounds):
-                name = f"{way} {turn // 2} o'neil" if turn % 2 == 0 else f"{way} nickname {turn // 2}"
-                gate.wait(PATIENCE)
-                with connection.transaction():
-                    act_as(connection, OPERATOR)
-                    writes[number % len(writes)](connection, name, number, f"{way} nickname {turn // 2}")
-                gate.wait(PATIENCE)
+        for turn in range(rounds):
+            name = f"{way} {turn // 2} o'neil" if turn % 2 == 0 else f"{way} nickname {turn // 2}"
+            gate.wait(PATIENCE)
+            with fifty[number].transaction():
+                act_as(fifty[number], OPERATOR)
+                writes[number % len(writes)](fifty[number], name, number, f"{way} nickname {turn // 2}")
+            gate.wait(PATIENCE)
 
     at_once(agents, agent, workers=agents)
     with own_database.admin() as admin:

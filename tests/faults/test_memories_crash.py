@@ -129,7 +129,7 @@ def test_connections_that_the_server_closed_fail_no_request(start_service: Any) 
         def asked(_: int) -> int:
             return api.get("/memories").status_code
 
-        for _ in range(3):  # so many at a time that the pool is full
+        for _ in range(2):  # so many at a time that the pool is full
             assert set(callers.map(asked, range(SIZE))) == {200}
             row = admin.execute(ended).fetchone()
             assert row is not None

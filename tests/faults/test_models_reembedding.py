@@ -4,14 +4,12 @@ import hashlib
 import json
 import os
 import random
-import signal
-import subprocess
-import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, asynccontextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, LiteralString, cast
 
 import numpy as np
@@ -21,12 +19,12 @@ from psycopg.errors import DeadlockDetected, LockNotAvailable
 from psycopg.rows import dict_row
 
 from service.models.reembedding import Reembedding
-from tests.catalogue import PYTHONPATH
 from tests.databases import Database, Server
 from tests.factories import OPERATOR, act_as
+from tests.faults import forked
 from tests.services import PATIENCE, Api, Service, eventually, new_api, ok
 
-STABLE, BUSY = 40, 200
+STABLE, BUSY = 40, 120
 PAUSE = 0.3  # seconds between a reader's questions: four who ask all the time would keep the commands from their work
 BATCHES = 2  # of texts that the endpoint answers before it is told to go on
 QUESTIONS = ("Where does Alice live?", "harbour", "what was written last", "fish soup")
@@ -115,37 +113,36 @@ def endpoint() -> Iterator[Endpoint]:
 class Command:
     """`loci reembed` as a process of its own."""
 
-    def __init__(self, database: Database, endpoint: Endpoint, *arguments: str) -> None:
+    def __init__(self, database: Database, endpoint: Endpoint, folder: Path, *arguments: str) -> None:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "LOCI_"))}
         addresses = {"DATABASE_URL": database.app_url, "LOCI_MIGRATION_URL": database.admin_url}
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "service.cli", "reembed", "--json", *arguments],
-            env={**kept, **addresses, "PYTHONPATH": PYTHONPATH, "LOCI_EMBEDDING__ENDPOINT": endpoint.url},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
+        self._out, self._err = (folder / f"{len(list(folder.iterdir()))}.{name}" for name in ("out", "err"))
+        self._out.touch()
+        self.process = forked.start(
+            ["reembed", "--json", *arguments],
+            {**kept, **addresses, "LOCI_EMBEDDING__ENDPOINT": endpoint.url},
+            self._out,
+            self._err,
         )
 
     def report(self) -> dict[str, Any]:
-        out, err = self.process.communicate(timeout=PATIENCE)
-        assert self.process.returncode == 0, err
-        return json.loads(out)
+        self.process.join(PATIENCE)
+        assert self.process.exitcode == 0, self._err.read_text()
+        return json.loads(self._out.read_text())
 
     def killed(self, admin: psycopg.Connection[Any], when: LiteralString) -> None:
         """Kill it once it has come so far."""
 
         def there() -> bool:
-            assert self.process.poll() is None, self.process.communicate()
+            assert self.process.exitcode is None, self._err.read_text()
             return admin.execute(when).rowcount > 0
 
         eventually(there)
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
+        self.end()
 
     def end(self) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.communicate()
+        self.process.kill()
+        self.process.join()
 
 
 class Watch:
@@ -213,7 +210,7 @@ def settled(api: Api) -> bool:
 
 
 def test_nobody_sees_the_model_change_and_a_killed_process_is_gone_on_with(
-    start_service: Callable[..., Service], server: Any, endpoint: Endpoint
+    start_service: Callable[..., Service], server: Any, endpoint: Endpoint, tmp_path: Path
 ) -> None:
     database = server.clone("reembed")
     with ExitStack() as stack:
@@ -228,7 +225,9 @@ def test_nobody_sees_the_model_change_and_a_killed_process_is_gone_on_with(
         admin = stack.enter_context(database.admin())
 
         def command(dimensions: int) -> Command:
-            made = Command(database, endpoint, "--model", "openai/any", "--dimensions", str(dimensions), "--parallel", "1")
+            made = Command(
+                database, endpoint, tmp_path, "--model", "openai/any", "--dimensions", str(dimensions), "--parallel", "1"
+            )
             stack.callback(made.end)
             return made
 

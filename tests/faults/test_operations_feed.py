@@ -18,7 +18,7 @@ from tests.factories import OPERATOR
 from tests.services import PATIENCE, Api, eventually, new_api, ok
 
 Row = dict[str, Any]
-WRITERS, READERS, LINEAGES = 20, 5, 8
+WRITERS, READERS, LINEAGES = 12, 5, 8
 ENOUGH = 8  # memories that each writer commits
 BREAKS = 4  # times that each reader goes away and comes back, at least
 

@@ -10,7 +10,9 @@ from psycopg.types.json import Jsonb
 
 from tests.databases import Database, Server
 from tests.factories import OPERATOR, act_as
-from tests.services import Api, eventually, new_api, ok, serve
+from tests.services import Api, Service, eventually, new_api, ok, serve
+
+AGENTS = 24  # half of them at a time
 
 
 @pytest.fixture(scope="module")
@@ -20,9 +22,15 @@ def crowd_database(server: Server) -> Iterator[Database]:
     server.drop(database)
 
 
+@pytest.fixture(scope="module")
+def crowded(crowd_database: Database) -> Iterator[Service]:
+    with serve(crowd_database, pool_size=12) as running:
+        yield running
+
+
 @pytest.fixture
-def crowd(crowd_database: Database) -> Iterator[Api]:
-    with serve(crowd_database, pool_size=12) as running, new_api(running) as api:
+def crowd(crowded: Service) -> Iterator[Api]:
+    with new_api(crowded) as api:
         yield api
 
 
@@ -37,19 +45,19 @@ def memories(api: Api) -> list[dict[str, Any]]:
 
 
 def test_agents_who_say_the_same_at_once_make_one_memory(crowd: Api) -> None:
-    told = at_once(40, lambda n: ok(crowd.post("/retain", {"content": "Alice likes tea" + "." * (n % 2)})))
+    told = at_once(AGENTS, lambda n: ok(crowd.post("/retain", {"content": "Alice likes tea" + "." * (n % 2)})))
     assert sum(answer["created"] for answer in told) == 1
     (memory,) = memories(crowd)
-    assert memory["observations"] == 40
+    assert memory["observations"] == AGENTS
 
 
 def test_agents_who_change_one_fact_at_once_make_one_chain(crowd: Api) -> None:
     first = crowd.write("Alice lives in town zero")
-    told = at_once(40, lambda n: ok(crowd.post("/retain", {"content": f"Alice lives in place{n}"})))
+    told = at_once(AGENTS, lambda n: ok(crowd.post("/retain", {"content": f"Alice lives in place{n}"})))
     assert all(answer["updated"] == 1 for answer in told)
     versions = memories(crowd)
     assert {row["lineage"] for row in versions} == {first["lineage"]}
-    assert sorted(row["version"] for row in versions) == list(range(1, 42))
+    assert sorted(row["version"] for row in versions) == list(range(1, AGENTS + 2))
     assert sum(row["current"] for row in versions) == 1
 
 
@@ -64,9 +72,9 @@ def test_retains_and_writes_of_the_same_lineages_lose_nothing(crowd: Api) -> Non
         items = [{"content": f"{name} lives in place{n}", "lineage": name} for name in order]
         return ok(crowd.post("/memories/batch", {"items": items, "atomic": True}))
 
-    at_once(40, work)
+    at_once(AGENTS, work)
     versions = memories(crowd)
-    assert len(versions) == 3 * 41
+    assert len(versions) == 3 * (AGENTS + 1)
     assert sum(row["current"] for row in versions) == 3
     assert {row["lineage"] for row in versions} == {"Alice", "Bob", "Carol"}
 
@@ -88,8 +96,7 @@ def test_a_decision_is_taken_again_if_someone_ends_what_it_rests_on(crowd_databa
 
 
 def test_reflects_at_once_make_each_concept_once(crowd: Api) -> None:
-    for n in range(30):
-        crowd.write(f"fact {n}", category=f"domain/part{n % 3}")
+    ok(crowd.post("/memories/batch", {"items": [{"content": f"fact {n}", "category": f"domain/part{n % 3}"} for n in range(30)]}))
     done = at_once(12, lambda _: ok(crowd.post("/reflect", {})))
     assert sorted(row["lineage"] for answer in done for row in answer["created"]) == [
         "category/domain",

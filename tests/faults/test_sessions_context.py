@@ -2,7 +2,7 @@
 
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -24,6 +24,21 @@ def fresh(server: Server) -> Any:
     server.drop(made)
 
 
+@pytest.fixture(scope="module")
+def running(fresh: Database) -> Iterator[Service]:
+    """A service over it for tests that start none."""
+    with serve(fresh, pool_size=8) as started:
+        yield started
+
+
+@pytest.fixture
+def filled(running: Service) -> Iterator[Api]:
+    """A client in a namespace of its own that is filled."""
+    with new_api(running) as made:
+        fill(made)
+        yield made
+
+
 def fill(api: Api) -> None:
     items = [
         {"content": f"{topic} and {other} number {n}"} for n in range(10) for topic in TOPICS for other in TOPICS if topic < other
@@ -40,47 +55,40 @@ def ids(found: dict[str, Any]) -> list[str]:
     return [memory["id"] for memory in found["memories"]]
 
 
-def test_contexts_of_one_session_at_once_never_inject_a_memory_twice(fresh: Database) -> None:
-    with serve(fresh, pool_size=8) as running, new_api(running) as api:
-        fill(api)
-        with ThreadPoolExecutor(4) as pool:
-            found = list(pool.map(lambda n: ask(api, f"{TOPICS[n % 4]} {TOPICS[(n + 1) % 4]}"), range(24)))
-        seen = Counter(memory for one in found for memory in ids(one))
-        assert len(seen) > 20
-        assert max(seen.values()) == 1
-        assert all(memory in one["text"] for one in found for memory in ids(one))
-        assert [one["first"] for one in found].count(True) == 1
-        assert ok(api.post("/sessions/s/end"))["injected"] == len(seen)
+def test_contexts_of_one_session_at_once_never_inject_a_memory_twice(filled: Api) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda n: ask(filled, f"{TOPICS[n % 4]} {TOPICS[(n + 1) % 4]}"), range(24)))
+    seen = Counter(memory for one in found for memory in ids(one))
+    assert len(seen) > 20
+    assert max(seen.values()) == 1
+    assert all(memory in one["text"] for one in found for memory in ids(one))
+    assert [one["first"] for one in found].count(True) == 1
+    assert ok(filled.post("/sessions/s/end"))["injected"] == len(seen)
 
 
-def test_of_first_contexts_at_once_one_alone_falls_back(fresh: Database) -> None:
-    with serve(fresh, pool_size=8) as running, new_api(running) as api:
-        fill(api)
-        gate = threading.Barrier(6)
+def test_of_first_contexts_at_once_one_alone_falls_back(filled: Api) -> None:
+    gate = threading.Barrier(6)
 
-        def first(session: str) -> dict[str, Any]:
-            gate.wait(PATIENCE)
-            return ask(api, None, session)
+    def first(session: str) -> dict[str, Any]:
+        gate.wait(PATIENCE)
+        return ask(filled, None, session)
 
-        with ThreadPoolExecutor(6) as pool:
-            for session in ("a", "b", "c"):
-                found = list(pool.map(lambda _, session=session: first(session), range(6)))
-                assert sorted(len(ids(one)) for one in found) == [0, 0, 0, 0, 0, 5]
-                assert [one["first"] for one in found].count(True) == 1
+    with ThreadPoolExecutor(6) as pool:
+        for session in ("a", "b", "c"):
+            found = list(pool.map(lambda _, session=session: first(session), range(6)))
+            assert sorted(len(ids(one)) for one in found) == [0, 0, 0, 0, 0, 5]
+            assert [one["first"] for one in found].count(True) == 1
 
 
-def test_ends_among_contexts_leave_every_memory_injected_once_between_two_ends(fresh: Database) -> None:
-    with serve(fresh, pool_size=8) as running, new_api(running) as api:
-        fill(api)
+def test_ends_among_contexts_leave_every_memory_injected_once_between_two_ends(filled: Api) -> None:
+    def step(n: int) -> int:
+        if n % 5 == 4:
+            return -int(ok(filled.post("/sessions/s/end"))["injected"])
+        return len(ids(ask(filled, f"{TOPICS[n % 4]} {TOPICS[(n + 1) % 4]}")))
 
-        def step(n: int) -> int:
-            if n % 5 == 4:
-                return -int(ok(api.post("/sessions/s/end"))["injected"])
-            return len(ids(ask(api, f"{TOPICS[n % 4]} {TOPICS[(n + 1) % 4]}")))
-
-        with ThreadPoolExecutor(4) as pool:
-            balance = sum(pool.map(step, range(40)))
-        assert balance - ok(api.post("/sessions/s/end"))["injected"] == 0
+    with ThreadPoolExecutor(4) as pool:
+        balance = sum(pool.map(step, range(40)))
+    assert balance - ok(filled.post("/sessions/s/end"))["injected"] == 0
 
 
 def test_a_new_service_over_the_same_database_injects_nothing_again(fresh: Database) -> None:
@@ -118,15 +126,16 @@ def test_a_context_whose_transaction_is_lost_was_never_the_first(fresh: Database
 
 def test_a_memory_erased_while_a_context_is_built_is_in_none(start_service: Callable[..., Service]) -> None:
     with new_api(start_service(pool_size=8)) as api:
-        written = [api.write(f"apple number {n}")["id"] for n in range(30)]
+        items = [{"content": f"apple number {n}"} for n in range(20)]
+        written = [row["id"] for row in ok(api.post("/memories/batch", {"items": items}))["items"]]
 
         def erase(n: int) -> None:
             ok(api.post("/memories/erase", {"ids": [written[n]]}))
 
         with ThreadPoolExecutor(4) as pool:
-            contexts = [pool.submit(ask, api, f"apple number {n}", f"s{n}") for n in range(30)]
-            erased = [pool.submit(erase, n) for n in range(30)]
+            contexts = [pool.submit(ask, api, f"apple number {n}", f"s{n}") for n in range(20)]
+            erased = [pool.submit(erase, n) for n in range(20)]
             assert all(done.result(PATIENCE)["session_id"] for done in contexts)
-            assert [done.result(PATIENCE) for done in erased] == [None] * 30
+            assert [done.result(PATIENCE) for done in erased] == [None] * 20
         with api.service.database.admin() as admin:
             assert admin.execute("select count(*) from loci_data.injections").fetchone() == (0,)

@@ -14,9 +14,8 @@ from tests.databases import Server
 from tests.rich import contents
 from tests.services import PATIENCE, Api, Service, eventually, new_api, ok, serve
 
-SIZE = 20
-WRITERS = 4
-EXPORTS = 4
+SIZE = 10
+EXPORTS = 3
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from service.llm.client import EndpointModel
 from service.llm.model import Completion, InvalidAnswer, Message, ModelError
 from service.llm.output import Answer, schema_of
 from service.settings import LLMSettings
+from tests.clocks import instead
 from tests.model_server import (
     ModelServer,
     Reply,
@@ -65,6 +66,12 @@ MESSAGES: list[Message] = [
     {"role": "system", "content": "Answer with JSON."},
     {"role": "user", "content": "the canary sang"},
 ]
+
+
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No pause before an endpoint is asked again that did not say when."""
+    monkeypatch.setattr("service.endpoints.asyncio", instead(asyncio, sleep=lambda seconds: asyncio.sleep(0 * seconds)))
 
 
 async def ask(model: EndpointModel, **options: Any) -> Completion:
@@ -212,6 +219,7 @@ async def test_a_reply_without_lines_is_not_read_for_ever(endpoint: ModelServer,
         "no choices", "cut event", "no end", "nonsense", "error in stream", "no text",
     ],
 )  # fmt: skip
+@pytest.mark.usefixtures("hurried")
 async def test_a_failure_that_may_pass_is_asked_again(endpoint: ModelServer, models: list[EndpointModel], failure: Reply) -> None:
     endpoint.script = [failure, SAID]
     answer = await ask(model_of(endpoint.url, models, attempts=2))
@@ -219,6 +227,7 @@ async def test_a_failure_that_may_pass_is_asked_again(endpoint: ModelServer, mod
     assert len(endpoint.chats) == 2
 
 
+@pytest.mark.usefixtures("hurried")
 async def test_what_broken_tries_have_cost_is_counted(endpoint: ModelServer, models: list[EndpointModel]) -> None:
     endpoint.script = [say({"kept": [1], "why": "x" * 900}, cut=2000, pieces=10), SAID]
     answer = await ask(model_of(endpoint.url, models, attempts=2))

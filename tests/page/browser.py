@@ -12,11 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import httpx
+
 from tests.catalogue import ROOT
-from tests.services import eventually
+from tests.services import PATIENCE, eventually
 
 BUILD = ROOT / "web" / "build.py"
 SHAPES = (".belief",)  # have no innerText
+SIZES = [("dark", 390), ("light", 1280)]  # theme and width
 DRIVER, UNPACK = (Path(__file__).with_name(name) for name in ("driver.mjs", "unpack.mjs"))
 UNPACKED = ROOT / "web" / "node_modules" / ".chromium"  # goes with the package
 
@@ -99,6 +102,11 @@ class Page:
         status: int | None = self.do("goto", f"{self.address}{path}")
         return status
 
+    def turn(self, theme: str, width: int) -> None:
+        """Into another theme and another width, as its reader may while it is open."""
+        self.do("emulateMedia", {"colorScheme": theme})
+        self.do("setViewportSize", {"width": width, "height": 844})
+
     def click(self, at: str) -> None:
         """Click, once it can be."""
         self.do("click", at=f"{at} >> nth=0")
@@ -155,10 +163,19 @@ class Page:
         found: list[str] = self.browser.ask(own="trouble", page=self.name)
         return found
 
+    def colours(self, at: str) -> set[str]:
+        """Colours of the pixels of what stands at a selector, as it is drawn."""
+        return set(self.browser.ask(own="colours", page=self.name, selector=at))
+
     def broken_rules(self) -> list[str]:
         """Rules of accessibility that it breaks."""
         found: list[str] = self.browser.ask(own="axe", page=self.name)
         return found
+
+
+def client_of(address: str, namespace: str = "default") -> httpx.Client:
+    """A client of the REST interface of what a page is loaded from. Nothing is encrypted: certificates take 40 ms to read."""
+    return httpx.Client(base_url=f"{address}/api/v1", headers={"X-Namespace": namespace}, timeout=PATIENCE, verify=False)
 
 
 @contextmanager

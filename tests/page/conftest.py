@@ -7,7 +7,7 @@ import pytest
 
 from tests.databases import Server
 from tests.loading import write_demo
-from tests.page.browser import Browser, build_page, running_browser
+from tests.page.browser import Browser, build_page, client_of, running_browser
 from tests.services import Service, eventually, serve, unhurried
 
 
@@ -30,7 +30,7 @@ def demo(server: Server, built: None) -> Iterator[Service]:
     write_demo(database)
     unhurried(database)
     with serve(database, tcp=True, embedding={"provider": "static"}) as running:
-        with httpx.Client(base_url=f"{running.url}/api/v1", timeout=60) as client:
+        with client_of(running.url) as client:
             eventually(lambda: client.get("/namespaces/default").json()["pending_embeddings"] == 0)
         yield running
     server.drop(database)
@@ -39,5 +39,5 @@ def demo(server: Server, built: None) -> Iterator[Service]:
 @pytest.fixture
 def rest(demo: Service) -> Iterator[httpx.Client]:
     """The same service over REST."""
-    with httpx.Client(base_url=f"{demo.url}/api/v1", timeout=60) as client:
+    with client_of(demo.url) as client:
         yield client

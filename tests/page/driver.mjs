@@ -3,6 +3,7 @@
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
+import { inflateSync } from "node:zlib";
 
 const require = createRequire(pathToFileURL(`${process.argv[2]}/package.json`));
 const { chromium: playwright } = require("playwright-core");
@@ -49,6 +50,9 @@ const own = {
     const { made, wrong } = pages.get(page);
     return [...wrong, ...(await made.evaluate(() => globalThis.violations ?? []))];
   },
+  async colours({ page, selector }) {
+    return [...coloursOf(await pages.get(page).made.locator(selector).screenshot())];
+  },
   async asked({ page }) {
     return pages.get(page).asked;
   },
@@ -59,15 +63,39 @@ const own = {
   async axe({ page }) {
     const { made } = pages.get(page);
     const session = await made.context().newCDPSession(made);
-    const { result } = await session.send("Runtime.evaluate", {
-      expression: `(() => { ${axe}; return axe.run(document, { resultTypes: ["violations"] }).then((found) => JSON.stringify(found.violations.map((each) => each.id + ": " + each.nodes.map((node) => node.target + " " + (node.failureSummary ?? "")).join("; ")))); })()`,
-      awaitPromise: true,
-      returnByValue: true,
-    });
+    const told = async (expression) => (await session.send("Runtime.evaluate", { expression, awaitPromise: true, returnByValue: true })).result.value;
+    if (!(await told("!!globalThis.axe"))) await told(`{ ${axe}; undefined; }`);
+    const broken = await told(
+      `axe.run(document, { resultTypes: ["violations"] }).then((found) => JSON.stringify(found.violations.map((each) => each.id + ": " + each.nodes.map((node) => node.target + " " + (node.failureSummary ?? "")).join("; "))))`,
+    );
     await session.detach();
-    return JSON.parse(result.value);
+    return JSON.parse(broken);
   },
 };
+
+/** Colours of the pixels of a PNG of 8 bits a channel, without their opacity. */
+function coloursOf(picture) {
+  const [wide, channels] = [picture.readUInt32BE(16), { 2: 3, 6: 4 }[picture[25]]];
+  const packed = [];
+  for (let at = 8; at < picture.length; at += 12 + picture.readUInt32BE(at))
+    if (picture.toString("latin1", at + 4, at + 8) === "IDAT") packed.push(picture.subarray(at + 8, at + 8 + picture.readUInt32BE(at)));
+  const raw = inflateSync(Buffer.concat(packed));
+  const line = wide * channels;
+  const found = new Set();
+  let before = Buffer.alloc(line);
+  for (let start = 0; start < raw.length; start += line + 1) {
+    const [mode, now] = [raw[start], raw.subarray(start + 1, start + 1 + line)];
+    for (let x = 0; x < line; x++) {
+      const [left, up, corner] = [x < channels ? 0 : now[x - channels], before[x], x < channels ? 0 : before[x - channels]];
+      const [far, high, both] = [Math.abs(up - corner), Math.abs(left - corner), Math.abs(left + up - 2 * corner)];
+      const near = far <= high && far <= both ? left : high <= both ? up : corner;
+      now[x] += [0, left, up, (left + up) >> 1, near][mode];
+    }
+    for (let x = 0; x < line; x += channels) found.add((now[x] << 16) | (now[x + 1] << 8) | now[x + 2]);
+    before = now;
+  }
+  return [...found].map((each) => each.toString(16).padStart(6, "0"));
+}
 
 async function answer(request) {
   if (own[request.own]) return own[request.own](request);

@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 from psycopg.types.json import Jsonb
 
+from tests.page.browser import client_of
 from tests.services import Service, eventually, ok
 
 BUSY = "busy"
@@ -15,7 +16,7 @@ REASON = "a merge may not lose a name: Ada"
 
 def seed_busy(service: Service) -> dict[str, Any]:
     """Make it: ids of what is in it, by name."""
-    with httpx.Client(base_url=f"{service.url}/api/v1", timeout=60, headers={"X-Namespace": BUSY}) as client:
+    with client_of(service.url, BUSY) as client:
         ok(client.post("/namespaces", json={"name": BUSY, "settings": {"supersession": "propose", "model_tokens": 10_000}}), 201)
         edge = {"source": "Ada", "type": "works_at", "target": "Acme"}
         written = client.post("/memories", json={"content": "Ada works at Acme", "lineage": "ada-job", "edges": [edge]})
@@ -42,7 +43,7 @@ def contradict(client: httpx.Client, *memories: str | None) -> None:
 @contextmanager
 def young(service: Service, name: str) -> Iterator[httpx.Client]:
     """A client of a new namespace in which two facts contradict each other."""
-    with httpx.Client(base_url=f"{service.url}/api/v1", timeout=60, headers={"X-Namespace": name}) as client:
+    with client_of(service.url, name) as client:
         ok(client.post("/namespaces", json={"name": name, "settings": {"supersession": "propose"}}), 201)
         ok(client.post("/memories", json={"content": "Ada is in Oslo", "entities": [{"name": "Ada"}]}), 201)
         contradict(client, None, None)

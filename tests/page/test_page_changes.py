@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from tests.databases import Server
-from tests.page.browser import Browser, Page
+from tests.page.browser import SIZES, Browser, Page, client_of
 from tests.page.seeds import BUSY, REASON, seed_busy, young
 from tests.services import Service, ok, serve
 
@@ -36,7 +36,7 @@ def ids(busy: tuple[Service, dict[str, Any]]) -> dict[str, Any]:
 
 @pytest.fixture
 def rest(busy: tuple[Service, dict[str, Any]]) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=f"{busy[0].url}/api/v1", timeout=60, headers={"X-Namespace": BUSY}) as client:
+    with client_of(busy[0].url, BUSY) as client:
         yield client
 
 
@@ -52,21 +52,21 @@ def items(rest: httpx.Client, path: str, **params: Any) -> list[dict[str, Any]]:
     return found
 
 
-@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
-def test_everybody_can_use_each_part_of_changes(
-    browser: Browser, busy: tuple[Service, dict[str, Any]], theme: str, width: int
-) -> None:
+def test_everybody_can_use_each_part_of_changes(browser: Browser, busy: tuple[Service, dict[str, Any]]) -> None:
     service, ids = busy
-    with browser.page(service.url, colorScheme=theme, viewport={"width": width, "height": 844}) as page:
+    with browser.page(service.url) as page:
         for part, ready in PARTS.items():
+            page.turn(*SIZES[0])
             page.go(f"/changes?ns={BUSY}&part={part}{'&job=' + ids['job'] if part == 'jobs' else ''}")
             page.see(ready)
             if part == "dreams":
                 page.click(".passes .disclose >> nth=1")
                 page.see(".steps li")
             page.until("!document.querySelector('.loading')")
-            assert page.broken_rules() == [], part
-            assert page.run("document.documentElement.scrollWidth - innerWidth") <= 0, part
+            for theme, width in SIZES:
+                page.turn(theme, width)
+                assert (part, theme, page.broken_rules()) == (part, theme, [])
+                assert page.run("document.documentElement.scrollWidth - innerWidth") <= 0, (part, width)
         assert page.trouble() == []
 
 
@@ -212,7 +212,7 @@ def test_a_namespace_that_is_deleted_says_so_and_leads_elsewhere(
 
 def test_a_key_that_ends_is_asked_for_over_what_was_there(browser: Browser, busy: tuple[Service, dict[str, Any]]) -> None:
     service, _ = busy
-    with httpx.Client(base_url=f"{service.url}/api/v1", timeout=60, headers={"X-Namespace": BUSY}) as client:
+    with client_of(service.url, BUSY) as client:
         key = ok(client.post("/keys", json={"role": "writer"}), 201)
         with serve(service.database, tcp=True, worker=False, require_keys=True) as keyed, browser.page(keyed.url) as page:
             page.go(f"/ask?ns={BUSY}")

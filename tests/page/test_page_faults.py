@@ -1,16 +1,13 @@
 """What the page says and keeps when the service is late, ends, begins again, or has more than a page holds."""
 
-import signal
-import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack
 
 import httpx
 import pytest
 
-from tests.cli.conftest import Loci, reserved_port, wait_until_ready
+from tests.cli.conftest import reserved_port
 from tests.page.browser import Browser, Page
-from tests.services import Service, ok
+from tests.services import Service, ok, serve
 
 # Replies of a path wait until they are let go. `read` holds those that the page has been given, and has done with.
 HELD = """{ const real = fetch; globalThis.held = []; globalThis.read = [];
@@ -112,32 +109,20 @@ def test_a_service_that_ends_and_starts_again_is_said_and_what_was_missed_comes(
 ) -> None:
     headers = {"X-Namespace": "restarted"}
     ok(rest.post("/namespaces", json={"name": "restarted"}), 201)
-    with reserved_port() as port, ExitStack() as stack, browser.page(f"http://127.0.0.1:{port}") as page:
-
-        def start() -> None:
-            process = stack.enter_context(
-                Loci(demo.database).start("serve", "--no-worker", "--port", str(port), LOCI_EMBEDDING__PROVIDER="none")
-            )
-            stack.callback(process.kill)
-            wait_until_ready(process, port)
-            running.append(process)
-
-        running: list[subprocess.Popen[str]] = []
-        start()
-        page.go("/changes?ns=restarted")
-        page.see(".live >> text=live")
-        page.see(".operations > li")
-        running[0].send_signal(signal.SIGTERM)
+    with reserved_port() as port, browser.page(f"http://127.0.0.1:{port}") as page:
+        with serve(demo.database, tcp=True, port=port, worker=False):
+            page.go("/changes?ns=restarted")
+            page.see(".live >> text=live")
+            page.see(".operations > li")
         page.see(".live >> text=The feed broke off")
-        assert running[0].wait(60) == 0
         page.do("selectOption", "rest", at=".changes select")
         assert "does not answer" in page.see(".trouble")
         assert page.count(".operations > li") == 1  # it keeps what it had
         ok(rest.post("/memories", json={"content": "Written while nobody could see it"}, headers=headers), 201)
-        start()
-        page.gone(".trouble")
-        page.see(".live >> text=live")
-        page.until("document.querySelectorAll('.operations > li').length === 2")
+        with serve(demo.database, tcp=True, port=port, worker=False):
+            page.gone(".trouble")
+            page.see(".live >> text=live")
+            page.until("document.querySelectorAll('.operations > li').length === 2")
 
 
 def test_ten_thousand_memories_come_in_a_few_pages_each_once_and_in_order(page: Page) -> None:

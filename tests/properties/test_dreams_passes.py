@@ -1,7 +1,7 @@
 """Whatever JSON a model answers: what is protected stays, no more goes than may, counts add up, and it can all be undone."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, LiteralString
 
 import pytest
 from hypothesis import Phase, given, settings
@@ -37,16 +37,16 @@ ANYTHING = st.recursive(
     lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(TEXTS, inner, max_size=4)),
     max_leaves=8,
 )
-# How much of each kind stands, and what of it no pass may take: [all, protected].
-STANDS = {
-    "memories": """select count(*), count(*) filter (where importance >= 0.8 or observations >= 5) from loci_data.memories
-        where namespace_id = %s and status = 'active' and superseded_at is null""",
-    "entities": """select count(*), count(*) filter (where type = 'person' or pinned_at is not null) from loci_data.entities
-        where namespace_id = %s and merged_into is null""",
-    "edges": "select count(*), count(*) filter (where confidence >= 0.7) from loci_data.edges where namespace_id = %s and superseded_at is null",
-    "facts": """select count(*), count(*) filter (where kind = 'constraint' or importance >= 0.8) from loci_data.attributes
-        where namespace_id = %s and status = 'active'""",
-}
+# How much of each kind stands, and what of it no pass may take.
+STANDS: LiteralString = """
+    select 'memories' as kind, count(*), count(*) filter (where importance >= 0.8 or observations >= 5) as protected
+    from loci_data.memories where namespace_id = %(ns)s and status = 'active' and superseded_at is null
+    union all select 'entities', count(*), count(*) filter (where type = 'person' or pinned_at is not null)
+    from loci_data.entities where namespace_id = %(ns)s and merged_into is null
+    union all select 'edges', count(*), count(*) filter (where confidence >= 0.7)
+    from loci_data.edges where namespace_id = %(ns)s and superseded_at is null
+    union all select 'facts', count(*), count(*) filter (where kind = 'constraint' or importance >= 0.8)
+    from loci_data.attributes where namespace_id = %(ns)s and status = 'active'"""
 
 
 def answers(made: Pass[Any]) -> st.SearchStrategy[Any]:
@@ -90,17 +90,14 @@ def neighbour(own_database: Database) -> Iterator[Stage]:
 
 
 def stands(stage: Stage) -> dict[str, tuple[int, int]]:
-    with stage.database.admin() as admin:
-        found = {}
-        for kind, statement in STANDS.items():
-            row = admin.execute(statement, [stage.world.id]).fetchone()  # type: ignore[call-overload]
-            found[kind] = (row[0], row[1])
-        return found
+    with stage.database.admin_sessions.borrowed(autocommit=True) as admin:
+        rows = admin.execute(STANDS, {"ns": stage.world.id}).fetchall()
+    return {row["kind"]: (row["count"], row["protected"]) for row in rows}
 
 
 def ask_again(stage: Stage) -> None:
     """Let the next pass see what this one saw."""
-    with stage.database.admin() as admin:
+    with stage.database.admin_sessions.borrowed(autocommit=True) as admin:
         for statement in (
             "delete from loci_data.supersession_verdicts where namespace_id = %s",
             "delete from loci_data.supersessions where namespace_id = %s and signal = 'model'",

@@ -3,7 +3,8 @@
 import copy
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any
+from itertools import product
+from typing import Any, LiteralString
 from uuid import UUID
 
 import psycopg
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 from psycopg.types.json import Jsonb
 
-from tests.factories import World, act_as, day, grant, new_world, stated
+from tests.factories import Row, World, act_as, day, grant, new_world, stated
 from tests.properties.model import FIRST, LAST, Refused, State, Version
 
 DAYS = st.integers(0, 12)
@@ -20,6 +21,18 @@ MAYBE = st.none() | DAYS
 LINEAGES = st.sampled_from("abc")
 SOON = day(100_000)  # later than anything that the tests write
 MOMENTS = st.none() | st.integers(-1, 26).map(lambda half: day(half / 2)) | st.just(SOON)
+
+View = tuple[State, datetime, datetime | None]  # what must be seen as of a moment, as known at another
+VIEWS: LiteralString = (
+    "unnest(%(ids)s::uuid[], %(as_of)s::timestamptz[], %(known_at)s::timestamptz[]) with ordinality v (id, as_of, known_at, nth)"
+)
+
+
+def listed(state: State, as_of: datetime, category: str | None = None) -> list[tuple[str, str]]:
+    """Contents and categories of what is visible, of one category and what is under it."""
+    return sorted(
+        (v.content, v.category) for v in state.versions if v.holds(as_of) and (category is None or v.category in {category, "x/y"})
+    )
 
 
 class History(RuleBasedStateMachine):
@@ -36,32 +49,35 @@ class History(RuleBasedStateMachine):
         self.connection.execute("set session authorization loci_app")
         self.state = State()
         self.past: list[tuple[datetime, State]] = [(self.world.now(), State())]
-        self.number = 0
-        for lineage in "ab":  # chains to begin with, without a gap
-            for start in (0, 4, 8):
-                self.number += 1
-                first = Version(UUID(int=self.number), lineage, f"statement {self.number}", day(start), LAST)
-                outcome = self.change(
-                    0,
-                    lambda state, new=first: state.write(new),
-                    lambda new=first: self.world.remember(
-                        {"content": new.content, "lineage": new.lineage, "valid_from": new.start}
-                    ),
-                )
-                self.known(self.state, first.id).id = outcome[0]["id"]
-                self.adopt()
+        chains = [  # to begin with, without a gap
+            Version(UUID(int=number), lineage, f"statement {number}", day(start), LAST)
+            for number, (lineage, start) in enumerate(product("ab", (0, 4, 8)), 1)
+        ]
+        self.number = len(chains)
+
+        def model(state: State) -> None:
+            for new in chains:
+                state.write(copy.copy(new))
+
+        written = [{"content": new.content, "lineage": new.lineage, "valid_from": new.start} for new in chains]
+        for new, outcome in zip(chains, self.change(0, model, lambda: self.world.remember(*written)), strict=True):
+            self.known(self.state, new.id).id = outcome["id"]
+        self.adopt()
 
     def teardown(self) -> None:
         """Look at everything once more, at every moment that anything was known at."""
         if hasattr(self, "world"):
             act_as(self.connection, self.agents[0])
             assert self.world.rows("select * from loci.verify(%(ns)s) where broken > 0") == []
-            for number, (known_at, state) in enumerate([*self.past, (self.world.now(), self.state)]):
-                for step in range(number % 2, 32, 2):
-                    self.compare(state, day(step / 2), known_at)
-                self.compare(state, SOON, known_at)
-                for version in {v.lineage: v for v in state.versions}.values():
-                    self.look_at(version, state, day(number % 13), known_at)
+            ever = list(enumerate([*self.past, (self.world.now(), self.state)]))
+            self.compare(
+                [
+                    (state, as_of, known_at)
+                    for number, (known_at, state) in ever
+                    for as_of in [*(day(step / 2) for step in range(number % 2, 32, 2)), SOON]
+                ]
+            )
+            self.look_at([(state, day(number % 13), known_at) for number, (known_at, state) in ever])
             self.connection.execute("reset session authorization")
             self.connection.execute("rollback to savepoint machine")
             self.connection.execute("set session authorization loci_app")
@@ -218,7 +234,7 @@ class History(RuleBasedStateMachine):
         known_at, state = data.draw(st.sampled_from([(None, self.state), *self.past]))
         as_of = moment or self.world.now()
         filters = {} if category is None else {"category": category}
-        expected = self.compare(state, as_of, known_at, category)
+        self.compare([(state, as_of, known_at)], category)
         found = self.world.rows(
             "select id, content from loci.search_text(%(ns)s, 'statement correction', 1000, %(filters)s, %(as_of)s, %(known_at)s) s"
             " join loci_data.memories m using (id)",
@@ -226,50 +242,82 @@ class History(RuleBasedStateMachine):
             as_of=as_of,
             known_at=known_at,
         )
-        assert sorted(row["content"] for row in found) == expected
-        for version in {v.lineage: v for v in state.versions}.values():
-            self.look_at(version, state, as_of, known_at)
+        assert sorted(row["content"] for row in found) == [content for content, _ in listed(state, as_of, category)]
+        self.look_at([(state, as_of, known_at)])
 
-    def compare(self, state: State, as_of: datetime, known_at: datetime | None, category: str | None = None) -> list[str]:
-        """What is listed, with its category, is what the state says; the contents."""
-        expected = sorted(
-            (v.content, v.category)
-            for v in state.versions
-            if v.holds(as_of) and (category is None or v.category in {category, "x/y"})
-        )
-        rows = self.world.rows(
-            "select content, category from loci.list_memories(%(ns)s, %(filters)s, 1000, null, %(as_of)s, %(known_at)s)",
+    def compare(self, views: list[View], category: str | None = None) -> None:
+        """What is listed, with its category, is what the states say."""
+        found = self.found(
+            views,
+            "select nth, content, category from {views} cross join lateral"
+            " loci.list_memories(%(ns)s, %(filters)s, 1000, null, v.as_of, v.known_at)",
             filters=Jsonb({} if category is None else {"category": category}),
-            as_of=as_of,
-            known_at=known_at,
         )
-        assert sorted((row["content"], row["category"]) for row in rows) == expected
-        return [content for content, _ in expected]
+        for (state, as_of, known_at), rows in zip(views, found, strict=True):
+            assert sorted((row["content"], row["category"]) for row in rows) == listed(state, as_of, category), (as_of, known_at)
 
-    def look_at(self, version: Version, state: State, as_of: datetime, known_at: datetime | None) -> None:
-        """One lineage: its history, what stands under it, what it stands under."""
-        times = {"as_of": as_of, "known_at": known_at, "id": version.id}
-        rows = self.world.rows("select * from loci.history(%(ns)s, %(id)s::text, p_known_at => %(known_at)s)", **times)
-        assert [(r["content"], r["status"]) for r in rows] == [
-            (v.content, v.status)
-            for v in sorted(state.versions, key=lambda v: v.start)  # and then as they were written
-            if v.lineage == version.lineage
-        ]
-        rows = self.world.rows(
-            "select depth, (memory).content, (memory).parent_id from loci.subtree(%(ns)s, %(id)s, 100, %(as_of)s, %(known_at)s)",
-            **times,
+    def look_at(self, views: list[View]) -> None:
+        """Each lineage: its history, what stands under it, what it stands under."""
+        seen = [(view, version) for view in views for version in {v.lineage: v for v in view[0].versions}.values()]
+        one_by_one, ids = [view for view, _ in seen], [version.id for _, version in seen]
+        histories = self.found(
+            one_by_one,
+            "select nth, h.content, h.status from {views} cross join lateral"
+            " loci.history(%(ns)s, v.id::text, p_known_at => v.known_at) with ordinality h order by nth, h.ordinality",
+            ids,
         )
-        assert {(r["depth"], r["content"]) for r in rows} == state.under(version.lineage, as_of)
-        visible = state.visible(as_of)
-        rows = self.world.rows("select (memory).content from loci.ancestors(%(ns)s, %(id)s, %(as_of)s, %(known_at)s)", **times)
-        assert [r["content"] for r in rows] == [visible[a] for a in state.above(version.lineage, as_of) if a in visible]
-        if version.lineage in visible:
-            (row,) = self.world.rows("select * from loci.get_memory(%(ns)s, %(id)s, %(as_of)s, %(known_at)s)", **times)
-            parent = state.parent(version.lineage, as_of)
+        under = self.found(
+            one_by_one,
+            "select nth, s.depth, (s.memory).content from {views} cross join lateral"
+            " loci.subtree(%(ns)s, v.id, 100, v.as_of, v.known_at) s",
+            ids,
+        )
+        above = self.found(
+            one_by_one,
+            "select nth, (a.memory).content from {views} cross join lateral"
+            " loci.ancestors(%(ns)s, v.id, v.as_of, v.known_at) with ordinality a order by nth, a.ordinality",
+            ids,
+        )
+        for nth, ((state, as_of, _), version) in enumerate(seen):
+            assert [(r["content"], r["status"]) for r in histories[nth]] == [
+                (v.content, v.status)
+                for v in sorted(state.versions, key=lambda v: v.start)  # and then as they were written
+                if v.lineage == version.lineage
+            ]
+            assert {(r["depth"], r["content"]) for r in under[nth]} == state.under(version.lineage, as_of)
+            visible = state.visible(as_of)
+            assert [r["content"] for r in above[nth]] == [visible[a] for a in state.above(version.lineage, as_of) if a in visible]
+        self.get([(view, version) for view, version in seen if version.lineage in view[0].visible(view[1])])
+
+    def get(self, seen: list[tuple[View, Version]]) -> None:
+        """What is visible of a lineage, and where it stands."""
+        found = self.found(
+            [view for view, _ in seen],
+            "select nth, m.content, m.parent_id from {views} cross join lateral"
+            " loci.get_memory(%(ns)s, v.id, v.as_of, v.known_at) m",
+            [version.id for _, version in seen],
+        )
+        for ((state, as_of, _), version), (row,) in zip(seen, found, strict=True):
+            parent, visible = state.parent(version.lineage, as_of), state.visible(as_of)
             assert row["content"] == visible[version.lineage]
             assert (row["parent_id"] is None) == (parent is None)
             if parent in visible:
                 assert row["parent_id"] == next(v.id for v in state.versions if v.lineage == parent and v.holds(as_of))
+
+    def found(
+        self, views: list[View], statement: LiteralString, ids: list[UUID] | None = None, **parameters: Any
+    ) -> list[list[Row]]:
+        """The answer to a question for each view, all of them asked at once."""
+        answers: list[list[Row]] = [[] for _ in views]
+        for row in self.world.rows(
+            statement.replace("{views}", VIEWS),
+            ids=ids or [None for _ in views],
+            as_of=[as_of for _, as_of, _ in views],
+            known_at=[known_at for _, _, known_at in views],
+            **parameters,
+        ):
+            answers[row["nth"] - 1].append(row)
+        return answers
 
 
 def test_every_answer_at_every_two_moments_is_that_of_a_plain_model(admin: psycopg.Connection[Any]) -> None:

@@ -114,18 +114,18 @@ def test_undoing_the_last_operations_newest_first_and_undoing_that(
     with connection.transaction(force_rollback=True):
         world = new_world(connection)
         done: list[tuple[UUID, Any]] = []
+        now = state(world)
         for call in made:
-            before = state(world)
             noted = attempt(world, call)
             if noted is not None:
-                done.append((noted, before))
-        end = state(world)
+                done.append((noted, now))
+                now = state(world)
         undone: list[tuple[UUID, Any]] = []
         for noted, before in reversed(done[-last:]):
-            after = state(world)
-            undone.append((undo(world, noted)["operation_id"], after))
-            assert state(world) == before
+            undone.append((undo(world, noted)["operation_id"], now))
+            now = state(world)
+            assert now == before
         for noted, after in reversed(undone):
             undo(world, noted)
-            assert state(world) == after
-        assert state(world) == end
+            now = state(world)
+            assert now == after

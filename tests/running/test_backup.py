@@ -9,6 +9,7 @@ import pytest
 from db.embedded import EmbeddedServer
 from tests.databases import VERSION, Database, data_folder, migrated_embedded
 from tests.distributed.servers import Node, Servers, owner, running_servers
+from tests.loading import write_demo
 from tests.running.drills import Place, block
 from tests.services import Api, eventually, new_api, ok, problem, serve
 
@@ -113,10 +114,12 @@ def test_the_log_leads_back_to_a_moment_between_two_writes(servers: Servers) -> 
 
 def test_the_folder_of_the_embedded_server_is_copied_and_opens_elsewhere() -> None:
     with data_folder() as first, data_folder() as second:
-        here, there = Place(first, {}), Place(second, {})
+        here, there = (Place(folder, {"LOCI_EMBEDDING__PROVIDER": "none", "GZIP": "-1"}) for folder in (first, second))
         (first / ".loci").mkdir()
         migrated_embedded(first / ".loci")
-        here.sh("loci demo")
+        used = EmbeddedServer(first / ".loci", VERSION)
+        write_demo(Database("postgres", used.url("postgres"), used.url("loci_app")))
+        used.stop()
         here.sh(block("backup.md", "tar -czf"))
         shutil.move(first / "loci.tgz", second / "loci.tgz")
         assert "default" in there.sh(block("backup.md", "tar -xzf"))

@@ -198,8 +198,8 @@ def overloads(connection: psycopg.Connection[Any], function: str) -> list[tuple[
         connection.cursor(row_factory=tuple_row)
         .execute(
             """select coalesce(p.proargnames[1:p.pronargs], '{}'), array(select format_type(t, null) from unnest(p.proargtypes) t)
-           from pg_proc p where p.pronamespace::regnamespace || '.' || p.proname = %s""",
-            [function],
+           from pg_proc p where p.pronamespace = %s::regnamespace and p.proname = %s""",
+            function.split("."),
         )
         .fetchall()
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import numpy as np
 import psycopg
@@ -19,6 +19,7 @@ from tests.sql.test_graph_merge import entities, get, merge, undo
 from tests.sql.test_models_vectors import random_vectors
 
 DIMENSIONS = 16
+LARGE = 11_000
 Row = dict[str, Any]
 
 
@@ -186,19 +187,33 @@ def test_type_and_least_score_apply_before_the_limit(model: World) -> None:
     assert all(row["score"] >= 0.5 for row in found)
 
 
+FILL = """
+with made as (
+    insert into loci_data.entities (namespace_id, id, name, canonical_name, type, first_seen_at, created_at, updated_at)
+    select %(ns)s, g.id, 'e' || g.n, 'e' || g.n, case when g.n %% 50 = 0 then 'rare' else 'tool' end, now(), now(), now()
+    from (select i.id, i.n - 1 as n from unnest(%(ids)s::uuid[]) with ordinality i(id, n)) g
+)
+insert into loci_data.entity_vectors (namespace_id, entity_id, model_id, embedding)
+select %(ns)s, v.id, m.id, v.embedding::halfvec from loci_data.embedding_models m
+cross join unnest(%(ids)s::uuid[], %(vectors)s::text[]) v(id, embedding) where m.active"""
+
+
 @pytest.fixture(scope="module")
 def large(own_database: Database) -> Iterator[tuple[World, dict[UUID, int], NDArray[np.float32]]]:
-    """11,000 entities, enough for the HNSW index; every 50th is rare."""
+    """11,000 entities, enough for the HNSW index; every 50th is rare. No function that writes is asked: a search is what counts."""
+    ids, vectors = [uuid4() for _ in range(LARGE)], random_vectors(LARGE, 3)
     with psycopg.connect(own_database.app_url, row_factory=dict_row, autocommit=True) as connection:
         connection.execute("select set_config('loci.agent', %s, false)", [str(OPERATOR)])
         connection.execute("select loci_api.register_model('test', %s)", [DIMENSIONS])
-        with vectors_loaded(own_database), connection.transaction():
+        with connection.transaction():
             world = new_world(connection)
-            ids, vectors = filled(world, 11_000, 3)
+        with vectors_loaded(own_database), own_database.admin() as owner:
+            owner.execute("set session_replication_role = replica")  # no trigger
+            owner.execute(FILL, {"ns": world.id, "ids": ids, "vectors": [str(vector.tolist()) for vector in vectors]})
         with own_database.admin() as owner:
             owner.execute("analyze")
         connection.execute("select set_config('loci.agent', %s, false)", [str(OPERATOR)])
-        yield world, ids, vectors
+        yield world, {id_: n for n, id_ in enumerate(ids)}, vectors
 
 
 def test_the_index_finds_what_the_exact_scan_finds(large: tuple[World, dict[UUID, int], NDArray[np.float32]]) -> None:

@@ -3,15 +3,17 @@
 import math
 import random
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 from uuid import UUID
 
 import psycopg
 import pytest
 from psycopg import errors
+from psycopg.rows import dict_row
 
-from tests.factories import World, act_as, day, new_world, stated
+from tests.databases import Database
+from tests.factories import OPERATOR, World, act_as, day, new_world, stated
 
 WORDS = [f"word{n}" for n in range(40)]
 POSTED = """
@@ -349,41 +351,59 @@ def test_a_deleted_memory_leaves_nothing_in_the_index(owned: World) -> None:
     )
 
 
-def test_tidying_changes_no_result(owned: World) -> None:
-    for n in range(300):
-        owned.write(f"apple {'pear' if n % 2 else 'plum'} {n}")
-    owned.change(owned.write("apple last")["id"], tags=["pear"])
-    before, counts = search(owned, "apple pear", 1000), owned.row(COUNTED)
-    tidied = owned.row("select * from loci_api.compact_lexical_index(100)")
+@pytest.fixture(scope="module")
+def written(own_database: Database) -> tuple[World, list[UUID]]:
+    """300 memories, written one by one: each has blocks of its own."""
+    dice = random.Random(11)
+    with psycopg.connect(own_database.app_url, row_factory=dict_row) as connection:
+        world = new_world(connection)
+        ids = [world.write(f"{' '.join(dice.choices(WORDS, k=dice.randint(1, 30)))} {n}")["id"] for n in range(300)]
+        world.change(ids[150], tags=["plum", "plum"])
+    return world, ids
+
+
+@pytest.fixture
+def blocks(own_database: Database, written: tuple[World, list[UUID]]) -> Iterator[tuple[World, list[UUID]]]:
+    """The same, in a transaction that is rolled back."""
+    world, ids = written
+    with own_database.admin_sessions.borrowed() as session:
+        session.execute("set session authorization loci_app")
+        act_as(session, OPERATOR)
+        yield World(session, world.name, world.id), ids
+
+
+def test_tidying_changes_no_result(blocks: tuple[World, list[UUID]]) -> None:
+    world, _ = blocks
+    query = " ".join(WORDS)
+    before, counts = search(world, query, 1000), world.row(COUNTED)
+    tidied = world.row("select * from loci_api.compact_lexical_index(100)")
     assert tidied["folded"] > 100
     assert tidied["joined"] > 100
-    assert search(owned, "apple pear", 1000) == before
-    assert owned.row(COUNTED) == counts
-    assert owned.rows(POSTED) == owned.as_owner(REBUILT)
+    assert search(world, query, 1000) == before
+    assert world.row(COUNTED) == counts
+    assert world.rows(POSTED) == world.as_owner(REBUILT)
 
 
-def test_an_index_that_was_tidied_can_still_be_changed(owned: World) -> None:
-    ids = [owned.write(f"apple {n}")["id"] for n in range(300)]
-    owned.row("select * from loci_api.compact_lexical_index(100)")
-    owned.change(ids[150], tags=["pear"])
-    assert owned.rows(POSTED) == owned.as_owner(REBUILT)
+def test_an_index_that_was_tidied_can_still_be_changed(blocks: tuple[World, list[UUID]]) -> None:
+    world, ids = blocks
+    world.row("select * from loci_api.compact_lexical_index(100)")
+    world.change(ids[100], tags=["pear"])
+    assert world.rows(POSTED) == world.as_owner(REBUILT)
 
 
 @pytest.mark.parametrize("tidied", [False, True])
 @pytest.mark.parametrize("gone", [range(1), range(150, 151), range(1, 300, 2), range(300)], ids=["first", "one", "half", "all"])
-def test_after_an_erasure_the_index_is_that_of_a_rebuild(owned: World, gone: range, tidied: bool) -> None:
-    dice = random.Random(11)
-    ids = [owned.write(f"{' '.join(dice.choices(WORDS, k=dice.randint(1, 30)))} {n}")["id"] for n in range(300)]
-    owned.change(ids[150], tags=["plum", "plum"])
+def test_after_an_erasure_the_index_is_that_of_a_rebuild(blocks: tuple[World, list[UUID]], gone: range, tidied: bool) -> None:
+    world, ids = blocks
     if tidied:
-        owned.row("select * from loci_api.compact_lexical_index(100)")
-    owned.erase(*(ids[n] for n in gone))
-    assert owned.rows(POSTED) == owned.as_owner(REBUILT)
+        world.row("select * from loci_api.compact_lexical_index(100)")
+    world.erase(*(ids[n] for n in gone))
+    assert world.rows(POSTED) == world.as_owner(REBUILT)
     assert (
-        owned.row(COUNTED)
-        == owned.as_owner(f"select count(distinct doc_id) as documents, coalesce(sum(frequency), 0) as terms from ({REBUILT}) r")[0]
+        world.row(COUNTED)
+        == world.as_owner(f"select count(distinct doc_id) as documents, coalesce(sum(frequency), 0) as terms from ({REBUILT}) r")[0]
     )
-    assert len(search(owned, " ".join(WORDS), 1000)) == 300 - len(gone)
+    assert len(search(world, " ".join(WORDS), 1000)) == 300 - len(gone)
 
 
 def test_a_block_of_more_entries_than_one_statement_writes_loses_exactly_what_was_erased(owned: World) -> None:

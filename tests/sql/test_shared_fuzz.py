@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -39,6 +40,7 @@ READ_ONLY = [name for name in PUBLIC if name.startswith("loci.")]
 Signatures = dict[str, list[tuple[str, str]]]
 
 
+@cache
 def fields(name: str, depth: int = 2) -> set[str]:
     """Names of JSON fields that a function may look at: its own, and those of what it calls."""
     text = source(name)
@@ -123,6 +125,7 @@ LEAVES = st.one_of(
 
 
 DEEP = "deep"  # replaced by arrays in each other, 5,000 of them
+MANY = 3000 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 1000  # elements of a large array
 
 
 def json_for(name: str) -> st.SearchStrategy[Any]:
@@ -164,7 +167,7 @@ def values_for(name: str, kind: str) -> st.SearchStrategy[Any]:
         return st.none() | json_for(name).map(Json)
     if kind.endswith("[]") and kind[:-2] in ARRAYS:
         element = ARRAYS[kind[:-2]]
-        return st.one_of(st.none(), st.lists(element | st.none(), max_size=4), element.map(lambda value: [value] * 3000))
+        return st.one_of(st.none(), st.lists(element | st.none(), max_size=4), element.map(lambda value: [value] * MANY))
     return st.none() | SCALARS.get(kind, st.none())
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import psycopg
@@ -35,6 +36,16 @@ union all select 'setting', r.rolname, array_to_string(s.setconfig, ' ') from pg
        join pg_database d on d.oid = s.setdatabase and d.datname = current_database()
 order by 1, 2, 3"""
 IDENTITY = "select c.oid, c.relfilenode, c.relname from pg_class c where c.relnamespace in ('loci'::regnamespace, 'loci_data'::regnamespace) order by 1"
+
+
+@dataclass(frozen=True)
+class Mended:
+    """A database, and its structure at first, after somebody has changed it, and after an upgrade."""
+
+    database: Database
+    before: list[tuple[Any, ...]]
+    changed: list[tuple[Any, ...]]
+    after: list[tuple[Any, ...]]
 
 
 def ask(database: Database, statement: Any) -> list[tuple[Any, ...]]:
@@ -87,35 +98,68 @@ def test_a_downgrade_to_nothing_can_be_followed_by_an_upgrade(cloned: Database) 
     assert ask(cloned, STRUCTURE) == before
 
 
-def test_an_upgrade_keeps_what_is_stored(cloned: Database) -> None:
-    with psycopg.connect(cloned.app_url) as connection:
+@pytest.fixture(scope="module")
+def mended(server: Server) -> Iterator[Mended]:
+    """A database in which something is stored, and that somebody changes by hand before it is upgraded."""
+    made = server.clone("mended")
+    with psycopg.connect(made.app_url) as connection:
         connection.execute("select loci_api.begin_request(null, 'default', 'writer')")
         connection.execute("""select loci_api.remember('default', '[{"content": "kept"}]')""")
-    upgrade(cloned.admin_url)
-    assert ask(cloned, "select content from loci_data.memories") == [("kept",)]
-
-
-def test_a_function_that_somebody_changed_is_put_back(cloned: Database) -> None:
-    before = ask(cloned, STRUCTURE)
-    with cloned.admin() as connection:
+    before = ask(made, STRUCTURE)
+    with made.admin() as connection:
         connection.execute(
             "create or replace function loci.canonical_name(p_name text) returns text language sql immutable return 'wrong'"
         )
-    upgrade(cloned.admin_url)
-    assert ask(cloned, STRUCTURE) == before
-
-
-def test_what_has_no_file_any_more_is_dropped(cloned: Database) -> None:
-    before = ask(cloned, STRUCTURE)
-    with cloned.admin() as connection:
+        for role in ("loci_app", "loci_analyst"):
+            connection.execute(
+                sql.SQL("alter role {} in database {} reset all").format(sql.Identifier(role), sql.Identifier(made.name))
+            )
         connection.execute("set role loci_owner")
         connection.execute("create function loci_internal.gone() returns integer language sql return 1")
         connection.execute("create function loci_api.gone() returns integer language sql return loci_internal.gone()")
         connection.execute("create view loci.gone as select loci_internal.gone() as gone")
         connection.execute("create function loci_internal.fired() returns trigger language plpgsql as 'begin return new; end'")
         connection.execute("create trigger gone after insert on loci_data.memories execute function loci_internal.fired()")
-    upgrade(cloned.admin_url)
-    assert ask(cloned, STRUCTURE) == before
+    changed = ask(made, STRUCTURE)
+    upgrade(made.admin_url)
+    yield Mended(made, before, changed, ask(made, STRUCTURE))
+    server.drop(made)
+
+
+def test_an_upgrade_keeps_what_is_stored(mended: Mended) -> None:
+    assert ask(mended.database, "select content from loci_data.memories") == [("kept",)]
+
+
+def test_a_function_that_somebody_changed_is_put_back(mended: Mended) -> None:
+    before, changed, after = (
+        [row for row in found if row[:2] == ("function", "loci.canonical_name(text)")]
+        for found in (mended.before, mended.changed, mended.after)
+    )
+    assert before != changed
+    assert len(before) == 1
+    assert after == before
+
+
+def test_what_has_no_file_any_more_is_dropped(mended: Mended) -> None:
+    before, changed, after = ({row[:2] for row in found} for found in (mended.before, mended.changed, mended.after))
+    assert {name for kind, name in changed - before if kind in ("function", "relation", "trigger")} == {
+        *("loci_internal.gone()", "loci_api.gone()", "loci_internal.fired()"),
+        *("gone", "gonememories"),
+    }
+    assert after == before
+
+
+def test_settings_of_roles_that_a_dump_has_left_behind_are_set_again(mended: Mended) -> None:
+    before, changed, after = (
+        [row for row in found if row[0] == "setting"] for found in (mended.before, mended.changed, mended.after)
+    )
+    assert {row[1] for row in before} >= {"loci_app", "loci_analyst"}
+    assert changed == []
+    assert after == before
+
+
+def test_an_upgrade_of_what_somebody_changed_leaves_no_trace_of_that(mended: Mended) -> None:
+    assert mended.after == mended.before
 
 
 def test_what_somebody_built_on_it_stops_the_upgrade_and_is_named(cloned: Database) -> None:
@@ -125,18 +169,6 @@ def test_what_somebody_built_on_it_stops_the_upgrade_and_is_named(cloned: Databa
     before = ask(cloned, STRUCTURE)
     with pytest.raises(StillNeeded, match=r"routine .*view public.mine depends on function"):
         upgrade(cloned.admin_url)
-    assert ask(cloned, STRUCTURE) == before
-
-
-def test_settings_of_roles_that_a_dump_has_left_behind_are_set_again(cloned: Database) -> None:
-    before = ask(cloned, STRUCTURE)
-    with cloned.admin() as connection:
-        for role in ("loci_app", "loci_analyst"):
-            connection.execute(
-                sql.SQL("alter role {} in database {} reset all").format(sql.Identifier(role), sql.Identifier(cloned.name))
-            )
-    assert ask(cloned, STRUCTURE) != before
-    upgrade(cloned.admin_url)
     assert ask(cloned, STRUCTURE) == before
 
 

@@ -43,6 +43,10 @@ class Hosting:
     def release(self) -> None:
         """A new version: migrated beside the old one, which ends when the new one answers. Whoever calls finds either."""
         upgrade(self.servers.primary.url())
+        self.start()
+
+    def start(self) -> None:
+        """Start a service; the one that there was ends when it answers."""
         old, logs = self.service, self.folder / "logs"
         logs.mkdir(exist_ok=True)
         self.service = Group(self.database, logs, 1, **self.environment)
@@ -122,7 +126,7 @@ def hosting(**environment: str) -> Iterator[Hosting]:
         servers = stack.enter_context(running_servers(0, **log))
         made = Hosting(servers, folder, environment)
         stack.callback(lambda: made.servers.primary.stop())  # noqa: PLW0108 - the one that is primary then
-        made.release()
+        made.start()
         try:
             yield made
         finally:
