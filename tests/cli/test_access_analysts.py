@@ -268,9 +268,11 @@ def test_who_made_an_analyst_and_what_it_was_given_is_in_the_log(loci: Loci, log
     created(loci, login, namespace)
     loci("analyst", "revoke", login, "--namespace", namespace)
     found = loci.rows(
-        """select o.via, b.action from loci_data.outbox b
+        """select o.via, b.action
+           from (select namespace_id, operation_id, kind, action, changed_at from loci_data.outbox
+                 union all select namespace_id, operation_id, kind, action, changed_at from loci_data.changes) b
            join loci_data.operations o on o.namespace_id = b.namespace_id and o.id = b.operation_id
-           join loci_data.namespaces n on n.id = b.namespace_id where n.name = %s and b.kind = 'grant' order by b.id""",
+           join loci_data.namespaces n on n.id = b.namespace_id where n.name = %s and b.kind = 'grant' order by b.changed_at""",
         namespace,
     )
     assert [(row["via"], row["action"]) for row in found] == [("cli", "created"), ("cli", "erased")]
