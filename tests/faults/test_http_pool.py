@@ -38,6 +38,20 @@ def test_who_waits_for_a_connection_has_one_when_the_database_is_back_though_nob
     assert asyncio.run(ask())
 
 
+def test_a_pool_has_one_connection_until_two_are_asked_for_at_once(database: Database) -> None:
+    async def sizes() -> list[int]:
+        async with make_pool(database.app_url, size=3, timeout=PATIENCE) as pool:
+            await pool.wait(PATIENCE)
+            seen = [pool.get_stats()["pool_size"]]
+            async with pool.connection():
+                seen.append(pool.get_stats()["pool_size"])
+                async with pool.connection():
+                    seen.append(pool.get_stats()["pool_size"])
+        return seen
+
+    assert asyncio.run(sizes()) == [1, 1, 2]
+
+
 def test_a_connection_of_a_request_whose_client_leaves_as_it_ends_goes_to_whoever_waits(database: Database) -> None:
     async def leave(steps: int) -> None:
         """Cancel a task so many steps of the event loop after another began to wait for the connection that it gives back."""
