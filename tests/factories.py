@@ -1,5 +1,7 @@
 """Worlds to test in: a namespace and short ways to write to it and to look at it."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, LiteralString
@@ -7,6 +9,8 @@ from uuid import UUID, uuid4
 
 import psycopg
 from psycopg.types.json import Jsonb
+
+from tests.databases import Database
 
 Row = dict[str, Any]
 EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
@@ -129,3 +133,12 @@ def new_world(connection: psycopg.Connection[Row], language: str = "english") ->
     row = connection.execute("select loci_api.create_namespace(%s, null, %s) as id", [name, language]).fetchone()
     assert row is not None
     return World(connection, name, row["id"])
+
+
+@contextmanager
+def rolled_back(database: Database, world: World) -> Iterator[World]:
+    """A namespace that stays, in a transaction that is rolled back, as the operator; the session can turn into the superuser's."""
+    with database.admin_sessions.borrowed() as session:
+        session.execute("set session authorization loci_app")
+        act_as(session, OPERATOR)
+        yield World(session, world.name, world.id)

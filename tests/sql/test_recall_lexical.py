@@ -13,7 +13,7 @@ from psycopg import errors
 from psycopg.rows import dict_row
 
 from tests.databases import Database
-from tests.factories import OPERATOR, World, act_as, day, new_world, stated
+from tests.factories import World, act_as, day, new_world, rolled_back, stated
 
 WORDS = [f"word{n}" for n in range(40)]
 POSTED = """
@@ -365,11 +365,8 @@ def written(own_database: Database) -> tuple[World, list[UUID]]:
 @pytest.fixture
 def blocks(own_database: Database, written: tuple[World, list[UUID]]) -> Iterator[tuple[World, list[UUID]]]:
     """The same, in a transaction that is rolled back."""
-    world, ids = written
-    with own_database.admin_sessions.borrowed() as session:
-        session.execute("set session authorization loci_app")
-        act_as(session, OPERATOR)
-        yield World(session, world.name, world.id), ids
+    with rolled_back(own_database, written[0]) as world:
+        yield world, written[1]
 
 
 def test_tidying_changes_no_result(blocks: tuple[World, list[UUID]]) -> None:

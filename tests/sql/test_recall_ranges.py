@@ -12,7 +12,7 @@ from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 from tests.databases import Database
-from tests.factories import OPERATOR, Row, World, act_as, day, new_world
+from tests.factories import Row, World, act_as, day, new_world, rolled_back
 from tests.sql.test_recall_lexical import REBUILT, WORDS, contents, search
 
 INDEXED = """
@@ -96,11 +96,8 @@ def joined(own_database: Database) -> tuple[World, list[UUID]]:
 @pytest.fixture
 def ranges(own_database: Database, joined: tuple[World, list[UUID]]) -> Iterator[tuple[World, list[UUID]]]:
     """The same, in a transaction that is rolled back."""
-    world, ids = joined
-    with own_database.admin_sessions.borrowed() as session:
-        session.execute("set session authorization loci_app")
-        act_as(session, OPERATOR)
-        yield World(session, world.name, world.id), ids
+    with rolled_back(own_database, joined[0]) as world:
+        yield world, joined[1]
 
 
 def sizes(world: World) -> list[int]:
