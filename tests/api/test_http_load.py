@@ -10,7 +10,7 @@ from tests.databases import Server
 from tests.services import PATIENCE, serve
 
 CLIENTS = 8
-SECONDS = 1.0  # of a round; there are as many as it takes until each kind of request has had replies
+SECONDS = 0.4  # of a round; there are as many as it takes until each kind of request has had replies
 
 
 def test_eight_clients_that_read_and_write_at_once_see_no_server_error(server: Server) -> None:

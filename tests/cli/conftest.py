@@ -24,10 +24,13 @@ from service.cli.main import app
 from service.cli.target import NAMES
 from service.settings import Settings, get_settings
 from tests.databases import Database
+from tests.forked import Command
 from tests.services import PATIENCE, eventually
 
 testing._get_command = cache(get_command)  # type: ignore[attr-defined]  # the tree of commands is made once: it takes 60 ms
 
+Running = subprocess.Popen[str] | Command
+Ended = Callable[[Running], tuple[int, str, str]]
 OPERATOR = "00000000-0000-0000-0000-000000000000"
 
 
@@ -46,8 +49,12 @@ class Loci:
         """Run a command in this process."""
         return CliRunner().invoke(app, list(arguments), input=input, prog_name="loci")
 
-    def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
-        """Start a command as a process."""
+    def start(self, *arguments: str, **environment: str) -> Command:
+        """Start a command as a process that has loaded the code."""
+        return Command(arguments, environment_of(self.database, **environment))
+
+    def start_by_itself(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+        """Start a command as its users do."""
         return subprocess.Popen(
             [sys.executable, "-m", "service.cli", *arguments],
             env=environment_of(self.database, **environment),
@@ -151,7 +158,7 @@ def port() -> Iterator[int]:
         yield reserved
 
 
-def wait_until_ready(process: subprocess.Popen[str], port: int) -> httpx.Response:
+def wait_until_ready(process: Running, port: int) -> httpx.Response:
     """Wait until a service answers; its first answer."""
 
     with httpx.Client(verify=False, timeout=PATIENCE) as client:  # certificates take 20 ms of the processor to read
@@ -167,15 +174,15 @@ def wait_until_ready(process: subprocess.Popen[str], port: int) -> httpx.Respons
 
 
 @pytest.fixture
-def ended() -> Iterator[Callable[[subprocess.Popen[str]], tuple[int, str, str]]]:
+def ended() -> Ended:
     """Wait for a process to end: its exit code, stdout and stderr."""
 
-    def wait(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    def wait(process: Running) -> tuple[int, str, str]:
         try:
             out, err = process.communicate(timeout=PATIENCE)
         except subprocess.TimeoutExpired:
             process.kill()
             raise
-        return process.returncode, out, err
+        return process.wait(), out, err
 
     return wait

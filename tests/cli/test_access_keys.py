@@ -2,8 +2,7 @@
 
 import hashlib
 import json
-import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,6 @@ import pytest
 from tests.api.test_memories_erase import dump
 from tests.cli.conftest import Loci, reserved_port, wait_until_ready
 from tests.services import PATIENCE
-
-Ended = Callable[[subprocess.Popen[str]], tuple[int, str, str]]
 
 
 @contextmanager

@@ -4,17 +4,13 @@ import asyncio
 import json
 import signal
 import socket
-import subprocess
-from collections.abc import Callable
 from unittest.mock import Mock
 
 import httpx
 import pytest
 
 from service.cli.serve import expose, reached_at
-from tests.cli.conftest import Loci, wait_until_ready
-
-Ended = Callable[[subprocess.Popen[str]], tuple[int, str, str]]
+from tests.cli.conftest import Ended, Loci, wait_until_ready
 
 
 def one_line(err: str) -> bool:
@@ -64,7 +60,8 @@ def test_serve_says_to_a_collector_of_logs_where_it_listens_in_lines_that_it_can
 
 
 def test_serve_answers_says_what_to_try_and_ends_when_told(loci: Loci, ended: Ended, port: int) -> None:
-    process = loci.start("serve", "--demo", "--port", str(port), LOCI_LOG_LEVEL="WARNING")  # at INFO, slow requests are told
+    # At INFO, slow requests are told.
+    process = loci.start_by_itself("serve", "--demo", "--port", str(port), LOCI_LOG_LEVEL="WARNING")
     try:
         answer = wait_until_ready(process, port)
         assert answer.json()["status"] == "ready"
@@ -81,7 +78,7 @@ def test_serve_answers_says_what_to_try_and_ends_when_told(loci: Loci, ended: En
 
 
 def test_worker_ends_when_told(loci: Loci, ended: Ended) -> None:
-    process = loci.start("worker")
+    process = loci.start_by_itself("worker")
     assert process.stderr is not None
     assert "working with static/wordllama-256" in process.stderr.readline()
     process.send_signal(signal.SIGTERM)

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,12 +25,12 @@ from service.cli.mcp import prepare
 from service.mcp.server import make_server
 from service.settings import get_settings
 from tests.catalogue import ROOT
-from tests.cli.conftest import Loci, environment_of
+from tests.cli.conftest import Ended, Loci, Running, environment_of
 from tests.databases import data_folder, migrated_embedded
+from tests.forked import Command
 from tests.services import PATIENCE, eventually, serve
 from tests.tools import Tools, connected
 
-Ended = Callable[[subprocess.Popen[str]], tuple[int, str, str]]
 ADA = {"name": "Ada_Lovelace", "entityType": "person", "observations": ["Wrote the first program"]}
 CLIENT = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 
@@ -54,14 +54,14 @@ def within(loci: Loci, *options: str, heard: MessageHandlerFnT | None = None) ->
             portal.call(backend.close)
 
 
-def sent(process: subprocess.Popen[str], method: str, **params: Any) -> None:
+def sent(process: Running, method: str, **params: Any) -> None:
     """Write a request to a process that was started by hand."""
     assert process.stdin is not None
     process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": method, "method": method, "params": params}) + "\n")
     process.stdin.flush()
 
 
-def received(process: subprocess.Popen[str]) -> dict[str, Any]:
+def received(process: Running) -> dict[str, Any]:
     """The next line of its stdout, which must be of the protocol."""
     assert process.stdout is not None
     message: dict[str, Any] = json.loads(process.stdout.readline())
@@ -69,22 +69,25 @@ def received(process: subprocess.Popen[str]) -> dict[str, Any]:
     return message
 
 
+def by_itself(arguments: Sequence[str], environment: Mapping[str, str], folder: Path | None) -> subprocess.Popen[str]:
+    """A process that loads the code itself, as its users have it."""
+    command, pipe = [sys.executable, "-m", "service.cli", *arguments], subprocess.PIPE
+    return subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=folder)
+
+
 def start(
-    loci: Loci, *options: str, server: str = "loci", told: str = "", folder: Path | None = None, **environment: str
-) -> subprocess.Popen[str]:
+    loci: Loci,
+    *options: str,
+    begin: Callable[[Sequence[str], Mapping[str, str], Path | None], Running] = Command,
+    told: str = "",
+    folder: Path | None = None,
+    **environment: str,
+) -> Running:
     """Start it by hand, in a folder, and open the conversation; `told` is how its instructions begin."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "service.cli", "mcp", *options],
-        env=environment_of(loci.database, **environment),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=folder,
-    )
+    process = begin(["mcp", *options], environment_of(loci.database, **environment), folder)
     sent(process, "initialize", **CLIENT)
     opened = received(process)["result"]
-    assert opened["serverInfo"]["name"] == server
+    assert opened["serverInfo"]["name"] == "loci"
     assert (opened.get("instructions") or "").startswith(told)
     assert process.stdin is not None
     process.stdin.write('{"jsonrpc": "2.0", "method": "notifications/initialized"}\n')
@@ -92,14 +95,14 @@ def start(
     return process
 
 
-def used(process: subprocess.Popen[str], tool: str, **arguments: Any) -> dict[str, Any]:
+def used(process: Running, tool: str, **arguments: Any) -> dict[str, Any]:
     """Use a tool over a process that was started by hand: the result."""
     sent(process, "tools/call", name=tool, arguments=arguments)
     result: dict[str, Any] = received(process)["result"]
     return result
 
 
-def saved(process: subprocess.Popen[str], content: str) -> dict[str, Any]:
+def saved(process: Running, content: str) -> dict[str, Any]:
     """Save a memory over a process that was started by hand: the result."""
     return used(process, "save_memory", content=content)
 
@@ -108,7 +111,8 @@ def test_tools_over_stdio_use_the_namespace_and_the_space_that_were_named_and_st
     loci: Loci, namespace: str, ended: Ended
 ) -> None:
     """Whatever is logged, and until the end of stdin, which ends it."""
-    process = start(loci, "--space", "session/abc", LOCI_NAMESPACE=namespace, LOCI_LOG_LEVEL="DEBUG", LOCI_HOST="0.0.0.0")
+    named = {"LOCI_NAMESPACE": namespace, "LOCI_LOG_LEVEL": "DEBUG", "LOCI_HOST": "0.0.0.0"}
+    process = start(loci, "--space", "session/abc", begin=by_itself, **named)
     sent(process, "tools/list")
     assert len(received(process)["result"]["tools"]) == 17
     memory = used(process, "save_memory", content="I prefer tea", category="user-preferences/drinks")["structuredContent"]
@@ -186,7 +190,7 @@ def test_a_signal_ends_it_although_stdin_is_open(loci: Loci, namespace: str, end
     assert loci.rows(sessions, others) == []
 
 
-def stopped(process: subprocess.Popen[str], number: signal.Signals, ended: Ended) -> None:
+def stopped(process: Running, number: signal.Signals, ended: Ended) -> None:
     """End a process with a signal while its stdin is open: at once, and with nothing more to say."""
     process.send_signal(number)
     assert process.wait(PATIENCE) == 0

@@ -2,18 +2,16 @@
 
 import json
 import signal
-import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 from service.operations.commands.watch import line
-from tests.cli.conftest import Loci
+from tests.cli.conftest import Ended, Loci, Running
 from tests.services import PATIENCE, serve
 
-Ended = Callable[[subprocess.Popen[str]], tuple[int, str, str]]
 CHANGE: dict[str, Any] = {
     "kind": "memory",
     "action": "created",
@@ -35,7 +33,7 @@ def write(loci: Loci, namespace: str, content: str) -> None:
 
 
 @contextmanager
-def watching(loci: Loci, *arguments: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
+def watching(loci: Loci, *arguments: str, **environment: str) -> Iterator[Running]:
     process = loci.start("watch", *arguments, **environment)
     try:
         yield process
@@ -44,7 +42,7 @@ def watching(loci: Loci, *arguments: str, **environment: str) -> Iterator[subpro
         process.communicate()
 
 
-def next_line(process: subprocess.Popen[str]) -> str:
+def next_line(process: Running) -> str:
     assert process.stdout is not None
     text = process.stdout.readline()
     assert text, process.stderr and process.stderr.read()
@@ -92,7 +90,7 @@ def test_a_watch_of_a_service_goes_on_where_it_was_when_the_service_starts_anew(
     url = f"http://127.0.0.1:{port}"
 
     with serve(loci.database, tcp=True, port=port):
-        process = loci.start("watch", "-n", namespace, "-k", "memory", "--after", "0", "--json", LOCI_URL=url)
+        process = loci.start_by_itself("watch", "-n", namespace, "-k", "memory", "--after", "0", "--json", LOCI_URL=url)
         write(loci, namespace, "one")
         assert json.loads(next_line(process))["content"] == "one"
     write(loci, namespace, "two")

@@ -239,15 +239,17 @@ def test_an_export_comes_from_a_standby(api: Api, servers: Servers) -> None:
 
 
 @pytest.mark.parametrize("stated", ["yesterday", "", "0/", "0/5G", "0/5 A", "-1/0", "0/123456789", "0/1, 0/2", "0\\1"])
-def test_a_position_that_is_none_is_refused(api: Api, stated: str) -> None:
-    refused = api.client.get("/memories", headers={POSITION: stated})
+def test_a_position_that_is_none_is_refused(served: Service, stated: str) -> None:
+    with served.client() as client:
+        refused = client.get("/memories", headers={POSITION: stated})
     assert refused.status_code == 422
     (error,) = refused.json()["errors"]
     assert error == {"field": POSITION, "message": "must be a position as a reply had it, such as 0/5A3F1C8"}
 
 
-def test_of_two_positions_none_is_chosen(api: Api) -> None:
-    refused = api.client.get("/memories", headers=[(POSITION, "0/1"), (POSITION, "FF/1")])
+def test_of_two_positions_none_is_chosen(served: Service) -> None:
+    with served.client() as client:
+        refused = client.get("/memories", headers=[(POSITION, "0/1"), (POSITION, "FF/1")])
     assert (refused.status_code, refused.json()["errors"][0]["message"]) == (422, "must be sent once")
 
 

@@ -12,9 +12,8 @@ from psycopg.types.json import Jsonb
 from service.dreams.dream import run_dream
 from service.jobs.job import Job
 from service.resources import Resources
-from service.settings import Settings
 from tests.databases import Database
-from tests.dreams.stage import of_the_queue, with_pool
+from tests.dreams.stage import of_the_queue, settings, with_pool
 from tests.factories import OPERATOR, Row, World, new_world, stated
 from tests.scripted import ScriptedModel
 
@@ -70,8 +69,7 @@ class Sleeper:
 
     def run(self, what: Callable[[Resources], Coroutine[Any, Any, Any]], model: ScriptedModel | None, attempts: int = 6) -> Any:
         """Do something with what a job is given."""
-        asked = Settings(_env_file=None, jobs={"attempts": attempts})
-        return with_pool(self.database, lambda pool: what(Resources(asked, pool, model=model)))
+        return with_pool(self.database, lambda pool: what(Resources(settings(attempts), pool, model=model)))
 
     def reports(self, name: str | None = None) -> list[Row]:
         """Reports, newest first."""

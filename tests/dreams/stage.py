@@ -28,6 +28,12 @@ LOOP = asyncio.new_event_loop()  # one for the process: pools live on it
 
 
 @cache
+def settings(attempts: int = 6) -> Settings:
+    """Settings of who does jobs, each of which may be tried so often. To read the environment takes longer than many a pass."""
+    return Settings(_env_file=None, jobs={"attempts": attempts})
+
+
+@cache
 def pool_of(database: Database) -> Pool:
     """The pool of a database, until that is dropped."""
     made = make_pool(database.app_url, size=2)
@@ -78,7 +84,7 @@ class Stage:
 
     def work(self, script: Any) -> Resources:
         """What a job is given, with a model that says `script`."""
-        return Resources(Settings(_env_file=None), self.pool, model=ScriptedModel(script))
+        return Resources(settings(), self.pool, model=ScriptedModel(script))
 
     def perform(self, made: Pass[Any], script: Any, *, job: Job | None = None, dry_run: bool = False) -> Report:
         """Run a pass once, as a job of its own; its report."""

@@ -19,9 +19,8 @@ from service.dreams.passes import Pass, Report, run_pass
 from service.jobs.job import Job
 from service.llm.model import InvalidAnswer
 from service.resources import Resources
-from service.settings import Settings
 from tests.databases import Database
-from tests.dreams.stage import with_pool
+from tests.dreams.stage import settings, with_pool
 from tests.factories import OPERATOR, Row, World, day, new_world, stated
 from tests.scripted import ScriptedModel
 from tests.sql.test_dreams_graph_cleanup import configure
@@ -65,7 +64,7 @@ def asked_and_run(
     asked = asked or job(world, **({"dry_run": True} if dry_run else {}))
 
     async def working(pool: Pool) -> Report | None:
-        return await run_pass(Resources(Settings(_env_file=None), pool, model=model), asked, made, dry_run=dry_run)
+        return await run_pass(Resources(settings(), pool, model=model), asked, made, dry_run=dry_run)
 
     return with_pool(database, working), model
 

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,9 @@ import pytest
 from db.embedded import DATABASE, EmbeddedServer
 from db.embedded.locks import is_held
 from tests.catalogue import PYTHONPATH
-from tests.cli.conftest import reserved_port, wait_until_ready
+from tests.cli.conftest import Running, reserved_port, wait_until_ready
 from tests.databases import ADMIN_URL, VERSION, data_folder
+from tests.forked import Command
 from tests.services import PATIENCE, eventually
 
 pytestmark = pytest.mark.skipif(ADMIN_URL is not None, reason="about the embedded server")
@@ -45,6 +46,7 @@ if os.environ.get("HYPOTHESIS_PROFILE") == "thorough":
     TOLD.append(signal.SIGINT)
 WAITS = ("psql", "-c", "select pg_sleep(600)")
 Start = Callable[..., subprocess.Popen[str]]
+Loci = Callable[..., Command]
 
 
 @pytest.fixture
@@ -63,28 +65,43 @@ def start(folder: Path) -> Iterator[Start]:
 
     def make(*command: str, **environment: str) -> subprocess.Popen[str]:
         made = command or (sys.executable, "-c", USER, str(folder), str(VERSION))
-        given = {name: value for name, value in os.environ.items() if name not in {"DATABASE_URL", "LOCI_DATABASE_URL"}}
-        variables = {
-            **given,
-            "PYTHONPATH": PYTHONPATH,
-            "LOCI_DATA_DIR": str(folder),
-            "LOCI_POSTGRES_VERSION": str(VERSION),
-            **environment,
-        }
-        pipe = subprocess.PIPE
+        pipe, variables = subprocess.PIPE, {**found_by(folder), **environment}
         started.append(
             subprocess.Popen(made, env=variables, stdin=pipe, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
         )
         return started[-1]
 
     yield make
+    end_all(started)
+
+
+@pytest.fixture
+def loci(folder: Path) -> Iterator[Loci]:
+    """Start commands over the folder, which have loaded the code."""
+    started: list[Command] = []
+
+    def make(*arguments: str) -> Command:
+        started.append(Command(arguments, found_by(folder)))
+        return started[-1]
+
+    yield make
+    end_all(started)
+
+
+def found_by(folder: Path) -> dict[str, str]:
+    """The environment of those who use the server of a folder."""
+    given = {name: value for name, value in os.environ.items() if name not in {"DATABASE_URL", "LOCI_DATABASE_URL"}}
+    return {**given, "PYTHONPATH": PYTHONPATH, "LOCI_DATA_DIR": str(folder), "LOCI_POSTGRES_VERSION": str(VERSION)}
+
+
+def end_all(started: Sequence[Running]) -> None:
     for process in started:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
         process.communicate(timeout=PATIENCE)
 
 
-def said(process: subprocess.Popen[str]) -> dict[str, Any]:
+def said(process: Running) -> dict[str, Any]:
     """What a user says once it is in."""
     assert process.stdout is not None
     line = process.stdout.readline()
@@ -92,7 +109,7 @@ def said(process: subprocess.Popen[str]) -> dict[str, Any]:
     return dict(json.loads(line))
 
 
-def leave(process: subprocess.Popen[str], how: str | signal.Signals) -> None:
+def leave(process: Running, how: str | signal.Signals) -> None:
     """End a user: by its own will, or by a signal."""
     if isinstance(how, signal.Signals):
         process.send_signal(how)
@@ -241,20 +258,20 @@ def test_a_service_under_uvicorn_stops_it(folder: Path, start: Start, told: sign
 
 
 @pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGHUP])
-def test_a_command_that_is_told_to_end_stops_it(folder: Path, start: Start, told: signal.Signals) -> None:
-    command = start(sys.executable, "-m", "service.cli", *WAITS)
+def test_a_command_that_is_told_to_end_stops_it(folder: Path, loci: Loci, told: signal.Signals) -> None:
+    command = loci(*WAITS)
     eventually(lambda: watches(folder))
     leave(command, told)
     assert command.returncode in {0, 128 + told}
     assert not runs(folder)
 
 
-def test_a_command_that_was_killed_leaves_it_to_the_next(folder: Path, start: Start) -> None:
-    command = start(sys.executable, "-m", "service.cli", *WAITS)
+def test_a_command_that_was_killed_leaves_it_to_the_next(folder: Path, loci: Loci) -> None:
+    command = loci(*WAITS)
     eventually(lambda: watches(folder))
     leave(command, signal.SIGKILL)
     assert runs(folder)
-    leave(start(sys.executable, "-m", "service.cli", "namespace", "list"), "")
+    leave(loci("namespace", "list"), "")
     assert not runs(folder)
 
 

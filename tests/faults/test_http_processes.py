@@ -1,8 +1,10 @@
 """Many processes over one database: work is done once whoever dies, migrations take turns, a restart fails no request."""
 
+import asyncio
 import os
 import re
 import signal
+import socket
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -16,12 +18,13 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families as parsed
 
+from service.cli import processes
+from tests import forked
 from tests.catalogue import PYTHONPATH
 from tests.databases import ADMIN_URL, PASSWORD, Database, Server
-from tests.faults import forked
 from tests.services import PATIENCE, eventually
 
-MEMORIES, BATCH = 300, 10
+MEMORIES, BATCH = 200, 10
 MIGRATED = (0, "the schema is at revision 0001\n")  # how a migration ends, and all that it says
 # Every vector that is committed, and every memory that is taken off the queue of names.
 WITNESS = """
@@ -178,7 +181,21 @@ def test_work_of_many_processes_is_done_once_also_when_some_are_killed(witnessed
     assert group.end() == 0
 
 
-def test_a_restart_of_each_process_in_turn_fails_no_request(own_database: Database, start: Callable[..., Any]) -> None:
+def test_a_group_that_is_interrupted_ends() -> None:
+    async def interrupted() -> None:
+        with socket.socket() as listener:
+            group = processes.Group(0, listener, {})
+            async with group.running(), asyncio.timeout(PATIENCE):
+                os.kill(os.getpid(), signal.SIGINT)
+                await group.ended()
+
+    asyncio.run(interrupted())
+
+
+def test_a_restart_fails_no_request_and_children_of_a_killed_parent_end_and_free_the_port(
+    own_database: Database, start: Callable[..., Any]
+) -> None:
+    """Each process is restarted in turn; what the parent started later ends with it, too."""
     group: Group = start(
         Group, own_database, 2, "--no-worker", LOCI_EMBEDDING__PROVIDER="none", LOCI_POOL_SIZE="3", LOCI_LOG_LEVEL="INFO"
     )
@@ -202,14 +219,8 @@ def test_a_restart_of_each_process_in_turn_fails_no_request(own_database: Databa
     assert set(seen) <= {200, 201}
     assert seen[201] > 3
     eventually(lambda: len(group.children()) == 2)
-    assert not group.children() & before
-    assert group.end(signal.SIGINT) == 0
-
-
-def test_children_of_a_killed_parent_end_and_free_the_port(own_database: Database, start: Callable[..., Any]) -> None:
-    group: Group = start(Group, own_database, 2, "--no-worker", LOCI_EMBEDDING__PROVIDER="none", LOCI_POOL_SIZE="2")
     children = group.children()
-    assert len(children) == 2
+    assert not children & before
     kill(group.process)
     eventually(lambda: not any(Path(f"/proc/{child}/cmdline").exists() for child in children))
     with pytest.raises(httpx.ConnectError):

@@ -99,7 +99,7 @@ def test_fifty_agents_on_fifty_connections_that_write_one_name_at_once_make_one_
     own_database: Database, fifty: list[psycopg.Connection[Any]], way: str
 ) -> None:
     """In turn: a name that nobody has, in many spellings and with aliases; then what is an alias by now."""
-    agents, rounds = len(fifty), 4
+    agents, rounds = len(fifty), 2
     gate = threading.Barrier(agents)
     writes = {"names": [by_name], "memories": [by_memory], "all three": [by_name, by_edge, by_memory]}[way]
 

@@ -19,9 +19,9 @@ from psycopg.errors import DeadlockDetected, LockNotAvailable
 from psycopg.rows import dict_row
 
 from service.models.reembedding import Reembedding
+from tests import forked
 from tests.databases import Database, Server
 from tests.factories import OPERATOR, act_as
-from tests.faults import forked
 from tests.services import PATIENCE, Api, Service, eventually, new_api, ok
 
 STABLE, BUSY = 40, 120

@@ -244,6 +244,7 @@ def test_the_constellation_is_that_of_rest_and_nothing_in_it_moves(page: Page, r
 
 
 def test_time_is_played_without_asking_the_service_and_what_is_shown_is_what_it_would_say(page: Page, rest: httpx.Client) -> None:
+    page.do("setViewportSize", {"width": 800, "height": 400})  # of which each moment is drawn
     page.do("clock.install")
     page.go("/constellation")
     page.see(".stars canvas")

@@ -1,5 +1,6 @@
 """What the tables must say, in plain Python: lineages whose versions have validity, and a hierarchy that has time."""
 
+from copy import copy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -40,6 +41,10 @@ class State:
 
     versions: list[Version] = field(default_factory=list)  # in the order of writing
     places: dict[str, list[tuple[datetime, datetime, str]]] = field(default_factory=dict)  # lineage: from, until, parent
+
+    def copied(self) -> "State":
+        """The same, which goes on by itself."""
+        return State([copy(v) for v in self.versions], {node: list(steps) for node, steps in self.places.items()})
 
     def chain(self, lineage: str, apart_from: Version | None = None) -> list[Version]:
         """Versions of a lineage that take room, oldest first."""

@@ -82,8 +82,9 @@ def stage(own_database: Database) -> Iterator[Stage]:
         yield made
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def neighbour(own_database: Database) -> Iterator[Stage]:
+    """A namespace that no pass is run in."""
     with staged(own_database) as made:
         furnish(made, "Nandu")
         yield made

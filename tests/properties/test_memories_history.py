@@ -85,7 +85,7 @@ class History(RuleBasedStateMachine):
     def change(self, agent: int, model: Callable[[State], None], database: Callable[[], Any]) -> Any:
         """Do the same to both; what the model refuses the database must refuse, and the other way round."""
         act_as(self.connection, self.agents[agent])
-        trial, refused, outcome = copy.deepcopy(self.state), False, None
+        trial, refused, outcome = self.state.copied(), False, None
         try:
             model(trial)
         except Refused:
@@ -98,7 +98,7 @@ class History(RuleBasedStateMachine):
             answer = error
         assert isinstance(answer, psycopg.Error) == refused, answer
         self.state = self.state if refused else trial
-        self.past.append((self.world.now(), copy.deepcopy(self.state)))
+        self.past.append((self.world.now(), self.state.copied()))
         return outcome
 
     def known(self, trial: State, id: UUID) -> Version:
@@ -111,7 +111,7 @@ class History(RuleBasedStateMachine):
                 rows = self.world.history(version.lineage)
                 taken = {v.id for v in self.state.versions}
                 version.id = next(r["id"] for r in rows if r["content"] == version.content and r["id"] not in taken)
-        self.past[-1] = (self.past[-1][0], copy.deepcopy(self.state))
+        self.past[-1] = (self.past[-1][0], self.state.copied())
 
     agents_drawn = st.integers(0, 2)
 

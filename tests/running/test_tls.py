@@ -32,7 +32,7 @@ def place(server: Server) -> Iterator[Place]:
         pytest.skip("openssl is not installed")
     database = server.clone("tls")
     with data_folder() as folder:
-        made = Place(folder, {"DATABASE_URL": database.app_url, "LOCI_EMBEDDING__PROVIDER": "none"})
+        made = Place(folder, {"DATABASE_URL": database.app_url, "LOCI_EMBEDDING__PROVIDER": "none"}, by_itself=True)
         made.sh(block("tls.md", "openssl"))
         for ending in ("crt", "key"):
             shutil.copy(folder / f"server.{ending}", folder / f"loci.{ending}")

@@ -16,7 +16,8 @@ from service.text import dates, facts, names, sensitive
 from tests.factories import World
 from tests.services import PATIENCE
 
-LENGTH = 150_000
+LENGTH = 75_000
+LIMIT = PATIENCE / 4  # seconds for a text of that length
 # What looks like the beginning of something to one parser or another: an address, a path, a host, an entity, a sentence.
 LOOKS_LIKE = ("a_b_", "a1@", "./", "/~", "e.", "&'e", "<a ", "a-", "1.", "1:", "Alice and ")
 ENDS_LIKE = ("…", "Dr. ", '! "', ". ", "e.g. ", "。", "1 May ", "Alice and ", "$1,")
@@ -29,14 +30,14 @@ def long(unit: str) -> str:
 
 @pytest.mark.parametrize("unit", LOOKS_LIKE)
 def test_the_database_reads_any_text_in_linear_time(world: World, unit: str) -> None:
-    world.rows("select set_config('statement_timeout', %(limit)s, true)", limit=f"{PATIENCE:.0f}s")
+    world.rows("select set_config('statement_timeout', %(limit)s, true)", limit=f"{LIMIT:.0f}s")
     text = long(unit)
     try:
         world.write(text)
         world.rows("select * from loci_api.add_turns(%(ns)s, 's', %(turns)s)", turns=Jsonb([{"role": "user", "content": text}]))
         world.rows("select id from loci.search_text(%(ns)s, %(text)s, 1)", text=text)
     except psycopg.errors.QueryCanceled:
-        pytest.fail(f"the database was still busy with {unit!r} after {PATIENCE:.0f} s")
+        pytest.fail(f"the database was still busy with {unit!r} after {LIMIT:.0f} s")
 
 
 def test_what_marks_a_number_on_the_way_may_stand_in_a_text(world: World) -> None:
@@ -53,4 +54,4 @@ def test_the_process_reads_any_text_in_linear_time(read: Callable[[str], Any]) -
     for unit in ENDS_LIKE:
         began = time.monotonic()
         read(long(unit))
-        assert time.monotonic() - began < PATIENCE, unit
+        assert time.monotonic() - began < LIMIT, unit
