@@ -139,21 +139,17 @@ class Standby:
     async def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Do work that asks this server. Raises LeftOut as soon as it is left out: one that stands still answers nobody."""
         task, gone = asyncio.create_task(work), asyncio.create_task(self._left_out.wait())
+        task.add_done_callback(_let_be)
         try:
             await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
             if task.done():
                 return task.result()
             self._reading.add(task)  # it ends by itself: to give up a connection may take seconds where nobody answers
-            task.add_done_callback(self._forget)
+            task.add_done_callback(self._reading.discard)
             raise LeftOut(f"the standby {self.name} does not answer")
         finally:
             gone.cancel()
             task.cancel()
-
-    def _forget(self, task: asyncio.Task[Any]) -> None:
-        self._reading.discard(task)
-        if not task.cancelled():
-            task.exception()  # seen, and of no interest
 
     async def look(self) -> None:
         """Ask how far it has come. Raises one of Failed."""
@@ -215,6 +211,7 @@ class Standbys:
             hear_cancellation()
             was = standby.up
             looking = asyncio.create_task(standby.look())
+            looking.add_done_callback(_let_be)
             try:
                 await asyncio.wait({looking}, timeout=PATIENCE)
                 if not looking.done():  # to give up its connection may take ten seconds more
@@ -260,6 +257,12 @@ class Standbys:
         if chosen is not None:
             chosen.answered += 1
         return chosen
+
+
+def _let_be(task: asyncio.Task[Any]) -> None:
+    """Nobody may wait any more for a question that was given up: how it ended is seen, and of no interest."""
+    if not task.cancelled():
+        task.exception()
 
 
 async def _place(pool: Pool) -> DictRow:

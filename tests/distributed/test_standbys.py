@@ -1,6 +1,7 @@
 """Reads go to standbys that have what the reader wrote, and never show a moment from before it."""
 
 import asyncio
+import gc
 import re
 import signal
 import time
@@ -13,6 +14,7 @@ from uuid import UUID
 import httpx
 import psycopg
 import pytest
+from psycopg_pool import PoolClosed
 
 from db.pool import make_pool
 from db.standbys import Standbys
@@ -397,11 +399,11 @@ def test_a_standby_is_left_out_before_the_question_to_it_is_given_up(servers: Se
             await standby.look()
             given_up = asyncio.Event()
 
-            async def stands_still(_: object) -> None:
+            async def stands_still() -> None:
                 await asyncio.shield(given_up.wait())
 
             monkeypatch.setattr("db.standbys.PATIENCE", 0.01)
-            monkeypatch.setattr("db.standbys.Standby.look", stands_still)
+            monkeypatch.setattr(standby, "look", stands_still)
             watching = asyncio.create_task(known.watch(standby))
             async with asyncio.timeout(PATIENCE):
                 while standby.up:
@@ -412,6 +414,36 @@ def test_a_standby_is_left_out_before_the_question_to_it_is_given_up(servers: Se
             return under_way
 
     assert asyncio.run(seen())
+
+
+def test_questions_that_nobody_waits_for_any_more_end_unheard(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when a service ends: their pools are closed below them, and what they raise is no error in its log."""
+    heard: list[dict[str, Any]] = []
+
+    async def closed() -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            raise PoolClosed from None
+
+    async def given_up() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: heard.append(context))
+        pool = make_pool("postgresql://nowhere", size=1)
+        known = Standbys(pool, [("postgresql://nowhere", pool, pool)], staleness=1.0, wait=0.0)
+        (standby,) = known.standbys
+        monkeypatch.setattr(standby, "look", closed)
+        for asking in (known.watch(standby), standby.run(closed())):
+            task = asyncio.create_task(asking)
+            for _ in range(2):
+                await asyncio.sleep(0)  # it has asked
+            task.cancel()
+            await asyncio.wait({task})
+        for _ in range(2):
+            await asyncio.sleep(0)  # what was asked has ended
+        gc.collect()
+
+    asyncio.run(given_up())
+    assert heard == []
 
 
 def test_without_any_standby_that_is_near_enough_the_primary_answers(servers: Servers) -> None:
