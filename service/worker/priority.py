@@ -11,6 +11,7 @@ count inside its session alone, and each process of PostgreSQL is a session of i
 """
 
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from itertools import dropwhile
 from pathlib import Path
@@ -26,10 +27,17 @@ class Priorities:
     """
 
     def __init__(self) -> None:
-        self.logins: frozenset[str] = frozenset()
+        self._logins: frozenset[str] = frozenset()
         self._parent: int | None = None
         self._seen: frozenset[str] = frozenset()
         self._lowered: frozenset[int] = frozenset()
+
+    def know(self, logins: Iterable[str]) -> None:
+        """Have the sessions of these logins be lowered: also those that were looked at before a login was known."""
+        known = frozenset(logins)
+        if known - self._logins:
+            self._seen = frozenset()
+        self._logins = known
 
     def find_server(self, pid: int) -> None:
         """Know the server by one of its processes, as the server numbers it."""
@@ -40,7 +48,7 @@ class Priorities:
 
     def look(self) -> None:
         """Lower the priority of sessions that have begun since the last look."""
-        if not self.logins or self._parent is None:
+        if not self._logins or self._parent is None:
             return
         with suppress(OSError):
             children = frozenset(Path(f"/proc/{self._parent}/task/{self._parent}/children").read_text().split())
@@ -51,9 +59,10 @@ class Priorities:
         """Lower a process if it is one of those, or works for one; False while that cannot be said or done yet."""
         with suppress(ProcessLookupError, FileNotFoundError):
             words = _words(_title(pid))
-            if words is None:
+            leader = _leader(words)
+            if not words or (leader is not None and str(leader) not in self._seen):
                 return False
-            if (words and words[0] in self.logins) or _leader(words) in self._lowered:
+            if words[0] in self._logins or leader in self._lowered:
                 self._lowered |= {pid}
                 return lower(pid)
         return True
@@ -89,11 +98,9 @@ def _lower_group(pid: int, niceness: int) -> bool:
     return True
 
 
-def _words(title: str) -> list[str] | None:
-    """Of `postgres: login database …`, or `postgres: cluster: login database …`, from the login on; None: it does not say yet."""
-    if not title.startswith("postgres: "):
-        return None
-    return list(dropwhile(lambda word: word.endswith(":"), title.split()))
+def _words(title: str) -> list[str]:
+    """Of `postgres: login database …`, or `postgres: cluster: login database …`, from the login on; none: it does not say yet."""
+    return list(dropwhile(lambda word: word.endswith(":"), title.split())) if title.startswith("postgres: ") else []
 
 
 def _leader(words: list[str]) -> int | None:

@@ -237,7 +237,7 @@ class Worker:
     async def stop_analysts(self) -> bool:
         """Stop what analysts let run, or hold, past their limits."""
         async with self._transaction("stop_analysts") as tx:
-            self._priorities.logins = frozenset(row["login"] for row in await analysts.list_analysts(tx))
+            self._priorities.know(row["login"] for row in await analysts.list_analysts(tx))
             self._priorities.find_server(tx.connection.info.backend_pid)
             for row in await analysts.stop_analysts(tx):
                 done = "ended" if row["ended"] else "statement cancelled"

@@ -15,7 +15,7 @@ from psycopg import errors, sql
 from db.access.analysts import create_analyst, drop_analyst
 from db.pool import Origin
 from service.access.analysts import uri_of
-from service.worker.priority import lower
+from service.worker.priority import Priorities, lower
 from tests.factories import OPERATOR
 from tests.services import Api, Service, eventually, new_api, ok
 
@@ -182,6 +182,34 @@ def test_sessions_of_analysts_stand_back_behind_those_of_the_service(strangers: 
     session.cancel()
     assert {os.sched_getscheduler(each) for each in others} == {os.sched_getscheduler(0)}
     assert "19" not in {group_of(each) for each in others}
+
+
+def test_a_session_is_found_though_it_or_its_helper_was_looked_at_before_its_login_was_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with ExitStack() as stack:
+        processes = [stack.enter_context(subprocess.Popen(["sleep", "600"])) for _ in range(3)]
+        for process in processes:
+            stack.callback(process.kill)
+        ours, session, helper = (process.pid for process in processes)
+        titles = {
+            ours: "postgres: loci_app loci idle",
+            helper: f"postgres: parallel worker for PID {session} ",
+            session: "postgres: ",
+        }
+        monkeypatch.setattr("service.worker.priority._title", lambda pid: titles.get(pid, ""))
+        priorities = Priorities()
+        priorities.find_server(ours)
+        priorities.know(["ben"])
+        priorities.look()
+        titles[session] = "postgres: ann loci SELECT"
+        for _ in range(2):
+            priorities.look()
+        assert {os.sched_getscheduler(pid) for pid in titles} == {os.sched_getscheduler(0)}
+        priorities.know(["ann", "ben"])
+        for _ in range(2):
+            priorities.look()
+        assert [os.sched_getscheduler(pid) == os.SCHED_IDLE for pid in titles] == [False, True, True]
 
 
 def test_what_the_system_puts_off_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
