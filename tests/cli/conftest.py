@@ -5,10 +5,11 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from unittest.mock import Mock
 
 import httpx
@@ -39,6 +40,12 @@ def environment_of(database: Database, **changes: str) -> dict[str, str]:
     return {**os.environ, "DATABASE_URL": database.app_url, **changes}
 
 
+def by_itself(arguments: Sequence[str], environment: Mapping[str, str], folder: Path | None = None) -> subprocess.Popen[str]:
+    """A process that loads the code itself, as its users have it."""
+    command, pipe = [sys.executable, "-m", "service.cli", *arguments], subprocess.PIPE
+    return subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=folder)
+
+
 @dataclass(frozen=True)
 class Loci:
     """The command line over one database."""
@@ -55,13 +62,7 @@ class Loci:
 
     def start_by_itself(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
         """Start a command as its users do."""
-        return subprocess.Popen(
-            [sys.executable, "-m", "service.cli", *arguments],
-            env=environment_of(self.database, **environment),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        return by_itself(arguments, environment_of(self.database, **environment))
 
     def rows(self, statement: str, *parameters: object) -> list[dict]:
         """Ask the database as the operator."""

@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import socket
-import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,7 +24,7 @@ from service.cli.mcp import prepare
 from service.mcp.server import make_server
 from service.settings import get_settings
 from tests.catalogue import ROOT
-from tests.cli.conftest import Ended, Loci, Running, environment_of
+from tests.cli.conftest import Ended, Loci, Running, by_itself, environment_of
 from tests.databases import data_folder, migrated_embedded
 from tests.forked import Command
 from tests.services import PATIENCE, eventually, serve
@@ -67,12 +66,6 @@ def received(process: Running) -> dict[str, Any]:
     message: dict[str, Any] = json.loads(process.stdout.readline())
     assert message["jsonrpc"] == "2.0"
     return message
-
-
-def by_itself(arguments: Sequence[str], environment: Mapping[str, str], folder: Path | None) -> subprocess.Popen[str]:
-    """A process that loads the code itself, as its users have it."""
-    command, pipe = [sys.executable, "-m", "service.cli", *arguments], subprocess.PIPE
-    return subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=folder)
 
 
 def start(

@@ -173,7 +173,9 @@ def large(own_database: Database, identifiers: dict[str, Any]) -> set[str]:
     assert identifiers
     counted = "select relname from pg_class where relnamespace = 'loci_data'::regnamespace and relkind = 'r' and reltuples > %s"
     with own_database.admin() as admin:
-        return {row[0] for row in admin.execute(counted, [LARGE])}
+        found = {row[0] for row in admin.execute(counted, [LARGE])}
+    assert {"memories", "entities", "edges"} <= found
+    return found
 
 
 @pytest.fixture(scope="module")
