@@ -210,19 +210,35 @@ def test_a_namespace_that_is_deleted_says_so_and_leads_elsewhere(
         page.see(".figures")
 
 
-def test_a_key_that_ends_is_asked_for_over_what_was_there(browser: Browser, busy: tuple[Service, dict[str, Any]]) -> None:
+HELD = f"""{{ const real = fetch; globalThis.held = [];
+    globalThis.fetch = async (url, ...rest) => (
+        String(url).endsWith("/namespaces/{BUSY}") && held && await new Promise((go) => held.push(go)), real(url, ...rest)); }}"""
+ANSWERED = f"performance.getEntriesByType('resource').some((each) => each.name.endsWith('/namespaces/{BUSY}'))"
+
+
+@pytest.mark.parametrize("opening", [False, True])
+def test_a_key_that_ends_is_asked_for_over_what_was_there(
+    browser: Browser, busy: tuple[Service, dict[str, Any]], opening: bool
+) -> None:
+    """Also where it ends while the page still asks what the namespace is."""
     service, _ = busy
     with client_of(service.url, BUSY) as client:
         key = ok(client.post("/keys", json={"role": "writer"}), 201)
         with serve(service.database, tcp=True, worker=False, require_keys=True) as keyed, browser.page(keyed.url) as page:
             page.go(f"/ask?ns={BUSY}")
             page.fill("input[name=key]", key["key"])
+            if opening:
+                page.run(HELD)
             page.press("Enter", at="input[name=key]")
             page.fill("input[name=q]", "Where does Ada wor")
+            page.until("held.length > 0" if opening else ANSWERED)
             assert client.delete(f"/keys/{key['id']}").status_code == 204
             asked = len(browser.ask(own="asked", page=page.name))
             page.press("Enter", at="input[name=q]")
             assert "The session has ended" in page.see(".veil .signin")
+            if opening:
+                page.run("(([...all]) => { held = null; all.forEach((go) => go()); })(held)")
+                page.see("#main > .trouble")
             assert page.do("inputValue", at="input[name=q]") == "Where does Ada wor"
             assert len(browser.ask(own="asked", page=page.name)) < asked + 12  # it does not knock again and again
             other = ok(client.post("/keys", json={"agent_id": key["agent_id"]}), 201)

@@ -65,6 +65,7 @@ function Frame({ me, namespace, asleep }: { me: Schemas["Me"]; namespace: string
   const about = useLoad(`about ${namespace}`, (signal) => quietly("get", "/api/v1/namespaces/{name}", { path: { name: namespace }, signal }));
   const role = about.data?.role ?? me.grants?.find((grant) => grant.namespace === namespace)?.role ?? "reader";
   const session: Session = { me, namespace, role, about: about.data, reload: about.reload };
+  const lost = about.error && !about.error.away && about.error.status !== 401; // else the view stays, and what was typed in it
   useEffect(() => {
     addEventListener("loci:missing", about.reload);
     return () => removeEventListener("loci:missing", about.reload);
@@ -105,7 +106,7 @@ function Frame({ me, namespace, asleep }: { me: Schemas["Me"]; namespace: string
           <main id="main" tabIndex={-1}>
             {about.error && <Trouble error={about.error}>{about.error.status === 404 && <Elsewhere me={me} />}</Trouble>}
             <Unread />
-            {(about.data || !about.error) && <Shown of={known} />}
+            {!lost && <Shown of={known} />}
           </main>
           <Tools name={known.name} />
         </div>
