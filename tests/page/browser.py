@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 
 from tests.catalogue import ROOT
-from tests.services import PATIENCE, eventually
+from tests.services import PATIENCE, eventually, ok
 
 BUILD = ROOT / "web" / "build.py"
 SHAPES = (".belief",)  # have no innerText
@@ -176,6 +176,17 @@ class Page:
 def client_of(address: str, namespace: str = "default") -> httpx.Client:
     """A client of the REST interface of what a page is loaded from. Nothing is encrypted: certificates take 40 ms to read."""
     return httpx.Client(base_url=f"{address}/api/v1", headers={"X-Namespace": namespace}, timeout=PATIENCE, verify=False)
+
+
+def settled(client: httpx.Client) -> httpx.Client:
+    """It, once no vector is to be made in its namespace: what two ask one after the other is then the same."""
+
+    def waiting() -> int:
+        about = ok(client.get(f"/namespaces/{client.headers['X-Namespace']}"))
+        return int(about["pending_embeddings"] + about["pending_names"])
+
+    eventually(lambda: waiting() == 0)
+    return client
 
 
 @contextmanager

@@ -7,8 +7,8 @@ import pytest
 
 from tests.databases import Server
 from tests.loading import write_demo
-from tests.page.browser import Browser, build_page, client_of, running_browser
-from tests.services import Service, eventually, serve, unhurried
+from tests.page.browser import Browser, build_page, client_of, running_browser, settled
+from tests.services import Service, serve, unhurried
 
 
 @pytest.fixture(scope="session")
@@ -31,13 +31,13 @@ def demo(server: Server, built: None) -> Iterator[Service]:
     unhurried(database)
     with serve(database, tcp=True, embedding={"provider": "static"}) as running:
         with client_of(running.url) as client:
-            eventually(lambda: client.get("/namespaces/default").json()["pending_embeddings"] == 0)
+            settled(client)
         yield running
     server.drop(database)
 
 
 @pytest.fixture
 def rest(demo: Service) -> Iterator[httpx.Client]:
-    """The same service over REST."""
+    """The same service over REST, after its worker."""
     with client_of(demo.url) as client:
-        yield client
+        yield settled(client)

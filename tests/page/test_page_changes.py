@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from tests.databases import Server
-from tests.page.browser import SIZES, Browser, Page, client_of
+from tests.page.browser import SIZES, Browser, Page, client_of, settled
 from tests.page.seeds import BUSY, REASON, seed_busy, young
 from tests.services import Service, ok, serve
 
@@ -37,7 +37,7 @@ def ids(busy: tuple[Service, dict[str, Any]]) -> dict[str, Any]:
 @pytest.fixture
 def rest(busy: tuple[Service, dict[str, Any]]) -> Iterator[httpx.Client]:
     with client_of(busy[0].url, BUSY) as client:
-        yield client
+        yield settled(client)
 
 
 @pytest.fixture
