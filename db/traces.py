@@ -55,10 +55,11 @@ def span(
     name: str, attributes: Attributes | None = None, *, kind: SpanKind = SpanKind.INTERNAL, parent: Context | None = None
 ) -> Iterator[Span]:
     """Time a block as a span under the current one, or under `parent`. Where tracing is off, the span records nothing."""
-    if _Tracing.tracer is None or _muted.get():
+    tracer = _Tracing.tracer
+    if tracer is None or _muted.get():
         yield trace.INVALID_SPAN
         return
-    made = _Tracing.tracer.start_span(name, context=parent, kind=kind, attributes=attributes)
+    made = tracer.start_span(name, context=parent, kind=kind, attributes=attributes)
     token = contexts.attach(trace.set_span_in_context(made, parent))
     try:
         yield made
@@ -102,10 +103,11 @@ class Statements:
 
     def begin(self, statement: str) -> Span | None:
         """The span of a statement that is about to be sent."""
-        if _Tracing.tracer is None or _muted.get():
+        tracer = _Tracing.tracer
+        if tracer is None or _muted.get():
             return None
         name, attributes = described(statement)
-        made = _Tracing.tracer.start_span(name, kind=SpanKind.CLIENT, attributes=attributes)
+        made = tracer.start_span(name, kind=SpanKind.CLIENT, attributes=attributes)
         self._open.append(made)
         return made
 

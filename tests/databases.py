@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import LiteralString, cast
+from typing import Any, LiteralString, cast
 
 import psycopg
 from psycopg import sql
-from psycopg.rows import DictRow, dict_row
+from psycopg.rows import DictRow, dict_row, scalar_row
 from sqlalchemy.engine import make_url
 
 from db.embedded import EmbeddedServer
@@ -25,6 +25,7 @@ from db.embedded.cluster import CONFIGURATION
 from db.embedded.logins import OWN_ROLES
 from db.migrate import upgrade
 from migrations.schema_files import STAY
+from tests.catalogue import ROOT
 
 VERSION = int(os.environ.get("LOCI_TEST_POSTGRES", "18"))
 ADMIN_URL = os.environ.get("LOCI_TEST_URL")
@@ -41,6 +42,7 @@ NO_AUTOVACUUM: LiteralString = """
             execute format('alter table %s set (autovacuum_enabled = off)', v_table);
         end loop;
     end $$"""
+LIMITS = r'"(walk_ms|traverse_ms)": (\d+)'  # defaults of settings
 PASSWORD = os.environ.get("LOCI_TEST_APP_PASSWORD", "loci")  # of loci_app where the server asks for it, and of what tests make
 MEMORY = Path("/dev/shm")  # a file system in memory, on Linux
 ROOM = 4 * 2**30  # bytes that must be free there, and of the machine: a run takes a quarter of that
@@ -170,6 +172,8 @@ class Server:
             if connection.execute("select from pg_database where datname = %s", [name]).fetchone() is None:
                 database = self.empty(name)
                 upgrade(database.admin_url, app_password=PASSWORD if ADMIN_URL else None)
+                with database.admin() as admin:
+                    unhurried(admin)
         return self.reach(name)
 
     def clone(self, label: str = "", *, of: Database | None = None) -> Database:
@@ -209,6 +213,24 @@ class Server:
                     raise
             else:
                 return
+
+
+def as_shipped(connection: psycopg.Connection[Any]) -> None:
+    """The defaults of settings as they are for everybody else."""
+    _set_limits(connection, dict(re.findall(LIMITS, (ROOT / "sql" / "namespaces" / "settings.sql").read_text())))
+
+
+def unhurried(connection: psycopg.Connection[Any]) -> None:
+    """An hour for what a namespace answers within: a process that stands still for a moment would cut short what it answers."""
+    _set_limits(connection, {"walk_ms": "3600000", "traverse_ms": "3600000"})
+
+
+def _set_limits(connection: psycopg.Connection[Any], limits: dict[str, str]) -> None:
+    cursor = connection.cursor(row_factory=scalar_row)
+    definition: str = cursor.execute("select pg_get_functiondef('loci.default_settings()'::regprocedure)").fetchone()
+    made, changed = re.subn(LIMITS, lambda found: f'"{found[1]}": {limits[found[1]]}', definition)
+    assert changed == len(limits)
+    connection.execute(cast("LiteralString", made))
 
 
 def _copy_role_settings(source: Database, target: Database) -> None:

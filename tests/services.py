@@ -38,6 +38,7 @@ class Service:
     socket: Path
     database: Database
     url: str = ""  # where it listens on TCP, if it does
+    loop: asyncio.AbstractEventLoop | None = None
 
     def client(self, **headers: str) -> httpx.Client:
         """A client of its REST interface."""
@@ -61,6 +62,7 @@ def serve(
     """
     options = {"embedding": {"provider": "none"}, "pool_size": 5, "allowed_hosts": ["loci"], **options}
     options["deadlines"] = {**PATIENT, **options.get("deadlines", {})}
+    options["limits"] = {"wait": PATIENCE, **options.get("limits", {})}
     if options["embedding"]["provider"] == "static":  # a question has its vector, however slow the machine is
         options["embedding"] = {"query_timeout": PATIENCE, **options["embedding"]}
     url = database.app_url
@@ -89,7 +91,7 @@ def serve(
             if settings.worker and settings.embedding.provider == "static":
                 eventually(lambda: has_model(database))  # before that nothing waits for a vector, and nothing gets one
             port = listener.servers[0].sockets[0].getsockname()[1] if tcp else 0
-            yield Service(app, socket, database, f"http://127.0.0.1:{port}" if tcp else "")
+            yield Service(app, socket, database, f"http://127.0.0.1:{port}" if tcp else "", loop)
         finally:
             listener.should_exit = True
             thread.join(PATIENCE)
@@ -190,13 +192,3 @@ def is_settled(database: Database) -> bool:
                       or exists (select from loci_data.name_queue) or exists (select from loci_data.outbox)"""
         ).fetchone()
     return waiting is not None and not waiting[0]
-
-
-def unhurried(database: Database) -> None:
-    """Answers in the namespace `default` say nothing of how fast the machine is. Set past the log of operations, which tests read."""
-    with database.admin() as admin:
-        admin.execute("set session_replication_role = replica")
-        admin.execute(
-            """update loci_data.namespaces set settings = settings || '{"walk_ms": 3600000, "traverse_ms": 3600000}'
-               where name = 'default'"""
-        )

@@ -29,7 +29,7 @@ class LimitedProtocol(HttpToolsProtocol):
     _counted = False
     _timer: TimerHandle | None = None  # of a head, or of a body
     _unread: TimerHandle | None = None  # of a reply
-    _began = _waited = 0.0
+    _began = _looked = _waited = 0.0
     _received = 0
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
@@ -78,7 +78,8 @@ class LimitedProtocol(HttpToolsProtocol):
         self._head = None
         self._stop()
         super().on_headers_complete()
-        self._began, self._waited, self._received = self.loop.time(), 0.0, 0
+        self._began = self._looked = self.loop.time()
+        self._waited, self._received = 0.0, 0
         self._timer = self.loop.call_later(self._look, self._look_at_body)
 
     def on_message_complete(self) -> None:
@@ -116,9 +117,11 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def _look_at_body(self) -> None:
         """End a request whose body does not keep up; while nobody reads it, it cannot."""
+        now = self.loop.time()  # the loop itself may have stood still since it looked last
         if self.flow.read_paused:
-            self._waited += self._look
-        took = self.loop.time() - self._began - self._waited
+            self._waited += now - self._looked
+        self._looked = now
+        took = now - self._began - self._waited
         if took > self.limits.stall + self._received / self.limits.pace:
             self._timer = None
             self._refuse(TooSlow(f"the body comes more slowly than {self.limits.pace} bytes a second"))

@@ -148,6 +148,8 @@ async def _asked(
             reason = "the embedding model is being changed"
     if reason is not None:
         skipped["vector"] = reason
+    if isinstance(provider, ActiveProvider) and asked.found.waiting and used.model != asked.found.model:
+        used = await provider.follow(tx)  # a question with a vector of its own comes before the first look
     await add_waiting(asked.found, used, int(asked.settings["depth"]))
     return asked, used
 

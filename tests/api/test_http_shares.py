@@ -15,7 +15,10 @@ from db.errors import TooManyAtOnce
 from db.shares import ShareLimits, Shares
 from tests.services import POOLER, Api, Service, eventually, new_api, ok, problem
 
-LOCKED = "select from pg_locks where relation = 'loci_data.memories'::regclass and not granted"
+HERE = (
+    "and not granted and database = (select oid from pg_database where datname = current_database())"  # others have the same oids
+)
+LOCKED = f"select from pg_locks where relation = 'loci_data.memories'::regclass {HERE}"
 own_sessions = pytest.mark.skipif(POOLER is not None, reason="a pooler's sessions are whoever's: nobody's stand back")
 
 
@@ -27,17 +30,23 @@ def standing_still(api: Api) -> Iterator[Any]:
         yield lambda: watcher.execute(LOCKED).rowcount
 
 
+def wait_shortly(service: Service) -> None:
+    """Refuse from now on who is beyond a share; before, connections were made, which may take as long as it likes."""
+    service.app.state.loci.pool.shares._wait = 0.3
+
+
 def key_of(api: Api, role: str = "writer") -> dict[str, str]:
     return {"Authorization": f"Bearer {ok(api.post('/keys', {'role': role}), 201)['key']}"}
 
 
 def test_a_key_that_holds_its_share_is_refused_and_others_go_on(start_service: Callable[..., Service]) -> None:
-    service = start_service(pool_size=4, worker=False, limits={"wait": 0.3}, deadlines={"lock": 600, "read": 600})
+    service = start_service(pool_size=4, worker=False, deadlines={"lock": 600, "read": 600})
     with new_api(service) as api, ThreadPoolExecutor(3) as pool:
         greedy, other = key_of(api), key_of(api)
         with standing_still(api) as waiting:
             sent = [pool.submit(lambda: api.service.client(**greedy).get("/memories")) for _ in range(2)]
             eventually(lambda: waiting() == 2)
+            wait_shortly(service)
             refused = api.client.get("/memories", headers=greedy)
             assert (
                 "this key has its share of requests at work in the database (2)"
@@ -51,7 +60,8 @@ def test_a_key_that_holds_its_share_is_refused_and_others_go_on(start_service: C
 
 
 def test_a_namespace_that_holds_its_share_leaves_the_rest_to_others(start_service: Callable[..., Service]) -> None:
-    service = start_service(pool_size=4, worker=False, limits={"wait": 0.3}, deadlines={"lock": 600, "read": 600})
+    shares = {"namespace_share_among_others": 1.0}  # that others asked a moment before is no matter
+    service = start_service(pool_size=4, worker=False, limits=shares, deadlines={"lock": 600, "read": 600})
     with new_api(service) as api, new_api(service) as others, ThreadPoolExecutor(3) as pool:
         keys = [key_of(api) for _ in range(4)]
         with standing_still(api) as waiting:
@@ -59,6 +69,7 @@ def test_a_namespace_that_holds_its_share_leaves_the_rest_to_others(start_servic
                 ok(api.client.get("/edges", headers=key))
             sent = [pool.submit(lambda key=key: api.client.get("/memories", headers=key)) for key in keys[:3]]
             eventually(lambda: waiting() == 3)
+            wait_shortly(service)
             refused = problem(api.client.get("/memories", headers=keys[3]), 429, "too-many-at-once")
             assert "this namespace has its share of requests at work in the database (3)" in refused["detail"]
             ok(others.get("/agents/me"))
@@ -192,7 +203,7 @@ def at_work(service: Service) -> list[int]:
 @own_sessions
 @pytest.mark.parametrize("queue", ["loci_data.name_queue", "loci_data.embedding_queue"])
 def test_names_and_vectors_are_made_behind_requests(service: Service, queue: str) -> None:
-    waiting = "select pid from pg_locks where relation = %s::regclass and not granted"
+    waiting = f"select pid from pg_locks where relation = %s::regclass {HERE}"
     with service.database.admin() as watcher, service.database.admin() as locker, locker.transaction(force_rollback=True):
         locker.execute(f"lock table {queue} in access exclusive mode")
         eventually(lambda: {niceness_of(pid) for (pid,) in watcher.execute(waiting, [queue])} & {(5, "5"), (5, "")})

@@ -91,6 +91,9 @@ def test_a_body_that_waits_for_the_service_is_not_slow(start_service: Callable[.
         locker.execute("lock table loci_data.namespaces in access exclusive mode")
         with opened(service, importing) as connection:
             connection.settimeout(1.5)
+            assert service.loop
+            later = service.loop.call_later  # nor is it if all stands still meanwhile
+            service.loop.call_soon_threadsafe(later, 0.5, time.sleep, 0.6)
             with pytest.raises(TimeoutError):  # nobody reads it yet
                 connection.sendall(b"x" * 64_000_000)
             connection.setblocking(False)

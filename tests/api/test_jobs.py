@@ -246,7 +246,9 @@ def test_a_lost_connection_of_the_queue_is_made_again_and_what_ended_meanwhile_h
     job = asked.ask()
     with running(asked.database, {"enrich": held, "dream": two_steps}):
         assert held.begun.wait(PATIENCE)
-        asked.admin.execute("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'loci-jobs'")
+        asked.admin.execute(
+            "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'loci-jobs' and datname = current_database()"
+        )
         held.go.set()
         eventually(lambda: asked.state(job) == "succeeded")
         later = asked.ask("dream")

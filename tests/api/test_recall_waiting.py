@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from db.recall.search import Found, Hits
-from service.embedding.active import ActiveModel
+from service.embedding.active import UNKNOWN, ActiveModel
 from service.recall.waiting import add_waiting
 from tests.databases import Database
 from tests.services import Api, eventually, new_api, ok, serve
@@ -65,6 +65,8 @@ def test_its_similarity_is_that_of_the_vector_that_it_will_have(quiet: Api, api:
     quiet.write("The ledger is kept in Oslo", tags=["x"])
     api.write("The ledger is kept in Oslo", tags=["x"])
     eventually(api.embedded)
+    provider = quiet.service.app.state.loci.resources.provider
+    provider.serving = ActiveModel(UNKNOWN, provider.configured)  # this process has not looked yet which model is active
     assert cosine(quiet) == pytest.approx(cosine(api), abs=1e-3)
 
 

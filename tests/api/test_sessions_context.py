@@ -144,6 +144,7 @@ def test_a_preview_is_what_the_session_would_get_and_stores_nothing(api: Api, zo
 def test_the_best_are_found_first_and_filtered_then(api: Api) -> None:
     for n in range(3):
         api.write(f"Chicago fact {n}")
+    eventually(api.embedded)  # vectors change ranks
     first = context(api, "Chicago fact", k=2)
     assert (len(first["memories"]), first["held_back"]) == (2, 0)
     assert context(api, "Chicago fact", k=2)["held_back"] == 2

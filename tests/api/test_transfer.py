@@ -72,7 +72,7 @@ def test_a_namespace_moves_to_another_service_over_rest_and_answers_the_same(ser
             answers = [ok(client.post("/recall", json=asked)) for client in (here, there)]
             ours, theirs = ([r.pop(name) for r in answer["results"] for name in ("score", "relevance")] for answer in answers)
             assert answers[0]["results"] == answers[1]["results"]
-            assert ours == pytest.approx(theirs, rel=1e-6)  # edges fade from one question to the next
+            assert ours == pytest.approx(theirs, rel=1e-4)  # edges fade from one question to the next
             assert as_of or len(answers[0]["results"]) > 5
         again = ok(there.post(f"/namespaces/{rich}/import", content=data))
         assert (sum(again["written"].values()), again["created"]) == (0, False)

@@ -2,7 +2,6 @@
 
 import os
 import pwd
-import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -79,9 +78,7 @@ def test_nobody_copies_the_files_over_a_connection(embedded: EmbeddedServer) -> 
             psycopg.connect(f"{embedded.url(user)}&replication=true", password=RIGHT)
 
 
-def test_on_request_it_listens_on_loopback_for_who_has_a_password_and_for_nobody_else(folder: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+def test_on_request_it_listens_on_loopback_for_who_has_a_password_and_for_nobody_else(folder: Path, port: int) -> None:
     [server] = serving = [EmbeddedServer(folder, VERSION, port)]
     try:
         assert server.address == f"postgresql://127.0.0.1:{port}/{DATABASE}"

@@ -11,6 +11,7 @@ import pytest
 
 from service.cli.serve import expose, reached_at
 from tests.cli.conftest import Ended, Loci, wait_until_ready
+from tests.services import PATIENCE
 
 
 def one_line(err: str) -> bool:
@@ -66,7 +67,7 @@ def test_serve_answers_says_what_to_try_and_ends_when_told(loci: Loci, ended: En
         answer = wait_until_ready(process, port)
         assert answer.json()["status"] == "ready"
         url = f"http://127.0.0.1:{port}/api/v1"
-        answer = httpx.post(f"{url}/graph/traverse", json={"start": ["Alice"]})
+        answer = httpx.post(f"{url}/graph/traverse", json={"start": ["Alice"]}, timeout=PATIENCE)
         assert [edge["target"] for edge in answer.json()["edges"]][:2] == ["RockBot", "Bob"]
     finally:
         process.send_signal(signal.SIGINT)

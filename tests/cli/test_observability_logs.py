@@ -75,10 +75,11 @@ def test_a_request_is_one_line_with_what_it_was_and_who_asked(api: Api, log: Log
     ok(made, 201)
     (row,) = log.requests(1, request_id="r-1")
     assert row.pop("time").endswith("Z")
-    assert row.pop("ms") > 0
+    level = "INFO" if (took := row.pop("ms")) > 1000 else "DEBUG"  # a slow one is worth a line
+    assert took > 0
     assert row.pop("message").startswith("POST /api/v1/memories 201 in ")
     assert row == {
-        "level": "DEBUG",
+        "level": level,
         "logger": "service.requests",
         "request_id": "r-1",
         "trace_id": TRACE,
@@ -94,7 +95,7 @@ def test_a_request_is_one_line_with_what_it_was_and_who_asked(api: Api, log: Log
 def test_what_is_refused_is_worth_a_line_at_info_and_the_rest_is_not(api: Api, log: Log) -> None:
     ok(api.get("/memories"))
     assert api.get("/memories/nothing").status_code >= 400
-    assert {row["level"] for row in log.requests(1, method="GET", status=200)} == {"DEBUG"}
+    assert {row["level"] for row in log.requests(1, method="GET", status=200) if row["ms"] < 1000} <= {"DEBUG"}
     assert {row["level"] for row in log.requests(1, method="GET", status=404)} == {"INFO"}
 
 

@@ -137,7 +137,8 @@ class Node:
 
     def pause(self) -> None:
         """Stop its processes where they are: it answers nobody."""
-        for pid in [self.pid, *self.children()]:
+        os.kill(self.pid, signal.SIGSTOP)
+        for pid in self.children():  # what ends from here on stays until it goes on
             os.kill(pid, signal.SIGSTOP)
 
     def resume(self) -> None:

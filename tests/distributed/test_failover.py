@@ -358,8 +358,9 @@ def test_a_write_that_no_standby_confirms_in_time_is_not_acknowledged_and_may_be
     with (
         running_servers(1) as servers,
         serve(servers.database, worker=False, deadlines={"write": 2.0}) as service,
-        new_api(service) as api,
+        service.client() as client,
     ):
+        api = Api(client, "default", service)
         confirm(servers.primary)
         servers.standbys[0].pause()
         stated = {"json": {"content": "The boom is closed"}, "headers": {"Idempotency-Key": "boom"}}

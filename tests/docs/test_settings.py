@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from service.settings import Settings
 from tests import settings_page
 from tests.catalogue import SUBJECTS
+from tests.databases import as_shipped
 from tests.factories import World
 
 WRITES = os.environ.get("LOCI_WRITE_DOCS") == "1"
@@ -38,6 +39,12 @@ CALLS: list[LiteralString] = [  # each reads other settings
     "select * from loci_api.recent_signals(%(ns)s)",
     "select * from loci_api.namespace_activity(%(ns)s)",
 ]
+
+
+@pytest.fixture
+def admin(admin: psycopg.Connection[dict[str, Any]]) -> psycopg.Connection[dict[str, Any]]:
+    as_shipped(admin)
+    return admin
 
 
 def definitions(admin: psycopg.Connection[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -29,7 +29,7 @@ from tests.catalogue import ROOT
 from tests.databases import Server
 from tests.loading import write_demo
 from tests.page.browser import node
-from tests.services import PATIENCE, Service, eventually, is_settled, ok, serve, unhurried
+from tests.services import PATIENCE, Service, eventually, is_settled, ok, serve
 
 NEEDS_MODEL = "needs a language model"
 STARTS = "starts a service, which would go on"
@@ -210,7 +210,6 @@ def newcomers(server: Server) -> Iterator[Service]:
     database = server.clone("newcomer")
     with serve(database, tcp=True, embedding={"provider": "static"}) as service:
         write_demo(database)
-        unhurried(database)
         ok(httpx.post(f"{service.url}/api/v1/namespaces", json={"name": "team"}, timeout=PATIENCE), 201)
         eventually(lambda: is_settled(database))
         yield service

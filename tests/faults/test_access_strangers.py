@@ -137,7 +137,7 @@ def test_advisory_locks_and_large_objects_are_not_for_logins(strangers: Callable
 
 @pytest.mark.parametrize("how", ["idle", "idle in a transaction"])
 def test_a_session_that_idles_ends_whatever_it_has_set(strangers: Callable[..., tuple[Api, Stranger]], how: str) -> None:
-    _, stranger = strangers("100ms")
+    _, stranger = strangers("1s")
     session = stranger.session(autocommit=how == "idle")
     session.execute("select 1")
     with stranger.database.admin() as admin:
@@ -178,7 +178,8 @@ def test_sessions_of_analysts_stand_back_behind_those_of_the_service(strangers: 
         (helper,) = admin.execute(helpers, [pid]).fetchone() or (0,)
         eventually(lambda: os.sched_getscheduler(helper) == os.SCHED_IDLE and group_of(helper) in {"", "19"})
         assert ok(api.post("/recall", {"query": "nothing"}))["results"] == []
-        others = [each for (each,) in admin.execute("select pid from pg_stat_activity where usename = 'loci_app'")]
+        here = "select pid from pg_stat_activity where usename = 'loci_app' and datname = current_database()"
+        others = [each for (each,) in admin.execute(here)]
     session.cancel()
     assert {os.sched_getscheduler(each) for each in others} == {os.sched_getscheduler(0)}
     assert "19" not in {group_of(each) for each in others}
@@ -221,7 +222,7 @@ def test_what_the_system_puts_off_is_asked_for_again(monkeypatch: pytest.MonkeyP
             with monkeypatch.context() as patched:
                 patched.setattr(Path, "write_text", later)
                 assert not lower(child.pid)
-            assert lower(child.pid)
+            eventually(lambda: lower(child.pid))  # it may be put off indeed
             assert os.sched_getscheduler(child.pid) == os.SCHED_IDLE
             assert group_of(child.pid) in {"", "19"}
         finally:

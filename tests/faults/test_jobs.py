@@ -129,6 +129,7 @@ def test_a_worker_that_wakes_up_after_its_job_was_taken_over_leaves_it_alone(
     found = asked.admin.execute("select step, process from public.effects order by at").fetchall()
     assert [(row["step"], row["process"]) for row in found] == [("memories", sleeper), ("last", workers[1].pid)]
     workers[1].kill()
+    workers[1].join(PATIENCE)
     later = asked.ask()
     eventually(lambda: asked.state(later) == "succeeded")
 

@@ -264,7 +264,7 @@ def test_a_model_that_is_registered_ends_no_transaction_that_writes_entities_and
             act_as(worker, OPERATOR)
             return worker.execute("select loci_api.register_model('test', 3)").fetchone()
 
-    locked = "select from pg_locks where relation = 'loci_data.memories'::regclass and mode = 'ShareRowExclusiveLock' and granted"
+    locked = "select from pg_locks where relation = 'loci_data.memories'::regclass and mode = 'ShareRowExclusiveLock' and granted and database = (select oid from pg_database where datname = current_database())"
     with database.admin() as writer, database.admin() as admin, ThreadPoolExecutor(1) as pool:
         writer.autocommit = False
         writer.execute("lock table loci_data.entities in row exclusive mode")  # as writing an entity does

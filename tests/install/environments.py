@@ -42,7 +42,7 @@ class Environment:
         """Run a program of the environment to its end; what it prints. It must succeed."""
         command = [str(self.folder / "bin" / program), *arguments]
         done = subprocess.run(
-            command, cwd=self.project, env=self.variables(**variables), capture_output=True, text=True, timeout=180, check=False
+            command, cwd=self.project, env=self.variables(**variables), capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
@@ -90,5 +90,5 @@ def needed(distribution_of: Distribution, extras: frozenset[str] = frozenset()) 
 def pip(*arguments: str, **variables: str) -> None:
     """Run pip, which says nothing where all goes well."""
     command = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", *arguments]
-    done = subprocess.run(command, env={**os.environ, **variables}, capture_output=True, text=True, timeout=180, check=False)
+    done = subprocess.run(command, env={**os.environ, **variables}, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -239,7 +239,6 @@ def test_type_checkers_see_the_types_of_the_installed_client(alone: Environment)
         env=alone.variables(),
         capture_output=True,
         text=True,
-        timeout=180,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

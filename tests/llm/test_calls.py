@@ -207,7 +207,7 @@ async def test_the_log_says_what_a_call_was_for_and_what_it_cost(
     caplog.set_level(logging.INFO, "service.models.calls")
     asked = make(endpoint=endpoint.url, completion_price=1_000_000)
     await asked.ask()
-    fields = caplog.records[-1].fields  # type: ignore[attr-defined]
+    fields = [record for record in caplog.records if record.name == "service.models.calls"][-1].fields  # type: ignore[attr-defined]
     assert {name: fields[name] for name in ("namespace", "purpose", "model", "outcome", "cost")} == {
         "namespace": asked.namespace,
         "purpose": "retain",

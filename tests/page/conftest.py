@@ -8,7 +8,7 @@ import pytest
 from tests.databases import Server
 from tests.loading import write_demo
 from tests.page.browser import Browser, build_page, client_of, running_browser, settled
-from tests.services import Service, serve, unhurried
+from tests.services import Service, serve
 
 
 @pytest.fixture(scope="session")
@@ -28,7 +28,6 @@ def demo(server: Server, built: None) -> Iterator[Service]:
     """A service with the demo, which tests change in places of their own."""
     database = server.clone("page")
     write_demo(database)
-    unhurried(database)
     with serve(database, tcp=True, embedding={"provider": "static"}) as running:
         with client_of(running.url) as client:
             settled(client)

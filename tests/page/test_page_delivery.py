@@ -17,7 +17,7 @@ from service.http import page as served
 from service.http.protection import FOREVER
 from tests.catalogue import ROOT
 from tests.page.browser import BUILD, Browser, client_of
-from tests.services import Service, ok, problem, serve
+from tests.services import PATIENCE, Service, ok, problem, serve
 
 BUDGET = 100_000  # bytes of the first view, compressed
 PREFIX = "/team/loci"
@@ -161,7 +161,7 @@ def proxied(url: str) -> Iterator[str]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Proxy)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
-    with httpx.Client(base_url=url, verify=False) as client:
+    with httpx.Client(base_url=url, verify=False, timeout=PATIENCE) as client:
         thread.start()
         try:
             yield f"http://127.0.0.1:{server.server_port}{PREFIX}"

@@ -95,6 +95,17 @@ def test_a_hash_with_the_fingerprint_of_a_key_and_another_end_is_no_key(owned: W
     refused(owned, errors.InvalidAuthorizationSpecification, lambda: enter(owned, {"hash": other}))
 
 
+def test_what_changes_after_a_key_is_revoked_is_not_told_to_a_request_that_began_before(owned: World) -> None:
+    key = make(owned, "reader")
+    enter(owned, key, owned.name, "reader")
+    read = "select * from loci_api.read_changes(array[%(ns)s], p_place => 0)"
+    owned.rows(read)
+    owned.connection.execute("reset session authorization")
+    owned.rows("update loci_data.api_keys set revoked_at = clock_timestamp() where id = %(id)s returning 1", id=key["id"])
+    owned.connection.execute("set session authorization loci_app")
+    assert refused(owned, errors.InvalidAuthorizationSpecification, lambda: owned.rows(read)) == "the API key is revoked"
+
+
 @pytest.mark.parametrize("state", ["unknown", "expired", "revoked"])
 def test_unknown_expired_and_revoked_keys_get_the_same_answer(world: World, state: str) -> None:
     key = make(world)
@@ -551,21 +562,26 @@ def test_a_key_without_a_limit_is_granted_all_and_writes_nothing(owned: World) -
     assert owned.rows("select from loci_data.rate_buckets where bucket = %(id)s", id=key["id"]) == []
 
 
-def empty_since(world: World, key: Made, seconds: float) -> None:
-    """The bucket was empty so many seconds ago."""
+def filled(world: World, key: Made, tokens: float, seconds: float) -> float:
+    """The bucket held so much so many seconds ago; that moment, in seconds since 1970."""
     world.connection.execute("reset session authorization")
-    world.rows(
-        "update loci_data.rate_buckets set tokens = 0, refilled_at = clock_timestamp() - %(s)s * interval '1 second' where bucket = %(id)s returning 1",
+    since = world.value(
+        """update loci_data.rate_buckets set tokens = %(t)s, refilled_at = clock_timestamp() - %(s)s * interval '1 second'
+           where bucket = %(id)s returning extract(epoch from refilled_at)""",
+        t=tokens,
         s=seconds,
         id=key["id"],
     )
     world.connection.execute("set session authorization loci_app")
+    return float(since)
 
 
-def test_a_burst_takes_a_minutes_requests_and_no_more(world: World) -> None:
-    key = make(world, rate_limit=10)
-    assert [lease(world, key)["granted"] for _ in range(12)] == [1] * 10 + [0, 0]
-    last = lease(world, key)
+def test_a_burst_takes_a_minutes_requests_and_no_more(owned: World) -> None:
+    key = make(owned, rate_limit=10)
+    assert lease(owned, key)["remaining"] == 9
+    filled(owned, key, 10, -3600)  # and is not filled within this hour
+    assert [lease(owned, key)["granted"] for _ in range(12)] == [1] * 10 + [0, 0]
+    last = lease(owned, key)
     assert last["remaining"] == 0
     assert 0 < last["next_in"] <= 6
     assert 50 < last["full_in"] <= 60
@@ -574,9 +590,10 @@ def test_a_burst_takes_a_minutes_requests_and_no_more(world: World) -> None:
 def test_a_bucket_refills_evenly_and_never_over_its_limit(owned: World) -> None:
     key = make(owned, rate_limit=60)
     lease(owned, key)
-    empty_since(owned, key, 10)
-    assert lease(owned, key, 60)["granted"] == 10
-    empty_since(owned, key, 3600)
+    since = filled(owned, key, 0, 10)
+    leased = lease(owned, key, 60)
+    assert leased["granted"] == min(60, int(leased["clock"] - since))
+    filled(owned, key, 0, 3600)
     assert lease(owned, key, 100)["granted"] == 60
 
 
@@ -584,15 +601,16 @@ def test_a_small_limit_is_granted_one_by_one_and_a_large_one_in_leases_that_shri
     assert lease(owned, make(owned, rate_limit=100))["granted"] == 1
     key = make(owned, rate_limit=6000)
     assert lease(owned, key)["granted"] == 50
-    empty_since(owned, key, 1.6)
+    filled(owned, key, 160, -3600)
     assert lease(owned, key)["granted"] == 10
     assert lease(owned, key, 20)["granted"] == 20
 
 
 def test_what_a_process_can_hold_adds_nothing_to_a_burst(world: World) -> None:
     key = make(world, rate_limit=600)
-    burst = sum(lease(world, key, 100)["granted"] for _ in range(7))
-    assert 595 <= burst <= 600
+    leased = [lease(world, key, 100) for _ in range(7)]
+    refilled = 10 * (leased[-1]["clock"] - leased[0]["clock"])
+    assert 595 <= sum(each["granted"] for each in leased) <= 600 + refilled
 
 
 def test_tokens_that_were_not_used_return(world: World) -> None:

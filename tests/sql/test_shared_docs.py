@@ -27,7 +27,7 @@ from service.access.analysts import uri_of
 from tests import reference
 from tests.catalogue import ROOT
 from tests.databases import Database
-from tests.services import eventually, is_settled, serve, unhurried
+from tests.services import eventually, is_settled, serve
 
 PAGES = {path.stem: path.read_text() for path in sorted(reference.FOLDER.glob("*.md"))}
 SETUP = re.findall(r"```sql setup\n(.*?)```", PAGES["README"], re.DOTALL)
@@ -65,7 +65,6 @@ def readers(own_database: Database) -> Iterator[Readers]:
     with serve(own_database, embedding={"provider": "static"}):
         subprocess.run([sys.executable, "-m", "service.cli", "demo"], env=environment, check=True, capture_output=True)
         eventually(lambda: is_settled(own_database))
-    unhurried(own_database)
     login, password, origin = f"reader_{uuid4().hex[:12]}", uuid4().hex, Origin(action="test", via="cli")
     with psycopg.connect(own_database.app_url, autocommit=True) as service:
         for statement in SETUP:

@@ -15,7 +15,7 @@ from psycopg.rows import dict_row
 from db.health import Check, check_revision
 from db.migrate import NewerSchema, _config, head, is_known, upgrade
 from migrations.replay import LOCK, StillNeeded
-from tests.databases import VERSION, Database, Server
+from tests.databases import VERSION, Database, Server, as_shipped
 
 STRUCTURE = """
 with relation as (select c.* from pg_class c where c.relnamespace in ('loci'::regnamespace, 'loci_data'::regnamespace))
@@ -63,6 +63,8 @@ def fresh(server: Server) -> Iterator[Database]:
 @pytest.fixture
 def cloned(server: Server) -> Iterator[Database]:
     made = server.clone("migrated")
+    with made.admin() as admin:
+        as_shipped(admin)
     yield made
     server.drop(made)
 
@@ -105,6 +107,8 @@ def mended(server: Server) -> Iterator[Mended]:
     with psycopg.connect(made.app_url) as connection:
         connection.execute("select loci_api.begin_request(null, 'default', 'writer')")
         connection.execute("""select loci_api.remember('default', '[{"content": "kept"}]')""")
+    with made.admin() as connection:
+        as_shipped(connection)
     before = ask(made, STRUCTURE)
     with made.admin() as connection:
         connection.execute(

@@ -5,29 +5,27 @@ import { missing } from "../state";
 
 const SETTLE = 400;
 const RETRY = 3000;
-export type Feed = "live" | "broken" | "ended";
+export type Feed = "opening" | "live" | "broken" | "ended";
 
 /**
- * Where the stream breaks it is opened again, and what was missed meanwhile counts as a change. It ends where the rights do, or the
- * namespace: then the frame says so.
+ * Where the stream breaks it is opened again. Each opening counts as a change: of what happened before it the stream says nothing. It
+ * ends where the rights do, or the namespace: then the frame says so.
  */
 export function useFeed(namespace: string, changes: () => void): Feed {
-  const [state, set] = useState<Feed>("live");
+  const [state, set] = useState<Feed>("opening");
   const told = useRef(changes);
   told.current = changes;
   useEffect(() => {
     const stop = new AbortController();
     let timer = 0;
     let settle = 0;
-    let broke = false;
     const listen = async () => {
       const url = address("/api/v1/events");
       url.searchParams.set("after", "latest");
       const reply = await fetch(url, { headers: { "X-Namespace": namespace }, signal: stop.signal });
       if (!reply.ok || !reply.body) throw await faultOf(reply);
       set("live");
-      if (broke) told.current();
-      broke = true;
+      told.current();
       const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
       for (;;) {
         const { done, value } = await reader.read();

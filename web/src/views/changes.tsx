@@ -76,7 +76,7 @@ export function Changes() {
     </div>
   );
 }
-const SAID: Record<Feed, string> = { live: "live", broken: "The feed broke off; opening it again.", ended: "The feed has ended: the key or the namespace has." };
+const SAID: Record<Feed, string> = { opening: "opening the feed…", live: "live", broken: "The feed broke off; opening it again.", ended: "The feed has ended: the key or the namespace has." };
 
 function Log({ turn }: Part) {
   const { params } = usePlace();
