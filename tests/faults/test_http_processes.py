@@ -22,7 +22,7 @@ from service.cli import processes
 from tests import forked
 from tests.catalogue import PYTHONPATH
 from tests.databases import ADMIN_URL, PASSWORD, Database, Server
-from tests.services import PATIENCE, eventually
+from tests.services import PATIENCE, eventually, has_model
 
 MEMORIES, BATCH = 200, 10
 MIGRATED = (0, "the schema is at revision 0001\n")  # how a migration ends, and all that it says
@@ -166,6 +166,7 @@ def test_work_of_many_processes_is_done_once_also_when_some_are_killed(witnessed
         workers[0].process.kill()
         for share in writing:
             share.result(PATIENCE)
+    eventually(lambda: has_model(witnessed))  # before, nothing waits for a vector
     with witnessed.admin() as admin:
         waiting = "select (select count(*) from loci_data.embedding_queue) + (select count(*) from loci_data.name_queue) + (select count(*) from loci_data.outbox)"
         eventually(lambda: admin.execute(waiting).fetchone() == (0,))

@@ -11,7 +11,7 @@ import pytest
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
-from tests.blocking import blocked
+from tests.blocking import blocked, started
 from tests.databases import Database, Server
 from tests.factories import OPERATOR, act_as
 from tests.services import PATIENCE, Api, new_api, ok, serve
@@ -248,6 +248,35 @@ def test_of_two_restores_of_the_same_words_at_once_the_second_is_told_which_took
         with pytest.raises(psycopg.errors.UniqueViolation, match=f"memory {memories[0]} says exactly the same") as raised:
             restoring.result(PATIENCE)
         assert raised.value.diag.column_name == "id"
+
+
+def test_a_name_in_two_memories_makes_an_entity_though_two_workers_read_them_at_the_same_moment(own_database: Database) -> None:
+    with (
+        psycopg.connect(own_database.app_url, row_factory=dict_row, autocommit=True) as one,
+        psycopg.connect(own_database.app_url, row_factory=dict_row, autocommit=True) as other,
+        own_database.admin() as watcher,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        (space,) = watcher.execute("select id from loci_data.namespaces where name = 'default'").fetchone() or (None,)
+        with one.transaction():
+            act_as(one, OPERATOR)
+            memories = [remembered(one, f"Grace Hopper wrote compiler {n}") for n in (1, 2)]
+
+        def store(connection: psycopg.Connection[Any], memory: Any) -> None:
+            act_as(connection, OPERATOR)
+            connection.execute("select loci_api.store_found_names(array[%s::integer], array[%s], array['Grace Hopper'])", [space, memory])
+
+        def second() -> None:
+            with other.transaction():
+                store(other, memories[1])
+
+        with one.transaction():
+            store(one, memories[0])
+            storing = started(pool, watcher, other, second)
+        storing.result(PATIENCE)
+        mentions = """select m.memory_id from loci_data.memory_mentions m join loci_data.entities e on e.id = m.entity_id
+                      where e.name = 'Grace Hopper'"""
+        assert {row[0] for row in watcher.execute(mentions)} == set(memories)
 
 
 NAMED = "select * from loci_api.upsert_entities('default', %s)"

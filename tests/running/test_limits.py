@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from service.app import create_app
 from service.settings import Settings
 from tests.catalogue import ROOT
+from tests.databases import as_shipped
 
 ROW = re.compile(r"^\| (.+?) \| ([\d.]+|none) \| `(.+)` \|$", re.MULTILINE)
 ROWS = ROW.findall((ROOT / "docs" / "running" / "limits.md").read_text())
@@ -53,6 +54,7 @@ def test_a_limit_of_the_page_is_the_one_that_holds(
         assert row is not None
         assert most in re.findall(r"\d+", row["said"])
     else:
+        as_shipped(admin)
         row = admin.execute("select standard from loci.setting_definitions() where name = %s", [where]).fetchone()
         assert row is not None
         assert json.loads(json.dumps(row["standard"])) == float(most)

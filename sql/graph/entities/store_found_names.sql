@@ -4,6 +4,8 @@
 -- shorter than setting extracted_length are refused. p_namespaces, p_memories and p_names are parallel, and so are
 -- p_read_namespaces and p_read: the memories that the worker has read, in whose texts known entities are looked for as
 -- well (known_mentions). All mentions of a namespace are written at once, because their entities are locked in order.
+-- Workers take turns in a namespace, each at namespaces in order: of two that read one memory each, both would see the
+-- first memory that has a name.
 -- Generic plans: by what statistics say of other namespaces, a new one has one row, and its names would be joined by
 -- reading all of them for each. Security definer; the operator's.
 create or replace function loci_api.store_found_names(
@@ -25,6 +27,9 @@ begin
         v_shortest := (loci_internal.settings(v_ns) ->> 'extracted_length')::integer;
         v_seen := array(select distinct loci.canonical_name(n.name)
                         from unnest(p_namespaces, p_names) n(namespace_id, name) where n.namespace_id = v_ns);
+        if cardinality(v_seen) > 0 then
+            perform loci_internal.take_turn(v_ns, 'names');
+        end if;
         insert into loci_data.name_candidates (namespace_id, canonical_name, memory_id, name)
         select v_ns, loci.canonical_name(n.name), n.memory_id, min(n.name)
         from unnest(p_namespaces, p_memories, p_names) n(namespace_id, memory_id, name)
