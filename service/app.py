@@ -144,7 +144,11 @@ async def _account(state: State) -> None:
     while True:
         hear_cancellation()
         await asyncio.sleep(EVERY)
-        await _settle(state, everything=False)
+        under_way = asyncio.create_task(_settle(state, everything=False))
+        try:
+            await asyncio.shield(under_way)
+        finally:
+            await asyncio.wait({under_way})  # also if this is cancelled: what it has taken is counted nowhere else
 
 
 async def _settle(state: State, *, everything: bool = True) -> None:

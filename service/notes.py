@@ -39,6 +39,7 @@ class Notes:
         self._pool = pool
         self._waiting: deque[_Waiting] = deque()
         self._some = asyncio.Event()
+        self._writing = asyncio.Lock()
 
     def add(self, key_hash: bytes | None, origin: Origin, notes: Iterable[Note]) -> None:
         """Take notes of a read; they are written in order."""
@@ -56,7 +57,14 @@ class Notes:
                 await asyncio.sleep(AGAIN)
 
     async def write(self) -> bool:
-        """Write all that waits; False: the primary is away, and some still waits. What it refuses is lost, and counted."""
+        """Write all that waits; False: the primary is away, and some still waits. What it refuses is lost, and counted.
+
+        Whoever calls this while it is at work waits for what is under way, too.
+        """
+        async with self._writing:
+            return await self._write()
+
+    async def _write(self) -> bool:
         while self._waiting:
             several = self._take()
             try:

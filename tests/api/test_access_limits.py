@@ -365,7 +365,9 @@ async def admitted(limiter: Limiter, times: int, key: bytes = b"key") -> int:
 
 
 @pytest.mark.anyio
-async def test_requests_at_once_ask_once_for_all() -> None:
+async def test_requests_at_once_ask_once_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = time.monotonic()
+    monkeypatch.setattr("service.access.limits.time", instead(time, monotonic=lambda: now))
     database = Database(100, 100)
     assert await admitted(Limiter(database.ask), 40) == 40
     assert len(database.asked) <= 2

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from db.errors import TooManyAtOnce
@@ -54,7 +53,7 @@ def test_a_key_that_holds_its_share_is_refused_and_others_go_on(start_service: C
             )
             assert int(refused.headers["retry-after"]) >= 1
             ok(api.client.get("/agents/me", headers=other))
-            assert httpx.Client(transport=httpx.HTTPTransport(uds=str(service.socket))).get("http://loci/readyz").status_code == 200
+            assert service.client().get("http://loci/readyz").status_code == 200
         assert [one.result().status_code for one in sent] == [200, 200]
         ok(api.client.get("/memories", headers=greedy))
 

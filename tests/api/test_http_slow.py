@@ -87,6 +87,7 @@ def test_a_body_that_comes_by_drops_is_ended(quick: Service) -> None:
 def test_a_body_that_waits_for_the_service_is_not_slow(start_service: Callable[..., Service]) -> None:
     service = start_service(tcp=True, limits={"stall": 0.3, "pace": 1_000_000_000})
     importing = b"POST /api/v1/namespaces/waits/import HTTP/1.1\r\nHost: localhost\r\ncontent-length: 64000000\r\n\r\n"
+    importing += b"x" * 200_000  # more than the service reads of it before it waits
     with service.database.admin() as locker, locker.transaction(force_rollback=True):
         locker.execute("lock table loci_data.namespaces in access exclusive mode")
         with opened(service, importing) as connection:
@@ -95,7 +96,7 @@ def test_a_body_that_waits_for_the_service_is_not_slow(start_service: Callable[.
             later = service.loop.call_later  # nor is it if all stands still meanwhile
             service.loop.call_soon_threadsafe(later, 0.5, time.sleep, 0.6)
             with pytest.raises(TimeoutError):  # nobody reads it yet
-                connection.sendall(b"x" * 64_000_000)
+                connection.sendall(b"x" * 63_000_000)
             connection.setblocking(False)
             with pytest.raises(BlockingIOError):  # and nothing is said of that
                 connection.recv(1)

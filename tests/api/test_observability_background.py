@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Callable
 from contextlib import suppress
+from types import SimpleNamespace
 from typing import Any
 
 import psycopg
@@ -11,6 +12,8 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from service import supervision
+from service.app import _account
+from service.notes import Notes
 from service.operations.feed import Feed
 from service.supervision import Supervisor
 from service.worker import worker
@@ -115,15 +118,16 @@ async def test_a_task_that_has_run_for_a_while_counts_as_well_again(monkeypatch:
 
 
 def test_a_background_task_that_ends_is_seen_and_streams_go_on(start_service: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    look, failures = Feed._look, [OverflowError("cannot convert float infinity to integer")]
+    service = start_service()
+    feed: Feed = service.app.state.loci.feed
+    look, failures = feed._look, [OverflowError("cannot convert float infinity to integer")]
 
-    async def fails_once(self: Feed, glance: Any) -> None:
+    async def fails_once(glance: Any) -> None:
         if failures:
             raise failures.pop()
-        await look(self, glance)
+        await look(glance)
 
-    monkeypatch.setattr(Feed, "_look", fails_once)
-    service = start_service()
+    monkeypatch.setattr(feed, "_look", fails_once)
     with new_api(service) as api:
         assert ok(api.client.get("http://loci/readyz"))["status"] == "ready"
         with api.client.stream("GET", "/events", params={"after": "latest", "kind": "memory"}) as events:
@@ -162,3 +166,47 @@ def test_what_another_process_writes_is_worked_at_though_no_work_looks_by_itself
                 other.execute("select * from loci_api.remember(%s, %s)", [api.namespace, Jsonb([item])])
             eventually(lambda n=n: len(ok(api.get("/changes", kind="memory"))["items"]) == n)
             eventually(lambda: settled(api))
+
+
+class Slow:
+    """What a task writes to, which takes its time."""
+
+    def __init__(self) -> None:
+        self.begun, self.go = asyncio.Event(), asyncio.Event()
+        self.written: list[Any] = []
+
+    async def write(self, *what: Any) -> None:
+        self.begun.set()
+        await self.go.wait()
+        self.written += what or ["uses"]
+
+    async def give_back(self, *, everything: bool) -> None:
+        self.written.append(("tokens", everything))
+
+
+@pytest.mark.anyio
+async def test_uses_of_keys_that_are_being_written_as_the_service_ends_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.app.EVERY", 0.0)
+    slow = Slow()
+    accounts = asyncio.create_task(_account(SimpleNamespace(uses=slow, limiter=slow)))  # type: ignore[arg-type]
+    await slow.begun.wait()
+    accounts.cancel()
+    assert await asyncio.wait({accounts}, timeout=0.1) == (set(), {accounts})
+    slow.go.set()
+    await asyncio.wait({accounts})
+    assert (accounts.cancelled(), slow.written) == (True, ["uses", ("tokens", False)])
+
+
+@pytest.mark.anyio
+async def test_notes_that_are_being_written_as_the_service_ends_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = Slow()
+    notes = Notes(None)  # type: ignore[arg-type]
+    monkeypatch.setattr(notes, "_send", lambda several: slow.write(*(each.note for each in several)))
+    running = asyncio.create_task(notes.run())
+    notes.add(None, None, ["first"])  # type: ignore[arg-type, list-item]
+    await slow.begun.wait()
+    last = asyncio.create_task(notes.write())
+    assert await asyncio.wait({last}, timeout=0.1) == (set(), {last})
+    slow.go.set()
+    assert (await last, slow.written) == (True, ["first"])
+    running.cancel()

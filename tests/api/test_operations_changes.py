@@ -337,7 +337,8 @@ def test_a_stream_ends_when_its_namespace_is_deleted(narrow: Service) -> None:
     with new_api(narrow) as api, stream(api, after="latest") as events:
         events.until_opened()
         assert api.client.delete(f"/namespaces/{api.namespace}").status_code == 204
-        narrow.app.state.loci.feed.wake(None)
+        assert narrow.loop
+        narrow.loop.call_soon_threadsafe(narrow.app.state.loci.feed.wake, None)
         event = events.event()
         assert (event.name, json.loads(event.data)["status"]) == ("problem", 404)
 
@@ -380,7 +381,8 @@ def test_streams_end_at_once_when_the_service_stops(start_service: Any) -> None:
     service = start_service()
     with new_api(service) as api, stream(api, after="latest") as events:
         events.until_opened()
-        service.app.state.loci.feed.close()
+        assert service.loop
+        service.loop.call_soon_threadsafe(service.app.state.loci.feed.close)
         with pytest.raises(StopIteration):
             events.event()
 

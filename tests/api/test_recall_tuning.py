@@ -120,6 +120,7 @@ def test_an_earlier_version_stands_for_the_one_that_holds_now(api: Api) -> None:
     second = api.write("Bob likes coffee.", lineage="tea")["id"]
     made = ok(api.post("/recall/tune", {"questions": [{"question": "What does Bob like?", "ids": [first]}]}), 202)
     assert ok(api.get(f"/jobs/{made['job_id']}"))["arguments"]["questions"][0]["ids"] == [second]
+    eventually(lambda: ok(api.get(f"/jobs/{made['job_id']}"))["finished_at"])  # it would be counted in the next tests
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from service.mcp.server import make_server
 from service.settings import get_settings
 from tests.catalogue import ROOT
 from tests.cli.conftest import Ended, Loci, Running, by_itself, environment_of
-from tests.databases import data_folder, migrated_embedded
+from tests.databases import Server, data_folder, migrated_embedded
 from tests.forked import Command
 from tests.services import PATIENCE, eventually, serve
 from tests.tools import Tools, connected
@@ -169,16 +169,17 @@ def test_a_service_or_database_that_is_not_there_is_an_error_of_the_tool_which_s
         assert "superuser" in tools.error("list_memory_categories")
 
 
-def test_a_signal_ends_it_although_stdin_is_open(loci: Loci, namespace: str, ended: Ended) -> None:
+def test_a_signal_ends_it_although_stdin_is_open(loci: Loci, server: Server, ended: Ended) -> None:
     with within(loci):  # which nobody uses: it has nothing to leave in order
         pass
-    sessions = "select pid from pg_stat_activity where datname = current_database() and usename = 'loci_app' and pid <> all (%s)"
-    others = [row["pid"] for row in loci.rows(sessions, [])]  # of this process
-    process = start(loci, "--namespace", namespace)
+    alone = Loci(server.clone("signal"))
+    sessions = "select pid from pg_stat_activity where datname = current_database() and usename = 'loci_app'"
+    process = start(alone)
     assert not saved(process, "said").get("isError")
-    assert loci.rows(sessions, others) != []
+    assert alone.rows(sessions) != []
     stopped(process, signal.SIGINT, ended)
-    eventually(lambda: loci.rows(sessions, others) == [])  # the server ends them in its own time
+    eventually(lambda: alone.rows(sessions) == [])  # the server ends them in its own time
+    server.drop(alone.database)
 
 
 def stopped(process: Running, number: signal.Signals, ended: Ended) -> None:

@@ -166,7 +166,8 @@ def test_many_that_start_at_once_use_one_server(folder: Path, start: Start) -> N
 
 def test_one_that_was_killed_while_it_made_the_data_hinders_nobody(folder: Path, start: Start) -> None:
     nothing_is_made(folder)
-    first = start()
+    never_done = USER.replace("server =", "Path.rename = lambda *_: sys.stdin.read()\nserver =")
+    first = start(sys.executable, "-c", never_done, str(folder), str(VERSION))
     eventually((folder / "pg.new" / "PG_VERSION").exists)
     leave(first, signal.SIGKILL)
     assert not (folder / "pg").exists()

@@ -264,7 +264,9 @@ def test_a_name_in_two_memories_makes_an_entity_though_two_workers_read_them_at_
 
         def store(connection: psycopg.Connection[Any], memory: Any) -> None:
             act_as(connection, OPERATOR)
-            connection.execute("select loci_api.store_found_names(array[%s::integer], array[%s], array['Grace Hopper'])", [space, memory])
+            connection.execute(
+                "select loci_api.store_found_names(array[%s::integer], array[%s], array['Grace Hopper'])", [space, memory]
+            )
 
         def second() -> None:
             with other.transaction():

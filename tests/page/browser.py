@@ -173,6 +173,16 @@ class Page:
         return found
 
 
+def held(part: str) -> str:
+    """A script: requests of the page whose address has this part wait, in `held`, until `letGo()`."""
+    return """{ const real = fetch; globalThis.held = [];
+        globalThis.letGo = () => { const all = held; held = null; all.forEach((go) => go()); };
+        globalThis.fetch = async (url, ...rest) => (
+            held && String(url).includes(PART) && await new Promise((go) => held.push(go)), real(url, ...rest)); }""".replace(
+        "PART", json.dumps(part)
+    )
+
+
 def client_of(address: str, namespace: str = "default") -> httpx.Client:
     """A client of the REST interface of what a page is loaded from. Nothing is encrypted: certificates take 40 ms to read."""
     return httpx.Client(base_url=f"{address}/api/v1", headers={"X-Namespace": namespace}, timeout=PATIENCE, verify=False)

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
-from tests.page.browser import SIZES, Browser, Page
+from tests.page.browser import SIZES, Browser, Page, held
 from tests.services import Service, eventually, ok
 
 VIEWS = {
@@ -396,21 +396,17 @@ def test_an_edge_is_seen_to_fade_within_ninety_days(page: Page, rest: httpx.Clie
     assert page.texts(".about .relations .faded"), first
 
 
-STREAM_HELD = """{ const real = fetch; globalThis.held = [];
-    globalThis.fetch = async (url, ...rest) => (String(url).includes("/events") && await new Promise((go) => held.push(go)), real(url, ...rest)); }"""
-
-
 def test_changes_come_by_themselves_also_those_from_before_the_feed_was_open_and_are_undone(page: Page, rest: httpx.Client) -> None:
     headers = {"X-Namespace": "happening"}
     ok(rest.post("/namespaces", json={"name": "happening"}), 201)
-    page.do("addInitScript", {"content": STREAM_HELD})
+    page.do("addInitScript", {"content": held("/events")})
     page.go("/changes?ns=happening")
     page.see(".operations > li")
     page.until("held.length === 1")
     before = page.count(".operations > li")
     ok(rest.post("/memories", json={"content": "Something happened early"}, headers=headers), 201)
     assert "opening" in page.see(".live")
-    page.run("held[0]()")
+    page.run("letGo()")
     page.until(f"document.querySelectorAll('.operations > li').length === {before + 1}")
     page.see(".live >> text=/^live$/")
     made = ok(rest.post("/memories", json={"content": "Something new happened"}, headers=headers), 201)
@@ -502,7 +498,11 @@ def test_a_map_by_umap_is_asked_for_shown_as_it_comes_and_cancelled(
         page.click(".layout >> text=Cancel")
         page.until("document.querySelector('.layout')?.textContent.includes('The last job was cancelled.')")
         monkeypatch.undo()
+        page.run(held("/jobs"))
         page.click("text=Lay it out")
+        page.until("held.length > 0")
+        eventually(lambda: ok(rest.get("/jobs", params={"kind": "project"}))["items"][0]["state"] == "succeeded")
+        page.run("letGo()")  # the page hears of the job when it has ended
         page.see(".cloud canvas")
         assert page.see(".bar-line p").startswith(f"{memories} memories")
         page.until("document.body.textContent.includes('UMAP of the vectors of')")

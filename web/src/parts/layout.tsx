@@ -27,6 +27,10 @@ export function Layout({ dims, cloud, made }: { dims: 2 | 3; cloud: Cloud | null
       if (last.state === "succeeded") made();
     }
   }, [open, last?.id, last?.state]);
+  const asked = (queued: { job_id: string }) => {
+    watched.current = queued.job_id; // it may have ended before anybody looks
+    jobs.reload();
+  };
   const stale = cloud !== null && STALE * ((cloud.added ?? 0) + (cloud.waiting ?? 0)) > cloud.points;
   if (open) {
     const said = last.result ?? {};
@@ -55,7 +59,7 @@ export function Layout({ dims, cloud, made }: { dims: 2 | 3; cloud: Cloud | null
       {last && ["dead", "cancelled"].includes(last.state) && <span>{last.state === "dead" ? "The last job failed." : "The last job was cancelled."} </span>}
       {stale && <span>{many((cloud.added ?? 0) + (cloud.waiting ?? 0), "memory", "memories")} came since: a new map would show them better. </span>}
       {mayWrite(session) && (
-        <Act class="small" done="A job lays it out." run={() => call("post", "/api/v1/embeddings/projection", { body: { dims, method: "umap" }, namespace }).then(jobs.reload)}>
+        <Act class="small" done="A job lays it out." run={() => call("post", "/api/v1/embeddings/projection", { body: { dims, method: "umap" }, namespace }).then(asked)}>
           {cloud ? "Lay out anew" : "Lay it out"}
         </Act>
       )}
