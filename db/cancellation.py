@@ -1,6 +1,21 @@
-"""Ending loops that a library keeps from hearing that they shall end."""
+"""Cancellation that a library keeps from being heard, and work that is not cut off by it."""
 
 import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+async def finished(work: Coroutine[Any, Any, T], within: float | None = None) -> T:
+    """Return what `work` does. Where the caller is cancelled, `work` comes to its end first, if that takes no more seconds."""
+    task = asyncio.create_task(work)
+    try:
+        return await asyncio.shield(task)
+    finally:
+        done, _ = await asyncio.wait({task}, timeout=within)
+        for each in done:
+            _ = each.cancelled() or each.exception()  # raised to who waits, or to nobody
 
 
 def hear_cancellation() -> None:

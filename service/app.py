@@ -16,7 +16,7 @@ from starlette.types import Lifespan
 
 from db import health
 from db.access.keys import Lease, lease_requests
-from db.cancellation import hear_cancellation
+from db.cancellation import finished, hear_cancellation
 from db.embedded import EmbeddedServer
 from db.migrate import upgrade
 from db.pool import BEHIND, Connection, Pool, make_pool, primary_url
@@ -144,11 +144,7 @@ async def _account(state: State) -> None:
     while True:
         hear_cancellation()
         await asyncio.sleep(EVERY)
-        under_way = asyncio.create_task(_settle(state, everything=False))
-        try:
-            await asyncio.shield(under_way)
-        finally:
-            await asyncio.wait({under_way})  # also if this is cancelled: what it has taken is counted nowhere else
+        await finished(_settle(state, everything=False))  # what it has taken is counted nowhere else
 
 
 async def _settle(state: State, *, everything: bool = True) -> None:

@@ -42,7 +42,7 @@ class LLMSettings(BaseModel):
     api_key: str | None = Field(default=None, repr=False, description="Key for the endpoint; sent as a bearer")
     timeout: float = Field(default=60.0, gt=0, description="Seconds without a byte after which a try is given up")
     deadline: float = Field(default=600.0, gt=0, description="Seconds for a whole answer to a job")
-    request_deadline: float = Field(default=30.0, gt=0, description="The same while a request waits for it (retain, reflect)")
+    request_deadline: float = Field(default=30.0, gt=0, description="The same while a request waits (retain, remember, reflect)")
     recall_deadline: float = Field(
         default=5.0, gt=0, description="The same while a recall waits for its question to be rewritten (rewrite)"
     )
@@ -125,7 +125,7 @@ class DeadlineSettings(BaseModel):
     write: float = Field(default=60.0, gt=0, description="Seconds for one that writes")
     batch: float = Field(default=300.0, gt=0, description="Seconds for one that writes much: batches, erasing, merging, undoing")
     context: float = Field(default=30.0, gt=0, description="Seconds for a context")
-    model: float = Field(default=180.0, gt=0, description="Seconds for one that may ask a language model: retain, reflect")
+    model: float = Field(default=180.0, gt=0, description="Seconds for one that may ask a model (retain, remember, reflect)")
     poll: float = Field(default=60.0, gt=0, description="Seconds for a poll of changes, the wait for one (30 at most) included")
     imports: float = Field(default=3600.0, gt=0, description="Seconds for the transaction of an import, once its lines are here")
     exports: float = Field(default=3600.0, gt=0, description="Seconds for the transaction of an export; its reader may take longer")

@@ -239,7 +239,7 @@ class LociClient(_Base[httpx.Client, Sender], Sender):
         except NotFound as error:
             making = self._missing(error, request)
         with suppress(Conflict):  # another one has made it meanwhile
-            self._send(making)
+            self._with(idempotency_key=None)._send(making)  # the key is that of the request
         return self._send(request)
 
     @contextmanager
@@ -315,7 +315,7 @@ class AsyncLociClient(_Base[httpx.AsyncClient, AsyncSender], AsyncSender):
         except NotFound as error:
             making = self._missing(error, request)
         with suppress(Conflict):  # another one has made it meanwhile
-            await self._send(making)
+            await self._with(idempotency_key=None)._send(making)  # the key is that of the request
         return await self._send(request)
 
     @asynccontextmanager

@@ -62,11 +62,17 @@ class Watch:
         self._failed(error_without_reply(error))
 
     def changes(self, block: bytes) -> Iterator[Change]:
-        """The changes in what has come. Raises LociError where the service says that the rights have ended."""
+        """The changes in what has come. Raises LociError where the service says that the rights have ended.
+
+        What the service cannot do for a moment ends the stream too, which is opened again then.
+        """
         self._opened, self._failures = True, 0
         for event in self._parser.feed(block):
             if event.name == "problem":
                 body = httpx.Response(_status(event.data), content=event.data)
+                if body.status_code in AGAIN:
+                    self._failures = 1
+                    continue
                 raise error_of(body)
             yield Change.model_validate_json(event.data)
 

@@ -23,10 +23,13 @@ class RatedQuestion(TypedDict):
     ids: list[UUID]
 
 
-async def tuning_evidence(tx: Transaction, *, questions: list[JsonObject]) -> list[EvidenceRow]:
-    """What answers each of these questions {question, ids?, contents?}, as it is now."""
+async def tuning_evidence(tx: Transaction, *, questions: list[JsonObject], lenient: bool = False) -> list[EvidenceRow]:
+    """What answers each of these questions {question, ids?, contents?}, as it is now; `lenient`: of what is still there."""
     return await tx.rows(
-        EvidenceRow, "select * from loci_api.tuning_evidence(%(namespace)s, %(questions)s)", questions=Jsonb(questions)
+        EvidenceRow,
+        "select * from loci_api.tuning_evidence(%(namespace)s, %(questions)s, %(lenient)s)",
+        questions=Jsonb(questions),
+        lenient=lenient,
     )
 
 

@@ -16,6 +16,7 @@ KINDS: dict[str, Kind] = {
     "build_context": "context",
     "mcp": "model",
     "retain": "model",
+    "remember": "model",
     "reflect": "model",
     "list_changes": "poll",
     "stream_changes": "read",

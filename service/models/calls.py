@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from db import traces
+from db.cancellation import finished
 from db.errors import NeedsModel
 from db.models import calls
 from db.models.calls import BudgetExceeded, Prices
@@ -56,14 +57,14 @@ class Call:
         try:
             completion, made = await work()
         except ModelError as error:
-            await self.end(error.completion, error)
+            await finished(self.end(error.completion, error), ENDING)
             raise
         except BaseException as error:  # cancelled
             with suppress(Exception):
                 async with asyncio.timeout(ENDING):
                     await self.end(None, error, usage)
             raise
-        await self.end(completion, None)
+        await finished(self.end(completion, None), ENDING)  # also for somebody who leaves in this moment
         return made
 
     async def end(self, completion: Completion | None, error: BaseException | None, usage: Usage | None = None) -> None:

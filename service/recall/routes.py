@@ -5,7 +5,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
-from psycopg.errors import InsufficientPrivilege
+from psycopg.errors import InsufficientPrivilege, NoDataFound
 
 from loci.models.fields import Category, Label, Tags, Text
 from loci.models.jobs import JobQueued
@@ -50,10 +50,10 @@ async def ask(body: RecallInput, caller: CallerDependency) -> Response:
 
     try:
         answer = await ask_memory(resources, read, question)
-    except InsufficientPrivilege:
+    except (InsufficientPrivilege, NoDataFound):
         if question.namespaces != "*":
             raise
-        answer = await ask_memory(resources, read, question)  # a grant ended between two statements: the others are asked
+        answer = await ask_memory(resources, read, question)  # a grant or a namespace ended meanwhile: the others are asked
     return reply(answer.shown())
 
 

@@ -55,9 +55,11 @@ async def measure(
 async def _cases(
     tx: Transaction, *, resources: Resources, rows: list[JsonObject], wanted: TuneInput
 ) -> tuple[list[Case], JsonObject]:
-    evidence = await tuning.tuning_evidence(tx, questions=rows)
+    evidence = await tuning.tuning_evidence(tx, questions=rows, lenient=True)  # some may be gone since the request
     cases = []
     for row, answers in zip(rows, evidence, strict=True):
+        if not answers["documents"]:
+            continue
         question = Question(query=row["question"], k=wanted.k, fusion=wanted.fusion)
         ranking = await rank(tx, question, resources.provider, resources.settings.embedding)
         cases.append(Case.of(row["question"], dict.fromkeys(answers["documents"]), ranking))

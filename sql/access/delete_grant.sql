@@ -13,6 +13,7 @@ declare
     v_old loci_data.grants;
 begin
     perform loci_internal.lock_grants(v_ns);
+    perform loci_internal.authorize(p_namespace, 'admin');  -- still, now that it is this one's turn
     return query select r.* from loci_internal.grant_rows(v_ns, array[p_agent]) r;
     if not found then
         raise no_data_found using message = format('agent %s has no grant in this namespace',

@@ -31,6 +31,7 @@ begin
     end if;
     perform loci_internal.require_moment_to_come(p_expires_at, 'expires_at');
     perform loci_internal.lock_grants(v_ns);
+    perform loci_internal.authorize(p_namespace, 'admin');  -- still, now that it is this one's turn
     v_found := exists (select from loci_internal.grant_rows(v_ns, array[p_agent]));
     select g.* into v_old from loci_data.grants g where g.namespace_id = v_ns and g.agent_id = p_agent;
     perform loci_internal.give_grant(v_ns, p_agent, p_role, p_expires_at, loci_internal.manages_agent(p_agent));

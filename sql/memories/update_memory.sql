@@ -3,7 +3,8 @@
 -- refused. parent_id (null: detach) is a move: it holds from parent_since on, by default now, for as long as the
 -- version is valid; a version that is no longer valid is corrected for all of its time. What was believed before stays
 -- askable with known_at. Another content is another version: write it with the lineage. Triggers keep index, beliefs
--- and closure. Errors: 42501, P0002, 22023, 23503, 23514, 23P01 (overlap), 23505 (another says
+-- and closure. Its key stays, so the row is locked no more than that: the log of a recall that shows it at the same
+-- moment refers to it. Errors: 42501, P0002, 22023, 23503, 23514, 23P01 (overlap), 23505 (another says
 -- the same), 23000 (cycle).
 create or replace function loci_api.update_memory(p_namespace text, p_id uuid, p_changes jsonb)
 returns setof loci.memory_record
@@ -17,7 +18,7 @@ declare
     v_new    loci_data.memories;
     v_at     timestamptz;
 begin
-    select * into v_old from loci_data.memories where namespace_id = v_ns and id = p_id for update;
+    select * into v_old from loci_data.memories where namespace_id = v_ns and id = p_id for no key update;
     if not found then
         raise no_data_found using message = format('memory %s does not exist', p_id), column = 'id';
     end if;

@@ -1,6 +1,6 @@
 -- What list_changes shows, with the place of each change in the order of all namespaces, from which the service goes
 -- on without a cursor (p_place; null: p_after says from where). Costs and errors are those of list_changes. Security
--- definer: past the policies; checks the caller itself, and that its key has not been revoked since the request began:
+-- definer: past the policies; checks the caller itself, and that its key has not ended since the request began:
 -- what was committed after that is not told to it.
 create or replace function loci_api.read_changes(
     p_namespaces text[] default null, p_after text default null, p_place bigint default null,
@@ -19,8 +19,9 @@ declare
     v_places bigint[];
 begin
     if exists (select from loci_data.api_keys k
-               where k.id = nullif(current_setting('loci.key', true), '')::uuid and k.revoked_at is not null) then
-        raise invalid_authorization_specification using message = 'the API key is revoked';
+               where k.id = nullif(current_setting('loci.key', true), '')::uuid
+                 and (k.revoked_at is not null or k.expires_at <= clock_timestamp())) then
+        raise invalid_authorization_specification using message = 'the API key is expired or revoked';
     end if;
     v_after := loci_internal.check_feed_question(v_ids, p_after, p_place, p_kinds, p_limit);
     if p_kinds is null then
@@ -67,7 +68,7 @@ begin
 end $$;
 comment on function loci_api.read_changes(text[], text, bigint, text[], integer) is
     'Changes after a cursor or a place, with their places: what list_changes shows. Errors: 28000 (a key that '
-    'was revoked meanwhile), 42501, P0002, 22023, 24000.';
+    'ended meanwhile), 42501, P0002, 22023, 24000.';
 
 -- May a reader of the change feed ask this? The kinds are ones, the page has a size, and after what it was given
 -- nothing was swept: a reader must learn that it has missed something. Returns the place from which it reads. Errors:

@@ -563,6 +563,10 @@ def test_a_client_makes_the_namespace_that_it_names_where_it_was_told_to(api: Ap
         with pytest.raises(NotFound):
             client.namespaces.get("another-one")
         client.namespaces.delete(name)
+        for _ in range(2):
+            assert client.once("k").memories.write("once").content == "once"
+        assert [m.content for m in client.memories.list()] == ["once"]
+        client.namespaces.delete(name)
 
 
 def test_making_a_namespace_needs_no_other_one_and_is_done_once_under_a_key(client: LociClient) -> None:

@@ -47,7 +47,7 @@ def test_a_watch_yields_what_comes_from_a_position_on(client: LociClient) -> Non
 
 def test_a_watch_of_several_namespaces_names_them(client: LociClient, api: Api) -> None:
     with new_api(api.service) as other:
-        start = client.operations.feed(namespace="*").next_cursor
+        start = client.operations.feed(namespace="*", after="latest").next_cursor
         watch = client.operations.watch(after=start, kind="memory", namespace=[api.namespace, other.namespace])
         client.memories.write("here")
         other.write("there")
@@ -194,6 +194,9 @@ def test_after_one_reply_a_watch_tries_without_end_and_before_it_as_often_as_any
     with pytest.raises(Unavailable):
         watch.lost(httpx.ConnectError("x"))
     assert list(watch.changes(opening("0123456789ab-7"))) == []
+    assert list(watch.changes(b'event: problem\ndata: {"status": 503, "title": "Unavailable"}\n\n')) == []
+    with pytest.raises(Unauthorized):
+        list(watch.changes(b'event: problem\ndata: {"status": 401, "title": "Unauthorized"}\n\n'))
     for _ in range(2000):
         watch.lost(httpx.ConnectError("x"))
     assert 2.5 <= watch.pause() <= 5

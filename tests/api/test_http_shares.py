@@ -77,7 +77,7 @@ def test_a_namespace_that_holds_its_share_leaves_the_rest_to_others(start_servic
 
 @pytest.mark.anyio
 async def test_who_waits_beyond_a_share_holds_up_nobody_behind() -> None:
-    shares = Shares(4, ShareLimits(wait=60))
+    shares = Shares(4, ShareLimits(wait=60), clock=lambda: 0.0)
     greedy, other = shares.names(b"greedy", "a"), shares.names(b"other", "b")
     await shares.take(greedy)
     await shares.take(greedy)

@@ -1,6 +1,7 @@
 """Sockets that send slowly, or nothing, or too many at once: each is ended with a reason, and takes nothing from the others."""
 
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -65,7 +66,11 @@ def rest(connection: socket.socket) -> bytes:
     ],
 )
 def test_what_does_not_come_to_its_end_is_ended(quick: Service, sent: bytes, came: bytes) -> None:
+    gate = threading.Event()
+    assert quick.loop
+    quick.loop.call_soon_threadsafe(gate.wait, PATIENCE)  # what is sent is there before anybody counts
     with opened(quick, sent) as connection:
+        gate.set()
         said = rest(connection)
     assert said.startswith(came)
     assert bool(said) == bool(came)

@@ -61,7 +61,8 @@ def test_a_job_that_is_asked_for_is_done(start_service: Callable[..., Service]) 
         assert [(report["pass"], report["outcome"]) for report in found["passes"]] == [("memories", "unchanged")]
         assert found["calls"] == {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0, "cost": 0, "took_ms": 0}
         assert [shown["id"] for shown in ok(api.get("/jobs", state="succeeded"))["items"]] == [job]
-        assert 'loci_job_tries_total{kind="dream",outcome="succeeded"}' in api.client.get("http://loci/metrics").text
+        counted = 'loci_job_tries_total{kind="dream",outcome="succeeded"}'  # after its commit
+        eventually(lambda: counted in api.client.get("http://loci/metrics").text)
         problem(api.post(f"/jobs/{job}/retry"), 409, "conflict")
         problem(api.post(f"/jobs/{job}/cancel"), 409, "conflict")
 

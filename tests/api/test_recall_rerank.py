@@ -169,7 +169,8 @@ def test_a_judgement_is_not_waited_for_beyond_its_deadline(endpoint: ModelServer
         asyncio.run(reranker.judge("apples", ["apples"], deadline=0.2))
 
 
-def test_a_dead_endpoint_is_not_asked_again_for_a_while(fruit: Api, endpoint: ModelServer) -> None:
+def test_a_dead_endpoint_is_not_asked_again_for_a_while(fruit: Api, endpoint: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.endpoints.COOL_DOWN", PATIENCE)
     endpoint.judgements = [status(503)]
     fruit.recall("apples")
     asked = len(endpoint.reranks)

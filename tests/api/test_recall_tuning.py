@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.services import Api, Service, eventually, new_api, ok, problem
+from tests.databases import Database
+from tests.services import Api, Service, eventually, new_api, ok, problem, serve
 
 PLACES = ("Oslo", "Turku", "Gdansk", "Porto", "Ghent", "Graz")
 GOODS = ("anchors", "barrels", "candles", "dyes", "engines", "flour", "glass", "hinges", "ink", "jars", "kettles", "lamps")
@@ -106,6 +107,17 @@ def test_a_memory_of_another_namespace_is_refused_by_name(api: Api, service: Ser
     assert (refused["errors"][0]["field"], foreign in str(refused)) == ("questions[1].ids[1]", True)
     by_content = {"questions": [{"question": "?", "contents": ["Ann keeps bees."]}]}
     assert "Ann keeps bees." in str(problem(api.post("/recall/tune", by_content), 404, "not-found"))
+
+
+def test_a_memory_that_is_forgotten_before_its_question_is_asked_is_left_out(own_database: Database) -> None:
+    with serve(own_database, worker=False) as service, new_api(service) as api:
+        kept, gone = (api.write(f"{name} keeps bees.")["id"] for name in ("Ann", "Ben"))
+        asked = [{"question": f"Who is {n}?", "ids": ids} for n, ids in enumerate(([kept], [gone], [kept, gone]))]
+        made = ok(api.post("/recall/tune", {"questions": asked}), 202)
+        ok(api.client.delete(f"/memories/{gone}"))
+        with serve(own_database):
+            row = eventually(lambda: (job := ok(api.get(f"/jobs/{made['job_id']}")))["finished_at"] and job)
+    assert (row["state"], row["tries"], row["result"]["questions"]) == ("succeeded", 1, 2)
 
 
 @pytest.mark.parametrize("role", ["reader", "writer"])

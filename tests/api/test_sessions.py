@@ -175,7 +175,7 @@ def test_the_worker_deletes_what_has_expired(start_service: Callable[..., Servic
         ok(client.put("/working-memory/session/a/long", json={"value": 1}))
 
         def left() -> list[str]:
-            service.app.state.loci.worker._woken["sweep"].set()  # or wait ten seconds
+            service.loop.call_soon_threadsafe(service.app.state.loci.worker._woken["sweep"].set)  # or wait ten seconds
             return [row[0] for row in admin.execute("select key from loci_data.working_memory order by key").fetchall()]
 
         assert eventually(lambda: left() == ["session/a/long"])

@@ -327,7 +327,7 @@ def test_hits_of_other_arms_stay_whatever_their_cosine_and_keep_their_rank_by_me
 def fill(api: Api) -> None:
     ok(api.post("/memories/batch", {"items": [{"content": f"Chicago {n} " + "x" * 50 * n} for n in range(4)]}))
     ok(api.post("/edges", {"source": "Chicago", "type": "lies_in", "target": "Illinois"}), 201)
-    save(api, "patrol/p/a")
+    save(api, "patrol/p/a", ttl=86_400)
     begin(api, "s")
 
 

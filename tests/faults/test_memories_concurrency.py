@@ -13,7 +13,7 @@ from psycopg.types.json import Jsonb
 
 from tests.blocking import blocked, started
 from tests.databases import Database, Server
-from tests.factories import OPERATOR, act_as
+from tests.factories import OPERATOR, act_as, grant
 from tests.services import PATIENCE, Api, new_api, ok, serve
 
 CLOSURE_IS_RECURSION = """
@@ -250,6 +250,17 @@ def test_of_two_restores_of_the_same_words_at_once_the_second_is_told_which_took
         assert raised.value.diag.column_name == "id"
 
 
+def test_a_memory_that_is_being_changed_can_be_referred_to_by_the_log_of_a_recall(own_database: Database) -> None:
+    with psycopg.connect(own_database.app_url, row_factory=dict_row) as one, own_database.admin() as other:
+        act_as(one, OPERATOR)
+        memory = remembered(one, "said once")
+        one.commit()
+        act_as(one, OPERATOR)
+        one.execute("select id from loci_api.update_memory('default', %s, %s)", [memory, Jsonb({"tags": ["x"], "layer": 2})])
+        logged = "select from loci_data.memories where id = %s for key share skip locked"
+        assert other.execute(logged, [memory]).rowcount == 1
+
+
 def test_a_name_in_two_memories_makes_an_entity_though_two_workers_read_them_at_the_same_moment(own_database: Database) -> None:
     with (
         psycopg.connect(own_database.app_url, row_factory=dict_row, autocommit=True) as one,
@@ -352,3 +363,29 @@ def test_two_writers_past_the_service_cannot_make_two_versions_valid_at_once(own
             writing.result(PATIENCE)
     with own_database.admin() as admin, pytest.raises(psycopg.errors.UniqueViolation):
         admin.execute(insert, [4, "open too", "open too", "2040-01-01", None])
+
+
+@pytest.mark.parametrize(
+    "act", ["select from loci_api.set_grant('default', %s, 'admin')", "select from loci_api.delete_grant('default', %s)"]
+)
+def test_an_admin_that_waits_while_it_is_removed_changes_no_grant(own_database: Database, act: Any) -> None:
+    with (
+        psycopg.connect(own_database.app_url, autocommit=True) as one,
+        psycopg.connect(own_database.app_url, autocommit=True) as other,
+        own_database.admin() as watcher,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        removed, third = grant(watcher, "default", "admin"), grant(watcher, "default", "reader")
+
+        def change() -> None:
+            with other.transaction():
+                act_as(other, removed)
+                other.execute(act, [third])
+
+        with one.transaction():
+            act_as(one, OPERATOR)
+            one.execute("select from loci_api.delete_grant('default', %s)", [removed])
+            changing = blocked(pool, watcher, other, change)
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            changing.result(PATIENCE)
+        assert watcher.execute("select role from loci_data.grants where agent_id = %s", [third]).fetchall() == [("reader",)]

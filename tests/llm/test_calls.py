@@ -23,11 +23,11 @@ from psycopg.types.json import Jsonb
 from db.errors import NeedsModel
 from db.pool import make_pool
 from service.llm.factory import make_model
-from service.llm.model import Completion, InvalidAnswer, ModelError
+from service.llm.model import Completion, InvalidAnswer, ModelError, Usage
 from service.llm.output import Answer
 from service.llm.prompts import NAMES, BadPrompt, Prompts
 from service.llm.replies import Heard
-from service.models.calls import BudgetSpent, ask
+from service.models.calls import BudgetSpent, Call, ask
 from service.resources import Resources
 from service.settings import LLMSettings, Settings
 from tests.catalogue import PYTHONPATH
@@ -436,3 +436,30 @@ def test_only_known_names_are_read(folder: Path) -> None:
     with pytest.raises(KeyError):
         Prompts(folder).read("../secret")
     assert "data.md" in NAMES
+
+
+class Written(Call):
+    """A call that is written down slowly."""
+
+    begun, go, ends = asyncio.Event(), asyncio.Event(), []  # type: ignore[var-annotated]
+
+    async def end(self, completion: Completion | None, error: BaseException | None, usage: Usage | None = None) -> None:
+        self.begun.set()
+        await self.go.wait()
+        self.ends.append((completion, error, usage))
+
+
+async def test_what_a_call_has_used_is_written_though_whoever_asked_leaves_meanwhile() -> None:
+    call = Written(*[None] * 9)  # type: ignore[arg-type]
+    said = Completion("said", 1, 2, 3)
+
+    async def work() -> tuple[Completion, str]:
+        return said, "made"
+
+    asking = asyncio.create_task(call.run(work))
+    await call.begun.wait()
+    asking.cancel()
+    assert await asyncio.wait({asking}, timeout=0.1) == (set(), {asking})
+    call.go.set()
+    await asyncio.wait({asking})
+    assert (asking.cancelled(), call.ends) == (True, [(said, None, None)])

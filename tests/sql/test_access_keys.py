@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 import psycopg
 import pytest
-from psycopg import errors
+from psycopg import errors, sql
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
@@ -95,15 +95,17 @@ def test_a_hash_with_the_fingerprint_of_a_key_and_another_end_is_no_key(owned: W
     refused(owned, errors.InvalidAuthorizationSpecification, lambda: enter(owned, {"hash": other}))
 
 
-def test_what_changes_after_a_key_is_revoked_is_not_told_to_a_request_that_began_before(owned: World) -> None:
+@pytest.mark.parametrize("end", ["revoked_at", "expires_at"])
+def test_what_changes_after_a_key_has_ended_is_not_told_to_a_request_that_began_before(owned: World, end: str) -> None:
     key = make(owned, "reader")
     enter(owned, key, owned.name, "reader")
     read = "select * from loci_api.read_changes(array[%(ns)s], p_place => 0)"
     owned.rows(read)
     owned.connection.execute("reset session authorization")
-    owned.rows("update loci_data.api_keys set revoked_at = clock_timestamp() where id = %(id)s returning 1", id=key["id"])
+    ended = sql.SQL("update loci_data.api_keys set {} = clock_timestamp() where id = %s").format(sql.Identifier(end))
+    owned.connection.execute(ended, [key["id"]])
     owned.connection.execute("set session authorization loci_app")
-    assert refused(owned, errors.InvalidAuthorizationSpecification, lambda: owned.rows(read)) == "the API key is revoked"
+    assert refused(owned, errors.InvalidAuthorizationSpecification, lambda: owned.rows(read)) == "the API key is expired or revoked"
 
 
 @pytest.mark.parametrize("state", ["unknown", "expired", "revoked"])

@@ -1,6 +1,6 @@
 /** The frame of all views: who looks, where, and at what moments. */
 import type { ComponentType } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { forgetAsked, quietly, signOut, type Schemas } from "./api/client";
 import { Late, Loading, Trouble } from "./parts/common";
 import { Text } from "./parts/text";
@@ -145,7 +145,7 @@ function Tools({ name }: { name: string }) {
   };
   const wanted = useRef(want);
   wanted.current = want;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const hear = (event: KeyboardEvent) => {
       if (event.key.toLowerCase() !== "k" || !(event.metaKey || event.ctrlKey) || event.altKey || event.shiftKey) return;
       event.preventDefault();

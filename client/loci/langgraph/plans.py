@@ -91,7 +91,7 @@ class Plans:
             results += [
                 (m, 0.0 if asks and kept(m)["indexed"] else None)
                 for m in listed.items
-                if m.id not in ranked and self._passes(m, op)
+                if m.lineage not in ranked and self._passes(m, op)
             ]
             cursor = listed.next_cursor
             if cursor is None:
@@ -132,7 +132,7 @@ class Plans:
             category=self.layout.above(op.namespace_prefix),
             metadata={MARK: {"indexed": True, "value": contained(op.filter)}},
         )
-        return {m.id: (m, m.relevance) for m in answer.memories if self._passes(m, op)}
+        return {m.lineage: (m, m.relevance) for m in answer.memories if self._passes(m, op)}
 
     def _passes(self, memory: MemoryOut, op: SearchOp) -> bool:
         return is_under(memory, op.namespace_prefix) and passes(kept(memory)["value"], op.filter)
@@ -157,4 +157,7 @@ class Plans:
         elif duplicate and before is not None and before.valid_to is not None:
             changes["valid_to"] = None
         if changes:
-            yield Memories.change.request(id, **changes)
+            try:
+                yield Memories.change.request(id, **changes)
+            except (Conflict, NotFound):  # another one was put or this one erased meanwhile: what came later holds
+                return

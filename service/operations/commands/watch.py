@@ -93,6 +93,8 @@ def _follow(rest: Rest, query: dict[str, Any], after: str | None, tell: Callable
                 for block in blocks:
                     for event in parser.feed(block):
                         if event.name == "problem":
+                            if _status(event.data) in AGAIN:
+                                continue  # the stream ends, and is opened again
                             raise _refusal(event.data)
                         tell(from_json(event.data))
         except LociError as error:
@@ -100,6 +102,13 @@ def _follow(rest: Rest, query: dict[str, Any], after: str | None, tell: Callable
                 raise
         parser.lost()
         time.sleep(PAUSE)
+
+
+def _status(problem: bytes) -> int | None:
+    try:
+        return int(from_json(problem)["status"])
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
 def _refusal(problem: bytes) -> Failure:

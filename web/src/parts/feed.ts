@@ -31,8 +31,10 @@ export function useFeed(namespace: string, changes: () => void): Feed {
         const { done, value } = await reader.read();
         if (done) throw new Error("ended");
         if (!/^data:/m.test(value)) continue;
-        clearTimeout(settle);
-        settle = window.setTimeout(() => told.current(), SETTLE);
+        settle ||= window.setTimeout(() => {
+          settle = 0; // changes that come all the time are shown all the time
+          told.current();
+        }, SETTLE);
       }
     };
     const again = () => {

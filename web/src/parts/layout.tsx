@@ -22,13 +22,10 @@ export function Layout({ dims, cloud, made }: { dims: 2 | 3; cloud: Cloud | null
   const watched = useRef<string | null>(null);
   useEffect(() => {
     if (open) watched.current = last.id;
-    else if (last && watched.current === last.id) {
-      watched.current = null;
-      if (last.state === "succeeded") made();
-    }
+    else if (last?.state === "succeeded" && (watched.current === last.id || cloud === null)) made(); // it may have ended before anybody looked
   }, [open, last?.id, last?.state]);
   const asked = (queued: { job_id: string }) => {
-    watched.current = queued.job_id; // it may have ended before anybody looks
+    watched.current = queued.job_id;
     jobs.reload();
   };
   const stale = cloud !== null && STALE * ((cloud.added ?? 0) + (cloud.waiting ?? 0)) > cloud.points;
