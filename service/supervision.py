@@ -55,6 +55,7 @@ class Supervisor:
             TASKS_ENDED.labels(name).inc()
             TASKS_FAILING.labels(name).set(1)
             pause = PAUSE if now - began > SOUND else min(2 * pause, LONGEST_PAUSE)
+            hear_cancellation()
             await asyncio.sleep(pause)
 
     async def _run(self, name: str, work: Work) -> str:

@@ -1,10 +1,13 @@
 """Walks and the context of a message over REST: worked examples, literally."""
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import psycopg
 import pytest
 
-from tests.services import Api, ok, problem
+from tests.factories import OPERATOR, act_as
+from tests.services import PATIENCE, Api, eventually, ok, problem
 
 SEED_A = [
     {"source": "Alice", "type": "works_on", "target": "RockBot", "confidence": 0.9},
@@ -143,3 +146,22 @@ def test_a_walk_names_all_that_cut_it_short(api: Api) -> None:
     observe(api, [{"source": "b0", "type": "t", "target": f"c{n}"} for n in range(2)])
     reply = ok(api.post("/graph/traverse", {"start": ["a"], "limit": 3}))
     assert (reply["truncated"], reply["reason"]) == (True, ["fan_out", "limit"])
+
+
+def test_an_entity_that_is_deleted_meanwhile_is_not_in_the_context_and_no_error(api: Api) -> None:
+    ok(api.post("/edges", {"source": "Alpha", "type": "uses", "target": "Beta"}), 201)
+    beta = ok(api.get("/entities/Beta"))["id"]
+    waiting = (
+        "select from pg_locks where not granted and pid in (select pid from pg_stat_activity where datname = current_database())"
+    )
+    with (
+        api.service.database.admin() as watcher,
+        psycopg.connect(api.service.database.app_url) as other,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        act_as(other, OPERATOR)
+        other.execute("select from loci_api.delete_entity(%s, %s)", [api.namespace, beta])
+        asking = pool.submit(lambda: api.post("/graph/context", {"text": "What does Alpha use, and Beta?"}))
+        eventually(lambda: watcher.execute(waiting).rowcount > 0)
+        other.commit()
+        assert [each["name"] for each in ok(asking.result(PATIENCE))["entities"]] == ["Alpha"]

@@ -66,7 +66,8 @@ async def test_a_task_that_ends_is_started_again_and_takes_no_other_with_it(capl
 
 
 @pytest.mark.anyio
-async def test_what_a_task_raises_at_its_end_keeps_none_from_ending() -> None:
+async def test_what_a_task_raises_at_its_end_keeps_none_from_ending(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supervision, "PAUSE", 3600.0)  # nobody waits for that at the end
     background, ended = Supervisor(), []
 
     async def stubborn() -> None:

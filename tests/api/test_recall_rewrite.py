@@ -10,7 +10,7 @@ import pytest
 from service.llm.factory import make_model
 from tests.databases import Database
 from tests.model_server import ModelServer, Step, garbage, hang, model_server, status
-from tests.services import Api, Service, new_api, ok, problem, serve
+from tests.services import PATIENCE, Api, Service, new_api, ok, problem, serve
 
 Row = dict[str, Any]
 QUESTION = "Where does the sister of Alice work?"
@@ -26,7 +26,7 @@ def endpoint() -> Iterator[ModelServer]:
 
 @pytest.fixture(scope="module")
 def rewriting(own_database: Database, endpoint: ModelServer) -> Iterator[Service]:
-    llm = {"endpoint": endpoint.url, "model": "scripted", "recall_deadline": 2.0, "attempts": 1}
+    llm = {"endpoint": endpoint.url, "model": "scripted", "recall_deadline": PATIENCE, "attempts": 1}
     with serve(own_database, llm=llm, worker=False) as running:
         yield running
 
@@ -35,12 +35,19 @@ def rewriting(own_database: Database, endpoint: ModelServer) -> Iterator[Service
 def family(rewriting: Service, endpoint: ModelServer) -> Iterator[Api]:
     """Memories of which the question's own words find one, in a service whose endpoint has not failed yet."""
     state = rewriting.app.state.loci
-    state.resources = replace(state.resources, model=make_model(state.settings.llm))
+    state.resources = replace(state.resources, model=make_model(state.settings.llm), settings=state.settings)
     endpoint.script = [PARTS]
     with new_api(rewriting) as api:
         api.write("Alice has a sister")
         api.write(ANSWER)
         yield api
+
+
+def wait_shortly(api: Api) -> None:
+    """Have a question wait two seconds for its model."""
+    state = api.service.app.state.loci
+    llm = state.settings.llm.model_copy(update={"recall_deadline": 2.0})
+    state.resources = replace(state.resources, settings=state.settings.model_copy(update={"llm": llm}))
 
 
 def calls(api: Api) -> list[Row]:
@@ -91,6 +98,7 @@ def test_by_itself_nothing_is_rewritten(family: Api, endpoint: ModelServer) -> N
 def test_a_model_that_fails_costs_its_questions_and_not_the_answer(family: Api, endpoint: ModelServer, script: Step) -> None:
     own = family.recall(QUESTION)["results"]
     endpoint.script = [script]
+    wait_shortly(family)
     answer = family.recall(QUESTION, rewrite="decompose")
     assert [(row["id"], row["score"]) for row in answer["results"]] == [(row["id"], row["score"]) for row in own]
     assert answer["skipped"]["rewrite"]
@@ -101,6 +109,7 @@ def test_a_model_that_fails_costs_its_questions_and_not_the_answer(family: Api, 
 
 def test_a_model_that_is_too_slow_names_the_setting_that_says_so(family: Api, endpoint: ModelServer) -> None:
     endpoint.script = [hang(30)]
+    wait_shortly(family)
     skipped = family.recall(QUESTION, rewrite="decompose")["skipped"]["rewrite"]
     assert "had not answered after 2 s (LOCI_LLM__RECALL_DEADLINE)" in skipped
 

@@ -9,7 +9,7 @@ import pytest
 from service.llm.factory import make_model
 from tests.databases import Database
 from tests.model_server import ModelServer, garbage, hang, model_server, status
-from tests.services import Api, Service, new_api, ok, problem, serve
+from tests.services import PATIENCE, Api, Service, new_api, ok, problem, serve
 
 Row = dict[str, Any]
 
@@ -22,7 +22,7 @@ def endpoint() -> Iterator[ModelServer]:
 
 @pytest.fixture(scope="module")
 def asking(own_database: Database, endpoint: ModelServer) -> Iterator[Service]:
-    llm = {"endpoint": endpoint.url, "model": "scripted", "request_deadline": 2.0, "attempts": 1}
+    llm = {"endpoint": endpoint.url, "model": "scripted", "request_deadline": PATIENCE, "attempts": 1}
     with serve(own_database, llm=llm, worker=False) as running:
         yield running
 
@@ -31,7 +31,7 @@ def asking(own_database: Database, endpoint: ModelServer) -> Iterator[Service]:
 def told(asking: Service) -> Iterator[Api]:
     """A namespace that knows where Alice lives, in a service whose endpoint has not failed yet."""
     state = asking.app.state.loci
-    state.resources = replace(state.resources, model=make_model(state.settings.llm))
+    state.resources = replace(state.resources, model=make_model(state.settings.llm), settings=state.settings)
     with new_api(asking) as api:
         api.write("Alice lives in Munich")
         yield api
@@ -55,6 +55,9 @@ def test_a_model_decides_about_what_is_known_beside_a_fact(told: Api, endpoint: 
 )
 def test_an_endpoint_that_fails_costs_its_decision_and_not_the_text(told: Api, endpoint: ModelServer, script: Any) -> None:
     endpoint.script = [script]
+    state = told.service.app.state.loci
+    llm = state.settings.llm.model_copy(update={"request_deadline": 2.0})
+    state.resources = replace(state.resources, settings=state.settings.model_copy(update={"llm": llm}))
     answer = ok(told.post("/retain", {"content": "Alice moved to Berlin"}))
     assert [(row["action"], row["decided_by"]) for row in answer["decisions"]] == [("update", "rules")]
     assert "Berlin" not in answer["skipped"]["model"]

@@ -214,6 +214,19 @@ def test_forgetting_is_taken_back_and_erasing_is_asked_for_twice(page: Page, res
     assert rest.get(f"/memories/{made['id']}").status_code == 404
 
 
+def test_nobody_says_yes_to_an_erasure_that_was_not_shown(page: Page, rest: httpx.Client) -> None:
+    made = ok(rest.post("/memories", json={"content": "Another passing remark"}), 201)
+    page.go(f"/memory?id={made['id']}")
+    page.see(".acts")
+    page.run(
+        """{ const real = fetch; globalThis.fetch = async (url, ...rest) =>
+            String(url).includes('dry_run') ? new Response('{}', { status: 500 }) : real(url, ...rest); }"""
+    )
+    page.click("text=Erase…")
+    page.see("dialog .trouble")
+    assert page.do("isDisabled", at="dialog label:has-text('Yes, for good') input")
+
+
 def test_the_constellation_is_that_of_rest_and_nothing_in_it_moves(page: Page, rest: httpx.Client) -> None:
     page.go("/constellation")
     page.see(".stars canvas")

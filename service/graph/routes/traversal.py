@@ -7,7 +7,7 @@ from fastapi.responses import Response
 
 from loci.models.graph import Constellation, GraphContext, GraphContextInput, Traversal, TraverseInput
 from service.graph import constellation, traversal
-from service.http.caller import CallerDependency
+from service.http.caller import CallerDependency, with_retries
 from service.http.parameters import AsOf, KnownAt
 from service.http.replies import reply
 from service.http.responses import problems
@@ -43,4 +43,4 @@ async def graph_context(body: GraphContextInput, caller: CallerDependency) -> Re
 
     The entities are touched; a key that may only read touches none.
     """
-    return reply(await caller.read(lambda tx: traversal.graph_context(tx, body)))
+    return reply(await with_retries(lambda: caller.read(lambda tx: traversal.graph_context(tx, body))))

@@ -82,7 +82,7 @@ export function Erase({ of, versions, close }: { of: Memory; versions: number; c
     const found = await call("delete", "/api/v1/memories/{id}", { path: { id: of.id }, query: { ...asked, dry_run: true }, namespace, signal });
     return found as Schemas["Erased"];
   });
-  const waits = under.loading || goes.loading; // for what it says yes to, which moves the rest down: nobody clicks beside
+  const waits = under.loading || goes.loading || !!under.error || !!goes.error; // for what it says yes to, which moves the rest down: nobody clicks beside
   const ask = (otherwise: () => void) => {
     otherwise();
     confirm(false); // it was said to something else
@@ -126,7 +126,7 @@ export function Erase({ of, versions, close }: { of: Memory; versions: number; c
         <button type="button" onClick={close}>
           Cancel
         </button>
-        <Act class="danger" run={erase} disabled={!sure}>
+        <Act class="danger" run={erase} disabled={!sure || waits}>
           Erase
         </Act>
       </div>
