@@ -67,7 +67,8 @@ async def test_a_task_that_ends_is_started_again_and_takes_no_other_with_it(capl
 
 @pytest.mark.anyio
 async def test_what_a_task_raises_at_its_end_keeps_none_from_ending(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(supervision, "PAUSE", 3600.0)  # nobody waits for that at the end
+    for pause in ("PAUSE", "LONGEST_PAUSE"):  # nobody waits for that at the end
+        monkeypatch.setattr(supervision, pause, 3600.0)
     background, ended = Supervisor(), []
 
     async def stubborn() -> None:

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import psycopg
@@ -229,13 +229,22 @@ def forget(connection: psycopg.Connection[Any], memory: Any, *, forgotten: bool 
         connection.execute("select * from loci_api.forget_memory('default', %s, %s)", [memory, forgotten])
 
 
-def test_of_two_restores_of_the_same_words_at_once_the_second_is_told_which_took_its_place(own_database: Database) -> None:
+@contextmanager
+def two_sessions(
+    database: Database,
+) -> Iterator[tuple[psycopg.Connection[Any], psycopg.Connection[Any], psycopg.Connection[Any], ThreadPoolExecutor]]:
+    """Two sessions of the service, one that watches them, and a thread for what the second has to wait for."""
     with (
-        psycopg.connect(own_database.app_url, row_factory=dict_row, autocommit=True) as one,
-        psycopg.connect(own_database.app_url, row_factory=dict_row, autocommit=True) as other,
-        own_database.admin() as watcher,
+        psycopg.connect(database.app_url, row_factory=dict_row, autocommit=True) as one,
+        psycopg.connect(database.app_url, row_factory=dict_row, autocommit=True) as other,
+        database.admin() as watcher,
         ThreadPoolExecutor(1) as pool,
     ):
+        yield one, other, watcher, pool
+
+
+def test_of_two_restores_of_the_same_words_at_once_the_second_is_told_which_took_its_place(own_database: Database) -> None:
+    with two_sessions(own_database) as (one, other, watcher, pool):
         memories = []
         for _ in range(2):
             with one.transaction():
@@ -262,12 +271,7 @@ def test_a_memory_that_is_being_changed_can_be_referred_to_by_the_log_of_a_recal
 
 
 def test_a_name_in_two_memories_makes_an_entity_though_two_workers_read_them_at_the_same_moment(own_database: Database) -> None:
-    with (
-        psycopg.connect(own_database.app_url, row_factory=dict_row, autocommit=True) as one,
-        psycopg.connect(own_database.app_url, row_factory=dict_row, autocommit=True) as other,
-        own_database.admin() as watcher,
-        ThreadPoolExecutor(1) as pool,
-    ):
+    with two_sessions(own_database) as (one, other, watcher, pool):
         (space,) = watcher.execute("select id from loci_data.namespaces where name = 'default'").fetchone() or (None,)
         with one.transaction():
             act_as(one, OPERATOR)
@@ -369,12 +373,7 @@ def test_two_writers_past_the_service_cannot_make_two_versions_valid_at_once(own
     "act", ["select from loci_api.set_grant('default', %s, 'admin')", "select from loci_api.delete_grant('default', %s)"]
 )
 def test_an_admin_that_waits_while_it_is_removed_changes_no_grant(own_database: Database, act: Any) -> None:
-    with (
-        psycopg.connect(own_database.app_url, autocommit=True) as one,
-        psycopg.connect(own_database.app_url, autocommit=True) as other,
-        own_database.admin() as watcher,
-        ThreadPoolExecutor(1) as pool,
-    ):
+    with two_sessions(own_database) as (one, other, watcher, pool):
         removed, third = grant(watcher, "default", "admin"), grant(watcher, "default", "reader")
 
         def change() -> None:
