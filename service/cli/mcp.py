@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 ENDED = 0
 API = "/api/v1"
-LOOK_SECONDS = 2.0
+LOOK_SECONDS = 10.0  # where nothing listens, it is refused at once
 
 
 class Profiles(StrEnum):
