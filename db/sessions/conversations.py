@@ -42,13 +42,18 @@ class ClearedTurns(TypedDict):
     deleted: int
 
 
-async def add_turns(tx: Transaction, *, session_id: str, turns: list[JsonObject]) -> list[TurnRow]:
-    """Append turns to a session, all or none; the turns, in order."""
+async def add_turns(tx: Transaction, *, session_id: str, turns: list[JsonObject], last: int | None = None) -> list[TurnRow]:
+    """Append turns to a session, all or none; the turns, in order.
+
+    `last`: the number of its last turn as the caller knows it, 0 for none. If that is another one by now, nothing is written,
+    and no turn comes back; nobody else adds one until the transaction ends.
+    """
     return await tx.rows(
         TurnRow,
-        "select * from loci_api.add_turns(%(namespace)s, %(session_id)s, %(turns)s)",
+        "select * from loci_api.add_turns(%(namespace)s, %(session_id)s, %(turns)s, %(last)s::bigint)",
         session_id=session_id,
         turns=Jsonb(turns),
+        last=last,
     )
 
 

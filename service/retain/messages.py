@@ -3,9 +3,11 @@
 from dataclasses import dataclass, field
 from functools import partial
 
+from db.errors import Unavailable
 from db.graph import entities
 from db.pool import JsonObject, Transaction
 from db.sessions import conversations
+from db.sessions.conversations import TurnRow
 from loci.models.messages import Message
 from loci.models.retain import Remember
 from service.resources import Resources
@@ -15,23 +17,38 @@ from service.text.facts import split
 
 TELLING = {"user", "assistant"}  # who tells facts; systems instruct, and tools bring data
 NAMED = 100_000  # characters in which entities are looked for
+TELLTALE = 10  # turns in a row that are no chance: where they stand in messages, the conversation has come that far
+MOST_KEPT = 1000  # turns of one look
+TRIES = 3  # to take in what is new, where others say more meanwhile
 
 
 @dataclass(frozen=True)
 class Said:
-    """What is new in messages: turns, facts with the place of their message, and words in which entities are looked for."""
+    """What is new in messages: turns, facts with the place of their message, and words in which entities are looked for.
+
+    `known`: messages before these, which the session has; `last`: the number of its last turn.
+    """
 
     turns: list[JsonObject] = field(default_factory=list)
     facts: list[JsonObject] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
     words: str = ""
     known: int = 0
+    last: int = 0
 
 
-async def read_messages(tx: Transaction, body: Remember) -> Said:
-    """What is new in messages: those after the turns that the session has already, where it begins with just these."""
+class Overtaken(Exception):
+    """Of what seemed new, others have said a part meanwhile; nothing was written. `said`: what is new now."""
+
+    def __init__(self, said: Said) -> None:
+        super().__init__("others said more in this session")
+        self.said = said
+
+
+async def read_messages(tx: Transaction, body: Remember, before: Said | None = None) -> Said:
+    """What is new in messages: those after the turns that the session has already. `before`: what was new a moment ago."""
     turns = [message.turn() for message in body.messages]
-    known = await _known(tx, body.session, [turn for turn in turns if turn]) if body.session is not None else 0
+    known, last = await _known(tx, body.session, [turn for turn in turns if turn], before) if body.session is not None else (0, 0)
     new, passed = [], 0
     for place, turn in enumerate(turns):
         if turn is not None and passed < known:
@@ -46,16 +63,40 @@ async def read_messages(tx: Transaction, body: Remember) -> Said:
         places=[place for place, _ in stated],
         words="\n".join(message.prose for _, message in told)[:NAMED],
         known=known,
+        last=last,
     )
 
 
-async def _known(tx: Transaction, session: str, turns: list[JsonObject]) -> int:
-    """How many of these turns a session has: all of its own, in order, or none."""
-    kept = await conversations.list_turns(tx, session_id=session, limit=len(turns) + 1)
-    if len(kept) > len(turns):
-        return 0
-    same = all((a["role"], a["content"]) == (b["role"], b["content"]) for a, b in zip(kept, turns, strict=False))
-    return len(kept) if same else 0
+async def _known(tx: Transaction, session: str, turns: list[JsonObject], before: Said | None) -> tuple[int, int]:
+    """How many of these turns a session has, and the number of its last one."""
+    kept = await conversations.list_turns(tx, session_id=session, limit=MOST_KEPT if before else len(turns) + 1)
+    last = kept[-1]["id"] if kept else 0
+    if before is not None and (before.known or not before.last):  # these are the whole conversation
+        added, ahead = [turn for turn in kept if turn["id"] > before.last], turns[before.known :]
+        if added and _same(added, ahead):  # another call was quicker; it may even have had more of the conversation
+            return before.known + min(len(added), len(ahead)), last
+    return _passed(kept, turns), last
+
+
+def _passed(kept: list[TurnRow], turns: list[JsonObject]) -> int:
+    """How many turns a conversation has come along: to the end of those kept, where it begins with just these.
+
+    Of a long one only the last are kept. What comes before them was said as well; the earliest place that they may have counts,
+    so that nothing is lost.
+    """
+    if len(kept) <= len(turns) and _same(kept, turns):
+        return len(kept)
+    tail = kept[-TELLTALE:]
+    if len(tail) == TELLTALE:
+        for start in range(len(turns) - TELLTALE + 1):
+            if _same(tail, turns[start:]):
+                return start + TELLTALE
+    return 0
+
+
+def _same(kept: list[TurnRow], turns: list[JsonObject]) -> bool:
+    """Whether these are the same turns, as far as the shorter list goes."""
+    return all((a["role"], a["content"]) == (b["role"], b["content"]) for a, b in zip(kept, turns, strict=False))
 
 
 def _facts(message: Message, body: Remember) -> list[JsonObject]:
@@ -70,8 +111,21 @@ def _facts(message: Message, body: Remember) -> list[JsonObject]:
     return [{**about, "content": text, "source": source, "spoken": True} for text in split(message.prose)]
 
 
-async def remember(resources: Resources, said: Said, body: Remember, *, read: Read, write: Write[T]) -> T:
-    """Keep turns and retain facts, in one transaction; a dry run keeps nothing."""
+async def remember(resources: Resources, body: Remember, *, read: Read, write: Write[T]) -> T:
+    """Keep turns and retain facts, in one transaction; a dry run keeps nothing.
+
+    Where others have said a part of it meanwhile, it begins again with what is new then.
+    """
+    said = await read(lambda tx: read_messages(tx, body))
+    for _ in range(TRIES):
+        try:
+            return await _take_in(resources, said, body, read=read, write=write)
+        except Overtaken as error:
+            said = error.said
+    raise Unavailable("others said more in this session each time; nothing was written", hint="Try again.")
+
+
+async def _take_in(resources: Resources, said: Said, body: Remember, *, read: Read, write: Write[T]) -> T:
     finish = partial(_finished, said=said, body=body)
     if not said.facts:
         return await write(finish)
@@ -81,10 +135,20 @@ async def remember(resources: Resources, said: Said, body: Remember, *, read: Re
     )
 
 
+async def _add_turns(tx: Transaction, session: str, said: Said, body: Remember) -> None:
+    """Add what is new to a session. Raises Overtaken where, now that nobody else adds to it, something else is new."""
+    if await conversations.add_turns(tx, session_id=session, turns=said.turns, last=said.last):
+        return
+    now = await read_messages(tx, body, said)
+    if now.known != said.known:
+        raise Overtaken(now)
+    await conversations.add_turns(tx, session_id=session, turns=said.turns)
+
+
 async def _finished(tx: Transaction, *, said: Said, body: Remember, work: Step | None = None) -> JsonObject:
     """Turns, decisions and entities, as the reply has them."""
     if body.session is not None and said.turns and not body.dry_run:
-        await conversations.add_turns(tx, session_id=body.session, turns=said.turns)
+        await _add_turns(tx, body.session, said, body)
     nothing = {"decisions": [], **dict.fromkeys(facts.ACTIONS.values(), 0), "dry_run": body.dry_run, "skipped": {}}
     done: JsonObject = nothing if work is None else await work(tx)
     for decision, place, fact in zip(done["decisions"], said.places, said.facts, strict=True):

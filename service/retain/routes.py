@@ -43,9 +43,12 @@ async def remember(body: Remember, caller: CallerDependency) -> Response:
     """
     if not body.dry_run and (kept := await caller.replayed()) is not None:
         return kept
-    said = await _reading(caller, dry_run=body.dry_run)(lambda tx: messages.read_messages(tx, body))
-    write = _writing(caller, dry_run=body.dry_run)
-    return await messages.remember(caller.state.resources, said, body, read=_reading(caller, dry_run=body.dry_run), write=write)
+    return await messages.remember(
+        caller.state.resources,
+        body,
+        read=_reading(caller, dry_run=body.dry_run),
+        write=_writing(caller, dry_run=body.dry_run),
+    )
 
 
 @router.post("/reflect", response_model=ReflectOut, responses=problems(409, 410))

@@ -1,7 +1,10 @@
 -- Append turns to a conversation, all or none. Numbers are drawn under the session's lock, so whoever sees a turn sees
--- every earlier one of its session. Each is in the log until a pass has consumed it. Security definer: writes past the
--- policies; checks the caller itself. Errors: 42501, P0002 (namespace), 22023 (session_id, turns[n].field).
-create or replace function loci_api.add_turns(p_namespace text, p_session_id text, p_turns jsonb)
+-- every earlier one of its session. Each is in the log until a pass has consumed it. p_last: the number of the last
+-- turn that the caller has seen, 0 for none; if another one is the last by now, nothing is written and no row comes
+-- back, and the session stays locked, so that the caller may look again and then write. Security definer: writes past
+-- the policies; checks the caller itself. Errors: 42501, P0002 (namespace), 22023 (session_id, turns[n].field).
+create or replace function loci_api.add_turns(p_namespace text, p_session_id text, p_turns jsonb,
+                                              p_last bigint default null)
 returns table (id bigint, session_id text, role text, content text, metadata jsonb, said_at timestamptz)
 language plpgsql volatile security definer set search_path = '' set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
@@ -12,6 +15,10 @@ declare
 begin
     perform loci_internal.check_session(p_session_id);
     perform loci_internal.lock_session(v_ns, p_session_id);
+    if p_last <> coalesce((select max(t.id) from loci_data.conversation_turns t
+                           where t.namespace_id = v_ns and t.session_id = p_session_id), 0) then
+        return;
+    end if;
     return query
     insert into loci_data.conversation_turns
         as t (namespace_id, session_id, agent_id, role, content, metadata, said_at, document, terms)
@@ -23,8 +30,9 @@ begin
     returning t.id, t.session_id, t.role, t.content, t.metadata, t.said_at;
     perform loci_internal.delete_consumed_turns(v_ns, array[p_session_id]);
 end $$;
-comment on function loci_api.add_turns(text, text, jsonb) is
-    'Append turns to a conversation, all or none. Errors: 42501, P0002, 22023.';
+comment on function loci_api.add_turns(text, text, jsonb, bigint) is
+    'Append turns to a conversation, all or none; none where p_last is given and is not the number of its last turn. '
+    'Errors: 42501, P0002, 22023.';
 
 -- The turns of a write, typed and checked, in order. Each: role (1 to 64 characters), content (not blank, at most 1
 -- MiB), metadata (an object), said_at (default: p_now). At most 1,000. Pure but for what it raises. Errors: 22023

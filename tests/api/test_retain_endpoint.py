@@ -50,6 +50,47 @@ def test_a_model_decides_about_what_is_known_beside_a_fact(told: Api, endpoint: 
     assert [one["text"] for one in fact["known"]] == ["Alice lives in Munich"]
 
 
+MOVED = [
+    {"role": "user", "content": "Alice's home is Berlin now, in the old town"},
+    {"role": "assistant", "content": "Thanks a lot!"},
+]
+LATER = [{"role": "user", "content": "Hello!"}, {"role": "tool", "content": "It rains."}]
+BEGUN = [{"role": "system", "content": "You are an assistant."}]
+
+
+@pytest.mark.parametrize(
+    ("before", "meanwhile", "turns"),
+    [
+        ([], MOVED, MOVED),
+        ([], MOVED + LATER, MOVED + LATER),
+        ([], MOVED[:1], MOVED),
+        ([], LATER, LATER + MOVED),
+        (BEGUN, BEGUN + MOVED, BEGUN + MOVED),
+        (BEGUN, BEGUN + MOVED + LATER, BEGUN + MOVED + LATER),
+    ],
+    ids=["the same", "more", "less", "something else", "the same, further on", "more, further on"],
+)
+def test_what_another_call_says_of_a_conversation_while_a_model_thinks_is_kept_once(
+    told: Api, endpoint: ModelServer, before: list[Row], meanwhile: list[Row], turns: list[Row]
+) -> None:
+    def remember(messages: list[Row], **fields: Any) -> Row:
+        return dict(ok(told.post("/remember", {"session": "s", "messages": messages, **fields})))
+
+    def others(_: Any) -> Row:
+        remember(meanwhile, decide="rules")
+        endpoint.script = [updates()]
+        return updates()
+
+    if before:
+        remember(before)
+    endpoint.script = [others]
+    remember(before + MOVED)
+    kept = ok(told.get("/conversations/s/turns"))["items"]
+    assert [turn["content"] for turn in kept] == [one["content"] for one in turns]
+    again = remember(turns + LATER)
+    assert (again["turns"], again["known_turns"]) == (2, len(turns))
+
+
 @pytest.mark.parametrize(
     "script", [hang(30), status(500), status(401), garbage(), "I think it is an update.", {"decisions": "none"}]
 )

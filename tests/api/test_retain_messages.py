@@ -153,6 +153,29 @@ def test_a_whole_conversation_may_be_sent_each_time(client: LociClient) -> None:
     assert {m.observations for m in client.memories.list()} == {1}
 
 
+def test_a_whole_conversation_may_be_sent_after_a_pass_has_consumed_all_but_its_last_turns(api: Api, client: LociClient) -> None:
+    long = [{"role": "tool", "content": f"The result is {n}."} for n in range(30)]
+    client.remember([*long, *TALK], session="s")
+    with api.service.database.admin() as admin:
+        admin.execute(
+            """select loci_internal.clear_turns(n.id, array(select t.id from loci_data.conversation_turns t
+                                                            where t.namespace_id = n.id and t.session_id = 's'))
+               from loci_data.namespaces n where n.name = %s""",
+            [api.namespace],
+        )
+    assert len(client.sessions.list_turns("s", limit=100).items) == 20
+    more = client.remember([*long, *TALK, {"role": "user", "content": "My sister lives in Turku."}], session="s")
+    assert (more.turns, more.known_turns, [fact.fact for fact in more.decisions]) == (1, 34, ["My sister lives in Turku."])
+    assert client.remember([*long[15:], *TALK, {"role": "user", "content": "My sister lives in Turku."}], session="s").turns == 0
+    assert {m.observations for m in client.memories.list()} == {1}
+
+
+def test_what_was_said_before_the_same_few_words_is_not_taken_for_known(client: LociClient) -> None:
+    client.remember("Thanks a lot!", session="s")
+    done = client.remember(TALK, session="s")
+    assert (done.turns, done.known_turns, done.created) == (4, 0, 2)
+
+
 def test_code_is_no_fact_and_a_name_in_a_message_is_the_source(client: LociClient) -> None:
     said = "I use this:\n```python\nprint(1)\nx = 2\n```\nIt runs at night."
     client.remember({"role": "user", "name": "ada", "content": said}, session="s")

@@ -120,6 +120,19 @@ def test_a_wrong_turn_is_refused_by_field_and_nothing_of_its_batch_is_said(
     assert replayed(world) == []
 
 
+def test_who_was_overtaken_adds_nothing(world: World) -> None:
+    def add(last: int) -> list[Row]:
+        statement = "select * from loci_api.add_turns(%(ns)s, 's1', %(turns)s, %(last)s::bigint)"
+        return world.rows(statement, turns=Jsonb([{"role": "user", "content": f"after {last}"}]), last=last)
+
+    (first,) = add(0)
+    assert add(0) == add(first["id"] - 1) == add(first["id"] + 1) == []
+    (second,) = add(first["id"])
+    assert add(first["id"]) == []
+    assert replayed(world) == ["after 0", f"after {first['id']}"]
+    assert second["id"] > first["id"]
+
+
 @pytest.mark.parametrize("turns", [None, {}, [], [{"role": "user", "content": "x"}] * 1001])
 def test_turns_are_one_to_a_thousand(world: World, turns: Any) -> None:
     with pytest.raises(errors.InvalidParameterValue) as raised:
