@@ -109,6 +109,37 @@ def test_a_value_whose_text_is_the_same_is_replaced_nonetheless(store: LociStore
     assert (changed.value["n"], changed.created_at) == (2, created.created_at)
 
 
+class Overtaken(httpx.HTTPTransport):
+    """Lets another one write first, once: after what was read and before what is written."""
+
+    def __init__(self, other: Callable[[], None], **options: Any) -> None:
+        super().__init__(**options)
+        self.others = [other]
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/memories/batch") and self.others:
+            self.others.pop()()
+        return super().handle_request(request)
+
+
+@pytest.mark.parametrize("there", [False, True], ids=["the first", "a later one"])
+def test_of_two_puts_at_once_with_the_same_text_the_second_holds(store: LociStore, api: Api, there: bool) -> None:
+    def put(store: LociStore, n: int) -> None:
+        store.put(USER, "a", {"text": "one", "n": n}, index=["text"])
+
+    if there:
+        put(store, 0)
+    transport = Overtaken(lambda: put(store, 1), uds=str(api.service.socket), verify=False)
+    with client_of(api.service, api.namespace, transport=transport) as client:
+        put(LociStore(client), 2)
+        assert transport.others == []
+        item = store.get(USER, "a")
+        assert item is not None
+        assert item.value["n"] == 2
+        assert item.created_at <= item.updated_at
+        assert [m.version for m in client.memories.list(all_versions=True)] == [1]
+
+
 def test_keys_with_equal_values_are_items_of_their_own(store: LociStore) -> None:
     store.put(USER, "a", {"text": "same"})
     store.put(USER, "b", {"text": "same"})

@@ -66,6 +66,7 @@ class Layout:
             "content": text[:TEXT] if text.strip() else op.key.strip() or "item",
             "lineage": self.lineage(op.namespace, op.key),
             "category": self.category(op.namespace),
+            "on_duplicate": "update",  # the text may be the same though the value is not
             "metadata": {
                 MARK: {
                     "namespace": list(op.namespace),

@@ -69,7 +69,7 @@ class Plans:
         for chunk in chunks([memory for _, memory in wanted], WRITTEN, atomic=True):
             written += (yield chunk.request).items
         for (op, memory), outcome in zip(wanted, written, strict=True):
-            yield from self._amend(op, memory, before.get(memory["lineage"]), outcome.id, duplicate=outcome.duplicate)
+            yield from self._amend(op, before.get(memory["lineage"]), outcome.id, duplicate=outcome.duplicate)
 
     def search(self, op: SearchOp) -> Plan[list[SearchItem]]:
         """Items under a prefix: those that recall finds for the query, best first; then the others, newest first.
@@ -147,11 +147,9 @@ class Plans:
                 except (Conflict, Forbidden, NotFound):  # another one was put or this one erased meanwhile, or the key only reads
                     continue
 
-    def _amend(self, op: PutOp, memory: dict[str, Any], before: MemoryOut | None, id: Any, *, duplicate: bool) -> Plan[None]:
-        """What a write cannot say: an end after which nothing older holds again, and metadata under a text that is the same."""
+    def _amend(self, op: PutOp, before: MemoryOut | None, id: Any, *, duplicate: bool) -> Plan[None]:
+        """What a write cannot say: an end after which nothing older holds again."""
         changes: dict[str, Any] = {}
-        if duplicate and before is not None and before.metadata != memory["metadata"]:
-            changes["metadata"] = memory["metadata"]
         if op.ttl is not None:
             changes["valid_to"] = expiry(op.ttl, datetime.now(UTC))
         elif duplicate and before is not None and before.valid_to is not None:
