@@ -42,7 +42,11 @@ class LLMSettings(BaseModel):
     api_key: str | None = Field(default=None, repr=False, description="Key for the endpoint; sent as a bearer")
     timeout: float = Field(default=60.0, gt=0, description="Seconds without a byte after which a try is given up")
     deadline: float = Field(default=600.0, gt=0, description="Seconds for a whole answer to a job")
-    request_deadline: float = Field(default=30.0, gt=0, description="The same while a request waits (retain, remember, reflect)")
+    request_deadline: float = Field(
+        default=20.0,  # less than the 30 that a client gives a call, or a model that hangs would cost it the call
+        gt=0,
+        description="The same while a request waits (retain, remember, reflect)",
+    )
     recall_deadline: float = Field(
         default=5.0, gt=0, description="The same while a recall waits for its question to be rewritten (rewrite)"
     )

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from loci.attempts import Options
 from service.llm.factory import make_model
+from service.settings import EmbeddingSettings, LLMSettings
 from tests.databases import Database
 from tests.model_server import ModelServer, garbage, hang, model_server, status
 from tests.services import PATIENCE, Api, Service, new_api, ok, problem, serve
@@ -102,6 +104,12 @@ def test_an_endpoint_that_fails_costs_its_decision_and_not_the_text(told: Api, e
     answer = ok(told.post("/retain", {"content": "Alice moved to Berlin"}))
     assert [(row["action"], row["decided_by"]) for row in answer["decisions"]] == [("update", "rules")]
     assert "Berlin" not in answer["skipped"]["model"]
+
+
+def test_a_client_waits_long_enough_for_what_rules_say_after_a_model_that_hangs() -> None:
+    client = Options().timeout
+    assert client is not None
+    assert LLMSettings().request_deadline + EmbeddingSettings().query_timeout + 5 < client
 
 
 def test_a_spent_budget_leaves_the_decision_to_rules(told: Api, endpoint: ModelServer) -> None:
