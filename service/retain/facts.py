@@ -1,7 +1,6 @@
 """Retaining a text: cut into facts, embedded, decided and written in the database."""
 
 import logging
-import time
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,7 +16,17 @@ from service.jobs.job import Postponed
 from service.llm.model import ModelError
 from service.resources import Resources
 from service.retain.judgements import Judgements, ended_by_model, facts_shown, weigh_judgements
-from service.retain.rules_or_model import Choice, Read, T, Write, ask_within, reason_not_to_ask, refusal_of, texts_read_by
+from service.retain.rules_or_model import (
+    Choice,
+    Read,
+    T,
+    Write,
+    ask_within,
+    patience_for_models,
+    reason_not_to_ask,
+    refusal_of,
+    texts_read_by,
+)
 from service.text.facts import split
 from service.text.reading import with_readings
 
@@ -66,13 +75,15 @@ async def retain_text(resources: Resources, stated: JsonObject, choice: Choice, 
     """Retain a text: cut, embed, decide and write its facts. `stated`: the text and what is said about it."""
     items = [{**stated, "content": text} for text in split(stated["content"])]
     prepared = await prepare_items(resources, items, read)
-    return await retain_facts(resources, prepared, choice, read=read, write=write, dry_run=dry_run)
+    until = patience_for_models(resources)
+    return await retain_facts(resources, prepared, choice, until, read=read, write=write, dry_run=dry_run)
 
 
-async def decide_facts(resources: Resources, read: Read, prepared: Prepared, choice: Choice) -> Decided:
+async def decide_facts(resources: Resources, read: Read, prepared: Prepared, choice: Choice, until: float) -> Decided:
     """Have a model decide about facts, where one is to be asked; with the rules' decision wherever it gives none that stands.
 
-    No transaction is open while it thinks. Without `choice` "model", rules decide about what it gives no answer to.
+    No transaction is open while it thinks, until that monotonic moment at most. Without `choice` "model", rules decide about what
+    it gives no answer to.
     """
     if choice == "rules" or (resources.model is None and choice == "auto"):
         return Decided()
@@ -81,7 +92,6 @@ async def decide_facts(resources: Resources, read: Read, prepared: Prepared, cho
         return Decided(skipped={"model": reason})
     open_ones = [row for row in basis if not row["is_settled"]]
     judged, skipped = [], {}
-    until = time.monotonic() + resources.settings.llm.request_deadline
     for start in range(0, len(open_ones), AT_ONCE):
         shown = facts_shown(open_ones[start : start + AT_ONCE], prepared.items)
         try:
@@ -134,11 +144,11 @@ async def write_facts(tx: Transaction, prepared: Prepared, *, dry_run: bool, dec
 
 
 async def retain_facts(
-    resources: Resources, prepared: Prepared, choice: Choice, *, read: Read, write: Write[T], dry_run: bool
+    resources: Resources, prepared: Prepared, choice: Choice, until: float, *, read: Read, write: Write[T], dry_run: bool
 ) -> T:
     """Decide and write; where what the decisions rest on changed while the model thought, decide once more, then by rules."""
     for _ in range(TRIES):
-        decided = await decide_facts(resources, read, prepared, choice)
+        decided = await decide_facts(resources, read, prepared, choice, until)
         try:
             return await write(partial(write_facts, prepared=prepared, dry_run=dry_run, decided=decided))
         except facts.Outdated:

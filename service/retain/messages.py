@@ -12,7 +12,7 @@ from loci.models.messages import Message
 from loci.models.retain import Remember
 from service.resources import Resources
 from service.retain import facts
-from service.retain.rules_or_model import Read, Step, T, Write
+from service.retain.rules_or_model import Read, Step, T, Write, patience_for_models
 from service.text.facts import split
 
 TELLING = {"user", "assistant"}  # who tells facts; systems instruct, and tools bring data
@@ -116,22 +116,28 @@ async def remember(resources: Resources, body: Remember, *, read: Read, write: W
 
     Where others have said a part of it meanwhile, it begins again with what is new then.
     """
-    said = await read(lambda tx: read_messages(tx, body))
+    said, until = await read(lambda tx: read_messages(tx, body)), patience_for_models(resources)
     for _ in range(TRIES):
         try:
-            return await _take_in(resources, said, body, read=read, write=write)
+            return await _take_in(resources, said, body, until, read=read, write=write)
         except Overtaken as error:
             said = error.said
     raise Unavailable("others said more in this session each time; nothing was written", hint="Try again.")
 
 
-async def _take_in(resources: Resources, said: Said, body: Remember, *, read: Read, write: Write[T]) -> T:
+async def _take_in(resources: Resources, said: Said, body: Remember, until: float, *, read: Read, write: Write[T]) -> T:
     finish = partial(_finished, said=said, body=body)
     if not said.facts:
         return await write(finish)
     prepared = await facts.prepare_items(resources, said.facts, read)
     return await facts.retain_facts(
-        resources, prepared, body.decide, read=read, write=lambda work: write(partial(finish, work=work)), dry_run=body.dry_run
+        resources,
+        prepared,
+        body.decide,
+        until,
+        read=read,
+        write=lambda work: write(partial(finish, work=work)),
+        dry_run=body.dry_run,
     )
 
 

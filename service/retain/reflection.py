@@ -1,6 +1,5 @@
 """Reflecting: orphans get places under concepts, by rules or as a model proposes."""
 
-import time
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 
@@ -11,7 +10,17 @@ from service.jobs.job import Postponed
 from service.llm.model import ModelError
 from service.resources import Resources
 from service.retain.placements import Plan, Reflection, orphans_shown
-from service.retain.rules_or_model import Choice, Read, T, Write, ask_within, reason_not_to_ask, refusal_of, texts_read_by
+from service.retain.rules_or_model import (
+    Choice,
+    Read,
+    T,
+    Write,
+    ask_within,
+    patience_for_models,
+    reason_not_to_ask,
+    refusal_of,
+    texts_read_by,
+)
 from service.text.reading import with_readings
 
 PAGE = 100  # orphans that a model is shown in one call
@@ -46,7 +55,7 @@ async def plan_reflection(resources: Resources, read: Read, choice: Choice, page
         return Planned(page, skipped={"model": reason})
     if not seen["orphans"]:
         return Planned(page)
-    until = time.monotonic() + resources.settings.llm.request_deadline
+    until = patience_for_models(resources)
     shown = orphans_shown(seen["orphans"], seen["concepts"])
     try:
         answer = await ask_within(

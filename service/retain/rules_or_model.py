@@ -32,6 +32,11 @@ def reason_not_to_ask(resources: Resources, settings: dict[str, Any], choice: Ch
     return "the setting retain_model is off"
 
 
+def patience_for_models(resources: Resources) -> float:
+    """The moment, monotonic, until which a request that begins now waits for models, all calls and tries together."""
+    return time.monotonic() + resources.settings.llm.request_deadline
+
+
 async def ask_within(resources: Resources, until: float, answer: type[A], **about: Any) -> A:
     """Ask, with what is left of the time that a request has for it."""
     left = until - time.monotonic()
