@@ -13,7 +13,10 @@ import psycopg
 import pytest
 
 from db.embedded import DATABASE, EmbeddedServer
+from tests.blocking import blocked
 from tests.databases import ADMIN_URL, VERSION, Database, Server, data_folder
+from tests.factories import OPERATOR, act_as
+from tests.faults.test_memories_concurrency import two_sessions
 from tests.jobs import EFFECTS, Jobs, running, two_steps, worker
 from tests.services import PATIENCE, eventually
 
@@ -174,3 +177,70 @@ def connected(asked: Jobs) -> bool:
     except psycopg.OperationalError:
         return False
     return True
+
+
+class Taken:
+    """A job that a worker has begun, whose end a test says."""
+
+    def __init__(self, asked: Jobs) -> None:
+        self.asked, self.id = asked, asked.ask()
+        asked.admin.execute("set search_path = loci_jobs")
+        take = """select t.id from procrastinate_register_worker_v1() w
+                  cross join lateral procrastinate_fetch_job_v2(array['loci'], w.worker_id) t"""
+        (self.place,) = (row["id"] for row in asked.admin.execute(take))
+
+    def put_off(self) -> None:
+        """It is to be tried again in an hour."""
+        self.asked.admin.execute("select procrastinate_retry_job_v2(%s, now() + interval '1 hour', null, null, null)", [self.place])
+
+    def fail(self) -> None:
+        """It is dead."""
+        self.asked.admin.execute("select procrastinate_finish_job_v1(%s, 'failed', false)", [self.place])
+
+    def ask(self, connection: psycopg.Connection[Any], function: str) -> Any:
+        """Retry it or cancel it; what that says."""
+        with connection.transaction():
+            act_as(connection, OPERATOR)
+            statement = {
+                "retry": "select loci_api.retry_job(%s, %s) as said",
+                "cancel": "select loci_api.cancel_job(%s, %s) as said",
+            }
+            row = connection.execute(statement[function], [self.asked.namespace, self.id]).fetchone()
+        return row and row["said"]
+
+
+def test_a_job_that_is_put_off_at_the_moment_at_which_it_is_retried_is_due_now(witnessed: Database, asked: Jobs) -> None:
+    job = Taken(asked)
+    with two_sessions(witnessed) as (_, other, watcher, pool):
+        with asked.admin.transaction():
+            job.put_off()
+            retrying = blocked(pool, watcher, other, lambda: job.ask(other, "retry"))
+        retrying.result(PATIENCE)
+        places = watcher.execute("select status, scheduled_at from loci_jobs.procrastinate_jobs").fetchall()
+    assert (places, asked.get(job.id)["due_at"]) == ([("todo", None)], None)
+
+
+def test_of_two_who_retry_a_dead_job_at_once_the_second_begins_again(witnessed: Database, asked: Jobs) -> None:
+    job = Taken(asked)
+    job.fail()
+    with two_sessions(witnessed) as (one, other, watcher, pool):
+        with one.transaction():
+            job.ask(one, "retry")
+            retrying = blocked(pool, watcher, other, lambda: job.ask(other, "retry"))
+        with pytest.raises(psycopg.errors.SerializationFailure, match="retried at this moment"):
+            retrying.result(PATIENCE)
+        job.ask(other, "retry")
+    assert (asked.state(job.id), asked.queued()) == ("waiting", 1)
+
+
+def test_a_job_that_dies_and_is_retried_at_the_moment_at_which_it_is_cancelled_is_cancelled(
+    witnessed: Database, asked: Jobs
+) -> None:
+    job = Taken(asked)
+    with two_sessions(witnessed) as (_, other, watcher, pool):
+        with asked.admin.transaction():
+            job.fail()
+            job.ask(asked.admin, "retry")
+            cancelling = blocked(pool, watcher, other, lambda: job.ask(other, "cancel"))
+        assert cancelling.result(PATIENCE) == "cancelled"
+    assert (asked.state(job.id), asked.queued()) == ("cancelled", 0)
