@@ -296,6 +296,30 @@ def test_a_name_in_two_memories_makes_an_entity_though_two_workers_read_them_at_
         assert {row[0] for row in watcher.execute(mentions)} == set(memories)
 
 
+def test_a_link_whose_strength_is_changed_at_the_moment_at_which_it_is_taken_back_is_taken_back(own_database: Database) -> None:
+    with two_sessions(own_database) as (one, other, watcher, pool):
+        with one.transaction():
+            act_as(one, OPERATOR)
+            ends = [remembered(one, f"an end of a link {n}") for n in (1, 2)]
+            link = "select from loci_api.link_memories('default', %s, %s, 'explains', %s)"
+            one.execute(link, [*ends, 0.5])
+
+        def take_back() -> Any:
+            with other.transaction():
+                act_as(other, OPERATOR)
+                row = other.execute("select loci_api.unlink_memories('default', %s, %s, 'explains') as ended", ends).fetchone()
+            return row and row["ended"]
+
+        with one.transaction():
+            act_as(one, OPERATOR)
+            one.execute(link, [*ends, 0.9])
+            taking = blocked(pool, watcher, other, take_back)
+        assert taking.result(PATIENCE) is True
+        still = "select from loci_data.memory_links where source_id = %s and target_id = %s and superseded_at is null"
+        assert watcher.execute(still, ends).rowcount == 0
+        assert take_back() is False
+
+
 NAMED = "select * from loci_api.upsert_entities('default', %s)"
 OBSERVED = "select * from loci_api.observe_edges('default', %s)"
 EVIDENCE = [(OBSERVED, {"source": "Uwe", "type": "works_at", "target": "Siemens"}), (NAMED, {"name": "Uwe"})]
