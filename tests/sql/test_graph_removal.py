@@ -13,9 +13,10 @@ from psycopg import errors
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
+from tests.blocking import blocked
 from tests.databases import Database
 from tests.factories import OPERATOR, World, act_as, day, grant, new_world
-from tests.services import eventually
+from tests.services import PATIENCE, eventually
 from tests.sql.test_graph import observe
 from tests.sql.test_graph_merge import aspect, entities, get, merge, names, state, triples, undo
 
@@ -332,3 +333,25 @@ def test_a_writer_that_waited_for_the_removal_is_sent_back(sessions: tuple[World
     act_as(other.connection, OPERATOR)
     observe(other, {"source": "Robert", "type": "x", "target": "Ann"})
     assert get(other, "Robert")["id"] != robert
+
+
+def test_a_removal_that_waited_while_the_entity_was_merged_begins_again_with_the_one_that_it_went_into(
+    sessions: tuple[World, World, psycopg.Connection[Any]],
+) -> None:
+    world, other, admin = sessions
+    (bob,) = entities(world, {"name": "Bob"})
+    world.connection.commit()
+    act_as(world.connection, OPERATOR)
+
+    def remove_bob() -> Any:
+        act_as(other.connection, OPERATOR)
+        return other.row("select name from loci_api.delete_entity(%(ns)s, %(id)s)", id=bob)["name"]
+
+    merge(world, "Robert", "Bob")
+    with ThreadPoolExecutor(1) as pool:
+        removing = blocked(pool, admin, other.connection, remove_bob)
+        world.connection.commit()
+        with pytest.raises(errors.SerializationFailure, match="was merged into another"):
+            removing.result(PATIENCE)
+    other.connection.rollback()
+    assert remove_bob() == "Robert"

@@ -2,7 +2,7 @@
 -- are no longer believed, its attributes are deleted; the memories that mention it stay. History keeps all of it
 -- (known_at, entity_timeline), and undoing the operation brings it back. Erasing memories is what erases. The id of a
 -- merged one means the one that it went into. Returns the entity as it was. Security definer: writes past the policies;
--- checks the caller itself. Errors: 42501, P0002, 40001.
+-- checks the caller itself. Errors: 42501, P0002, 40001 (merged at this moment).
 create or replace function loci_api.delete_entity(p_namespace text, p_id uuid)
 returns table (id uuid, name text, canonical_name text, type text, aliases text[], description text,
                confidence double precision,
@@ -17,6 +17,10 @@ declare
 begin
     return query select e.* from loci_internal.entity_rows(v_namespace_id, array[v_id], 'infinity') e;
     if not found or loci_internal.remove_entities(v_namespace_id, array[v_id], clock_timestamp()) = '{}' then
+        if loci_internal.surviving_entity_id(v_namespace_id, p_id) is not null then  -- while this waited for its lock
+            raise serialization_failure using hint = 'Try again.',
+                message = format('entity %s was merged into another while it was removed', p_id);
+        end if;
         raise no_data_found using message = format('entity %s does not exist', p_id), column = 'id';
     end if;
 end $$;
