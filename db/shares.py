@@ -77,6 +77,7 @@ class Shares:
         }
         self._uses: dict[str, OrderedDict[Name, _Use]] = {kind: OrderedDict() for kind in self._most}  # the last to ask last
         self._line: deque[_Waiter] = deque()
+        self._look: asyncio.TimerHandle | None = None  # while anybody stands in line
         self._homes: dict[bytes, str] = {}
 
     def names(self, key_hash: bytes | None, namespace: str | None) -> tuple[Name, ...]:
@@ -160,12 +161,13 @@ class Shares:
             raise self._refusal(full)
         waiter = _Waiter(names, asyncio.get_running_loop().create_future())
         self._line.append(waiter)
+        self._keep_looking()
         try:
             async with asyncio.timeout(self._wait):
                 await waiter.let_in
         except BaseException as error:
             if waiter in self._line:
-                self._line.remove(waiter)
+                self._leave(waiter)
             else:
                 self.give_back(names)  # it was let in at the moment at which it left
             if isinstance(error, TimeoutError):
@@ -175,9 +177,26 @@ class Shares:
     def _let_in(self) -> None:
         for waiter in list(self._line):
             if not waiter.let_in.done() and self._full(waiter.names) is None:  # one that is done leaves by itself
-                self._line.remove(waiter)
+                self._leave(waiter)
                 self._hold(waiter.names)
                 waiter.let_in.set_result(None)
+
+    def _leave(self, waiter: _Waiter) -> None:
+        self._line.remove(waiter)
+        if not self._line and self._look is not None:
+            self._look.cancel()
+            self._look = None
+
+    def _keep_looking(self) -> None:
+        """Look at the line from time to time: a share also grows when others have stopped asking, and then nobody gives back."""
+        if self._look is None:
+            self._look = asyncio.get_running_loop().call_later(ACTIVE, self._look_again)
+
+    def _look_again(self) -> None:
+        self._look = None
+        self._let_in()
+        if self._line:
+            self._keep_looking()
 
     def _refusal(self, full: Name) -> TooManyAtOnce:
         use = self._uses[full[0]].get(full)

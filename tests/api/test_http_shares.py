@@ -12,7 +12,7 @@ import pytest
 
 from db.errors import TooManyAtOnce
 from db.shares import ShareLimits, Shares
-from tests.services import POOLER, Api, Service, eventually, new_api, ok, problem
+from tests.services import PATIENCE, POOLER, Api, Service, eventually, new_api, ok, problem
 
 HERE = (
     "and not granted and database = (select oid from pg_database where datname = current_database())"  # others have the same oids
@@ -138,6 +138,25 @@ async def test_who_holds_much_for_long_has_one_connection_while_others_ask_and_a
     now = 12.0  # the other has not asked for two seconds
     for _ in range(4):
         await asyncio.wait_for(shares.take(busy), 1)
+
+
+@pytest.mark.anyio
+async def test_who_waits_because_others_ask_is_let_in_once_they_have_stopped_though_nobody_gives_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 0.0
+    monkeypatch.setattr("db.shares.ACTIVE", 0.02)  # how often the line is looked at; how long ago others asked, `now` says
+    shares = Shares(10, ShareLimits(wait=PATIENCE), clock=lambda: now)
+    busy, other = shares.names(b"busy", "a"), shares.names(b"other", "b")
+    await shares.take(busy)
+    now = 100.0
+    await shares.take(other)
+    shares.give_back(other)
+    line = [asyncio.ensure_future(shares.take(busy)) for _ in range(2)]
+    await asyncio.sleep(0)
+    assert not any(one.done() for one in line)  # the other has asked just now
+    now = 200.0
+    await asyncio.wait_for(asyncio.gather(*line), PATIENCE)
 
 
 @pytest.mark.anyio
