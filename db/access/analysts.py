@@ -102,13 +102,19 @@ def create_analyst(
 
 
 def drop_analyst(url: str, *, login: str, origin: Origin) -> None:
-    """End an analyst's sessions and remove login, agent and grants. Raises NotFound for a login that is no analyst."""
+    """End an analyst's sessions and remove login, agent and grants. Raises NotFound for a login that is no analyst.
+
+    Where that fails half way, the login is closed, and can be dropped again.
+    """
+    role = sql.Identifier(login)
+    with _transaction(url, origin) as connection:  # of its own: until it is committed a client may come back, and would live on
+        connection.execute("select loci_api.analyst_agent_id(%s::name)", [login])
+        if _role_exists(connection, login):
+            connection.execute(sql.SQL("alter role {} nologin").format(role))
     with _transaction(url, origin) as connection:
-        role = sql.Identifier(login)
         connection.execute("select loci_api.delete_analyst_agent(%s::name)", [login])
-        if connection.execute("select from pg_roles where rolname = %s", [login]).fetchone() is None:
+        if not _role_exists(connection, login):
             return
-        connection.execute(sql.SQL("alter role {} nologin").format(role))
         found = connection.execute("select pg_has_role(%s, 'usage')", [login]).fetchone()
         if found is not None and not found[0]:
             connection.execute(sql.SQL("grant {} to current_user with inherit true, set true").format(role))
@@ -143,6 +149,10 @@ async def revoke_analyst(tx: Transaction, *, login: str) -> None:
 async def stop_analysts(tx: Transaction) -> list[StoppedSession]:
     """Cancel what analysts let run past their limits; the sessions, and whether they were ended."""
     return await tx.rows(StoppedSession, "select * from loci_api.stop_analysts()")
+
+
+def _role_exists(connection: Connection, login: str) -> bool:
+    return connection.execute("select from pg_roles where rolname = %s", [login]).fetchone() is not None
 
 
 def _verifier(connection: Connection, login: str, password: str) -> str:

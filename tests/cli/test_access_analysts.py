@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import uuid4
 
@@ -10,12 +11,16 @@ import pytest
 from psycopg import errors, sql
 from sqlalchemy.engine import make_url
 
+from db.access.analysts import drop_analyst
+from db.pool import Origin
 from service.access.analysts import uri_of
 from service.settings import get_settings
 from tests.cli.conftest import Loci
 from tests.databases import PASSWORD
+from tests.services import PATIENCE, eventually
 
 Connect = Callable[..., psycopg.Connection[Any]]
+HELD = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like 'drop role%'"
 
 
 @pytest.fixture
@@ -126,6 +131,25 @@ def test_dropping_an_analyst_ends_its_session_and_leaves_nothing_of_it(
     assert loci.rows("select id from loci_data.agents where database_role = %s", login) == []
     with pytest.raises(psycopg.OperationalError):
         connect()
+
+
+def test_while_an_analyst_is_dropped_its_client_does_not_come_back(
+    loci: Loci, login: str, namespace: str, connect: Connect
+) -> None:
+    password = created(loci, login, namespace)["password"]
+    session = connect(password)
+    with loci.database.admin() as holder, loci.database.admin() as watcher, ThreadPoolExecutor(1) as pool:
+        with holder.transaction(force_rollback=True):  # nobody drops the role before it ends
+            holder.execute(sql.SQL("comment on role {} is 'held'").format(sql.Identifier(login)))
+            dropping = pool.submit(drop_analyst, loci.database.admin_url, login=login, origin=Origin(action="test", via="cli"))
+            eventually(lambda: dropping.done() or watcher.execute(HELD).rowcount > 0)
+            assert not dropping.done()
+            with pytest.raises(psycopg.OperationalError, match="not permitted to log in"):
+                connect(password)
+        dropping.result(PATIENCE)
+    with pytest.raises(psycopg.OperationalError):
+        session.execute("select 1")
+    assert loci.rows("select rolname from pg_roles where rolname = %s", login) == []
 
 
 def test_a_login_has_the_settings_of_its_group_and_limits(loci: Loci, login: str, namespace: str, connect: Connect) -> None:
