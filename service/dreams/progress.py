@@ -17,34 +17,43 @@ class Progress:
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell
-        self._tries = self._failures = self._postponed = 0
+        self._tries = self._ended = self._postponed = 0
         self._done: set[UUID] = set()
         self._spoke: datetime | None = None
 
     def look(self, job: "JobDetail", now: datetime) -> None:
-        """Say what is new of it. What a try came to is known once it has ended."""
-        lines = []
+        """Say what is new of it. What a try came to is known once it has ended, which may first be seen when the next one runs."""
+        ended = job["tries"] if job["state"] in ("waiting", "dead") else job["tries"] - 1
+        lines = self._failed(job, ended, now) if ended < job["tries"] else []
         if job["tries"] > self._tries:
             lines.append(f"try {job['tries']} begins")
             self._tries = job["tries"]
         new = [report for report in job["passes"] if report["id"] not in self._done]
         lines += [f"{report['pass']}: {report['outcome']}" for report in new]
         self._done.update(report["id"] for report in new)
-        if job["state"] != "running" and (job["failures"], job["postponed"]) != (self._failures, self._postponed):
-            what = "put off" if job["postponed"] > self._postponed else f"try {job['tries']} failed"
-            self._failures, self._postponed = job["failures"], job["postponed"]
-            lines.append(f"{what}: {job['error']}")
-            if job["state"] == "waiting" and job["due_at"] is not None:
-                wait = max(0, round((job["due_at"] - now).total_seconds()))
-                lines.append(
-                    f"next try at {job['due_at'].astimezone(UTC):%H:%M:%S} UTC, in {wait:,} s; `loci job retry {job['id']}`: now"
-                )
+        if ended == job["tries"]:
+            lines += self._failed(job, ended, now)
         if not lines and self._spoke is not None and now - self._spoke >= QUIET and job["finished_at"] is None:
             lines.append(f"still {job['state']}: {_calls(job['calls'])} so far")
         for line in lines:
             self._tell(line)
         if lines or self._spoke is None:
             self._spoke = now
+
+    def _failed(self, job: "JobDetail", ended: int, now: datetime) -> list[str]:
+        """What became of the last try that ended, if that is not said yet; then it came to nothing, and another follows or none."""
+        if ended <= self._ended:
+            self._postponed = min(self._postponed, job["postponed"])  # a job that is retried has all its tries again
+            return []
+        what = "put off" if job["postponed"] > self._postponed else f"try {ended} failed"
+        self._ended, self._postponed = ended, job["postponed"]
+        lines = [f"{what}: {job['error']}" if job["state"] in ("waiting", "running", "dead") else what]  # else of the last try
+        if job["state"] == "waiting" and job["due_at"] is not None:
+            wait = max(0, round((job["due_at"] - now).total_seconds()))
+            lines.append(
+                f"next try at {job['due_at'].astimezone(UTC):%H:%M:%S} UTC, in {wait:,} s; `loci job retry {job['id']}`: now"
+            )
+        return lines
 
 
 def report(job: "JobDetail") -> list[str]:

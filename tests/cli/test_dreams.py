@@ -3,13 +3,17 @@
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from typing import Any, cast
 
 import pytest
 
+from db.jobs.jobs import JobDetail
+from service.dreams.progress import Progress
 from service.settings import get_settings
 from tests.cli.conftest import Loci
 from tests.model_server import ModelServer, model_server
+from tests.services import eventually
 
 TABS = "User prefers tabs for indentation"
 ANSWER = {
@@ -95,29 +99,71 @@ def test_a_dream_that_dies_is_a_failure_that_says_why(loci: Loci, said: str, end
     assert "\nerror: the dream is dead: preferences: " in result.stderr
 
 
-def test_who_waits_is_told_of_each_try_its_error_and_when_the_next_one_is(
+def test_who_waits_is_told_of_each_try_and_its_error(
     loci: Loci, said: str, endpoint: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LOCI_JOBS__ATTEMPTS", "3")
-    monkeypatch.setenv("LOCI_JOBS__BACKOFF", "1")
+    monkeypatch.setenv("LOCI_JOBS__BACKOFF", "0")
     get_settings.cache_clear()
+    told: list[str] = []
+    monkeypatch.setattr("service.dreams.commands.echo", lambda line, **_: told.append(line))
 
     def third_time(_: Any) -> Any:  # jobs that other tests have left are done here too, and are asked about at any time
-        return ANSWER if loci.rows("select tries from loci.jobs where namespace = %s", said)[0]["tries"] == 3 else "no JSON"
+        tries = loci.rows("select tries from loci.jobs where namespace = %s", said)[0]["tries"]
+        eventually(lambda: tries == 0 or f"try {tries} begins" in told)  # no try is over before it was looked at
+        return ANSWER if tries == 3 else "no JSON"
 
     endpoint.script = third_time
     result = loci("dream", "-n", said, "--pass", "preferences", "--wait")
     assert result.exit_code == 0, result.stderr
-    asked, *lines = result.stderr.splitlines()
-    job = asked.split()[1]
-    begun, failed, later, again, *rest = lines
-    assert (asked, begun) == (f"job {job} waits", "try 1 begins")
-    assert failed.startswith("try 1 failed: preferences: ")
-    assert later.startswith("next try at ")
-    assert re.search(rf" UTC, in [01] s; `loci job retry {job}`: now$", later)
-    assert (again, rest[0].split(":")[0]) == ("try 2 begins", "try 2 failed")
-    assert rest[-2:] == ["try 3 begins", "preferences: applied"]
-    assert result.stdout.startswith("dream succeeded: 3 tries, ")
+    asked, *lines = told
+    assert re.fullmatch(r"job \S+ waits", asked)
+    tries = [line for line in lines if line.startswith("try ")]
+    assert [line.split(":")[0] for line in tries] == [
+        "try 1 begins", "try 1 failed", "try 2 begins", "try 2 failed", "try 3 begins",
+    ]  # fmt: skip
+    assert all(line.split(":")[1] == " preferences" for line in tries if "failed" in line)
+    assert "preferences: applied" in lines
+    assert any(line.startswith("dream succeeded: 3 tries, ") for line in lines)
+
+
+NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
+JOB = {
+    "id": "J", "state": "waiting", "tries": 0, "failures": 0, "postponed": 0, "passes": [], "error": None, "due_at": None,
+    "finished_at": None,
+}  # fmt: skip
+FAILED_ONCE = {"tries": 1, "failures": 1, "error": "no JSON", "due_at": NOW + timedelta(seconds=7)}
+
+
+def told_of(*looks: dict[str, Any]) -> list[str]:
+    """What is said of a job that is found so, look after look."""
+    lines: list[str] = []
+    progress = Progress(lines.append)
+    for look in looks:
+        progress.look(cast("JobDetail", {**JOB, **look}), NOW)
+    return lines
+
+
+def test_a_failure_is_told_with_when_the_next_try_is() -> None:
+    lines = told_of({}, {"state": "running", "tries": 1}, FAILED_ONCE, FAILED_ONCE, {**FAILED_ONCE, "state": "running", "tries": 2})
+    later = "next try at 12:00:07 UTC, in 7 s; `loci job retry J`: now"
+    assert lines == ["try 1 begins", "try 1 failed: no JSON", later, "try 2 begins"]
+
+
+def test_a_failure_is_told_though_the_next_try_has_begun_by_the_time_one_looks() -> None:
+    running = {"state": "running", "tries": 1}
+    again = {**running, "tries": 2, "failures": 1, "error": "no JSON"}
+    failing = {**again, "failures": 2, "error": "no text"}  # of this try, which is not taken back yet
+    lines = told_of(running, again, again, failing, {**failing, "state": "dead", "finished_at": NOW})
+    assert lines == ["try 1 begins", "try 1 failed: no JSON", "try 2 begins", "try 2 failed: no text"]
+
+
+def test_a_try_that_was_put_off_is_told_as_such_and_what_a_success_followed_is_no_failure_of_the_last_try() -> None:
+    running = {"state": "running", "tries": 1}
+    off = {**running, "postponed": 1, "error": "busy"}
+    done = {"state": "succeeded", "tries": 3, "postponed": 1, "failures": 1, "finished_at": NOW}
+    lines = told_of(running, off, {**off, "state": "waiting"}, {**off, "state": "running", "tries": 2}, done)
+    assert lines == ["try 1 begins", "put off: busy", "try 2 begins", "try 2 failed", "try 3 begins"]
 
 
 def test_without_a_model_a_dream_says_what_to_set(loci: Loci, namespace: str) -> None:
