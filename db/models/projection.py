@@ -73,17 +73,23 @@ async def store_projection(
     *,
     model_id: int,
     vectors: int,
+    ids: bytes,
     mean: NDArray[np.float32],
     axes: NDArray[np.float32],
     centres: NDArray[np.float32],
     replace: bool,
-) -> None:
-    """Keep axes, shape (3, dimensions), and centres of clusters, unless there are some; `replace`: whatever there is."""
-    await tx.run(
-        """select loci_api.store_projection(%(namespace)s, %(model_id)s::smallint, %(vectors)s, %(mean)s, %(axes)s::vector[],
-           %(centres)s::vector[], %(replace)s)""",
+) -> bool:
+    """Keep axes, shape (3, dimensions), and centres of clusters, unless there are some; `replace`: whatever there is.
+
+    `ids`: of the memories in whose vectors they were found. False: one of them was erased since, and nothing is kept.
+    """
+    return await tx.value(
+        bool,
+        """select loci_api.store_projection(%(namespace)s, %(model_id)s::smallint, %(vectors)s, %(ids)s, %(mean)s,
+           %(axes)s::vector[], %(centres)s::vector[], %(replace)s) as kept""",
         model_id=model_id,
         vectors=vectors,
+        ids=ids,
         mean=Vector(mean),
         axes=[Vector(axis) for axis in axes],
         centres=[Vector(centre) for centre in centres],

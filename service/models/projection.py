@@ -16,7 +16,7 @@ import anyio
 import numpy as np
 from numpy.typing import NDArray
 
-from db.errors import NotFound
+from db.errors import NotFound, Unavailable
 from db.models import projection as db
 from db.models.projection import ProjectedMemories, SampledVectors
 from db.pool import Transaction
@@ -30,6 +30,7 @@ MAGIC = b"LOCIMAP1"
 MOST_BYTES = 8 * 1024 * 1024  # of vectors in which the axes are found; some six times that in memory
 AXES = 3
 GROWN = 10
+TRIES = 5  # to find axes while memories are being erased
 PLACED, PATIENCE = 50, 2.0  # new points at once; seconds that a reader waits for theirs
 CLUSTERS, MEMBERS, LOOKED_AT, TURNS = 7, 4, 4000, 25  # at most; of each at least; in so many vectors; rounds of Lloyd's
 SAME = 1e-5  # square of a distance that is none
@@ -146,12 +147,16 @@ async def _place_new_points(read: Read, dims: Dims) -> bool:
 
 
 async def _find_axes(read: Read, *, replace: bool) -> None:
-    sampled = await read(partial(db.sample_vectors, most_bytes=MOST_BYTES))
-    if sampled is None or not sampled["vectors"]:
-        return
-    found = await anyio.to_thread.run_sync(_found, sampled)
-    kept: dict[str, Any] = {"model_id": sampled["model_id"], "vectors": sampled["total"], "replace": replace, **found}
-    await read(partial(db.store_projection, **kept))
+    """Find the axes and keep them: in other vectors, where one of these was erased meanwhile."""
+    for _ in range(TRIES):
+        sampled = await read(partial(db.sample_vectors, most_bytes=MOST_BYTES))
+        if sampled is None or not sampled["vectors"]:
+            return
+        found = await anyio.to_thread.run_sync(_found, sampled)
+        about: dict[str, Any] = {"model_id": sampled["model_id"], "vectors": sampled["total"], "ids": sampled["ids"], **found}
+        if await read(partial(db.store_projection, replace=replace, **about)):
+            return
+    raise Unavailable("memories are being erased all the time; their map is not made of them", hint="Try again in a moment.")
 
 
 def _joined(column: bytes, names: list[str]) -> tuple[bytes, list[str]]:

@@ -1,13 +1,13 @@
 -- Erase memories for good: unlike forgetting, which only sets a status, nothing of them is left in any table. One
--- transaction. versions 'all': every version of their lineages; 'this': the named ones alone, the node keeps its
--- place. subtree: with everything that stands under them now. What rested on them goes too: facts; evidence, and edges
--- left without any; entities that nothing else mentions, unless pinned; kept replies; what the change feed and reports
--- of passes said of it; signals about it; and what a merge or a lesson made of it (derived_lineages), whose other
--- sources come back. Whoever may write may erase, as with forgetting. The receipt is what the server counted in this
--- transaction, triggers and cascades included: rows by table. Locks in the order of every writer: lineages by name,
--- memories, hierarchy, entities by name, edges, postings; the worker waits. Cost: set-based; among 20,000, 10 ms for
--- one memory and 4 s for half of them. Errors: 42501, P0002 (the first unknown id), 22023, 40001 (the subtree moved
--- meanwhile).
+-- transaction. versions 'all': every version of their lineages; 'this': the named ones alone, the node keeps its place.
+-- subtree: with everything that stands under them now. What rested on them goes too: facts; evidence, and edges left
+-- without any; entities that nothing else mentions, unless pinned; kept replies; what the change feed and reports of
+-- passes said of it; signals about it; and what a merge or a lesson made of it (derived_lineages), whose other sources
+-- come back. Whoever may write may erase, as with forgetting. The receipt is what the server counted in this
+-- transaction, triggers and cascades included: rows by table. The worker waits, and who finds the axes of the map.
+-- Locks the mean of vectors, then in the order of every writer: lineages by name, memories, hierarchy, entities by
+-- name, edges, postings. Cost: set-based; among 20,000, 10 ms for one memory and 4 s for half of them. Errors: 42501,
+-- P0002 (the first unknown id), 22023, 40001 (the subtree moved meanwhile).
 create or replace function loci_api.erase_memories(
     p_namespace text, p_ids uuid[], p_versions text default 'all', p_subtree boolean default false)
 returns table (erased integer, deleted jsonb, added jsonb, changed jsonb)
@@ -28,6 +28,8 @@ begin
                 else 'versions must be all or this' end;
     end if;
     perform loci_internal.lock_background_work(v_ns, 'worker', true);
+    -- who counts the mean counts what goes, too; waited for while this holds nothing that a writer wants
+    perform from loci_data.vector_means m where m.namespace_id = v_ns order by m.model_id for update;
     v_ids := loci_internal.lock_memories_to_erase(v_ns, p_ids, p_versions = 'all', p_subtree);
     if cardinality(v_ids) > 20 then
         -- planned for their number; a few are quicker with the plans that are there

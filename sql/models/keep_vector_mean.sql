@@ -2,7 +2,8 @@
 -- vector pays for about ten. The mean of the first ten is that of all of them, in however many batches they came: a
 -- mean of the first few would say what those mean, and not what all have in common. p_stored null: now, because
 -- vectors went away; of more than 5,000 it is dropped then, and the next vector that is stored makes it. Who meets
--- another one at it leaves it to that one.
+-- another one at it leaves it to that one. An erasure waits for it before all else (erase_memories); the first mean is
+-- made by nobody while one is under way: it would be of what is going, and the erasure would not see it.
 create or replace function loci_internal.keep_vector_mean(p_namespace_id integer, p_model_id smallint,
                                                           p_stored bigint default null) returns void
 language plpgsql volatile set search_path from current
@@ -19,8 +20,9 @@ begin
         update loci_data.vector_means m set stored = m.stored + p_stored
         where m.namespace_id = p_namespace_id and m.model_id = p_model_id;
         return;
-    elsif not found and exists (select from loci_data.vector_means m
-                                where m.namespace_id = p_namespace_id and m.model_id = p_model_id) then
+    elsif not found and (exists (select from loci_data.vector_means m
+                                 where m.namespace_id = p_namespace_id and m.model_id = p_model_id)
+                         or not loci_internal.lock_shared(p_namespace_id, 'worker', false)) then
         return;
     end if;
     insert into loci_data.vector_means as m (namespace_id, model_id, vectors, stored, mean)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from service.models.projection import CLUSTER, COLUMNS, MAGIC, cluster_centres, principal_axes
+from service.models.projection import CLUSTER, COLUMNS, MAGIC, _found, cluster_centres, principal_axes
 from tests.services import Api, eventually, ok, problem
 
 DIMENSIONS = 256
@@ -100,6 +100,38 @@ def test_times_and_an_erased_memory(api: Api) -> None:
     header, columns = projected(api)
     assert (header["points"], header["fitted"]) == (8, 8)  # nothing of it is left in the axes
     assert ids[0] not in columns["id"]
+
+
+def test_what_is_erased_while_the_axes_are_found_is_not_left_in_them(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = write(api, cloud(1, 9), 0)
+    found: list[Any] = []
+
+    def slow(sampled: Any) -> Any:
+        made = _found(sampled)
+        if not found:
+            ok(api.client.delete(f"/memories/{ids[0]}", params={"erase": True}))
+        found.append(made)
+        return made
+
+    monkeypatch.setattr("service.models.projection._found", slow)
+    header, _ = projected(api)
+    assert (header["points"], header["fitted"], len(found)) == (8, 8, 2)
+    with api.service.database.admin() as owner:
+        statement = "select p.mean::real[] from loci_data.projections p join loci_data.namespaces n on n.id = p.namespace_id where n.name = %s"
+        assert owner.execute(statement, [api.namespace]).fetchone() == (pytest.approx(found[1]["mean"].tolist()),)
+
+
+def test_of_what_is_erased_all_the_time_no_map_is_made(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = write(api, cloud(1, 9), 0)
+
+    def slow(sampled: Any) -> Any:
+        ok(api.client.delete(f"/memories/{ids.pop()}", params={"erase": True}))
+        return _found(sampled)
+
+    monkeypatch.setattr("service.models.projection._found", slow)
+    problem(api.get("/embeddings/projection"), 503, "unavailable")
+    monkeypatch.undo()
+    assert projected(api)[0]["fitted"] == len(ids) > 0
 
 
 def test_without_vectors_the_map_is_empty_and_what_is_unknown_is_refused(api: Api) -> None:

@@ -1,0 +1,81 @@
+"""Vectors, their mean and their map while others write and erase: what is kept is of what is there, and of what it says."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.blocking import blocked
+from tests.databases import Database
+from tests.factories import OPERATOR, World, new_world
+from tests.faults.test_memories_concurrency import two_sessions
+from tests.services import PATIENCE
+
+Two = tuple[World, World, psycopg.Connection[Any], Any]
+MEAN = "select mean::real[] as mean from loci_data.vector_means where namespace_id = %(ns_id)s"
+AXES = "select count(*) from loci_data.projections where namespace_id = %(ns_id)s"
+
+
+@pytest.fixture
+def two(own_database: Database) -> Iterator[Two]:
+    """A namespace in two sessions, with a model of three dimensions; they do one statement a transaction, unless they begin one."""
+    with two_sessions(own_database) as (one, other, watcher, pool):
+        with one.transaction():
+            made = new_world(one)
+            made.rows("select loci_api.register_model('test', 3)")
+        for session in (one, other):
+            session.execute("select set_config('loci.agent', %s, false)", [str(OPERATOR)])
+        yield made, replace(made, connection=other), watcher, pool
+
+
+def written(world: World, *vectors: list[float]) -> list[Any]:
+    return [row["id"] for row in world.remember(*({"content": f"says {v}", "embedding": v} for v in vectors))]
+
+
+def test_a_mean_counted_in_another_transaction_keeps_nothing_of_what_is_erased(two: Two) -> None:
+    one, other, watcher, pool = two
+    gone, _ = written(one, [1, 0, 0], [0, 1, 0])
+    with one.connection.transaction():
+        written(one, [0, 0, 1])  # counts it anew: the namespace is small
+        erasing = blocked(pool, watcher, other.connection, lambda: other.erase(gone))
+    erasing.result(PATIENCE)
+    assert one.value(MEAN) == pytest.approx([0, 0.5, 0.5])
+
+
+def test_the_first_mean_is_not_made_of_what_is_being_erased(two: Two, own_database: Database) -> None:
+    one, other, _, _ = two
+    gone, _ = written(one, [1, 0, 0], [0, 1, 0])
+    with own_database.admin() as owner:  # as an earlier erasure has left it that took one of more than 5,000
+        owner.execute("delete from loci_data.vector_means where namespace_id = %s", [one.id])
+    with one.connection.transaction():
+        one.erase(gone)
+        written(other, [0, 0, 1])
+    assert one.rows(MEAN) == []
+    written(other, [0, 0, 2])
+    assert one.value(MEAN) == pytest.approx([0, 1 / 3, 1])
+
+
+def keep(world: World, sampled: Any) -> bool:
+    return world.value(  # type: ignore[no-any-return]
+        """select loci_api.store_projection(%(ns)s, %(m)s, %(total)s, %(ids)s, '[0,0,0]', array_fill('[1,0,0]'::vector, array[3]),
+           array['[0,0,0]'::vector], false)""",
+        m=sampled["model_id"],
+        total=sampled["total"],
+        ids=sampled["ids"],
+    )
+
+
+def test_axes_found_in_what_is_being_erased_are_not_kept(two: Two) -> None:
+    one, other, watcher, pool = two
+    gone, _ = written(one, [1, 0, 0], [0, 1, 0])
+    with one.connection.transaction():
+        one.erase(gone)
+        sampled = other.row("select * from loci_api.sample_vectors(%(ns)s, 1000)")
+        assert sampled["total"] == 2
+        keeping = blocked(pool, watcher, other.connection, lambda: keep(other, sampled))
+    assert keeping.result(PATIENCE) is False
+    assert one.value(AXES) == 0
+    assert keep(other, other.row("select * from loci_api.sample_vectors(%(ns)s, 1000)"))
+    assert one.value(AXES) == 1
