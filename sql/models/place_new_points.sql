@@ -1,8 +1,9 @@
 -- Give the next p_limit memories that came after a map was laid out their places on it; how many got one. Each stands
 -- at the mean of the 15 laid out ones that are nearest by cosine, by exp(-d / m): d is how much farther than the first
--- it is, m the mean of that. Only those that were laid out count, so the order does not, and nothing moves. About
--- 10 ms a memory on a map of 20,000. Security definer: writes past the policies; checks the caller itself. A reader
--- may: it is derived, and says nothing that was not there. Errors: 42501, P0002.
+-- it is, m the mean of that. Only those that were laid out count, so the order does not, and nothing moves. About 10 ms
+-- a memory on a map of 20,000. The map stays the same meanwhile; 0 where another takes its place. Security definer:
+-- writes past the policies; checks the caller itself. A reader may: it is derived, and says nothing that was not there.
+-- Errors: 42501, P0002.
 create or replace function loci_api.place_new_points(p_namespace text, p_dims integer, p_limit integer) returns integer
 language plpgsql volatile security definer set search_path from current set plan_cache_mode = force_generic_plan
 set work_mem = '32MB'
@@ -11,6 +12,11 @@ declare
     v_ns    integer := loci_internal.authorize(p_namespace, 'reader');
     v_count integer;
 begin
+    perform from loci_data.map_layouts l join loci_data.embedding_models o on o.id = l.model_id and o.active
+    where l.namespace_id = v_ns and l.dims = p_dims for key share of l;
+    if not found then
+        return 0;
+    end if;
     with laid_out as materialized (
         select p.memory_id, p.model_id, p.x, p.y, p.z, v.embedding
         from loci_data.embedding_models o

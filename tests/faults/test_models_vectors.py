@@ -16,6 +16,7 @@ from tests.services import PATIENCE
 Two = tuple[World, World, psycopg.Connection[Any], Any]
 MEAN = "select mean::real[] as mean from loci_data.vector_means where namespace_id = %(ns_id)s"
 AXES = "select count(*) from loci_data.projections where namespace_id = %(ns_id)s"
+POINTS = "select memory_id as id, x, y, added from loci_data.map_points where namespace_id = %(ns_id)s order by memory_id"
 
 
 @pytest.fixture
@@ -79,3 +80,41 @@ def test_axes_found_in_what_is_being_erased_are_not_kept(two: Two) -> None:
     assert one.value(AXES) == 0
     assert keep(other, other.row("select * from loci_api.sample_vectors(%(ns)s, 1000)"))
     assert one.value(AXES) == 1
+
+
+def lay_out(world: World, ids: list[Any], x: float) -> None:
+    """The map as a job lays it out: all stand at one place."""
+    world.rows(
+        """select loci_api.store_layout(%(ns)s, (select id from loci_data.embedding_models where active), 2, %(ids)s, %(x)s, %(x)s,
+           %(z)s::real[], false)""",
+        ids=ids,
+        x=[x] * len(ids),
+        z=[None] * len(ids),
+    )
+
+
+PLACE = "select loci_api.place_new_points(%(ns)s, 2, 50)"
+
+
+def test_a_new_memory_gets_no_place_on_a_map_that_another_replaces(two: Two) -> None:
+    one, other, watcher, pool = two
+    first, second = written(one, [1, 0, 0], [0, 1, 0])
+    lay_out(one, [first], 1)
+    with one.connection.transaction():
+        lay_out(one, [first], 5)
+        placing = blocked(pool, watcher, other.connection, lambda: other.value(PLACE))
+    assert placing.result(PATIENCE) == 0
+    assert [(row["id"], row["x"], row["added"]) for row in one.rows(POINTS)] == [(first, 5, False)]
+    assert other.value(PLACE) == 1
+    assert {row["id"]: row["x"] for row in one.rows(POINTS)} == {first: 5, second: 5}
+
+
+def test_a_map_that_others_are_placed_on_is_replaced_with_their_places(two: Two) -> None:
+    one, other, watcher, pool = two
+    first, second = written(one, [1, 0, 0], [0, 1, 0])
+    lay_out(one, [first], 1)
+    with one.connection.transaction():
+        assert one.value(PLACE) == 1
+        laying = blocked(pool, watcher, other.connection, lambda: lay_out(other, [first, second], 5))
+    laying.result(PATIENCE)
+    assert [(row["x"], row["added"]) for row in one.rows(POINTS)] == [(5, False)] * 2
