@@ -47,13 +47,16 @@ async def claim_memories_to_embed(tx: Transaction, *, limit: int, model: int | N
     )
 
 
-async def store_memory_vectors(tx: Transaction, *, claimed: list[MemoryToEmbed], vectors: NDArray[np.float32]) -> None:
-    """Store a vector, shape (len(claimed), dimensions), for each claimed memory."""
-    await tx.run(
-        "select loci_api.store_memory_vectors(%(model)s::smallint, %(namespaces)s::int[], %(ids)s::uuid[], %(vectors)s::halfvec[])",
+async def store_memory_vectors(tx: Transaction, *, claimed: list[MemoryToEmbed], vectors: NDArray[np.float32]) -> int:
+    """Store a vector, shape (len(claimed), dimensions), for each claimed memory that says the same as then; how many."""
+    return await tx.value(
+        int,
+        """select loci_api.store_memory_vectors(%(model)s::smallint, %(namespaces)s::int[], %(ids)s::uuid[], %(texts)s::text[],
+           %(vectors)s::halfvec[]) as stored""",
         model=claimed[0]["model_id"],
         namespaces=[row["namespace_id"] for row in claimed],
         ids=[row["memory_id"] for row in claimed],
+        texts=[row["text"] for row in claimed],
         vectors=[HalfVector(vector) for vector in vectors.astype(np.float16)],
     )
 
@@ -65,11 +68,12 @@ async def claim_entities_to_embed(tx: Transaction, *, limit: int, model: int | N
     )
 
 
-async def store_entity_vectors(tx: Transaction, *, claimed: list[EntityToEmbed], vectors: NDArray[np.float32]) -> None:
-    """Store a vector, shape (len(claimed), dimensions), for each claimed entity."""
-    await tx.run(
+async def store_entity_vectors(tx: Transaction, *, claimed: list[EntityToEmbed], vectors: NDArray[np.float32]) -> int:
+    """Store a vector, shape (len(claimed), dimensions), for each claimed entity; how many."""
+    return await tx.value(
+        int,
         """select loci_api.store_entity_vectors(%(model)s::smallint, %(namespaces)s::int[], %(ids)s::uuid[], %(texts)s::text[],
-           %(vectors)s::halfvec[])""",
+           %(vectors)s::halfvec[]) as stored""",
         model=claimed[0]["model_id"],
         namespaces=[row["namespace_id"] for row in claimed],
         ids=[row["entity_id"] for row in claimed],

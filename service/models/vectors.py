@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from uuid import UUID
 
+import numpy as np
+
 from db.models import embeddings
 from db.models.embeddings import EntityToEmbed, MemoryToEmbed
 from db.pool import Transaction
-from service.embedding.provider import Provider, RejectedText
+from service.embedding.provider import Provider, RejectedText, Vectors
 from service.embedding.turns import embed_claimed
 
 log = logging.getLogger(__name__)
@@ -22,7 +24,7 @@ class Queue(Generic[C]):
     """A queue of what waits for vectors: how a batch is claimed and stored, and the id of what a row is about."""
 
     claim: Callable[..., Awaitable[list[C]]]
-    store: Callable[..., Awaitable[None]]
+    store: Callable[..., Awaitable[int]]
     id_of: Callable[[C], UUID]
 
 
@@ -32,25 +34,28 @@ QUEUES: tuple[Queue[Any], ...] = (MEMORIES, ENTITIES)
 
 
 async def embed_batch(tx: Transaction, queue: Queue[C], provider: Provider, *, model: int) -> int | None:
-    """Claim a batch that waits for a model, embed and store it; how many. None: there is none to be had."""
+    """Claim a batch that waits for a model, embed and store it; how many. None: there is none to be had, or it is being changed."""
     claimed = await queue.claim(tx, limit=BATCH, model=model)
-    return await embed_and_store(tx, queue, provider, claimed) if claimed else None
+    return (await embed_and_store(tx, queue, provider, claimed) or None) if claimed else None
 
 
 async def embed_and_store(tx: Transaction, queue: Queue[C], provider: Provider, claimed: list[C]) -> int:
-    """Make the vectors of claimed rows, and store them; how many. What the provider refuses together is tried one by one."""
+    """Make the vectors of claimed rows, and store them together, since the rows are locked from then on; how many.
+
+    What the provider refuses together is tried one by one.
+    """
     try:
-        await queue.store(tx, claimed=claimed, vectors=await embed_claimed(provider, claimed))
-        return len(claimed)
+        return await queue.store(tx, claimed=claimed, vectors=await embed_claimed(provider, claimed))
     except RejectedText as error:
         log.warning("%s; trying its %d texts one by one", str(error).partition(":")[0], len(claimed))  # behind it the reply
-    stored = 0
+    taken: list[C] = []
+    vectors: list[Vectors] = []
     for row in claimed:
         try:
-            await queue.store(tx, claimed=[row], vectors=await embed_claimed(provider, [row]))
-            stored += 1
+            vectors.append(await embed_claimed(provider, [row]))
+            taken.append(row)
         except RejectedText as refusal:
             await embeddings.refuse_embedding(
                 tx, namespace_id=row["namespace_id"], id=queue.id_of(row), model=row["model_id"], error=str(refusal)
             )
-    return stored
+    return await queue.store(tx, claimed=taken, vectors=np.concatenate(vectors)) if taken else 0

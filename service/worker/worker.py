@@ -320,7 +320,7 @@ class Worker:
                 stored = await embed_and_store(tx, queue, used.provider, claimed)
         EMBEDDED.inc(stored)
         WORK_ROWS.labels("vectors").inc(stored)
-        return len(claimed) >= MORE
+        return stored > 0 and len(claimed) >= MORE  # what is being changed is not tried again at once
 
 
 async def register(pool: Pool, provider: Provider) -> int | None:

@@ -13,7 +13,7 @@ comment on function loci_internal.index_added_memories() is
     'Trigger: index inserted memories and queue them for embedding.';
 
 -- Trigger: words of a memory changed (content, tags, category, who, when), so its entries are taken out and put in
--- anew.
+-- anew. A place in the queue that a worker holds is not waited for: the worker compares the text before it is done.
 create or replace function loci_internal.index_changed_memory() returns trigger
 language plpgsql security definer set search_path = ''
 as $$

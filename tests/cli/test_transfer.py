@@ -244,9 +244,12 @@ def test_vectors_are_exported_on_request_and_taken_by_the_same_model(
         connection.execute("select loci_api.register_model('test/three', 3)")
         ids = [row["id"] for row in connection.execute("select id from loci_data.memories order by id").fetchall()]
         connection.execute(
-            'select loci_api.store_memory_vectors(id, array_fill((select id from loci_data.namespaces where name = %s), array[2]), %s, \'{"[0.1,2,-3]","[1,0,0]"}\') '
-            "from loci_data.embedding_models",
-            [rich, ids[:2]],
+            """select loci_api.store_memory_vectors(
+                   m.id, array_fill((select id from loci_data.namespaces where name = %s), array[2]), %s,
+                   array(select concat_ws(': ', source, content) from loci_data.memories where id = any (%s) order by id),
+                   '{"[0.1,2,-3]","[1,0,0]"}')
+               from loci_data.embedding_models m""",
+            [rich, ids[:2], ids[:2]],
         )
     path = tmp_path / "vectors.jsonl"
     exported = Loci(empty)("export", "-n", rich, "--vectors", "-o", str(path))

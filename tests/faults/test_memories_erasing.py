@@ -224,11 +224,12 @@ def test_an_erasure_waits_for_the_worker_that_has_the_words_in_hand(own_database
         assert other.execute("select memory_id from loci_api.claim_memories_to_name(10)").fetchall() == []
         other.rollback()
         worker.execute(
-            "select loci_api.store_memory_vectors(%s, %s, %s, %s::halfvec[])",
+            "select loci_api.store_memory_vectors(%s, %s, %s, %s, %s::halfvec[])",
             [
                 claimed[0]["model_id"],
                 [r["namespace_id"] for r in claimed],
                 [r["memory_id"] for r in claimed],
+                [r["text"] for r in claimed],
                 ["[1,0,0]"] * len(claimed),
             ],
         )

@@ -35,6 +35,27 @@ def written(world: World, *vectors: list[float]) -> list[Any]:
     return [row["id"] for row in world.remember(*({"content": f"says {v}", "embedding": v} for v in vectors))]
 
 
+def claim(world: World) -> list[Any]:
+    """What waits for a vector here; what waits elsewhere is left alone."""
+    return [row for row in world.rows("select * from loci_api.claim_memories_to_embed(1000)") if row["namespace_id"] == world.id]
+
+
+def stored(world: World, claimed: list[Any]) -> int:
+    return world.value(  # type: ignore[no-any-return]
+        "select loci_api.store_memory_vectors(%(m)s, %(n)s, %(ids)s, %(texts)s, %(v)s::halfvec[])",
+        m=claimed[0]["model_id"],
+        n=[row["namespace_id"] for row in claimed],
+        ids=[row["memory_id"] for row in claimed],
+        texts=[row["text"] for row in claimed],
+        v=["[1,0,0]"] * len(claimed),
+    )
+
+
+def say(owner: psycopg.Connection[Any], memory: Any, source: str) -> None:
+    """Let somebody else have said it, as a reading does that finds the words of an assistant with a person."""
+    owner.execute("update loci_data.memories set source = %s where id = %s", [source, memory])
+
+
 def test_a_mean_counted_in_another_transaction_keeps_nothing_of_what_is_erased(two: Two) -> None:
     one, other, watcher, pool = two
     gone, _ = written(one, [1, 0, 0], [0, 1, 0])
@@ -118,3 +139,36 @@ def test_a_map_that_others_are_placed_on_is_replaced_with_their_places(two: Two)
         laying = blocked(pool, watcher, other.connection, lambda: lay_out(other, [first, second], 5))
     laying.result(PATIENCE)
     assert [(row["x"], row["added"]) for row in one.rows(POINTS)] == [(5, False)] * 2
+
+
+@pytest.mark.parametrize("changed", ["before", "during"])
+def test_a_memory_that_changed_since_it_was_claimed_waits_for_a_vector_of_what_it_says(
+    two: Two, own_database: Database, changed: str
+) -> None:
+    one, _, _, _ = two
+    kept, memory = one.write("coffee")["id"], one.write("tea", source="assistant")["id"]
+    with own_database.admin() as owner, one.connection.transaction():
+        claimed = claim(one)
+        assert {row["memory_id"] for row in claimed} == {kept, memory}
+        owner.execute("begin")
+        say(owner, memory, "Bob")
+        if changed == "before":
+            owner.execute("commit")
+        assert stored(one, claimed) == 1
+        owner.execute("commit")
+    with one.connection.transaction():
+        claimed = claim(one)
+        assert [row["text"] for row in claimed] == ["Bob: tea"]
+        assert stored(one, claimed) == 1
+    assert claim(one) == []
+
+
+def test_a_memory_whose_vector_is_being_stored_changes_after_that_and_waits_anew(two: Two, own_database: Database) -> None:
+    one, _, watcher, pool = two
+    memory = one.write("tea", source="assistant")["id"]
+    with own_database.admin() as owner:
+        with one.connection.transaction():
+            assert stored(one, claim(one)) == 1
+            changing = blocked(pool, watcher, owner, lambda: say(owner, memory, "Bob"))
+        changing.result(PATIENCE)
+    assert [row["text"] for row in claim(one)] == ["Bob: tea"]

@@ -66,10 +66,11 @@ def store(world: World, model_id: int, claimed: tuple[list[Row], list[Row]], vec
     done = 0
     if memories:
         done += world.value(
-            "select loci_api.store_memory_vectors(%(m)s::smallint, %(n)s, %(ids)s, %(v)s::text[]::halfvec[])",
+            "select loci_api.store_memory_vectors(%(m)s::smallint, %(n)s, %(ids)s, %(texts)s, %(v)s::text[]::halfvec[])",
             m=model_id,
             n=[row["namespace_id"] for row in memories],
             ids=[row["memory_id"] for row in memories],
+            texts=[row["text"] for row in memories],
             v=[str(vector)] * len(memories),
         )
     if entities:

@@ -124,7 +124,7 @@ def test_claimed_work_is_done_by_storing_its_vectors(model: World) -> None:
     claimed = [row for row in model.rows("select * from loci_api.claim_memories_to_embed(100)") if row["namespace_id"] == model.id]
     assert [(row["memory_id"], row["text"]) for row in claimed] == [(written["id"], "apple")]
     model.rows(
-        "select loci_api.store_memory_vectors(%(model)s::smallint, %(namespaces)s, %(ids)s, array[%(vector)s::halfvec])",
+        "select loci_api.store_memory_vectors(%(model)s::smallint, %(namespaces)s, %(ids)s, array['apple'], array[%(vector)s::halfvec])",
         model=claimed[0]["model_id"],
         namespaces=[model.id],
         ids=[written["id"]],
@@ -188,7 +188,7 @@ def test_a_model_does_not_change_its_dimensions(model: World) -> None:
     [
         "select loci_api.register_model('x', 3)",
         "select * from loci_api.claim_memories_to_embed(1)",
-        "select loci_api.store_memory_vectors(1::smallint, array[1], array[gen_random_uuid()], array['[1]'::halfvec])",
+        "select loci_api.store_memory_vectors(1::smallint, array[1], array[gen_random_uuid()], array['x'], array['[1]'::halfvec])",
         "select loci_api.refuse_embedding(1, gen_random_uuid(), 1::smallint, 'x')",
     ],
 )
