@@ -221,6 +221,11 @@ class Caller:
 
         return await self.write(done, role=role, namespace=namespace)
 
+    async def noted(self) -> None:
+        """Wait until the primary has what reads of this process noted until now, where it can be reached."""
+        if self.state.reads is not None:
+            await self.state.reads.notes.write()
+
     async def replayed(self) -> Response | None:
         """The kept reply to this request, if its Idempotency-Key has one: asked where work before the write can be spared."""
         if not self.idempotency_key:

@@ -1,6 +1,7 @@
 -- These memories are shown to a session now. Returns those that are new to it: shown before and not ended since, a
 -- memory stays what it is, hits and all; after an end it begins anew. Safe under concurrent calls: each memory is new
--- to one of them; rows are written in order of their ids. Security definer: writes past the policies; checks the caller
+-- to one of them; rows are written in order of their ids. One that stays what it is is not locked: record_recall_hits
+-- would pass it by. Security definer: writes past the policies; checks the caller
 -- itself. Errors: 42501, P0002 (namespace, the first unknown memory), 22023 (session_id).
 create or replace function loci_api.record_injections(p_namespace text, p_session_id text, p_ids uuid[])
 returns table (memory_id uuid)
@@ -24,9 +25,19 @@ begin
     insert into loci_data.injections as i (namespace_id, session_id, memory_id, agent_id, injected_at)
     select v_namespace_id, p_session_id, u.id, loci.current_agent(), clock_timestamp()
     from (select distinct unnest(p_ids) as id) u order by u.id
-    on conflict (namespace_id, session_id, memory_id) do update
-    set agent_id = excluded.agent_id, injected_at = excluded.injected_at, hits = 0, last_hit_at = null, ended_at = null
-    where i.ended_at is not null
+    on conflict (namespace_id, session_id, memory_id) do nothing
+    returning i.memory_id;
+    return query
+    with ended as (
+        select i.memory_id from loci_data.injections i
+        where i.namespace_id = v_namespace_id and i.session_id = p_session_id and i.memory_id = any (p_ids)
+          and i.ended_at is not null
+        order by i.memory_id for no key update
+    )
+    update loci_data.injections i
+    set agent_id = loci.current_agent(), injected_at = clock_timestamp(), hits = 0, last_hit_at = null, ended_at = null
+    from ended e
+    where i.namespace_id = v_namespace_id and i.session_id = p_session_id and i.memory_id = e.memory_id
     returning i.memory_id;
 end $$;
 comment on function loci_api.record_injections(text, text, uuid[]) is

@@ -1,8 +1,7 @@
 -- A recall of this session found these documents by their words: record_hits for a search that must not fail or wait
--- for
--- it. A caller who may only read notes nothing. A row that another holds is left out: that is a hit as well, or the
--- session's end. Returns how many counted. Cost: one look-up where nothing was shown to the session. Security definer:
--- writes past the policies; checks the caller itself. Errors: 42501, P0002.
+-- for it. A caller who may only read notes nothing. A row that another holds is left out: that is a hit as well, or the
+-- session's end (record_injections holds none that counts). Returns how many counted. Cost: one look-up where nothing
+-- was shown to the session. Security definer: writes past the policies; checks the caller itself. Errors: 42501, P0002.
 create or replace function loci_api.record_recall_hits(p_namespace text, p_session_id text, p_documents bigint[])
 returns integer
 language plpgsql volatile security definer set search_path = '' set plan_cache_mode = force_generic_plan

@@ -19,6 +19,7 @@ from psycopg_pool import PoolClosed
 from db.pool import make_pool
 from db.standbys import Standbys
 from service.cli.doctor import examine
+from service.notes import Notes
 from service.observability.metrics import NOTES_LOST
 from service.settings import Settings
 from tests.distributed.servers import Node, Servers, running_servers
@@ -157,6 +158,21 @@ def test_a_recall_on_a_standby_is_logged_and_can_be_rated(api: Api, servers: Ser
     eventually(lambda: api.client.get(f"/recalls/{recall}").status_code == 200)
     kept = ok(api.client.get(f"/recalls/{recall}"))
     assert (kept["query"], [each["memory_id"] for each in kept["memories"]]) == ("When does the ferry leave?", [made["id"]])
+
+
+def test_the_end_of_a_session_counts_what_a_standby_found_just_before(servers: Servers, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def later(_: Notes) -> None:
+        """Whoever writes what reads note has not come to it."""
+
+    monkeypatch.setattr(Notes, "run", later)
+    with serve(servers.database, read_url=servers.read_url(), max_staleness=600.0) as service, new_api(service) as api:
+        made = api.write("The ferry leaves at seven")
+        ok(api.post("/feedback", {"session_id": "pier", "injected": [made["id"]]}))
+        servers.caught_up()
+        eventually(lambda: server_of(api.post("/recall", {"query": "ferry", "log": False})) == "standby")
+        asked = api.post("/recall", {"query": "ferry", "log": False, "session_id": "pier"})
+        assert server_of(asked) == "standby"
+        assert ok(api.post("/sessions/pier/end"))["hit"] == 1
 
 
 def test_notes_of_reads_outlive_the_primary_and_are_lost_with_the_process_or_beyond_their_number(

@@ -440,3 +440,20 @@ def test_ends_of_many_sessions_at_once_all_count_and_wait_for_each_other_in_no_c
     assert sorted(row[0]["sessions"] for row in rows) == [1, 2, 3, 4, 5, 6]
     assert all(row[0]["confirmed"] == 3 for row in rows)
     assert sum(event[3] for event in events(world)) == 18
+
+
+def test_a_memory_that_is_shown_again_at_that_moment_is_hit(committed: tuple[Database, World]) -> None:
+    """Who shows it changes nothing of it, and holds up nothing."""
+    database, world = committed
+    memory = world.write("a")["id"]
+    inject(world, "s", memory)
+    documents = [world.value("select doc_id from loci_data.memories where id = %(id)s", id=memory)]
+    commit(world)
+    assert inject(world, "s", memory) == []
+    ((noted,),) = at_once(database, world, "select loci_api.record_recall_hits(%(ns)s, 's', %(d)s) as hits", [{"d": documents}])
+    assert noted["hits"] == 1
+    commit(world)
+    assert end(world, "s")["hit"] == 1
+    assert inject(world, "s", memory) == [memory]  # it begins anew
+    again = end(world, "s")
+    assert (again["injected"], again["hit"]) == (1, 0)

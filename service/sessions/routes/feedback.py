@@ -36,4 +36,5 @@ async def list_feedback(
 @router.post("/sessions/{session:path}/end", response_model=SessionEnd, responses=problems(404))
 async def end_session(session: SessionName, caller: CallerDependency) -> Response:
     """End a session: what it was shown and found again confirms aspects. Ending it twice changes nothing more."""
+    await caller.noted()  # what its recalls found on a standby counts for its end
     return await caller.write(lambda tx: feedback.end_session(tx, session_id=session))
