@@ -16,16 +16,18 @@ from psycopg_pool import PoolClosed, PoolTimeout
 
 from db import operations
 from db.cancellation import hear_cancellation
-from db.errors import Unavailable, translate
+from db.errors import DeadlineExceeded, LociError, RateLimited, Unavailable, translate
 from db.operations import ChangeRow
 from db.pool import JsonObject, Transaction
 
 log = logging.getLogger(__name__)
 GATHER = 0.05  # seconds from one read of a stream to its next: what comes meanwhile comes together
+ALL = ["*"]  # namespaces
 INNER = {"more", "place"}  # of a row of the feed: not for readers
 LINGER = 30.0  # seconds after which a connection that nobody waits on any more is given back
 LOOK_EVERY = 0.1  # seconds between looks at the feeds, for what other processes have written
-AGAIN = 1.0  # seconds until the next attempt when the database is away
+AGAIN = 1.0  # seconds until the next attempt when the database is away, or has no room or no time for one
+PASSING = (Unavailable, RateLimited, DeadlineExceeded)  # what another attempt may be spared
 
 
 @dataclass(frozen=True)
@@ -76,10 +78,16 @@ async def read_batch(tx: Transaction, question: FeedQuestion, after: Place | Non
     if after is None:  # what cannot be asked is refused now, not when something comes
         await _list(tx, question, last)
     more = bool(items) and items[0]["more"]
-    read = [Place(items[-1]["cursor"], items[-1]["place"])] if items else [Place(start.cursor, bounds["place"])]
-    read_to = last if after is None else max(read if more else [*read, last], key=lambda place: place.number or 0)
+    read = Place(items[-1]["cursor"], items[-1]["place"]) if items else Place(start.cursor, bounds["place"])
+    if not items and question.namespaces == ALL and _number(last) < _number(read):
+        read = Place(last.cursor, read.number)  # the namespace of its cursor has gone, and with it what would come before
+    read_to = last if after is None else read if more else max(read, last, key=_number)
     told = [{name: value for name, value in item.items() if name not in INNER} for item in items]
     return Batch(told, read_to, more, frozenset(bounds["namespace_ids"]))
+
+
+def _number(place: Place) -> int:
+    return place.number or 0
 
 
 async def _list(tx: Transaction, question: FeedQuestion, after: Place) -> list[ChangeRow]:
@@ -197,7 +205,8 @@ class Feed:
     async def follow(self, read: Read, after: Place | None, *, idle: float, all_namespaces: bool) -> AsyncGenerator[Batch]:
         """Batch after batch as changes come, first one at once; an empty one after `idle` seconds in which nothing came.
 
-        A database that is away is waited for. Ends when the feed is closed. Raises what `read` raises otherwise.
+        A database that is away is waited for, and so is one that has no room or no time. Ends when the feed is closed. Raises
+        what `read` raises otherwise.
         """
         told = float("-inf")
         with self.waiting() as waiter:
@@ -215,11 +224,12 @@ class Feed:
                     await asyncio.sleep(max(began + GATHER - time.monotonic(), 0))
 
     async def _read(self, read: Read, after: Place | None, *, first: bool) -> Batch | None:
-        """A batch; None: the database is away, which the first read of a stream raises."""
+        """A batch; None: not now, which the first read of a stream raises: the database is away, or there is too much to do."""
         try:
             return await read(after)
-        except (psycopg.Error, PoolTimeout, PoolClosed) as error:
-            if first or self.closed or not isinstance(translate(error), Unavailable):
+        except (LociError, psycopg.Error, PoolTimeout, PoolClosed) as error:
+            known = error if isinstance(error, LociError) else translate(error)
+            if first or self.closed or not isinstance(known, PASSING):
                 raise
             log.warning("a stream of changes waits for the database: %s", error)
             return None

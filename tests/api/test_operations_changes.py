@@ -1,18 +1,22 @@
 """The change feed over REST: polling with a cursor, and streams."""
 
+import asyncio
 import json
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, aclosing, contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
 import pytest
+from psycopg import errors
 
-from loci.sse import Event, Parser
+from db.errors import DeadlineExceeded, TooManyAtOnce, Unavailable
+from loci.sse import HEARTBEAT, Event, Parser
+from service.operations.feed import BEGINNING, Batch, Feed, Place
 from tests.databases import Database
 from tests.services import Api, Service, eventually, new_api, ok, problem, serve
 
@@ -265,6 +269,52 @@ def test_a_silent_stream_gives_signs_of_life_that_move_its_place_on(api: Api, mo
         last = changes(api)["items"][-1]["cursor"]
         while events.parser.last_id != last:
             assert list(events.parser.feed(next(events.blocks))) == []
+
+
+def test_a_silent_stream_stands_where_one_can_come_back_to_though_the_namespace_of_its_last_change_went(
+    narrow: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.operations.routes.feed.HEARTBEAT", 0.1)
+    with new_api(narrow) as api:
+        api.write("stays")
+        with new_api(narrow) as short:
+            short.write("goes")
+            with stream(api, after="latest", namespace="*") as events:
+                events.until_opened()
+                last = events.parser.last_id
+                assert last == changes(short)["next_cursor"]
+                assert api.client.delete(f"/namespaces/{short.namespace}").status_code == 204
+                while events.parser.last_id == last:
+                    assert list(events.parser.feed(next(events.blocks))) == []
+                place = str(events.parser.last_id)
+        api.write("heard")
+        with stream(api, headers={"Last-Event-ID": place}, namespace="*", kind="memory") as events:
+            assert events.change()["content"] == "heard"
+
+
+@pytest.mark.parametrize("error", [TooManyAtOnce("busy"), DeadlineExceeded(), errors.QueryCanceled(), Unavailable("away")])
+def test_a_stream_waits_while_there_is_no_room_or_no_time_to_read_but_does_not_begin_then(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.operations.feed.AGAIN", 0)
+    batches = [Batch([{"n": n}], Place(str(n), n), more=True, namespace_ids=frozenset()) for n in (1, 2)]
+
+    async def told(*replies: Batch | Exception) -> list[Batch]:
+        left = iter(replies)
+        feed = Feed("")
+
+        async def read(after: Place | None) -> Batch:
+            reply = next(left)
+            if isinstance(reply, Exception):
+                raise reply
+            return reply
+
+        async with aclosing(feed.follow(read, BEGINNING, idle=HEARTBEAT, all_namespaces=False)) as following:
+            return [await anext(following) for reply in replies if isinstance(reply, Batch)]
+
+    assert asyncio.run(told(batches[0], error, error, batches[1])) == batches
+    with pytest.raises(type(error)):
+        asyncio.run(told(error, *batches))
 
 
 def test_a_stream_ends_when_its_key_is_revoked_and_says_why(api: Api) -> None:

@@ -20,7 +20,7 @@ from service.http.replies import dumps, reply
 from service.http.responses import problems
 from service.http.sse import MEDIA, frame, heartbeat, opening
 from service.observability.metrics import EVENT_STREAMS
-from service.operations.feed import BEGINNING, Batch, FeedQuestion, Place, Read, read_batch
+from service.operations.feed import ALL, BEGINNING, Batch, FeedQuestion, Place, Read, read_batch
 
 router = APIRouter(tags=["changes"])
 LATEST = "latest"
@@ -85,7 +85,7 @@ async def stream_changes(
     """
     read = _reading(caller, FeedQuestion(namespace, kind, BATCH), sequence=False)
     start = place_of("after", after) if last_event_id is None else place_of("Last-Event-ID", last_event_id)
-    stream = _stream(caller, read, start, all_namespaces=namespace == ["*"])
+    stream = _stream(caller, read, start, all_namespaces=namespace == ALL)
     first = await anext(stream, None)  # what is wrong with the request is raised here, before the status is sent
     if first is None:
         raise Unavailable("the service is ending", hint="Try again in a moment.")
