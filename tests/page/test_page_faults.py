@@ -1,13 +1,14 @@
 """What the page says and keeps when the service is late, ends, begins again, or has more than a page holds."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import httpx
 import pytest
 
 from tests.cli.conftest import reserved_port
-from tests.page.browser import Browser, Page
-from tests.services import Service, ok, serve
+from tests.page.browser import Browser, Page, client_of
+from tests.services import Service, eventually, ok, serve
 
 # Replies of a path wait until they are let go. `read` holds those that the page has been given, and has done with.
 HELD = """{ const real = fetch; globalThis.held = []; globalThis.read = [];
@@ -123,6 +124,68 @@ def test_a_service_that_ends_and_starts_again_is_said_and_what_was_missed_comes(
             page.gone(".trouble")
             page.see(".live >> text=live")
             page.until("document.querySelectorAll('.operations > li').length === 2")
+
+
+@contextmanager
+def signed_in(browser: Browser, demo: Service, path: str) -> Iterator[tuple[Page, Callable[[], str]]]:
+    """A page of a service that asks for keys, with one; and what takes the last key away and makes the next."""
+    with client_of(demo.url) as client:
+        last = ok(client.post("/keys", json={"role": "writer"}), 201)
+
+        def renewed() -> str:
+            nonlocal last
+            old, last = last, ok(client.post("/keys", json={"agent_id": last["agent_id"]}), 201)
+            assert client.delete(f"/keys/{old['id']}").status_code == 204
+            return str(last["key"])
+
+        with serve(demo.database, tcp=True, worker=False, require_keys=True) as keyed, browser.page(keyed.url) as page:
+            page.do("clock.install")
+            page.go(path)
+            sign_in(page, last["key"])
+            yield page, renewed
+
+
+def sign_in(page: Page, key: str) -> None:
+    page.fill("input[name=key]", key)
+    page.press("Enter", at="input[name=key]")
+    page.gone("input[name=key]")
+
+
+def test_without_a_key_the_feed_is_not_asked_for_until_there_is_one_again(browser: Browser, demo: Service) -> None:
+    def openings() -> int:
+        return sum("/events" in url for url in browser.ask(own="asked", page=page.name))
+
+    with signed_in(browser, demo, "/changes?ns=default") as (page, renewed):
+        page.see(".live >> text=live")
+        key = renewed()
+        eventually(lambda: page.do("clock.fastForward", 4000) or "The feed has ended" in page.see(".live"))
+        page.see(".veil .signin")
+        before = openings()
+        for _ in range(3):
+            page.do("clock.fastForward", 4000)
+        page.run("1")
+        assert openings() == before
+        sign_in(page, key)
+        page.see(".live >> text=live")
+
+
+def test_what_was_refused_after_somebody_signed_in_again_is_asked_again(browser: Browser, demo: Service) -> None:
+    with signed_in(browser, demo, "/ask?ns=default") as (page, renewed):
+        page.see("nav")
+        page.run(HELD)
+        key = renewed()
+        page.fill("input[name=q]", "Where does Bob live?")
+        page.press("Enter", at="input[name=q]")
+        page.until("held.length === 1")  # it is refused, and nobody here knows that yet
+        page.run("dispatchEvent(new Event('loci:unauthorized'))")
+        page.see(".veil .signin")
+        sign_in(page, key)
+        page.run("held[0]()")
+        page.until("read.length === 1")
+        page.do("clock.fastForward", 4000)
+        page.until("held.length === 2")
+        page.run("held[1]()")
+        page.see(".results li")
 
 
 def test_three_thousand_memories_come_in_a_few_pages_each_once_and_in_order(page: Page) -> None:

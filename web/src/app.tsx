@@ -7,7 +7,7 @@ import { Text } from "./parts/text";
 import { TimeBar } from "./parts/timebar";
 import { SessionContext, useSession, type Session } from "./session";
 import type { Command } from "./parts/commands";
-import { follow, go, href, say, unread, useLoad, usePlace, type View } from "./state";
+import { follow, go, href, RETRY, say, unread, useLoad, usePlace, type View } from "./state";
 import { Home } from "./views/home";
 import { SignIn } from "./views/signin";
 
@@ -34,6 +34,11 @@ export function App() {
     addEventListener("loci:unauthorized", ended);
     return () => removeEventListener("loci:unauthorized", ended);
   }, []);
+  useEffect(() => {
+    // what was asked before somebody signed in may be refused after it; not at once, should the key be good for this question alone
+    const timer = me.data && !me.error && setTimeout(() => dispatchEvent(new Event("loci:signed-in")), RETRY);
+    return () => clearTimeout(timer || undefined);
+  }, [me.data, me.error]);
   last.current = me.data ?? last.current;
   const known = last.current;
   if (me.error?.status === 401 && !known) return <SignIn done={ended} reason={me.error} />;

@@ -90,7 +90,7 @@ export interface Loaded<T> {
   loading: boolean;
   reload: () => void;
 }
-const RETRY = 3000;
+export const RETRY = 3000;
 const LATE = 5000;
 
 let late = 0; // questions and acts that take long

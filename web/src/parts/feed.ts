@@ -1,15 +1,14 @@
 /** The change feed: calls back when something in the namespace changes. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { address, Fault, faultOf } from "../api/client";
-import { missing } from "../state";
+import { missing, RETRY } from "../state";
 
 const SETTLE = 400;
-const RETRY = 3000;
 export type Feed = "opening" | "live" | "broken" | "ended";
 
 /**
  * Where the stream breaks it is opened again. Each opening counts as a change: of what happened before it the stream says nothing. It
- * ends where the rights do, or the namespace: then the frame says so.
+ * ends where the rights do, or the namespace: then the frame says so. Without a key it is not asked for until there is one again.
  */
 export function useFeed(namespace: string, changes: () => void): Feed {
   const [state, set] = useState<Feed>("opening");
@@ -42,7 +41,8 @@ export function useFeed(namespace: string, changes: () => void): Feed {
         if (stop.signal.aborted) return;
         const gone = error instanceof Fault && missing(error);
         set(gone ? "ended" : "broken");
-        timer = window.setTimeout(again, RETRY);
+        if (error instanceof Fault && error.status === 401) addEventListener("loci:signed-in", again, { once: true, signal: stop.signal });
+        else timer = window.setTimeout(again, RETRY);
       });
     };
     again();
