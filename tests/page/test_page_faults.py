@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from tests.cli.conftest import reserved_port
-from tests.page.browser import Browser, Page, client_of
+from tests.page.browser import Browser, Page, client_of, held
 from tests.services import Service, eventually, ok, serve
 
 # Replies of a path wait until they are let go. `read` holds those that the page has been given, and has done with.
@@ -40,6 +40,9 @@ globalThis.fetch = async (url, how) => {
   pages++;
   return new Response(JSON.stringify({ items, next_cursor: to < 3000 ? String(to) : null }));
 }; }"""
+
+
+BEGUN = "[...document.querySelectorAll('.operation > .by time')].map((each) => each.dateTime)"  # operations
 
 
 @pytest.fixture
@@ -186,6 +189,46 @@ def test_what_was_refused_after_somebody_signed_in_again_is_asked_again(browser:
         page.until("held.length === 2")
         page.run("held[1]()")
         page.see(".results li")
+
+
+def test_a_list_that_was_made_longer_is_read_again_as_long_as_it_is_and_without_a_gap(page: Page, rest: httpx.Client) -> None:
+    headers = {"X-Namespace": "longer"}
+    ok(rest.post("/namespaces", json={"name": "longer"}), 201)
+
+    def write(number: int) -> str:
+        ok(rest.post("/memories", json={"content": f"remark {number}"}, headers=headers), 201)
+        listed = ok(rest.get("/operations", params={"limit": 1, "via": "rest"}, headers=headers))["items"]
+        return str(listed[0]["started_at"])
+
+    written = [write(number) for number in range(34)]
+    page.go("/changes?ns=longer&via=rest")
+    page.see(".live >> text=live")
+    page.click(".more")
+    page.until("document.querySelectorAll('.operations > li').length === 35")  # the namespace was made, too
+    written += [write(number) for number in range(34, 38)]
+    page.until(f"{BEGUN}[0] === '{written[-1]}'")
+    shown = page.run(BEGUN)
+    assert shown == written[:-36:-1]
+
+
+def test_what_more_there_is_of_one_listing_never_comes_into_another(page: Page, rest: httpx.Client) -> None:
+    ok(rest.post("/namespaces", json={"name": "listings"}), 201)
+    for name in ("first", "second"):
+        written = [{"content": f"{name} {n}", "category": name} for n in range(60)]
+        ok(rest.post("/memories/batch", json={"items": written}, headers={"X-Namespace": "listings"}))
+    page.go("/memory?ns=listings&category=first")
+    page.until("document.querySelectorAll('.memories li').length === 50")
+    page.run(held("category=first"))
+    page.click(".more")
+    page.until("held.length === 1")
+    page.run("history.pushState(null, '', './memory?ns=listings&category=second'); dispatchEvent(new PopStateEvent('popstate'))")
+    page.until("document.querySelector('.memories a')?.textContent.startsWith('second')")
+    page.click(".more")
+    page.until("document.querySelectorAll('.memories li').length === 60")
+    page.run("letGo()")
+    page.run("new Promise((done) => setTimeout(done))")
+    assert all(text.startswith("second") for text in page.texts(".memories a"))
+    assert page.count(".memories li") == 60
 
 
 def test_three_thousand_memories_come_in_a_few_pages_each_once_and_in_order(page: Page) -> None:

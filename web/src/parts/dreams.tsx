@@ -23,8 +23,8 @@ export function Dreams({ turn }: { turn: number }) {
   const { namespace } = session;
   const name = NAMES.find((each) => each === params.get("name"));
   const job_id = params.get("job") ?? undefined;
-  const pages = usePages(`passes ${namespace} ${name} ${job_id}`, (cursor, signal) =>
-    call("get", "/api/v1/passes", { query: { limit: PAGE, name, job_id, cursor }, namespace, signal }),
+  const pages = usePages(`passes ${namespace} ${name} ${job_id}`, PAGE, (query, signal) =>
+    call("get", "/api/v1/passes", { query: { ...query, name, job_id }, namespace, signal }),
   );
   const { first, items } = pages;
   useAgain(turn, pages.reload);

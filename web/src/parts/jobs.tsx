@@ -19,7 +19,7 @@ export function Jobs({ turn }: { turn: number }) {
   const { params } = usePlace();
   const { namespace } = useSession();
   const state = STATES.find((each) => each === params.get("state"));
-  const pages = usePages(`jobs ${namespace} ${state}`, (cursor, signal) => call("get", "/api/v1/jobs", { query: { limit: PAGE, state, cursor }, namespace, signal }));
+  const pages = usePages(`jobs ${namespace} ${state}`, PAGE, (query, signal) => call("get", "/api/v1/jobs", { query: { ...query, state }, namespace, signal }));
   const { first, items } = pages;
   useAgain(turn, pages.reload);
   useWatch(items.some((each) => OPEN.has(each.state)), pages.reload);

@@ -16,8 +16,8 @@ export function ModelCalls({ turn }: { turn: number }) {
   const day = asked && !Number.isNaN(Date.parse(asked)) ? asked : new Date().toISOString().slice(0, 10);
   const job_id = params.get("job") ?? undefined;
   const usage = useLoad(`usage ${namespace} ${day}`, (signal) => call("get", "/api/v1/model-usage", { query: { day }, namespace, signal }));
-  const pages = usePages(`calls ${namespace} ${job_id}`, (cursor, signal) =>
-    call("get", "/api/v1/model-calls", { query: { limit: PAGE, job_id, cursor }, namespace, signal }),
+  const pages = usePages(`calls ${namespace} ${job_id}`, PAGE, (query, signal) =>
+    call("get", "/api/v1/model-calls", { query: { ...query, job_id }, namespace, signal }),
   );
   const again = () => {
     usage.reload();

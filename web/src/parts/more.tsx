@@ -4,6 +4,8 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { useLoad, type Loaded } from "../state";
 import { Act } from "./common";
 
+const LONGEST = 1000; // items of a page
+
 interface Page<T> {
   items: T[];
   next_cursor: string | null;
@@ -15,20 +17,52 @@ export interface Listed<T> {
   more: ComponentChild;
 }
 
-/** The items of a listing. `read` reads the page after a cursor; `shown` is how many there are by then; `reload` reads the first page again, and keeps what was added. */
-export function usePages<T extends { id: string }>(key: string, read: (cursor: string | undefined, signal?: AbortSignal, shown?: number) => Promise<Page<T>>): Listed<T> {
-  const [added, add] = useState<{ key: string; items: T[]; next: string | null }>({ key: "", items: [], next: null });
-  const first = useLoad(key, (signal) => read(undefined, signal));
-  const known = added.key === key ? added : null;
-  const seen = new Set((first.data?.items ?? []).map((each) => each.id));
-  const items = [...(first.data?.items ?? []), ...(known?.items ?? []).filter((each) => !seen.has(each.id))];
-  const next = known ? known.next : first.data?.next_cursor;
+/**
+ * The items of a listing, at first a page of them; "Show more" brings as many as there are. `read` reads those after a cursor. `reload`
+ * reads again as many as are shown, and those that are asked for meanwhile.
+ */
+export function usePages<T extends { id: string }>(key: string, size: number, read: (query: { limit: number; cursor?: string }, signal: AbortSignal) => Promise<Page<T>>): Listed<T> {
+  const [added, add] = useState<Page<T> & { to?: Page<T> }>({ items: [], next_cursor: null });
+  const wanted = useRef({ key, shown: 0, asked: 0 });
+  if (wanted.current.key !== key) wanted.current = { key, shown: 0, asked: 0 };
+  const now = wanted.current;
+  const first = useLoad(key, async (signal) => {
+    const found: Page<T> & { key: string } = { key, items: [], next_cursor: null };
+    const left = () => Math.max(now.shown, now.asked) - found.items.length;
+    do {
+      const page = await read({ limit: Math.min(LONGEST, Math.max(size, left())), cursor: found.next_cursor ?? undefined }, signal);
+      found.items = [...found.items, ...page.items];
+      found.next_cursor = page.next_cursor;
+    } while (found.next_cursor && left() > 0);
+    return found;
+  });
+  const known = added.to && added.to === first.data ? added : null; // else that was read again
+  const items = [...new Map([...(first.data?.items ?? []), ...(known?.items ?? [])].map((each) => [each.id, each])).values()];
+  const current = first.data?.key === key;
+  if (current) now.shown = items.length;
+  const stop = useRef(new AbortController());
+  useEffect(() => {
+    stop.current = new AbortController();
+    return () => stop.current.abort();
+  }, [key]);
+  const next = known ? known.next_cursor : first.data?.next_cursor;
   const load = async () => {
-    const page = await read(next!, undefined, items.length);
-    add({ key, items: [...(known?.items ?? []), ...page.items], next: page.next_cursor });
+    const { signal } = stop.current;
+    const limit = Math.min(LONGEST, items.length);
+    now.asked = items.length + limit;
+    try {
+      const page = await read({ limit, cursor: next! }, signal);
+      if (signal.aborted) return;
+      now.shown = items.length + page.items.length;
+      add({ ...page, items: [...(known?.items ?? []), ...page.items], to: first.data });
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      now.asked = 0;
+    }
   };
-  const more = next ? (
-    <Act run={load} class="more">
+  const more = next && current ? (
+    <Act key={key} run={load} class="more">
       Show more
     </Act>
   ) : null;

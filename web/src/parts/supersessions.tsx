@@ -26,8 +26,8 @@ export function Supersessions({ turn }: { turn: number }) {
   const { namespace } = useSession();
   const asked = params.get("status");
   const status = asked === "any" ? undefined : (STATES.find((each) => each === asked) ?? "proposed");
-  const pages = usePages(`supersessions ${namespace} ${status}`, (cursor, signal) =>
-    call("get", "/api/v1/supersessions", { query: { limit: PAGE, status, cursor }, namespace, signal }),
+  const pages = usePages(`supersessions ${namespace} ${status}`, PAGE, (query, signal) =>
+    call("get", "/api/v1/supersessions", { query: { ...query, status }, namespace, signal }),
   );
   const { first, items } = pages;
   useAgain(turn, pages.reload);

@@ -13,7 +13,7 @@ const NAMES: Record<Dependent["kind"], string> = { attribute: "fact", edge: "rel
 
 export function Resting({ id }: { id: string }) {
   const { namespace } = useSession();
-  const pages = usePages(`resting ${namespace} ${id}`, (cursor, signal) => call("get", "/api/v1/memories/{id}/dependents", { path: { id }, query: { limit: PAGE, cursor }, namespace, signal }));
+  const pages = usePages(`resting ${namespace} ${id}`, PAGE, (query, signal) => call("get", "/api/v1/memories/{id}/dependents", { path: { id }, query, namespace, signal }));
   const { first, items } = pages;
   return (
     <Section title="What rests on it" note={items.length > 0 && many(items.length, "thing")}>
@@ -51,8 +51,8 @@ export function Resting({ id }: { id: string }) {
 
 export function Recalled({ id }: { id: string }) {
   const { namespace, about } = useSession();
-  const pages = usePages(`recalled ${namespace} ${id}`, async (cursor, signal) => {
-    const page = await call("get", "/api/v1/memories/{id}/recalls", { path: { id }, query: { limit: PAGE, cursor }, namespace, signal });
+  const pages = usePages(`recalled ${namespace} ${id}`, PAGE, async (query, signal) => {
+    const page = await call("get", "/api/v1/memories/{id}/recalls", { path: { id }, query, namespace, signal });
     return { items: page.items.map((each) => ({ ...each, id: each.recall_id })), next_cursor: page.next_cursor };
   });
   const { first, items } = pages;

@@ -16,8 +16,7 @@ import { Vectors } from "../parts/vectors";
 import { useSession } from "../session";
 import { href, useLoad, usePlace } from "../state";
 
-const PAGE = 30; // and then as many as there are
-const LONGEST = 1000;
+const PAGE = 30;
 const WAYS = ["rest", "mcp", "cli", "worker", "sql"] as const;
 /** What a part is given: a number that grows whenever something changes. */
 export interface Part {
@@ -82,8 +81,8 @@ function Log({ turn }: Part) {
   const { params } = usePlace();
   const { namespace } = useSession();
   const way = WAYS.find((each) => each === params.get("via"));
-  const pages = usePages(`operations ${namespace} ${way}`, (cursor, signal, shown = PAGE) =>
-    call("get", "/api/v1/operations", { query: { limit: Math.min(LONGEST, shown), via: way, cursor }, namespace, signal }),
+  const pages = usePages(`operations ${namespace} ${way}`, PAGE, (query, signal) =>
+    call("get", "/api/v1/operations", { query: { ...query, via: way }, namespace, signal }),
   );
   useAgain(turn, pages.reload);
   const { first, items } = pages;

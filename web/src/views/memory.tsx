@@ -5,6 +5,7 @@ import { count, many, percent, when } from "../format";
 import { Act, Empty, Loading, Section, Trouble } from "../parts/common";
 import { Difference } from "../parts/difference";
 import { Edit, Erase } from "../parts/edit";
+import { usePages } from "../parts/more";
 import { Operations } from "../parts/operations";
 import { Picture } from "../parts/picture";
 import { Recalled, Resting } from "../parts/use";
@@ -14,7 +15,6 @@ import { mayWrite, useSession } from "../session";
 import { changed, go, href, times, useLoad, usePlace, type Loaded } from "../state";
 
 const PAGE = 50;
-const LONGEST = 1000;
 const MOST = 200;
 const MOMENTS = 24;
 const LONG = 280; // characters that are too many for a headline
@@ -28,20 +28,13 @@ export function Memories() {
 function Browse() {
   const place = usePlace();
   const { namespace } = useSession();
-  const [more, turn] = useState<{ key: string; items: Memory[]; next: string | null }>({ key: "", items: [], next: null });
   const { as_of, known_at } = times(place);
   const category = place.params.get("category") ?? undefined;
   const entity = place.params.get("entity") ?? undefined;
-  const query = { category, entity, as_of: as_of ?? undefined, known_at: known_at ?? undefined, limit: PAGE };
-  const key = `memories ${namespace} ${JSON.stringify(query)}`;
-  const first = useLoad(key, (signal) => call("get", "/api/v1/memories", { query, namespace, signal }));
-  const added = more.key === key ? more : null;
-  const items = [...(first.data?.items ?? []), ...(added?.items ?? [])];
-  const next = added ? added.next : first.data?.next_cursor;
-  const load = async () => {
-    const page = await call("get", "/api/v1/memories", { query: { ...query, limit: Math.min(LONGEST, items.length), cursor: next! }, namespace }); // as many as there are
-    turn({ key, items: [...(added?.items ?? []), ...page.items], next: page.next_cursor });
-  };
+  const filter = { category, entity, as_of: as_of ?? undefined, known_at: known_at ?? undefined };
+  const { first, items, more } = usePages(`memories ${namespace} ${JSON.stringify(filter)}`, PAGE, (query, signal) =>
+    call("get", "/api/v1/memories", { query: { ...query, ...filter }, namespace, signal }),
+  );
   return (
     <div>
       <h1>Memories</h1>
@@ -75,11 +68,7 @@ function Browse() {
           </li>
         ))}
       </ul>
-      {next && (
-        <Act run={load} class="more">
-          Show more
-        </Act>
-      )}
+      {more}
     </div>
   );
 }
