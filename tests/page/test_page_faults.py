@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from tests.cli.conftest import reserved_port
-from tests.page.browser import Browser, Page, client_of, held
+from tests.page.browser import Browser, Page, client_of, held, settled
 from tests.services import Service, eventually, ok, serve
 
 # Replies of a path wait until they are let go. `read` holds those that the page has been given, and has done with.
@@ -42,6 +42,14 @@ globalThis.fetch = async (url, how) => {
 }; }"""
 
 
+# Replies wait in `held`, each until it is let go.
+JOBS_HELD = """{ const real = fetch; globalThis.held = {};
+globalThis.fetch = async (url, how) => {
+  const reply = await real(url, how);
+  const state = new URL(url, location.href).pathname.endsWith("/jobs") && new URL(url, location.href).searchParams.get("state");
+  if (state) await new Promise((go) => (held[state] = go));
+  return reply;
+}; }"""
 BEGUN = "[...document.querySelectorAll('.operation > .by time')].map((each) => each.dateTime)"  # operations
 
 
@@ -189,6 +197,25 @@ def test_what_was_refused_after_somebody_signed_in_again_is_asked_again(browser:
         page.until("held.length === 2")
         page.run("held[1]()")
         page.see(".results li")
+
+
+def test_what_is_taken_away_is_the_question_that_was_asked_last_whichever_was_answered_last(page: Page, demo: Service) -> None:
+    with client_of(demo.url, "questions") as client:
+        ok(client.post("/namespaces", json={"name": "questions"}), 201)
+        ok(client.post("/memories", json={"content": "Who asks, and when?"}), 201)
+        settled(client)
+    page.go("/memory?ns=questions")
+    page.see(".memories li")
+    page.run(JOBS_HELD)
+    page.click("nav >> text=Home")
+    page.until("Object.keys(held).length === 3")
+    for state in ("dead", "running", "waiting"):
+        page.run(f"held.{state}()")
+    page.see("text=None: nothing waits")
+    page.click("text=Take away…")
+    jobs = ".away section[data-path='/jobs']"
+    page.click(f"{jobs} button >> text=curl")
+    assert "state=dead" in page.see(f"{jobs} pre")
 
 
 def test_a_list_that_was_made_longer_is_read_again_as_long_as_it_is_and_without_a_gap(page: Page, rest: httpx.Client) -> None:

@@ -22,17 +22,22 @@ export interface Asked {
   query: Record<string, unknown>;
   body: unknown;
   namespace: string | null;
+  /** Which question it was: they are numbered as they are asked. */
+  number: number;
   reply: () => unknown;
 }
+let questions = 0;
+export const numbered = (): number => ++questions;
 const asked = new Map<string, Asked>();
 const READS = ["/api/v1/recall", "/api/v1/recall/why-not", "/api/v1/context", "/api/v1/graph/traverse", "/api/v1/memories/current"];
 
-/** The last question of each kind. Further pages belong to the first one. */
+/** The question of each kind that was asked last, whichever is answered last. Further pages belong to the first one. */
 export function note(of: Asked): void {
   const key = `${of.method} ${of.path}`;
   const { cursor, ...query } = of.query;
   const before = asked.get(key);
   const said = of.reply;
+  if (before && before.number > of.number) return;
   if (cursor && before) asked.set(key, { ...before, reply: () => joined(before.reply(), said()) });
   else asked.set(key, { ...of, query });
 }
@@ -49,10 +54,11 @@ export const call = async <P extends keyof paths, M extends Method>(
   path: P,
   options: Options<Operation<P, M>> = {},
 ): Promise<Reply<Operation<P, M>>> => {
+  const number = numbered();
   const reply = await quietly(method, path, options);
   if (method === "get" || READS.includes(path)) {
     const { path: parts, query, body, namespace, signal } = options as { path?: Record<string, string>; query?: Record<string, unknown>; body?: unknown; namespace?: string | null; signal?: AbortSignal };
-    if (!signal?.aborted) note({ method, path, parts: parts ?? {}, query: query ?? {}, body, namespace: namespace ?? null, reply: () => reply });
+    if (!signal?.aborted) note({ method, path, parts: parts ?? {}, query: query ?? {}, body, namespace: namespace ?? null, number, reply: () => reply });
   }
   return reply;
 };

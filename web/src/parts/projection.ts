@@ -1,5 +1,5 @@
 /** The map of a namespace, as the service sends it: a header, and columns in network byte order. */
-import { address, Fault, note } from "../api/client";
+import { address, Fault, note, numbered } from "../api/client";
 import { when } from "../format";
 
 export type Method = "pca" | "umap";
@@ -51,6 +51,7 @@ export async function fetchCloud(namespace: string, method: Method, dims: number
   if (method !== "pca") url.searchParams.set("method", method);
   if (known_at) url.searchParams.set("known_at", known_at);
   if (clusters) url.searchParams.set("clusters", "true");
+  const number = numbered();
   let reply: Response;
   try {
     reply = await fetch(url, { headers: { "X-Namespace": namespace }, signal });
@@ -65,7 +66,7 @@ export async function fetchCloud(namespace: string, method: Method, dims: number
   }
   const cloud = parse(await reply.arrayBuffer());
   const query = { dims, ...(method === "pca" ? {} : { method }), ...(known_at ? { known_at } : {}), ...(clusters ? { clusters } : {}) };
-  note({ method: "get", path: PATH, parts: {}, query, body: undefined, namespace, reply: () => ({ items: Array.from({ length: cloud.points }, (_, n) => pointOf(cloud, n)) }) });
+  note({ method: "get", path: PATH, parts: {}, query, body: undefined, namespace, number, reply: () => ({ items: Array.from({ length: cloud.points }, (_, n) => pointOf(cloud, n)) }) });
   return cloud;
 }
 
