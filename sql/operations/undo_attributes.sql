@@ -1,8 +1,8 @@
 -- Attributes become what they were before an operation: those that it wrote are deleted (a status: history keeps them),
 -- the others get their status, validity, figures and successor back; decisions that it made are undone, so that no
 -- sweep makes them again, and those that it undid are in force again; aspects get their weight back. What memories take
--- along by trigger has happened by then. Locks as everywhere: aspects, then decisions, then attributes, each in order
--- of id. p_left: those to leave alone. Returns how many attributes changed.
+-- along by trigger has happened by then. All are locked (lock_undone). p_left: those to leave alone. Returns how many
+-- attributes changed.
 create or replace function loci_internal.undo_attributes(p_namespace_id integer, p_operation uuid, p_left uuid[])
 returns integer
 language plpgsql volatile set search_path = '' set enable_seqscan = off
@@ -11,21 +11,9 @@ declare
     v_ids   uuid[] := array(select n.subject_id
                             from loci_internal.net_changes(p_namespace_id, p_operation, 'attribute') n
                             where n.after is not null and n.subject_id <> all (p_left));
-    v_at    timestamptz;
+    v_at    timestamptz := clock_timestamp();
     v_count integer;
 begin
-    perform from loci_data.aspects s
-    where s.namespace_id = p_namespace_id and s.id = any (array(
-          select a.aspect_id from loci_data.attributes a where a.namespace_id = p_namespace_id and a.id = any (v_ids)
-          union select n.subject_id from loci_internal.net_changes(p_namespace_id, p_operation, 'aspect') n))
-              order by s.id for no key update;
-    perform from loci_data.supersessions s where s.namespace_id = p_namespace_id
-        and s.id = any (array(select n.subject_id
-                              from loci_internal.net_changes(p_namespace_id, p_operation, 'supersession') n))
-                              order by s.id for update;
-    perform from loci_data.attributes a where a.namespace_id = p_namespace_id and a.id = any (v_ids) order by a.id
-        for no key update;
-    v_at := clock_timestamp();
     update loci_data.aspects s set weight = b.weight, single_valued = b.single_valued,
         updated_at = greatest(s.updated_at, v_at)
     from loci_internal.net_changes(p_namespace_id, p_operation, 'aspect') n

@@ -2,7 +2,7 @@
 -- another is recorded anew with the rest; one that it took back is recorded anew. So each moment keeps its answer
 -- (known_at), as with merges; and what had made way for an edge goes on. Then strength, aspect and metadata that it
 -- changed are as before. Merges that moved such an edge can still be undone: edge_moves goes on. Locks like every
--- writer: entities in order of canonical_name, then edges in order of id. p_left: edges to leave alone. Returns how
+-- writer: the ends are locked (lock_undone), then edges in order of id. p_left: edges to leave alone. Returns how
 -- many were taken back, came back or changed.
 create or replace function loci_internal.undo_edges(p_namespace_id integer, p_operation uuid, p_left uuid[])
 returns integer
@@ -25,7 +25,6 @@ begin
     from loci_internal.net_changes(p_namespace_id, p_operation, 'edge') n
     where n.after is not null and n.subject_id <> all (p_left)
       and not (n.created and n.after ->> 'superseded_at' is not null);
-    perform loci_internal.lock_edge_ends(p_namespace_id, p_operation, v_made || v_lost);
     v_present := array(select loci_internal.current_edge_id(p_namespace_id, m.id)
                        from unnest(v_made) with ordinality m(id, place) order by m.place);
     v_lost := array(select l.id from unnest(v_lost) l(id)

@@ -1,6 +1,6 @@
 -- Entities that an operation changed become what they were before it: those that it removed come back, and what it made
 -- them say of themselves is as before; names follow by trigger. Those that it wrote or brought back go last
--- (undo_new_entities). Locked in order of canonical_name. p_left: those to leave alone. Returns how many changed.
+-- (undo_new_entities). They are locked (lock_undone). p_left: those to leave alone. Returns how many changed.
 -- Errors: 23505 (a name is taken).
 create or replace function loci_internal.undo_entities(p_namespace_id integer, p_operation uuid, p_left uuid[])
 returns integer
@@ -13,8 +13,6 @@ declare
     v_at     timestamptz;
     v_count  integer;
 begin
-    perform from loci_data.entities e where e.namespace_id = p_namespace_id and e.id = any (v_ids)
-        order by e.canonical_name, e.id for update;
     v_at := clock_timestamp();
     v_back := array(select n.subject_id from loci_internal.net_changes(p_namespace_id, p_operation, 'entity') n
                     where n.subject_id = any (v_ids) and (n.after ->> 'merged_into')::uuid = n.subject_id);

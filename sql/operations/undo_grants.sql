@@ -1,7 +1,7 @@
 -- Grants become what they were before an operation: those that it gave are taken away, those that it changed or took
 -- away are as they were, as far as whoever undoes it could give them now (give_grant): the others become invitations,
 -- and so does what an agent gave back itself. What a grant that was taken away said stands in the change before.
--- p_left: agents to leave alone. Returns how many. Errors: 23505 (the last admin).
+-- The caller holds lock_grants. p_left: agents to leave alone. Returns how many. Errors: 23505 (the last admin).
 create or replace function loci_internal.undo_grants(p_namespace_id integer, p_operation uuid, p_left uuid[])
 returns integer
 language plpgsql volatile set search_path = ''
@@ -12,7 +12,6 @@ declare
     v_old   loci_data.grants;
     v_count integer := 0;
 begin
-    perform loci_internal.lock_grants(p_namespace_id);
     for v_net in
         select n.* from loci_internal.net_changes(p_namespace_id, p_operation, 'grant') n
         where n.subject_id <> all (p_left) and not (n.created and n.erased) order by n.subject_id

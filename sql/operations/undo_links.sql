@@ -7,17 +7,10 @@ returns integer
 language plpgsql volatile set search_path = '' set enable_seqscan = off
 as $$
 declare
-    v_at    timestamptz;
+    v_at    timestamptz := clock_timestamp();
     v_ended integer;
     v_made  integer;
 begin
-    perform from loci_data.memory_links l
-    join (select distinct n.source_id, n.target_id, n.type
-          from loci_internal.net_link_changes(p_namespace_id, p_operation) n) n
-        on n.source_id = l.source_id and n.target_id = l.target_id and n.type = l.type
-    where l.namespace_id = p_namespace_id and l.superseded_at is null
-    order by l.source_id, l.target_id, l.type for no key update of l;
-    v_at := clock_timestamp();
     update loci_data.memory_links l set superseded_at = greatest(v_at, l.recorded_at + interval '1 microsecond')
     from loci_internal.net_link_changes(p_namespace_id, p_operation) n
     where n.gained and n.source_id <> all (p_left) and l.namespace_id = p_namespace_id and l.source_id = n.source_id

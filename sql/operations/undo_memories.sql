@@ -2,7 +2,7 @@
 -- the first, were never true, so that history shows one that is open), the others get the fields back
 -- that it changed. Two statements: what stops being current goes before what becomes current again, so that a lineage
 -- never has two. Triggers keep what was believed, the index, and the attributes that rest on them. Nothing is deleted;
--- restoring is the same with other fields. Locks as remember: lineages in order of name, then memories in order of id.
+-- restoring is the same with other fields. Lineages and memories are locked (lock_undone).
 -- p_left: those to leave alone. Returns how many changed. Errors: 23505, 23P01 (another stands in its place).
 create or replace function loci_internal.undo_memories(p_namespace_id integer, p_operation uuid, p_left uuid[])
 returns integer
@@ -13,17 +13,6 @@ declare
     v_total integer := 0;
     v_count integer;
 begin
-    perform from loci_data.lineages l
-    where l.namespace_id = p_namespace_id and l.lineage = any (array(
-          select distinct m.lineage from loci_internal.net_changes(p_namespace_id, p_operation, 'memory') n
-          cross join lateral (select x.lineage from loci_data.memories x where x.namespace_id = p_namespace_id
-                              and x.id = n.subject_id limit 1) m))
-    order by l.lineage for no key update;
-    perform from loci_data.memories m
-    where m.namespace_id = p_namespace_id
-      and m.id = any (array(select n.subject_id
-                            from loci_internal.net_changes(p_namespace_id, p_operation, 'memory') n))
-    order by m.id for no key update;
     v_at := clock_timestamp();
     foreach v_count in array array[0, 1] loop  -- first what is not current any more
         select count(*) into v_count from loci_internal.change_memories(p_namespace_id, array(

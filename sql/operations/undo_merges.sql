@@ -1,7 +1,8 @@
 -- Merges and splits that an operation made are undone, the newest first, by the rules of undoing a merge; those that it
 -- undid are made again. A merge that was undone and made again since counts as the one in force between the two.
 -- Entities, edges and aspects follow; nobody inverts them one by one. Where a split is taken back, the name that it
--- made up is none again. Returns how many. Errors: 23505 (undone already, moved on since, name taken), 22023, 40001.
+-- made up is none again. The caller holds lock_merges. Returns how many. Errors: 23505 (undone already, moved on
+-- since, name taken), 22023, 40001.
 create or replace function loci_internal.undo_merges(p_namespace_id integer, p_namespace text, p_operation uuid)
 returns integer
 language plpgsql volatile set search_path = ''
@@ -12,7 +13,6 @@ declare
     v_aliases jsonb;  -- of entities that were split, as they were before the operation
     v_count   integer := 0;
 begin
-    perform loci_internal.lock_merges(p_namespace_id);
     select jsonb_object_agg(e.id, coalesce(n.before -> 'aliases', to_jsonb(e.aliases))) into v_aliases
     from loci_internal.net_merge_changes(p_namespace_id, p_operation) g
     join loci_data.entity_merges m on m.namespace_id = p_namespace_id and m.id = g.id and m.kind = 'split'

@@ -1,6 +1,6 @@
 -- Lineages stand again where they stood before an operation: the places that it gave end now, and those that it took
--- are written anew. What was known before keeps its answer (known_at). The closure and the layers follow by trigger,
--- moves in a namespace take turns. All at one moment, after every other that is known of these nodes: see
+-- are written anew. What was known before keeps its answer (known_at). The closure and the layers follow by trigger;
+-- the hierarchy is locked (lock_undone). All at one moment, after every other that is known of these nodes: see
 -- place_lineage.
 -- p_left: nodes to leave alone. Returns how many nodes moved. Errors: 23000 (cycle), 23P01 (two parents), 23514
 -- (layers).
@@ -12,7 +12,6 @@ declare
     v_nodes uuid[];
     v_at    timestamptz;
 begin
-    perform loci_internal.lock_hierarchy(p_namespace_id, true);
     v_nodes := array(select distinct n.node_id from loci_internal.net_placement_changes(p_namespace_id, p_operation) n
                      where n.node_id <> all (p_left));
     if v_nodes = '{}' then

@@ -1,7 +1,8 @@
 -- Edge types and settings of the namespace become what they were before an operation; an edge type that it wrote has
 -- the defaults again. A rate or threshold that changes is in force for readers at once, and decaying:
 -- recalculate_decay_batch has
--- edges to bring in step with it. Settings that others changed since stay. Returns how many. Errors: 22023 (a setting
+-- edges to bring in step with it. Settings that others changed since stay (p_skip_changed). The namespace is locked
+-- (lock_undone). Returns how many. Errors: 22023 (a setting
 -- that is not valid any more).
 create or replace function loci_internal.undo_settings(p_namespace_id integer, p_namespace text, p_operation uuid)
 returns integer
@@ -12,7 +13,6 @@ declare
     v_was   jsonb;
     v_count integer := 0;
 begin
-    perform from loci_data.namespaces n where n.id = p_namespace_id for no key update;  -- changes of rates take turns
     for v_type in
         select n.after ->> 'type' as type,
                case when n.created then '{"decay_rate": null, "single_valued": false, "description": null}'

@@ -3,11 +3,18 @@
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any, LiteralString
+from uuid import UUID
 
 import httpx
+import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
-from tests.databases import Server
+from tests.blocking import blocked
+from tests.databases import Database, Server
+from tests.factories import OPERATOR, act_as, grant
+from tests.faults.test_memories_concurrency import two_sessions
 from tests.services import PATIENCE, Api, eventually, new_api, ok, serve
 
 OPERATION = "X-Operation-Id"
@@ -105,3 +112,90 @@ def test_two_operations_that_share_entities_are_undone_at_once_without_a_deadloc
         assert [reply.status_code for reply in pool.map(lambda done: undo(crowd, done), ids)] == [200, 200]
     assert found(crowd, "Shared") == 0
     assert [edge for edge in ok(crowd.get("/edges", limit=1000))["items"] if edge["target"] == "Whole"] == []
+
+
+REMEMBERED: LiteralString = "select id from loci_api.remember('default', %s)"
+OBSERVED: LiteralString = "select id from loci_api.observe_edges('default', %s)"
+ASPECT: LiteralString = """
+    select id from loci_api.upsert_aspect('default', (select name from loci_api.upsert_entities('default', %s)), '{"name": "work"}')"""
+MEMORY: LiteralString = "select from loci_api.update_memory('default', %s, %s)"
+LINK: LiteralString = "select from loci_api.link_memories('default', %s, %s, 'about', %s)"
+ATTRIBUTE: LiteralString = "select from loci_api.update_attribute('default', %s, %s)"
+ENTITY: LiteralString = "select from loci_api.update_entity('default', %s, %s)"
+TYPE: LiteralString = "select from loci_api.set_edge_type('default', 'likes', %s)"
+RULES: LiteralString = "select from loci_api.update_namespace('default', %s)"
+GRANT: LiteralString = "select from loci_api.set_grant('default', %s, %s)"
+UNDO: LiteralString = "select undone from loci_api.undo_operation('default', %s)"
+KINDS = ("memory", "placement", "link", "entity", "edge", "attribute", "edge_type", "namespace", "grant")
+
+
+def act(connection: psycopg.Connection[Any], statement: LiteralString, *values: Any, agent: UUID = OPERATOR) -> Any:
+    """What a statement returns first, in the transaction that is open."""
+    act_as(connection, agent)
+    row = connection.execute(statement, [Jsonb(value) if isinstance(value, (dict, list)) else value for value in values]).fetchone()
+    return next(iter(row.values()), None) if row else None
+
+
+def noted(connection: psycopg.Connection[Any], statement: LiteralString, *values: Any) -> Any:
+    """Do something in a transaction and an operation of its own; the id of that."""
+    with connection.transaction():
+        made = act(connection, "select set_config('loci.operation', loci_api.uuid7()::text, true)")
+        act(connection, statement, *values)
+    return made
+
+
+def two_changes(connection: psycopg.Connection[Any], watcher: psycopg.Connection[Any], kind: str) -> Any:
+    """Two changes of one thing of a kind, each a statement with its values."""
+    with connection.transaction():
+        one, other, third = (act(connection, REMEMBERED, [{"content": f"{kind} {n}"}]) for n in range(3))
+        edge = {"source": f"Ann {kind}", "type": "likes", "target": f"Bo {kind}"}
+        observed = act(connection, OBSERVED, [edge])
+        aspect = act(connection, ASPECT, [{"name": f"Ann {kind}"}])
+        said = act(connection, "select id from loci_api.add_attribute('default', %s, %s)", aspect, {"content": "is a pilot"})
+        entity = act(connection, "select id from loci.get_entity('default', %s)", f"Ann {kind}")
+    return {
+        "memory": ((MEMORY, one, {"tags": ["a"]}), (MEMORY, one, {"tags": ["b"]})),
+        "placement": ((MEMORY, one, {"parent_id": str(other)}), (MEMORY, one, {"parent_id": str(third)})),
+        "link": ((LINK, one, other, 0.5), (LINK, one, other, 0.9)),
+        "entity": ((ENTITY, entity, {"description": "a"}), (ENTITY, entity, {"description": "b"})),
+        "edge": (("select from loci_api.delete_edge('default', %s)", observed), (OBSERVED, [edge])),
+        "attribute": ((ATTRIBUTE, said, {"confidence": 0.3}), (ATTRIBUTE, said, {"confidence": 0.4})),
+        "edge_type": ((TYPE, {"description": "a"}), (TYPE, {"description": "b"})),
+        "namespace": ((RULES, {"settings": {"max_hops": 3}}), (RULES, {"settings": {"max_hops": 4}})),
+        "grant": ((GRANT, agent := grant(watcher, "default", "reader"), "writer"), (GRANT, agent, "admin")),
+    }[kind]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_another_is_changing_as_an_operation_is_undone_is_a_conflict(own_database: Database, kind: str) -> None:
+    """The undoing waits until the change is committed, and then finds it: nothing is overwritten."""
+    with two_sessions(own_database) as (one, other, watcher, pool):
+        first, later = two_changes(one, watcher, kind)
+        done = noted(one, *first)
+
+        def undo() -> None:
+            with other.transaction():
+                act(other, UNDO, done)
+
+        with one.transaction():
+            act(one, *later)
+            undoing = blocked(pool, watcher, other, undo)
+        with pytest.raises(psycopg.errors.UniqueViolation, match="was changed since"):
+            undoing.result(PATIENCE)
+
+
+def test_an_admin_that_waits_while_it_is_removed_undoes_no_grant(own_database: Database) -> None:
+    with two_sessions(own_database) as (one, other, watcher, pool):
+        removed, third = grant(watcher, "default", "admin"), grant(watcher, "default", "reader")
+        done = noted(one, GRANT, third, "writer")
+
+        def undo() -> None:
+            with other.transaction():
+                act(other, UNDO, done, agent=removed)
+
+        with one.transaction():
+            act(one, "select from loci_api.delete_grant('default', %s)", removed)
+            undoing = blocked(pool, watcher, other, undo)
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            undoing.result(PATIENCE)
+        assert watcher.execute("select role from loci_data.grants where agent_id = %s", [third]).fetchall() == [("writer",)]
