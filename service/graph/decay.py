@@ -4,8 +4,9 @@ Readers are right from the moment of the change on, because they reckon for them
 that dies on the way does no harm: the worker finishes what nobody has worked at for a while.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
+from typing import Any
 
 from db.graph import decay
 from db.graph.decay import DecayBatch
@@ -13,6 +14,7 @@ from db.graph.edges import ChangedEdgeType
 from db.pool import JsonObject, Transaction
 
 ABANDONED = 10.0  # seconds without a batch
+Retries = Callable[[Callable[[], Awaitable[Any]]], Awaitable[Any]]  # runs a transaction, and may run it again
 
 
 async def begin_decay_change(tx: Transaction, *, type: str | None) -> None:
@@ -34,24 +36,26 @@ async def edge_type_step(tx: Transaction, row: ChangedEdgeType) -> JsonObject | 
     return counts and {**{name: value for name, value in row.items() if name != "decaying"}, **counts}
 
 
+async def _once(work: Callable[[], Awaitable[Any]]) -> Any:
+    return await work()
+
+
 async def finish_decay_change(
-    open_transaction: Callable[[], AbstractAsyncContextManager[Transaction]],
-    *,
-    type: str | None,
-    told: Callable[[DecayBatch], None] = lambda _: None,
-) -> DecayBatch:
-    """All batches, each in a transaction of its own; `told` hears how far it is. The counts of the last one."""
-    while True:
+    open_transaction: Callable[[], AbstractAsyncContextManager[Transaction]], *, type: str | None, retried: Retries = _once
+) -> None:
+    """All batches, each in a transaction of its own, which `retried` runs."""
+
+    async def batch() -> DecayBatch:
         async with open_transaction() as tx:
-            row = await decay.recalculate_decay_batch(tx, type=type)
-        told(row)
-        if row["done"]:
-            return row
+            return await decay.recalculate_decay_batch(tx, type=type)
+
+    while not (await retried(batch))["done"]:
+        pass
 
 
-async def finish_decay_changes(open_transaction: Callable[[], AbstractAsyncContextManager[Transaction]]) -> None:
+async def finish_decay_changes(open_transaction: Callable[[], AbstractAsyncContextManager[Transaction]], retried: Retries) -> None:
     """Bring edges in step with every change of decay that is not finished; readers are right before it ends."""
     async with open_transaction() as tx:
         types = await decay.unfinished_decay_changes(tx)
     for edge_type in types:
-        await finish_decay_change(open_transaction, type=edge_type)
+        await finish_decay_change(open_transaction, type=edge_type, retried=retried)

@@ -1,25 +1,35 @@
 """Undoing an operation, with what it makes necessary: edges are brought in step where it changes a rate of decay."""
 
+import logging
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import TypeVar
 from uuid import UUID
 
+import psycopg
+from psycopg_pool import PoolClosed, PoolTimeout
+
 from db import operations
+from db.errors import LociError
 from db.pool import JsonObject, Transaction
-from service.graph.decay import finish_decay_changes
+from service.graph.decay import Retries, finish_decay_changes
 
 T = TypeVar("T")
+log = logging.getLogger(__name__)
 
 
 async def undo_operation(
     run: Callable[[Callable[[Transaction], Awaitable[JsonObject]]], Awaitable[T]],
     open_transaction: Callable[[], AbstractAsyncContextManager[Transaction]],
+    retried: Retries,
     *,
     id: UUID,
     skip_changed: bool,
 ) -> T:
-    """Undo an operation in one transaction, which `run` runs, and return what that returns; edges follow in others."""
+    """Undo an operation in one transaction, which `run` runs, and return what that returns; edges follow in others.
+
+    What fails of these after all, which `retried` runs, is logged: it is undone, and the worker brings the edges in step.
+    """
     decaying = False
 
     async def work(tx: Transaction) -> JsonObject:
@@ -31,7 +41,10 @@ async def undo_operation(
 
     done = await run(work)
     if decaying:
-        await finish_decay_changes(open_transaction)
+        try:
+            await finish_decay_changes(open_transaction, retried)
+        except (LociError, psycopg.Error, PoolTimeout, PoolClosed) as error:
+            log.warning("it is undone, and the worker brings the edges in step: %s", error)
     return done
 
 

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path
 from fastapi.responses import Response
 
 from loci.models.operations import OperationUndone, UndoInput
-from service.http.caller import CallerDependency
+from service.http.caller import CallerDependency, with_retries
 from service.http.responses import problems
 from service.operations import undo
 
@@ -25,4 +25,6 @@ async def undo_operation(
     """
     if body.dry_run:
         return await caller.write(lambda tx: undo.preview_undo(tx, id=id), dry_run=True)
-    return await undo.undo_operation(caller.write, lambda: caller.transaction("writer"), id=id, skip_changed=body.skip_changed)
+    return await undo.undo_operation(
+        caller.write, lambda: caller.transaction("writer"), with_retries, id=id, skip_changed=body.skip_changed
+    )
