@@ -12,7 +12,6 @@ from psycopg.rows import dict_row
 
 from db.pool import JsonObject, Sent, Transaction
 
-SEQUENCED = 10_000
 LOGS = ("recalls", "key_uses", "jobs", "model_calls", "feedback_signals")  # what sweep_log sweeps
 
 
@@ -135,8 +134,7 @@ async def get_operation(tx: Transaction, *, id: UUID) -> OperationRow:
 
 async def operation_changes(tx: Transaction, *, id: UUID, limit: int, after: int) -> list[OperationChangeRow]:
     """What an operation changed, in order. What is committed has its position first: a page is never short of something."""
-    while await sequence_changes(tx, limit=SEQUENCED) == SEQUENCED:
-        pass
+    await tx.post("select from loci_api.sequence_changes_of(array[%(namespace)s]::text[])")
     return await tx.rows(
         OperationChangeRow,
         "select * from loci.operation_changes(%(namespace)s, %(id)s, %(limit)s, %(after)s)",
@@ -191,9 +189,9 @@ async def sequence_changes(tx: Transaction, *, limit: int = 10_000) -> int:
     return await tx.value(int, "select moved from loci_api.sequence_changes(%(limit)s)", limit=limit)
 
 
-async def send_sequence_changes(tx: Transaction) -> None:
-    """Have positions given to what is committed, without waiting: the statements after it see them."""
-    await tx.post("select moved from loci_api.sequence_changes()")
+async def send_sequence_changes(tx: Transaction, *, namespaces: list[str] | None) -> None:
+    """Have positions given to all that is committed there, without waiting for the answer: the statements after it see them."""
+    await tx.post("select from loci_api.sequence_changes_of(%(namespaces)s::text[])", namespaces=namespaces)
 
 
 async def send_feed_bounds(

@@ -67,7 +67,7 @@ async def read_batch(tx: Transaction, question: FeedQuestion, after: Place | Non
     With `sequence`, all that was committed before is among them; the end is always behind all that was.
     """
     if sequence or after is None:
-        await operations.send_sequence_changes(tx)
+        await operations.send_sequence_changes(tx, namespaces=question.namespaces)
     start = after or BEGINNING
     asked = await operations.send_feed_bounds(tx, namespaces=question.namespaces, after=start.cursor, place=start.number)
     items: list[ChangeRow] = []

@@ -18,7 +18,7 @@ from db.errors import DeadlineExceeded, TooManyAtOnce, Unavailable
 from loci.sse import HEARTBEAT, Event, Parser
 from service.operations.feed import BEGINNING, Batch, Feed, Place
 from tests.databases import Database
-from tests.services import Api, Service, eventually, new_api, ok, problem, serve
+from tests.services import PATIENCE, Api, Service, eventually, new_api, ok, problem, serve
 
 Row = dict[str, Any]
 
@@ -42,6 +42,27 @@ def test_a_change_is_there_right_after_the_write_that_made_it(api: Api) -> None:
         before = changes(api)["next_cursor"]
         api.write(f"fact {number}")
         assert said(changes(api, after=before)["items"]) == [("memory", "created", f"fact {number}")]
+
+
+HELD = "select from loci_data.feeds where namespace_id = (select id from loci_data.namespaces where name = %s) for update"
+WAITING = """select from pg_stat_activity where query like '%%sequence_changes_of%%' and wait_event_type = 'Lock'
+             and datname = current_database() and pid <> pg_backend_pid()"""
+
+
+@pytest.mark.parametrize("path", ["/changes", "/operations/{}/changes"])
+def test_a_reader_waits_where_something_is_being_erased_and_misses_nothing_that_was_written(api: Api, path: str) -> None:
+    """As the end of an erasure does, a session holds the row of the feed. Readers of other namespaces do not wait."""
+    database = api.service.database
+    with database.admin() as eraser, database.admin() as watcher, ThreadPoolExecutor(1) as pool, new_api(api.service) as other:
+        with eraser.transaction():
+            eraser.execute(HELD, [api.namespace])
+            written = api.post("/memories", {"content": "mine"})
+            asked = pool.submit(api.get, path.format(written.headers["X-Operation-Id"]))
+            eventually(lambda: asked.done() or watcher.execute(WAITING).rowcount > 0)
+            other.write("theirs")
+            assert said(changes(other)["items"]) == [("memory", "created", "theirs")]
+            assert not asked.done()
+        assert said(ok(asked.result(PATIENCE))["items"]) == [("memory", "created", "mine")]
 
 
 def test_a_change_says_what_when_by_whom_and_in_which_operation(api: Api) -> None:

@@ -253,6 +253,18 @@ def test_a_transaction_larger_than_a_batch_comes_in_parts_and_in_order(feed: Fee
     assert counts == (10, 1)
 
 
+def test_a_reader_finds_its_own_writes_behind_more_than_a_batch(owned: World) -> None:
+    definition = owned.value("select pg_get_functiondef('loci_api.sequence_changes(integer)'::regprocedure)")
+    assert "DEFAULT 10000" in definition
+    owned.connection.execute("reset session authorization")
+    owned.connection.execute(definition.replace("DEFAULT 10000", "DEFAULT 3"))
+    owned.connection.execute("set session authorization loci_app")
+    owned.remember(*({"content": f"fact {n}"} for n in range(10)))
+    owned.rows("select loci_api.sequence_changes_of(array[%(ns)s])")
+    created = "select content from loci.list_changes(array[%(ns)s], '0', '{memory}')"
+    assert [row["content"] for row in owned.rows(created)] == [f"fact {n}" for n in range(10)]
+
+
 def test_an_erasure_holds_up_its_own_namespace_alone_and_nothing_of_it_slips_past(feed: Feed, connect: Connect) -> None:
     other = f"{feed.name}-other"
     feed.create(other)

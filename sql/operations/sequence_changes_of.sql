@@ -1,0 +1,31 @@
+-- Give all that is committed in these namespaces its position in the feed (sequence_changes), batch after batch, so
+-- that a reader finds its own writes. A namespace in which something is being erased, or swept, is waited for, by this
+-- reader alone: first nothing is held, then only what is free by now, and no sequencer waits. Whatever else is
+-- committed is moved too. p_namespaces as list_changes has it. Security definer: past the policies; checks the caller
+-- itself. Errors: 42501, P0002, 22023 (namespaces).
+create or replace function loci_api.sequence_changes_of(p_namespaces text[] default null) returns void
+language plpgsql volatile security definer set search_path = '' set enable_seqscan = off
+as $$
+declare
+    v_ids  integer[] := loci_internal.feed_namespaces(p_namespaces);
+    v_id   integer;
+    v_last bigint;
+begin
+    select array_agg(distinct o.namespace_id), max(o.id) into v_ids, v_last
+    from loci_data.outbox o where o.namespace_id = any (v_ids);
+    foreach v_id in array coalesce(v_ids, '{}') loop
+        begin
+            perform loci_internal.lock_background_work(v_id, 'changes', true);
+            raise exception using errcode = 'LOCI0', message = 'free, and let go';
+        exception when sqlstate 'LOCI0' then
+            null;
+        end;
+    end loop;
+    perform from loci_data.feeds f where f.namespace_id = any (v_ids) order by f.namespace_id for update;
+    while exists (select from loci_data.outbox o where o.namespace_id = any (v_ids) and o.id <= v_last) loop
+        exit when (select s.moved from loci_api.sequence_changes() s) = 0;
+    end loop;
+end $$;
+comment on function loci_api.sequence_changes_of(text[]) is
+    'Give all committed changes of these namespaces their positions in the feed, and wait for an erasure there. '
+    'Errors: 42501, P0002, 22023.';
