@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, LiteralString
 
 import pytest
 
-from tests.services import Api, ok
+from tests.factories import OPERATOR, act_as
+from tests.services import PATIENCE, Api, eventually, ok
 from tests.tools import Tools, over_http
 
 LANTERN = {"name": "Lantern", "entityType": "Software Project", "observations": ["Written in Rust", "Ships in May"]}
@@ -135,6 +137,38 @@ def test_deleting_takes_away_what_was_named_and_says_so_whether_it_was_there(too
         assert tools("read_graph") == {"entities": [ADA], "relations": []}
     assert tools("create_entities", entities=[LANTERN]) == {"entities": [LANTERN]}
     assert tools("read_graph")["entities"] == [ADA, LANTERN]
+
+
+TOGETHER: tuple[tuple[str, dict[str, Any], LiteralString], ...] = (
+    (
+        "delete_entities",
+        {"entityNames": ["Lantern"]},
+        """select from loci_api.forget_memories(%(ns)s, (select array_agg(id) from loci.current_memories where namespace = %(ns)s)),
+           loci_api.delete_entity(%(ns)s, (select id from loci.get_entity(%(ns)s, 'Lantern')))""",
+    ),
+    (
+        "delete_relations",
+        {"relations": [OWNS]},
+        "select from loci_api.delete_edge(%(ns)s, (select id from loci.list_edges(%(ns)s)))",
+    ),
+)
+WAITING = "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database() and query like '%loci_api%'"
+
+
+@pytest.mark.parametrize(("tool", "named", "deleted"), TOGETHER, ids=["entities", "relations"])
+def test_what_another_deletes_meanwhile_is_deleted(
+    api: Api, tools: Tools, tool: str, named: dict[str, Any], deleted: LiteralString
+) -> None:
+    tools("create_entities", entities=[LANTERN, ADA])
+    tools("create_relations", relations=[OWNS])
+    database = api.service.database
+    with database.app() as first, database.admin() as watcher, ThreadPoolExecutor(1) as pool:
+        act_as(first, OPERATOR)
+        first.execute(deleted, {"ns": api.namespace})
+        asked = pool.submit(api.post, f"/profiles/reference-memory/{tool}", named)
+        eventually(lambda: asked.done() or watcher.execute(WAITING).rowcount > 0)
+        first.commit()
+        assert ok(asked.result(PATIENCE))["success"]
 
 
 def test_the_graph_is_the_one_that_loci_recalls_and_traverses(api: Api, tools: Tools) -> None:

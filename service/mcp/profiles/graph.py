@@ -6,8 +6,11 @@ that server's file and its tools mean the same. Each function is the work of one
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
+
+from psycopg import errors as pg
 
 from db import memories
 from db.errors import FieldError, Invalid, NotFound
@@ -83,8 +86,9 @@ async def delete_entities(tx: Transaction, names: list[str]) -> JsonObject:
     """Forget entities with their observations, and end their relations; names that are not there are no error."""
     known = await observed.observed_graph(tx, names=[_name(name) for name in names])
     await memories.forget_memories(tx, ids=[o["id"] for entity in known["entities"] for o in entity["observations"]])
-    for entity in known["entities"]:
-        await entities.delete_entity(tx, ref=entity["id"])
+    with _beside_others():
+        for entity in known["entities"]:
+            await entities.delete_entity(tx, ref=entity["id"])
     return _deleted("Entities")
 
 
@@ -105,10 +109,20 @@ async def delete_relations(tx: Transaction, stated: list[JsonObject]) -> JsonObj
     known = await observed.observed_graph(tx, names=[_name(end) for item in stated for end in (item["from"], item["to"])])
     names = {asked: entity["name"] for entity in known["entities"] for asked in entity["asked"]}
     triples = {_triple(relation, names) for relation in stated}
-    for relation in known["relations"]:
-        if _triple(relation, {}) in triples:
-            await edges.delete_edge(tx, id=relation["id"])
+    with _beside_others():
+        for relation in known["relations"]:
+            if _triple(relation, {}) in triples:
+                await edges.delete_edge(tx, id=relation["id"])
     return _deleted("Relations")
+
+
+@contextmanager
+def _beside_others() -> Iterator[None]:
+    """What others took away since it was read is not there: the transaction is tried again, and finds it gone."""
+    try:
+        yield
+    except pg.NoDataFound as error:
+        raise pg.SerializationFailure(str(error)) from error
 
 
 def _shown(graph: ObservedGraph) -> JsonObject:
