@@ -68,16 +68,18 @@ async def check_revision(connection: Connection) -> Check:
 
 async def check_indexes(connection: Connection) -> Check:
     """No index of the schema is invalid or half-built, but those that are being built for a model that does not serve yet."""
-    rows = await (
-        await connection.execute(
-            """select c.relname, substring(c.relname from '_hnsw_([0-9]+)$')::integer as model
-               from pg_index i join pg_class c on c.oid = i.indexrelid
-               where c.relnamespace = to_regnamespace('loci_data') and not (i.indisvalid and i.indisready) order by 1"""
-        )
-    ).fetchall()
-    if any(row["model"] is not None for row in rows):
-        active = await (await connection.execute("select id from loci_data.embedding_models where active")).fetchone()
-        rows = [row for row in rows if row["model"] is None or (active and row["model"] == active["id"])]
+    async with connection.transaction():
+        await connection.execute("set transaction isolation level repeatable read, read only")  # an index that is done may serve
+        rows = await (
+            await connection.execute(
+                """select c.relname, substring(c.relname from '_hnsw_([0-9]+)$')::integer as model
+                   from pg_index i join pg_class c on c.oid = i.indexrelid
+                   where c.relnamespace = to_regnamespace('loci_data') and not (i.indisvalid and i.indisready) order by 1"""
+            )
+        ).fetchall()
+        if any(row["model"] is not None for row in rows):
+            active = await (await connection.execute("select id from loci_data.embedding_models where active")).fetchone()
+            rows = [row for row in rows if row["model"] is None or (active and row["model"] == active["id"])]
     names = ", ".join(row["relname"] for row in rows)
     return Check("indexes", not rows, f"invalid: {names}" if rows else "all valid")
 
