@@ -239,6 +239,11 @@ async def lock_files(tx: Transaction, *, path: str, below: bool = False) -> list
     return await tx.rows(FileRow, "select * from loci_api.lock_files(%(namespace)s, %(path)s, %(below)s)", path=path, below=below)
 
 
+async def lock_folders(tx: Transaction) -> None:
+    """Wait for the turn to make or move files, until the transaction ends: a path that is free then stays so."""
+    await tx.post("select loci_api.lock_folders(%(namespace)s)")
+
+
 async def erase_memories(tx: Transaction, *, ids: list[UUID], versions: str = "all", subtree: bool = False) -> ErasureReceipt:
     """Erase memories for good; the receipt: `erased` memories, and rows `deleted`, `added` and `changed` by table."""
     return await tx.row(

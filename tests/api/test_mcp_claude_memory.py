@@ -5,7 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.services import Api, Service, new_api, ok
+from tests.factories import OPERATOR, act_as
+from tests.services import PATIENCE, Api, Service, eventually, new_api, ok
 from tests.tools import Tools, over_http
 
 EMPTY = "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items:\n0B\t/memories"
@@ -139,3 +140,24 @@ def test_of_edits_at_one_moment_none_is_lost(api: Api, tools: Tools) -> None:
     with ThreadPoolExecutor(4) as threads:
         assert set(threads.map(add, range(8))) == {200}
     assert sorted(lines(tools, NOTES)) == sorted(["begin", *(f"line {n}" for n in range(8)), ""])
+
+
+WAITING = "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database() and strpos(query, %s) > 0"
+
+
+def test_of_a_file_and_a_folder_of_one_name_at_one_moment_the_second_is_refused(api: Api, tools: Tools) -> None:
+    """The first waits for somebody who reads an old file of that name, and looked whether the path is free before."""
+    tools.text("create", path="/memories/a", file_text="old")
+    tools.text("delete", path="/memories/a")
+    make = lambda path: api.post("/profiles/claude-memory/create", {"path": path, "file_text": "new"}).status_code  # noqa: E731
+    database = api.service.database
+    with database.app() as reading, database.admin() as watcher, ThreadPoolExecutor(2) as threads:
+        waits = lambda at: watcher.execute(WAITING, [at]).rowcount > 0  # noqa: E731
+        act_as(reading, OPERATOR)
+        reading.execute("select from loci_api.lock_files(%s, '/memories/a')", [api.namespace])
+        file = threads.submit(make, "/memories/a")
+        eventually(lambda: waits("loci_api.remember"))
+        in_folder = threads.submit(make, "/memories/a/b")
+        eventually(lambda: in_folder.done() or waits("lock_folders"))
+        reading.commit()
+        assert (file.result(PATIENCE), in_folder.result(PATIENCE)) == (200, 422)

@@ -34,6 +34,7 @@ async def view(tx: Transaction, path: str, view_range: list[int] | None = None) 
 async def create(tx: Transaction, path: str, file_text: str) -> str:
     """A new file; one that is there is never overwritten."""
     path = _file_path("path", path)
+    await memories.lock_folders(tx)
     await _make_room(tx, path)
     await _write(tx, path, file_text, new=True)
     return f"File created successfully at: {path}"
@@ -88,6 +89,7 @@ async def rename(tx: Transaction, old_path: str, new_path: str) -> str:
     old_path, new_path = _file_path("old_path", old_path), _file_path("new_path", new_path)
     if new_path.startswith(f"{old_path}/"):
         raise _refused("new_path", f"Cannot move {old_path} into itself")
+    await memories.lock_folders(tx)
     files = await memories.lock_files(tx, path=old_path, below=True)
     if not files:
         raise NotFound(f"The path {old_path} does not exist", [FieldError("old_path", "does not exist")])
@@ -128,7 +130,7 @@ async def _locked(tx: Transaction, path: str) -> str:
 
 
 async def _make_room(tx: Transaction, path: str, taken: str = "File {} already exists") -> None:
-    """Raise where a path is taken, or leads through a file."""
+    """Raise where a path is taken, or leads through a file. The caller holds lock_folders."""
     if await memories.list_files(tx, path=path):
         raise Conflict(taken.format(path), [FieldError("path", "already exists")])
     steps = path.split("/")
