@@ -1,8 +1,9 @@
 -- Give all that is committed in these namespaces its position in the feed (sequence_changes), batch after batch, so
 -- that a reader finds its own writes. A namespace in which something is being erased, or swept, is waited for, by this
--- reader alone: first nothing is held, then only what is free by now, and no sequencer waits. Whatever else is
--- committed is moved too. p_namespaces as list_changes has it. Security definer: past the policies; checks the caller
--- itself. Errors: 42501, P0002, 22023 (namespaces).
+-- reader alone: first nothing is held, then only what is free by now, and no sequencer waits. Who asks for {*} goes on
+-- without one that stays locked as long as a statement waits for a lock: what one does there is no matter of the
+-- others. Whatever else is committed is moved too. p_namespaces as list_changes has it. Security definer: past the
+-- policies; checks the caller itself. Errors: 42501, P0002, 22023 (namespaces), 55P03.
 create or replace function loci_api.sequence_changes_of(p_namespaces text[] default null) returns void
 language plpgsql volatile security definer set search_path = '' set enable_seqscan = off
 as $$
@@ -17,8 +18,14 @@ begin
         begin
             perform loci_internal.lock_background_work(v_id, 'changes', true);
             raise exception using errcode = 'LOCI0', message = 'free, and let go';
-        exception when sqlstate 'LOCI0' then
-            null;
+        exception
+            when sqlstate 'LOCI0' then
+                null;
+            when lock_not_available then
+                if p_namespaces is distinct from '{*}' then
+                    raise;
+                end if;
+                v_ids := array_remove(v_ids, v_id);
         end;
     end loop;
     perform from loci_data.feeds f where f.namespace_id = any (v_ids) order by f.namespace_id for update;
@@ -28,4 +35,4 @@ begin
 end $$;
 comment on function loci_api.sequence_changes_of(text[]) is
     'Give all committed changes of these namespaces their positions in the feed, and wait for an erasure there. '
-    'Errors: 42501, P0002, 22023.';
+    'Errors: 42501, P0002, 22023, 55P03.';

@@ -288,6 +288,20 @@ def test_an_erasure_holds_up_its_own_namespace_alone_and_nothing_of_it_slips_pas
     assert "secret" not in json.dumps(left.fetchall())
 
 
+def test_a_reader_of_all_namespaces_goes_on_without_one_that_stays_locked(feed: Feed, connect: Connect) -> None:
+    other, deleter = f"{feed.name}-other", connect(autocommit=False)
+    feed.create(other)
+    feed.sequence()
+    feed.write(feed.main, "theirs", name=other)
+    deleter.execute("select loci_api.delete_namespace(%s)", [other]).fetchall()
+    feed.write(feed.main, "mine")
+    feed.main.execute("set lock_timeout = '50ms'")
+    feed.main.execute("select loci_api.sequence_changes_of('{*}')")
+    assert feed.created() == ["mine"]
+    with pytest.raises(psycopg.errors.LockNotAvailable):
+        feed.main.execute("select loci_api.sequence_changes_of(array[%s])", [other])
+
+
 def waiting_changes(own_database: Database) -> int:
     """How many changes have no position yet, in any namespace."""
     with own_database.admin() as admin:

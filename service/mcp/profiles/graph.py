@@ -85,8 +85,8 @@ async def add_observations(tx: Transaction, stated: list[JsonObject]) -> JsonObj
 async def delete_entities(tx: Transaction, names: list[str]) -> JsonObject:
     """Forget entities with their observations, and end their relations; names that are not there are no error."""
     known = await observed.observed_graph(tx, names=[_name(name) for name in names])
-    await memories.forget_memories(tx, ids=[o["id"] for entity in known["entities"] for o in entity["observations"]])
     with _beside_others():
+        await memories.forget_memories(tx, ids=[o["id"] for entity in known["entities"] for o in entity["observations"]])
         for entity in known["entities"]:
             await entities.delete_entity(tx, ref=entity["id"])
     return _deleted("Entities")
@@ -100,7 +100,8 @@ async def delete_observations(tx: Transaction, stated: list[JsonObject]) -> Json
         for entity in known["entities"]:
             if _name(item["entityName"]) in entity["asked"]:
                 gone += [o["id"] for o in entity["observations"] if o["content"] in item["observations"]]
-    await memories.forget_memories(tx, ids=gone)
+    with _beside_others():
+        await memories.forget_memories(tx, ids=gone)
     return _deleted("Observations")
 
 
