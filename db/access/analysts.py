@@ -31,6 +31,7 @@ SETTINGS: dict[LiteralString, str] = {
     "default_transaction_read_only": "on",
 }
 TEMPORARY_FILES = "4GB"
+LOCK_TIMEOUT = "10s"  # of who makes and drops logins
 
 
 class AnalystRow(TypedDict):
@@ -56,7 +57,7 @@ class StoppedSession(TypedDict):
 def _transaction(url: str, origin: Origin) -> Iterator[Connection]:
     """Open a transaction of the one who may make roles, which acts for the operator."""
     with Connection.connect(url, connect_timeout=10) as connection:
-        connection.execute("set local lock_timeout = '10s'")
+        connection.execute("select set_config('lock_timeout', %s, true)", [LOCK_TIMEOUT])
         connection.execute(STAY)
         connection.execute(
             """select set_config('loci.agent', %s, true), set_config('loci.origin', %s, true),

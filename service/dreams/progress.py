@@ -17,7 +17,7 @@ class Progress:
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell
-        self._tries = self._ended = self._postponed = 0
+        self._tries = self._ended = self._failures = self._postponed = 0
         self._done: set[UUID] = set()
         self._spoke: datetime | None = None
 
@@ -43,11 +43,14 @@ class Progress:
     def _failed(self, job: "JobDetail", ended: int, now: datetime) -> list[str]:
         """What became of the last try that ended, if that is not said yet; then it came to nothing, and another follows or none."""
         if ended <= self._ended:
-            self._postponed = min(self._postponed, job["postponed"])  # a job that is retried has all its tries again
+            self._failures = min(self._failures, job["failures"])  # a job that is retried has all its tries again
+            self._postponed = min(self._postponed, job["postponed"])
             return []
-        what = "put off" if job["postponed"] > self._postponed else f"try {ended} failed"
-        self._ended, self._postponed = ended, job["postponed"]
-        lines = [f"{what}: {job['error']}" if job["state"] in ("waiting", "running", "dead") else what]  # else of the last try
+        broken_off = job["postponed"] <= self._postponed and job["failures"] <= self._failures  # as when a worker is restarted
+        what = "put off" if job["postponed"] > self._postponed else f"try {ended} {'was broken off' if broken_off else 'failed'}"
+        self._ended, self._failures, self._postponed = ended, job["failures"], job["postponed"]
+        why = not broken_off and job["state"] in ("waiting", "running", "dead")  # else the error is of the last try
+        lines = [f"{what}: {job['error']}" if why else what]
         if job["state"] == "waiting" and job["due_at"] is not None:
             wait = max(0, round((job["due_at"] - now).total_seconds()))
             lines.append(

@@ -1,8 +1,8 @@
 -- The worker's other half: vectors for the memories that it claimed, in the same transaction; how many. p_texts: what
--- was embedded. A memory that says something else by now, or is being changed, waits on as it is: who changed it found
--- its place in the queue taken. Rows are locked against a change that would find it so still; none is waited for, since
--- who holds one may wait for its place in the queue. A model that was retired meanwhile gets no vectors. Security
--- definer; the operator's. Errors: 42501, 22023 (dimensions).
+-- was embedded. A memory that says something else by now, or is being changed, waits anew, behind the others: who
+-- changed it found its place in the queue taken. Rows are locked against a change that would find it so still; none is
+-- waited for, since who holds one may wait for its place in the queue. A model that was retired meanwhile gets no
+-- vectors. Security definer; the operator's. Errors: 42501, 22023 (dimensions).
 create or replace function loci_api.store_memory_vectors(p_model_id smallint, p_namespaces integer[], p_ids uuid[],
                                                          p_texts text[], p_embeddings halfvec[])
 returns integer
@@ -32,6 +32,10 @@ begin
                               order by m.id for share skip locked) l
                         join unnest(p_namespaces, p_ids, p_texts) u(ns, id, text) on u.ns = v_ns and u.id = l.id
                          and u.text = l.text);
+        update loci_data.embedding_queue q set enqueued_at = clock_timestamp()
+        from unnest(p_namespaces, p_ids) u(ns, id)
+        where u.ns = v_ns and u.id <> all (v_same) and q.namespace_id = v_ns and q.memory_id = u.id
+          and q.model_id = p_model_id;
         continue when v_same = '{}';
         v_count := v_count + (
             select loci_internal.upsert_memory_vectors(v_ns, array_agg(u.id), array_agg(u.embedding), p_model_id)

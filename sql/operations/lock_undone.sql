@@ -52,17 +52,12 @@ end $$;
 comment on function loci_internal.lock_undone(integer, uuid, text[]) is
     'Lock what undoing an operation changes.';
 
--- Lock the links of an operation: all versions of their sources against whoever makes a link (link_memories), in order
--- of id, then the rows that are there, against whoever ends one.
+-- Lock the links of an operation that are there, against whoever ends one or changes its strength. One that another
+-- makes meanwhile, where the operation ended one, stays as it is (undo_links).
 create or replace function loci_internal.lock_undone_links(p_namespace_id integer, p_operation uuid) returns void
 language plpgsql volatile set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$
 begin
-    perform from loci_data.memories m
-    where m.namespace_id = p_namespace_id
-      and m.lineage_id = any (array(select distinct n.source_id
-                                    from loci_internal.net_link_changes(p_namespace_id, p_operation) n))
-    order by m.id for update;
     perform from loci_data.memory_links l
     join (select distinct n.source_id, n.target_id, n.type
           from loci_internal.net_link_changes(p_namespace_id, p_operation) n) n

@@ -134,8 +134,9 @@ def test_dropping_an_analyst_ends_its_session_and_leaves_nothing_of_it(
 
 
 def test_while_an_analyst_is_dropped_its_client_does_not_come_back(
-    loci: Loci, login: str, namespace: str, connect: Connect
+    loci: Loci, login: str, namespace: str, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("db.access.analysts.LOCK_TIMEOUT", f"{PATIENCE:.0f}s")
     password = created(loci, login, namespace)["password"]
     session = connect(password)
     with loci.database.admin() as holder, loci.database.admin() as watcher, ThreadPoolExecutor(1) as pool:

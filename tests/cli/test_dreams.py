@@ -166,6 +166,17 @@ def test_a_try_that_was_put_off_is_told_as_such_and_what_a_success_followed_is_n
     assert lines == ["try 1 begins", "put off: busy", "try 2 begins", "try 2 failed", "try 3 begins"]
 
 
+def test_a_try_that_a_restart_of_the_worker_broke_off_is_told_as_such() -> None:
+    running = {"state": "running", "tries": 1}
+    failed = {"tries": 2, "failures": 1, "error": "no JSON"}
+    lines = told_of(
+        running, {"tries": 1}, {**running, "tries": 2}, failed, {**failed, "state": "running", "tries": 3}, {**failed, "tries": 3}
+    )
+    assert lines == [
+        "try 1 begins", "try 1 was broken off", "try 2 begins", "try 2 failed: no JSON", "try 3 begins", "try 3 was broken off",
+    ]  # fmt: skip
+
+
 def test_without_a_model_a_dream_says_what_to_set(loci: Loci, namespace: str) -> None:
     result = loci("dream", "-n", namespace)
     assert result.exit_code == 1

@@ -165,6 +165,7 @@ def test_the_end_of_a_session_counts_what_a_standby_found_just_before(servers: S
         """Whoever writes what reads note has not come to it."""
 
     monkeypatch.setattr(Notes, "run", later)
+    monkeypatch.setattr("db.standbys.PATIENCE", PATIENCE)  # none is left out for being slow
     with serve(servers.database, read_url=servers.read_url(), max_staleness=600.0) as service, new_api(service) as api:
         made = api.write("The ferry leaves at seven")
         ok(api.post("/feedback", {"session_id": "pier", "injected": [made["id"]]}))

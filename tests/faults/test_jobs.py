@@ -49,6 +49,7 @@ def asked(witnessed: Database) -> Iterator[Jobs]:
     """A namespace with no jobs, and none elsewhere."""
     jobs = Jobs(witnessed)
     jobs.admin.execute("truncate public.effects")
+    jobs.admin.execute("delete from loci_jobs.procrastinate_jobs")  # a worker may have been killed as it gave back a place
     yield jobs
     jobs.admin.execute("select loci_api.delete_namespace(%s)", [jobs.namespace])
     jobs.admin.close()

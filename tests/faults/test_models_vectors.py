@@ -145,7 +145,7 @@ def test_a_map_that_others_are_placed_on_is_replaced_with_their_places(two: Two)
 def test_a_memory_that_changed_since_it_was_claimed_waits_for_a_vector_of_what_it_says(
     two: Two, own_database: Database, changed: str
 ) -> None:
-    one, _, _, _ = two
+    one, other, _, _ = two
     kept, memory = one.write("coffee")["id"], one.write("tea", source="assistant")["id"]
     with own_database.admin() as owner, one.connection.transaction():
         claimed = claim(one)
@@ -154,12 +154,13 @@ def test_a_memory_that_changed_since_it_was_claimed_waits_for_a_vector_of_what_i
         say(owner, memory, "Bob")
         if changed == "before":
             owner.execute("commit")
+        other.write("water")
         assert stored(one, claimed) == 1
         owner.execute("commit")
     with one.connection.transaction():
         claimed = claim(one)
-        assert [row["text"] for row in claimed] == ["Bob: tea"]
-        assert stored(one, claimed) == 1
+        assert [row["text"] for row in claimed] == ["water", "Bob: tea"]  # behind the others
+        assert stored(one, claimed) == 2
     assert claim(one) == []
 
 

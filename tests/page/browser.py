@@ -174,13 +174,21 @@ class Page:
 
 
 def held(part: str) -> str:
-    """A script: requests of the page whose address has this part wait, in `held`, until `letGo()`."""
-    return """{ const real = fetch; globalThis.held = [];
+    """A script: requests of the page whose address has this part wait, in `held`, until `letGo()`.
+
+    `over` counts those of them that came to nothing, or whose reply the page has been given and had a turn for.
+    """
+    return """{ const real = fetch; globalThis.held = []; globalThis.over = 0;
         globalThis.letGo = () => { const all = held; held = null; all.forEach((go) => go()); };
-        globalThis.fetch = async (url, ...rest) => (
-            held && String(url).includes(PART) && await new Promise((go) => held.push(go)), real(url, ...rest)); }""".replace(
-        "PART", json.dumps(part)
-    )
+        globalThis.fetch = async (url, ...rest) => {
+            if (!held || !String(url).includes(PART)) return real(url, ...rest);
+            await new Promise((go) => held.push(go));
+            const done = () => setTimeout(() => over++);
+            const reply = await real(url, ...rest).catch((error) => (done(), Promise.reject(error)));
+            const json = reply.json.bind(reply);
+            reply.json = () => json().finally(done);
+            return reply;
+        }; }""".replace("PART", json.dumps(part))
 
 
 def client_of(address: str, namespace: str = "default") -> httpx.Client:

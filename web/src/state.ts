@@ -170,7 +170,7 @@ export function useLoad<T>(key: string, load: (signal: AbortSignal) => Promise<T
   };
   const out = state.error?.status === 401;
   useEffect(() => {
-    const each = () => again((n) => n + 1);
+    const each = () => going.current === "no" && again((n) => n + 1);
     if (out) addEventListener("loci:signed-in", each);
     return () => removeEventListener("loci:signed-in", each);
   }, [out]);

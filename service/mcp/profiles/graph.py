@@ -123,7 +123,7 @@ def _beside_others() -> Iterator[None]:
     try:
         yield
     except pg.NoDataFound as error:
-        raise pg.SerializationFailure(str(error)) from error
+        raise pg.SerializationFailure(error.diag.message_primary or "") from error
 
 
 def _shown(graph: ObservedGraph) -> JsonObject:
