@@ -97,7 +97,7 @@ class Cluster:
         The lock behind a descriptor is held as long as a process lives that was started here.
         """
         if os.geteuid() == 0:
-            _let_through(self.folder.parent, self._programs)
+            let_through(self.folder.parent, self._programs)
         if not (self.folder / "PG_VERSION").exists():
             self._make(lock)
         self._check_version()
@@ -226,7 +226,7 @@ def _owner_of(folder: Path) -> int:
     return system_user().pw_uid
 
 
-def _let_through(data: Path, programs: Path) -> None:
+def let_through(data: Path, programs: Path) -> None:
     """As root: let the system user reach its data and its programs. Folders on the way can be passed, not listed."""
     for folder in (data, *data.parents, *programs.parents):
         mode = folder.stat().st_mode

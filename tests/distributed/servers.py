@@ -19,6 +19,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from db.embedded.cluster import let_through
 from db.embedded.system_user import system_user
 from db.migrate import upgrade
 from tests.databases import Database, made_once, place_of_servers
@@ -238,6 +239,7 @@ def running_servers(standbys: int = 1, *, migrated: bool = True, **settings: str
     folder = Path(tempfile.mkdtemp(prefix="loci-servers-", dir=place_of_servers()))
     if (user := owner()) is not None:
         shutil.chown(folder, user)
+        let_through(folder, programs())  # no embedded server may have been started here yet
     primary = Node(folder / "primary")
     made = Servers(folder, primary, [])
     try:
