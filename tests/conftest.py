@@ -18,6 +18,7 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import environment
 from tests.databases import Database, Server, place_of_servers, running_server
 from tests.factories import World, new_world
 from tests.pace import pace
@@ -48,6 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
     gc.disable()  # until all tests are collected: modules and tests stay
     if hasattr(config, "workerinput"):
         return
+    environment.forget()
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # processes that tests start would compile all of the project, each of them
     pace.take_place()
     os.environ["LOCI_TEST_DIR"] = tempfile.mkdtemp(prefix="loci-tests-", dir=place_of_servers())
@@ -84,7 +86,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """The garbage collector looks no more at what there is now, and less often: it took a fifth of the processor's time."""
+    """The garbage collector looks no more at what there is now, and less often: it took a fifth of the processor's time.
+
+    Tests run in a folder of the run.
+    """
+    os.chdir(os.environ["LOCI_TEST_DIR"])  # a file .env of the checkout is the user's
     gc.freeze()
     gc.set_threshold(GARBAGE, 10, 10)
     gc.enable()

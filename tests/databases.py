@@ -58,7 +58,7 @@ def place_of_servers() -> Path | None:
     found = os.statvfs(MEMORY)
     available = re.search(r"^MemAvailable: +(\d+) kB$", Path("/proc/meminfo").read_text(), re.MULTILINE)
     free = min(found.f_bavail * found.f_frsize, int(available[1]) * 1024 if available else 0)
-    return MEMORY if free >= ROOM else None
+    return MEMORY if free >= ROOM and not found.f_flag & os.ST_NOEXEC else None  # some tests put programs there
 
 
 def url_for(url: str, database: str, user: str | None = None) -> str:

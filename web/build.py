@@ -67,7 +67,7 @@ def install(*, tools: bool) -> None:
     there = stamp.read_text().split() if stamp.exists() else []
     if there[:1] == [wanted] and (not tools or there[1:] == ["tools"]):
         return
-    run(npm(), "ci", *([] if tools else ["--omit=dev"]))
+    run(npm(), "ci", "--include=dev" if tools else "--omit=dev")
     stamp.write_text(f"{wanted}{' tools' if tools else ''}")
 
 

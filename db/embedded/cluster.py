@@ -7,6 +7,7 @@ import shlex
 import shutil
 import stat
 import subprocess
+import sys
 import tempfile
 from contextlib import suppress
 from importlib.util import find_spec
@@ -24,7 +25,9 @@ LOOPBACK = "127.0.0.1"
 LONGEST_SOCKET = 103  # bytes of its path
 START_SECONDS, STOP_SECONDS = 120, 60
 TELLING = re.compile("error:|FATAL:|PANIC:|DETAIL:|child process", re.IGNORECASE)  # lines that say what went wrong
-OTHERS = stat.S_IROTH | stat.S_IXOTH
+LANGUAGE = ("LANG", "LC_")  # how the names of variables begin that say what the user speaks
+# Lower case of all letters, the same for everybody, and an order of text that no machine changes. Not each macOS has C.UTF-8.
+LOCALE = "en_US.UTF-8" if sys.platform == "darwin" else "C.UTF-8"
 # Sized for a laptop. Autovacuum looks often, because fresh statistics are part of how the arms get good plans.
 CONFIGURATION = {
     "shared_buffers": "256MB",
@@ -192,7 +195,6 @@ class Cluster:
         """Run a program of PostgreSQL as the owner of the data. Raises SubprocessError with what it said."""
         root = os.geteuid() == 0
         group = pwd.getpwuid(self._owner).pw_gid if root else None
-        own = {name: value for name, value in os.environ.items() if not name.startswith("PG")}  # PGPORT and others are a client's
         command = [str(self._programs / program), *map(str, arguments)]
         with tempfile.TemporaryFile() as said:  # not a pipe: a server would hold its other end
             done = subprocess.run(  # noqa: S603 (our programs)
@@ -202,7 +204,7 @@ class Cluster:
                 stderr=said,
                 check=False,
                 cwd="/",
-                env=own,
+                env=environment(),
                 pass_fds=hand_down,
                 user=self._owner if root else None,
                 group=group,
@@ -223,18 +225,55 @@ def _owner_of(folder: Path) -> int:
         found = (folder / "PG_VERSION").stat().st_uid
         if found:
             return found
-    return system_user().pw_uid
+    try:
+        return system_user().pw_uid
+    except FileNotFoundError as error:
+        raise DoesNotStart(str(error)) from error
+
+
+def environment() -> dict[str, str]:
+    """What programs of PostgreSQL find around them: nothing that is a client's, as PGPORT, and no language of the user.
+
+    A database keeps the locale that it was made under. That of the user may not be installed, has other lower case in Turkish and
+    none beyond ASCII in C, so names would not be found; and each has an order of its own.
+    """
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PG", *LANGUAGE))}
+    return {**kept, "LC_ALL": LOCALE}
 
 
 def let_through(data: Path, programs: Path) -> None:
-    """As root: let the system user reach its data and its programs. Folders on the way can be passed, not listed."""
-    for folder in (data, *data.parents, *programs.parents):
-        mode = folder.stat().st_mode
-        if not mode & stat.S_IXOTH:
-            folder.chmod(mode | stat.S_IXOTH)
-    if (programs / "postgres").stat().st_mode & OTHERS != OTHERS:
-        for path in (programs.parent, *programs.parent.rglob("*")):
-            path.chmod(path.stat().st_mode | (OTHERS if path.is_dir() or path.stat().st_mode & stat.S_IXUSR else stat.S_IROTH))
+    """As root: let the system user reach its data and its programs. Folders on the way can be passed, not listed.
+
+    What was installed under a umask, or links to a store of packages, may be closed in any part, so each that a server needs is
+    looked at. That takes some milliseconds.
+    """
+    found = (programs / "postgres").resolve().parent  # elsewhere, where the package or its files are links
+    for folder in (data, *data.parents, programs, *programs.parents, *found.parents):
+        _open(folder, stat.S_IXOTH)
+    package = found.parent.parent
+    beside = package.with_name(f"{package.name}.libs")  # libraries that the programs need
+    for top in (found, found.parent / "lib", found.parent / "share", beside):
+        with suppress(FileNotFoundError):  # a package that has no such folder
+            _open(top, stat.S_IROTH)
+            _open_beneath(top)
+
+
+def _open_beneath(folder: Path | os.DirEntry[str]) -> None:
+    """Let others read and execute all that is in a folder, as its owner may."""
+    with os.scandir(folder) as found:
+        for entry in found:
+            with suppress(FileNotFoundError):  # a link to nothing
+                _open(entry, stat.S_IROTH)
+            if entry.is_dir(follow_symlinks=False):
+                _open_beneath(entry)
+
+
+def _open(path: Path | os.DirEntry[str], right: int) -> None:
+    """Give others a right to a file or folder, and that to execute what its owner may, if they lack one."""
+    mode = path.stat().st_mode
+    wanted = mode | right | (stat.S_IXOTH if mode & stat.S_IXUSR else 0)
+    if mode != wanted:
+        Path(path).chmod(wanted)
 
 
 def _reason(log: Path) -> str | None:

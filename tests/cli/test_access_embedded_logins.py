@@ -11,6 +11,7 @@ import pytest
 from psycopg import sql
 
 from db.embedded import DATABASE, DoesNotStart, EmbeddedServer
+from db.embedded.cluster import LOCALE
 from db.embedded.logins import write_logins
 from service.cli.database import find_psql
 from tests.databases import ADMIN_URL, VERSION, data_folder, made_once
@@ -36,7 +37,10 @@ def embedded() -> Iterator[EmbeddedServer]:
 
 
 def filled(folder: Path) -> Iterator[EmbeddedServer]:
-    server = EmbeddedServer(folder, VERSION)
+    with pytest.MonkeyPatch.context() as patched:  # who makes it may speak what is not installed
+        patched.setenv("LC_ALL", "tr_TR.UTF-8")
+        patched.setenv("LANG", "xx_XX.UTF-8")
+        server = EmbeddedServer(folder, VERSION)
     with psycopg.connect(server.url("postgres"), autocommit=True) as admin:
         admin.execute(
             sql.SQL("create role loci_app login; create role ann login password {}; create role bob login").format(
@@ -70,6 +74,13 @@ def test_everybody_else_needs_the_right_one(
     embedded: EmbeddedServer, user: str, password: str | None, may: bool, database: str
 ) -> None:
     assert enters(embedded, user, password, database) == may
+
+
+def test_the_language_of_who_made_it_changes_neither_lower_case_nor_order(embedded: EmbeddedServer) -> None:
+    with psycopg.connect(embedded.url("postgres")) as connection:
+        assert connection.execute("select lower('ÄÉI')").fetchone() == ("äéi",)
+        statement = "select datcollate, datctype from pg_database where datname = current_database()"
+        assert connection.execute(statement).fetchone() == (LOCALE, LOCALE)
 
 
 def test_nobody_copies_the_files_over_a_connection(embedded: EmbeddedServer) -> None:

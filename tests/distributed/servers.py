@@ -19,7 +19,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from db.embedded.cluster import let_through
+from db.embedded.cluster import environment, let_through
 from db.embedded.system_user import system_user
 from db.migrate import upgrade
 from tests.databases import Database, made_once, place_of_servers
@@ -56,8 +56,9 @@ def owner() -> str | None:
 
 def free_port() -> int:
     """A port that nobody listens on, and that the system gives to nobody who asks for any: a server that was killed comes back there."""
+    drawn = random.SystemRandom()  # two runs with one seed would draw the same ones
     while True:
-        port = random.randint(20_000, 30_000)
+        port = drawn.randint(20_000, 30_000)
         with socket.socket() as found, suppress(OSError):
             found.bind(("127.0.0.1", port))
             return port
@@ -79,8 +80,8 @@ class Node:
         command, user = [str(programs() / program), *map(str, arguments)], owner()
         with tempfile.TemporaryFile() as said:
             done = subprocess.run(
-                command, stdin=subprocess.DEVNULL, stdout=said, stderr=said, check=False, cwd="/", user=user,
-                group=pwd.getpwnam(user).pw_gid if user else None, extra_groups=[] if user else None,
+                command, stdin=subprocess.DEVNULL, stdout=said, stderr=said, check=False, cwd="/", env=environment(),
+                user=user, group=pwd.getpwnam(user).pw_gid if user else None, extra_groups=[] if user else None,
             )  # fmt: skip
             said.seek(0)
             assert done.returncode == 0, f"{program}: {said.read().decode(errors='replace')}"

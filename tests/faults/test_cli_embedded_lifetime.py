@@ -278,7 +278,9 @@ def test_a_command_that_was_killed_leaves_it_to_the_next(folder: Path, loci: Loc
 
 def watches(folder: Path) -> bool:
     """Whether somebody is connected as the service."""
-    with suppress(psycopg.Error), psycopg.connect(f"postgresql://postgres@/{DATABASE}?host={folder / 'pg'}") as connection:
+    noted = folder / "socket"  # where the socket is, if its path beside the data would be too long
+    host = noted.read_text() if noted.exists() else folder / "pg"
+    with suppress(psycopg.Error), psycopg.connect(f"postgresql://postgres@/{DATABASE}?host={host}") as connection:
         found = connection.execute("select count(*) from pg_stat_activity where usename = 'loci_app'").fetchone()
         return found is not None and found[0] > 0
     return False
