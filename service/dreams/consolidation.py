@@ -15,6 +15,7 @@ from pydantic import Field
 from db import dreams
 from db.dreams import MemoryToConsolidate, RecentSignal
 from db.pool import JsonObject, Transaction
+from service.dreams.days import day_of
 from service.dreams.passes import Applied, Pass, Plan, Refusal, Seen, hash_of
 from service.jobs.job import Job
 from service.llm.output import Answer
@@ -125,7 +126,7 @@ def _shown(number: int, memory: MemoryToConsolidate) -> JsonObject:
         "tags": memory["tags"],
         "content": memory["content"],
         "importance": memory["importance"],
-        "saved": memory["created_at"].date().isoformat(),
+        "saved": day_of(memory["created_at"]).isoformat(),
     }
     return shown | ({"kept": True} if memory["kept"] else {})
 

@@ -14,6 +14,7 @@ from db import dreams
 from db.dreams import FactPair
 from db.jobs import jobs
 from db.pool import Transaction
+from service.dreams.days import day_of
 from service.dreams.passes import Applied, Pass, Plan, Refusal, Seen, ids, run_pass
 from service.jobs.job import Job, Postponed
 from service.llm.output import Answer
@@ -58,8 +59,8 @@ def shown(row: FactPair, number: int) -> dict[str, Any]:
 
 
 def _times(since: datetime, until: datetime | None) -> dict[str, str]:
-    times = {"since": since.date().isoformat()}
-    return times if until is None else {**times, "until": until.date().isoformat()}
+    times = {"since": day_of(since).isoformat()}
+    return times if until is None else {**times, "until": day_of(until).isoformat()}
 
 
 async def look(tx: Transaction, job: Job) -> Seen:  # noqa: ARG001

@@ -10,6 +10,7 @@ from db import dreams
 from db.jobs import jobs
 from db.pool import JsonObject, Transaction
 from loci.models.fields import CATEGORY
+from service.dreams.days import day_of
 from service.dreams.passes import Applied, Pass, Plan, Refusal, Seen, ids, run_pass
 from service.jobs.job import Job
 from service.llm.output import Answer
@@ -59,10 +60,11 @@ async def look(tx: Transaction, job: Job) -> Seen:
     row = await dreams.memory_to_enrich(tx, id=UUID(job.arguments["memory_id"]))
     if not row or len(row["content"]) > SHOWN:
         return Seen({}, 0)
-    dates = resolve(row["content"], row["valid_from"].date())
+    written = day_of(row["valid_from"])
+    dates = resolve(row["content"], written)
     memory = {key: row[key] for key in ("content", "category", "tags", "source") if row[key]}
     data = {
-        "memory": {**memory, "written": row["valid_from"].date().isoformat()},
+        "memory": {**memory, "written": written.isoformat()},
         "dates": [asdict(one) for one in dates],
         "near": row["near"],
         "categories": row["categories"],

@@ -5,6 +5,7 @@ The model says what it has read and where; what is not written there is refused.
 
 from collections.abc import Iterable
 from dataclasses import replace
+from datetime import UTC
 from typing import Any
 
 from pydantic import Field
@@ -104,7 +105,7 @@ def shown(texts: dict[int, Text]) -> list[dict[str, Any]]:
     """Texts as the model reads them: by conversation, and each episode by itself."""
     groups: dict[Any, list[dict[str, Any]]] = {}
     for number, text in texts.items():
-        line = {"n": number, "at": text.at.isoformat(), "role": text.role, "text": text.content}
+        line = {"n": number, "at": text.at.astimezone(UTC).isoformat(), "role": text.role, "text": text.content}
         groups.setdefault(text.group, []).append(line)
     return [{"conversation" if lines[0]["role"] else "episode": lines} for lines in groups.values()]
 

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from db import dreams
 from db.dreams import StaleEntity, WeakEdge
 from db.pool import Transaction
+from service.dreams.days import day_of
 from service.dreams.passes import Applied, Pass, Plan, Refusal, Seen
 from service.jobs.job import Job
 from service.llm.output import Answer
@@ -102,7 +103,7 @@ def _edge(number: int, row: WeakEdge) -> dict[str, Any]:
 
 
 def _date(moment: datetime | None) -> str | None:
-    return moment.date().isoformat() if moment else None
+    return day_of(moment).isoformat() if moment else None
 
 
 async def look(tx: Transaction, job: Job) -> Seen:

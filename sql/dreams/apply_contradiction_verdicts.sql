@@ -116,7 +116,7 @@ as $$
               union all
               select true from loci_data.supersessions d where d.namespace_id = p_namespace_id and d.signal = 'model'
                   and d.status = 'applied'
-                          and d.decided_at > clock_timestamp() - interval '1 day') f
+                          and d.decided_at > clock_timestamp() - interval '24 hours') f
     )
     select p.older_id, p.newer_id, p.confidence, p.evidence, g.guard,
            case when g.guard is not null then null when p.held is null and b.acts and not b.over then 'applied'

@@ -103,7 +103,7 @@ as $$
         when e.last_referenced_at is not null then 'referenced'
         when loci_internal.entity_is_supported(p_namespace_id, e.id) then 'mentioned'
         when e.created_at > clock_timestamp()
-            - (loci_internal.settings(p_namespace_id) ->> 'dream_entity_days')::double precision * interval '1 day'
+            - (loci_internal.settings(p_namespace_id) ->> 'dream_entity_days')::double precision * interval '24 hours'
                 then 'young'
         when e.updated_at is distinct from i.seen then 'changed'
         when exists (select from loci_data.edges g where g.namespace_id = p_namespace_id and g.source_id = e.id

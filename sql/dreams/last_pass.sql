@@ -14,7 +14,7 @@ begin
            (select r.corpus from loci_data.pass_runs r
             where r.namespace_id = v_ns and r.pass = p_name and r.outcome = 'applied'
               and r.finished_at > clock_timestamp()
-                  - (loci_internal.settings(v_ns) ->> 'dream_unchanged_days')::double precision * interval '1 day'
+                  - (loci_internal.settings(v_ns) ->> 'dream_unchanged_days')::double precision * interval '24 hours'
             order by r.id desc limit 1);
 end $$;
 comment on function loci_api.last_pass(text, text, uuid) is

@@ -28,7 +28,7 @@ as $$
                    or o.source_id = e.target_id and o.target_id = e.source_id)) then 'redundant'
         when i.reason = 'outdated' and coalesce(e.valid_to, 'infinity') > clock_timestamp()
              and e.last_observed_at > clock_timestamp() - (s.all ->> 'dream_entity_days')::double precision
-                 * interval '1 day' then 'recent' end
+                 * interval '24 hours' then 'recent' end
     from item i
     cross join setting s
     left join lateral (select x.* from loci_data.edges x

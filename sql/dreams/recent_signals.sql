@@ -11,7 +11,7 @@ begin
     return query
     select s.id, s.kind, s.content, s.memory_id, s.at from loci_data.feedback_signals s
     where s.namespace_id = v_ns and s.at > clock_timestamp() - (v_settings ->> 'dream_signal_days')::double precision
-        * interval '1 day'
+        * interval '24 hours'
     order by s.at desc, s.id desc limit (v_settings ->> 'dream_signals')::bigint;
 end $$;
 comment on function loci_api.recent_signals(text) is

@@ -14,7 +14,7 @@ declare
     v_ns       integer := loci_internal.authorize(p_namespace, 'reader');
     v_settings jsonb := loci_internal.settings(v_ns);
     v_before   timestamptz := clock_timestamp() - (v_settings ->> 'dream_entity_days')::double precision
-        * interval '1 day';
+        * interval '24 hours';
     v_strong   double precision := v_settings ->> 'protected_confidence';
 begin
     perform loci_internal.check_limit(p_limit, null, 0);

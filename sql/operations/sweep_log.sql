@@ -20,7 +20,7 @@ begin
         with kept as materialized (
             select n.id, least(case when %4$L then date_trunc('day', clock_timestamp(), 'UTC') end,
                                clock_timestamp() - least((n.settings ->> %3$L)::double precision, 36500)
-                                   * interval '1 day') as until
+                                   * interval '24 hours') as until
             from (select m.id, loci_internal.settings(m.id) as settings from loci_data.namespaces m union all
                   select null, loci.default_settings()) n
         ), old as materialized (

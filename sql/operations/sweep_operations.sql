@@ -25,9 +25,9 @@ begin
                v_now - greatest(s.change_days, s.operation_days) as operations_before
         from loci_data.namespaces n
         cross join lateral (select least((d.given ->> 'change_days')::double precision, 36500)
-                            * interval '1 day' as change_days,
+                            * interval '24 hours' as change_days,
                                    least((d.given ->> 'operation_days')::double precision, 36500)
-                                       * interval '1 day' as operation_days
+                                       * interval '24 hours' as operation_days
                             from (select loci_internal.settings(n.id) as given offset 0) d) s
         order by n.id
     loop

@@ -3,8 +3,10 @@
 from typing import Any
 
 import pytest
+from psycopg import sql
 
-from tests.services import Api, ok, problem
+from tests.databases import Database
+from tests.services import Api, new_api, ok, problem, serve
 
 BEFORE, THEN, LATER = "2019-06-01T00:00:00Z", "2020-06-01T00:00:00Z", "2022-06-01T00:00:00Z"
 
@@ -290,3 +292,11 @@ def test_a_list_of_memories_can_be_that_of_a_lineage(api: Api, city: list[Any]) 
     api.write("Bob lives in Ulm")
     assert contents(ok(api.get("/memories", lineage="city"))) == ["Alice lives in Paris"]
     assert contents(ok(api.get("/memories", lineage="city", as_of=THEN))) == ["Alice lives in Oslo"]
+
+
+def test_times_are_said_in_utc_wherever_the_server_is(own_database: Database) -> None:
+    with own_database.admin() as owner:
+        owner.execute(sql.SQL("alter database {} set timezone = 'Pacific/Honolulu'").format(sql.Identifier(own_database.name)))
+    with serve(own_database, worker=False) as service, new_api(service) as api:
+        written = api.write("Alice lives in Oslo", valid_from="2020-01-01T00:00:00Z")
+        assert ok(api.get(f"/memories/{written['id']}"))["valid_from"] in {"2020-01-01T00:00:00Z", "2020-01-01T00:00:00+00:00"}

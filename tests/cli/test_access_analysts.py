@@ -166,6 +166,7 @@ def test_a_login_has_the_settings_of_its_group_and_limits(loci: Loci, login: str
         "default_transaction_read_only": "on",
         "enable_seqscan": "off",
         "temp_file_limit": "4GB",
+        "TimeZone": "UTC",
     }
     found = {name: session.execute("select current_setting(%s)", [name]).fetchone()[0] for name in wanted}  # type: ignore[index]
     assert found == wanted

@@ -1,6 +1,7 @@
 """Enrichment: a memory is stored at once as it was said; a model puts it into good form later, and can neither lose nor add anything."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -99,7 +100,7 @@ def test_several_entries_link_to_what_they_were_made_of_which_is_forgotten(savin
     assert contents(saving) == ["Bob likes black tea.", "Bob works at Acme."]
     assert ok(saving.get(f"/memories/{saved['id']}"))["status"] == "forgotten"
     for memory in ok(saving.get("/memories"))["items"]:
-        assert (memory["valid_from"], memory["metadata"]) == ("2026-01-05T00:00:00Z", {"a": 1})
+        assert (datetime.fromisoformat(memory["valid_from"]), memory["metadata"]) == (datetime(2026, 1, 5, tzinfo=UTC), {"a": 1})
         (link,) = ok(saving.get(f"/memories/{memory['id']}/links"))["items"]
         assert (link["type"], link["target_id"]) == ("expands", saved["id"])
     assert run["changes"][0]["action"] == "expanded"

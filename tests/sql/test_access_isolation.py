@@ -343,8 +343,11 @@ def test_no_role_of_loci_bypasses_row_level_security(connection: psycopg.Connect
 
 
 @pytest.mark.parametrize("role", ["loci_app", "loci_analyst"])
-@pytest.mark.parametrize(("setting", "value"), [("jit", "off"), ("hnsw.ef_search", "128"), ("hnsw.iterative_scan", "strict_order")])
-def test_settings_that_plans_rest_on_hang_on_the_roles(
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [("jit", "off"), ("hnsw.ef_search", "128"), ("hnsw.iterative_scan", "strict_order"), ("TimeZone", "UTC")],
+)
+def test_settings_that_plans_and_times_rest_on_hang_on_the_roles(
     connection: psycopg.Connection[Any], role: str, setting: str, value: str
 ) -> None:
     found = connection.execute(

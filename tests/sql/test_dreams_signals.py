@@ -1,5 +1,7 @@
 """Feedback signals in SQL: who may note and read them, which are shown to a dream, and how long they are kept."""
 
+import calendar
+from datetime import datetime, timedelta
 from typing import Any
 
 import psycopg
@@ -77,3 +79,25 @@ def test_what_is_no_share_is_refused_by_the_name_of_its_setting(admin: psycopg.C
 def test_a_share_above_one_is_no_setting(world: World) -> None:
     with pytest.raises(psycopg.errors.InvalidParameterValue):
         world.rows("select loci_api.update_namespace(%(ns)s, %(s)s)", s=Jsonb({"settings": {"dream_removed_share": 1.5}}))
+
+
+def test_days_that_signals_count_have_24_hours_also_where_clocks_were_changed(owned: World, admin: psycopg.Connection[Any]) -> None:
+    owned.rows("select loci_api.update_namespace(%(ns)s, %(c)s)", c=Jsonb({"settings": {"dream_signal_days": 5}}))
+    (near,), (far,) = note(owned, "still counts"), note(owned, "counts no more")
+    admin.execute("reset session authorization")
+    for signal, hours in ((near, 5 * 24 - 1), (far, 5 * 24 + 1)):
+        admin.execute(
+            "update loci_data.feedback_signals set at = clock_timestamp() - %s where id = %s", [timedelta(hours=hours), signal]
+        )
+    for hours in (6, -6):  # by so much the clocks of the session's zone were changed three days ago
+        admin.execute("select set_config('timezone', %s, true)", [changed_clocks(owned.now() - timedelta(days=3), hours)])
+        assert owned.value(
+            "select %(now)s::timestamptz - (%(now)s::timestamptz - interval '5 days')", now=owned.now()
+        ) != timedelta(5)
+        assert [row["id"] for row in owned.rows("select id from loci_api.recent_signals(%(ns)s)")] == [near]
+
+
+def changed_clocks(at: datetime, hours: int) -> str:
+    """A time zone, as POSIX writes them: UTC, and for a hundred days from the day of `at` on UTC and so many hours."""
+    first = at.timetuple().tm_yday - (calendar.isleap(at.year) and at.month > 2)  # 29 February has no number
+    return f"AAA0BBB{-hours:+d},J{min(first, 365)}/0,J{(first + 99) % 365 + 1}/0"

@@ -1,5 +1,6 @@
 """The log of recalls: what was asked and answered, what became of it, how long it is kept."""
 
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -86,10 +87,10 @@ def test_the_log_says_what_was_asked_and_what_was_answered(world: World) -> None
         ["lexical", "vector"],
         "rrf",
     )
-    assert (row["filters"], row["skipped"], row["as_of"].year, row["known_at"]) == (
+    assert (row["filters"], row["skipped"], row["as_of"], row["known_at"]) == (
         {"category": "x"},
         {"vector": "no model"},
-        2020,
+        datetime(2020, 1, 1, tzinfo=UTC),
         None,
     )
     assert [(m["rank"], m["memory_id"], m["score"]) for m in row["memories"]] == [(1, str(a), 1.0), (2, str(b), 0.5)]

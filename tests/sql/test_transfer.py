@@ -1,6 +1,7 @@
 """Export and restoring in SQL: what belongs to a namespace, who may, and what a line can and cannot do."""
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -215,8 +216,8 @@ def test_what_was_read_for_names_is_not_read_again(world: World) -> None:
     assert restored(world, "name_queue", waits)["written"] == 1
     assert restored(world, "name_queue", waits)["written"] == 0
     world.rows("select loci_api.finish_restore(%(ns)s)")
-    rows = world.rows("select memory_id, enqueued_at::date::text as since from loci_data.name_queue where namespace_id = %(ns_id)s")
-    assert [(str(row["memory_id"]), row["since"]) for row in rows] == [(unread["id"], "2024-01-01")]
+    rows = world.rows("select memory_id, enqueued_at from loci_data.name_queue where namespace_id = %(ns_id)s")
+    assert [(str(row["memory_id"]), row["enqueued_at"]) for row in rows] == [(unread["id"], datetime(2024, 1, 1, tzinfo=UTC))]
 
 
 def test_a_memory_that_was_read_since_the_export_is_not_read_again(world: World) -> None:
