@@ -151,9 +151,8 @@ def test_a_walk_names_all_that_cut_it_short(api: Api) -> None:
 def test_an_entity_that_is_deleted_meanwhile_is_not_in_the_context_and_no_error(api: Api) -> None:
     ok(api.post("/edges", {"source": "Alpha", "type": "uses", "target": "Beta"}), 201)
     beta = ok(api.get("/entities/Beta"))["id"]
-    waiting = (
-        "select from pg_locks where not granted and pid in (select pid from pg_stat_activity where datname = current_database())"
-    )
+    waiting = """select from pg_stat_activity where wait_event_type = 'Lock' and query like '%touch_entities%'
+                 and datname = current_database() and pid <> pg_backend_pid()"""
     with (
         api.service.database.admin() as watcher,
         psycopg.connect(api.service.database.app_url) as other,

@@ -152,7 +152,8 @@ TOGETHER: tuple[tuple[str, dict[str, Any], LiteralString], ...] = (
         "select from loci_api.delete_edge(%(ns)s, (select id from loci.list_edges(%(ns)s)))",
     ),
 )
-WAITING = "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database() and query like '%loci_api%'"
+WAITING = """select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()
+             and query ~ 'loci_api.(forget_memories|delete_)'"""
 
 
 @pytest.mark.parametrize(("tool", "named", "deleted"), TOGETHER, ids=["entities", "relations"])
