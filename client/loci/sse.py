@@ -1,5 +1,6 @@
 """Server-sent events as clients read them (WHATWG HTML, 9.2)."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -14,6 +15,15 @@ class Event:
     name: str
     data: bytes
     id: str | None = None
+
+
+def status_of(problem: bytes) -> int | None:
+    """The status that the data of a `problem` names; None: it names none."""
+    try:
+        status = json.loads(problem)["status"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    return status if isinstance(status, int) else None
 
 
 class Parser:

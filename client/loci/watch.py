@@ -12,7 +12,7 @@ from loci.attempts import AGAIN, CONNECT, FIRST_PAUSE, LONGEST_PAUSE, Options
 from loci.errors import LociError, error_of, error_without_reply
 from loci.models.operations import Change
 from loci.requests import API, Request, nothing
-from loci.sse import HEARTBEAT, Parser
+from loci.sse import HEARTBEAT, Parser, status_of
 
 Names = str | Iterable[str]
 SILENCE = 3 * HEARTBEAT  # seconds after which a stream is taken for dead
@@ -69,11 +69,11 @@ class Watch:
         self._opened, self._failures = True, 0
         for event in self._parser.feed(block):
             if event.name == "problem":
-                body = httpx.Response(_status(event.data), content=event.data)
-                if body.status_code in AGAIN:
+                status = status_of(event.data)
+                if status in AGAIN:
                     self._failures = 1
                     continue
-                raise error_of(body)
+                raise error_of(httpx.Response(status or HTTPStatus.INTERNAL_SERVER_ERROR, content=event.data))
             yield Change.model_validate_json(event.data)
 
     def pause(self) -> float:
@@ -86,8 +86,3 @@ class Watch:
         self._failures += 1
         if not self._opened and self._failures > self.options.retries:
             raise error
-
-
-def _status(problem: bytes) -> int:
-    status = httpx.Response(HTTPStatus.OK, content=problem).json().get("status")
-    return status if isinstance(status, int) else int(HTTPStatus.INTERNAL_SERVER_ERROR)

@@ -40,7 +40,9 @@ begin
     if 'merge' <> all (p_kinds) then
         perform loci_internal.lock_edge_ends(p_namespace_id, p_operation, array(
             select n.subject_id from loci_internal.net_changes(p_namespace_id, p_operation, 'edge') n));
-        perform loci_internal.lock_undone_attributes(p_namespace_id, p_operation);
+        if p_kinds && '{aspect,attribute,supersession}' then
+            perform loci_internal.lock_undone_attributes(p_namespace_id, p_operation);
+        end if;
     end if;
     if p_kinds && '{edge_type,namespace}' then
         perform from loci_data.namespaces n where n.id = p_namespace_id for no key update;  -- rates change in turns

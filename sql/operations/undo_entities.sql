@@ -10,10 +10,9 @@ declare
     v_ids    uuid[] := array(select n.subject_id from loci_internal.net_changes(p_namespace_id, p_operation, 'entity') n
                              where not n.created and n.before is not null and n.subject_id <> all (p_left));
     v_back   uuid[];
-    v_at     timestamptz;
+    v_at     timestamptz := clock_timestamp();
     v_count  integer;
 begin
-    v_at := clock_timestamp();
     v_back := array(select n.subject_id from loci_internal.net_changes(p_namespace_id, p_operation, 'entity') n
                     where n.subject_id = any (v_ids) and (n.after ->> 'merged_into')::uuid = n.subject_id);
     if v_back <> '{}' then

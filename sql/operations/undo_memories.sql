@@ -9,11 +9,10 @@ returns integer
 language plpgsql volatile set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$
 declare
-    v_at    timestamptz;
+    v_at    timestamptz := clock_timestamp();
     v_total integer := 0;
     v_count integer;
 begin
-    v_at := clock_timestamp();
     foreach v_count in array array[0, 1] loop  -- first what is not current any more
         select count(*) into v_count from loci_internal.change_memories(p_namespace_id, array(
             select b

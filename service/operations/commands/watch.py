@@ -83,7 +83,7 @@ def line(change: dict[str, Any]) -> str:
 
 def _follow(rest: Rest, query: dict[str, Any], after: str | None, tell: Callable[[dict[str, Any]], None]) -> None:
     """Follow the stream of changes; a service that goes away is waited for, once it has answered."""
-    from loci.sse import Parser
+    from loci.sse import Parser, status_of
 
     parser, opened = Parser(), False
     while True:
@@ -93,7 +93,7 @@ def _follow(rest: Rest, query: dict[str, Any], after: str | None, tell: Callable
                 for block in blocks:
                     for event in parser.feed(block):
                         if event.name == "problem":
-                            if _status(event.data) in AGAIN:
+                            if status_of(event.data) in AGAIN:
                                 continue  # the stream ends, and is opened again
                             raise _refusal(event.data)
                         tell(from_json(event.data))
@@ -102,13 +102,6 @@ def _follow(rest: Rest, query: dict[str, Any], after: str | None, tell: Callable
                 raise
         parser.lost()
         time.sleep(PAUSE)
-
-
-def _status(problem: bytes) -> int | None:
-    try:
-        return int(from_json(problem)["status"])
-    except (ValueError, KeyError, TypeError):
-        return None
 
 
 def _refusal(problem: bytes) -> Failure:
