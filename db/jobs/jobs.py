@@ -146,12 +146,13 @@ async def record_job_failure(
 
 
 async def take_over_jobs(
-    tx: Transaction, *, lost_after: float, attempts: int, backoff: float, backoff_limit: float
+    tx: Transaction, *, worker: int | None, lost_after: float, attempts: int, backoff: float, backoff_limit: float
 ) -> list[LostJob]:
-    """Give jobs of lost workers back to the queue, or up. The operator's."""
+    """Give jobs of lost workers back to the queue, or up; those of the `worker` that asks are not lost. The operator's."""
     return await tx.rows(
         LostJob,
-        "select * from loci_api.take_over_jobs(%(lost_after)s, %(attempts)s, %(backoff)s, %(backoff_limit)s)",
+        "select * from loci_api.take_over_jobs(%(worker)s, %(lost_after)s, %(attempts)s, %(backoff)s, %(backoff_limit)s)",
+        worker=worker,
         lost_after=lost_after,
         attempts=attempts,
         backoff=backoff,

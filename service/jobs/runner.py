@@ -158,12 +158,11 @@ class Runner:
         assert isinstance(queue.job_manager, OutcomeWriter)  # noqa: S101 (make_queue)
         while True:
             try:
-                if worker.worker_id is not None:  # first a sign of life of its own: it may have been held up for long
-                    await queue.job_manager.update_heartbeat(worker.worker_id)
                 await queue.job_manager.settle()
                 async with self._transaction("take_over_jobs") as tx:
                     lost = await jobs.take_over_jobs(
                         tx,
+                        worker=worker.worker_id,
                         lost_after=settings.lost_after,
                         attempts=settings.attempts,
                         backoff=settings.backoff,

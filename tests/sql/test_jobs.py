@@ -78,9 +78,11 @@ class Queue:
             id=self.worker,
         )
 
-    def take_over(self, attempts: int = 3) -> list[dict[str, Any]]:
-        """What another worker does about it."""
-        lost = self.world.rows("select * from loci_api.take_over_jobs(30, %(attempts)s, 0, 0)", attempts=attempts)
+    def take_over(self, attempts: int = 3, worker: int | None = None) -> list[dict[str, Any]]:
+        """What another worker does about it, or the one that is named."""
+        lost = self.world.rows(
+            "select * from loci_api.take_over_jobs(%(worker)s, 30, %(attempts)s, 0, 0)", worker=worker, attempts=attempts
+        )
         self.as_owner(
             "update procrastinate_jobs set scheduled_at = now() where status = 'todo' returning id"
         )  # time stands still here
@@ -225,6 +227,15 @@ def test_jobs_of_a_living_worker_are_left_alone(queue: Queue) -> None:
     queue.take()
     assert queue.take_over() == []
     assert job(queue.world, it)["state"] == "running"
+
+
+def test_a_worker_that_was_held_up_keeps_its_jobs_and_its_place_until_another_takes_them(queue: Queue) -> None:
+    it, later = ask(queue.world), ask(queue.world)
+    queue.take()
+    queue.lose()
+    assert queue.take_over(worker=queue.worker) == []
+    assert job(queue.world, it)["state"] == "running"
+    assert queue.begin(queue.take())["id"] == later
 
 
 def test_jobs_with_one_turn_run_one_after_the_other_in_the_order_of_asking(queue: Queue) -> None:
@@ -411,7 +422,7 @@ def test_a_reader_sees_jobs_and_changes_none(owned: World, function: str) -> Non
     [
         "select * from loci_api.start_job(1, 0)",
         "select * from loci_api.record_job_failure(1, 0, 'x')",
-        "select * from loci_api.take_over_jobs(30, 3)",
+        "select * from loci_api.take_over_jobs(1, 30, 3)",
         "select loci_api.sweep_log('jobs')",
         "select * from loci_api.job_metrics()",
     ],
