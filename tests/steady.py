@@ -4,7 +4,8 @@
     python -m tests.steady 3 --only one-core
 
 A clone has what is committed, and an environment of its own, which `make` makes. What a run said stays in dist/steady/ if it failed, or
-warned. Beside its minutes stands a floor: what a sum that is always the same takes on this machine, just before and just after it.
+warned. Beside its minutes stands a floor: what a sum that is always the same takes on all processors of this machine at once, just before
+and just after it.
 """
 
 import argparse
@@ -41,6 +42,7 @@ ELSEWHERE = {
 }  # fmt: skip
 OWN = 0o077  # the umask there: nobody else may read what is made
 KEPT = ROOT / "dist" / "steady"
+SUM = "sum(number * number for number in range(2 * 10**7))"
 SUMMARY = re.compile(r"^(?:\d+ (?:failed|passed|skipped|errors?|xfailed|warnings?),? ?)+ in [\d.]+s.*$", re.MULTILINE)
 
 
@@ -79,9 +81,11 @@ def spent() -> float:
 
 
 def floor() -> float:
-    """Seconds that one processor takes for a sum. The machine may be slow just now because of others on its host."""
+    """Seconds that all processors take at once, each for the same sum: they may be slow just now because of others on their host."""
     began = time.perf_counter()
-    sum(number * number for number in range(10**7))
+    sums = [subprocess.Popen([sys.executable, "-S", "-c", SUM]) for _ in range(os.cpu_count() or 1)]
+    for each in sums:
+        each.wait()
     return time.perf_counter() - began
 
 
