@@ -128,6 +128,17 @@ def test_a_job_that_is_asked_for_again_is_not_begun_before_that_has_committed(ow
         worker.execute("delete from loci_data.jobs")
 
 
+def test_a_place_that_is_changed_or_deleted_by_hand_needs_no_search_path(queue: Queue) -> None:
+    it, connection = ask(queue.world), queue.world.connection
+    connection.execute("reset session authorization")
+    connection.execute("set local search_path = ''")
+    connection.execute("update loci_jobs.procrastinate_jobs set status = 'doing', attempts = 1")
+    connection.execute("delete from loci_jobs.procrastinate_jobs")
+    connection.execute("set local search_path to default")
+    connection.execute("set session authorization loci_app")
+    assert (queue.places(), job(queue.world, it)["state"]) == (0, "running")
+
+
 def test_a_place_in_the_queue_says_nothing_but_which_job_it_is(queue: Queue) -> None:
     it = ask(queue.world, key="secret", turn="t")
     place = queue.take()
