@@ -1,6 +1,8 @@
 """A language model that says what a test wrote down, in this process; tests/model_server.py speaks the protocol over loopback."""
 
+import asyncio
 import json
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,12 +16,14 @@ Say = Callable[[dict[str, Any]], Any]
 class ScriptedModel:
     """Answers with what `script` gives: a value for every call, or a function of the data that the prompt holds.
 
-    `heard` are the messages of each call. What is no string is said as JSON. An exception is raised.
+    `heard` are the messages of each call. What is no string is said as JSON. An exception is raised. A function runs in a thread, one
+    call at a time: where it writes, it may have to wait for what the service it answers has open in a transaction.
     """
 
     script: Any
     name: str = "scripted"
     heard: list[list[Message]] = field(default_factory=list)
+    turn: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     async def complete(
         self,
@@ -34,10 +38,15 @@ class ScriptedModel:
         """Say the next thing."""
         del schema, title, deadline, max_tokens, usage
         self.heard.append(list(messages))
-        said = self.script(json.loads(messages[-1]["content"])) if callable(self.script) else self.script
+        said = await asyncio.to_thread(self._say, messages[-1]["content"]) if callable(self.script) else self.script
         if isinstance(said, Exception):
             raise said
         return Completion(said if isinstance(said, str) else json.dumps(said), 100, 50, 1)
+
+    def _say(self, data: str) -> Any:
+        """What the function says to the data."""
+        with self.turn:
+            return self.script(json.loads(data))
 
     async def close(self) -> None:
         """Nothing to close."""
