@@ -184,7 +184,7 @@ class Server:
             connection.execute("select pg_advisory_lock(hashtext(%s))", [template.name])  # one copy at a time
             connection.execute(LEAVE, [template.name])
             copied = sql.SQL("create database {} template {} strategy file_copy")  # a third of the work where nothing is flushed
-            connection.execute(copied.format(sql.Identifier(name), sql.Identifier(template.name)))
+            once_left(lambda: connection.execute(copied.format(sql.Identifier(name), sql.Identifier(template.name))))
         _copy_role_settings(template, self.reach(name))
         return self.reach(name)
 
@@ -197,22 +197,27 @@ class Server:
                 made = self.clone("quiet")
                 with made.admin() as admin:
                     admin.execute(NO_AUTOVACUUM)
-                self.execute("alter database {} rename to {}", made.name, quiet.name)
+                once_left(lambda: self.execute("alter database {} rename to {}", made.name, quiet.name))
         return self.clone(label, of=quiet)
 
     def drop(self, database: Database) -> None:
         """Remove a database, whoever is connected."""
         for end in database.endings:
             end()
-        until = time.monotonic() + ENDING
-        while True:
-            try:
-                self.execute("drop database if exists {} with (force)", database.name)
-            except psycopg.errors.ObjectInUse:  # told to end five seconds ago, and not yet gone: the machine is slow
-                if time.monotonic() > until:
-                    raise
-            else:
-                return
+        once_left(lambda: self.execute("drop database if exists {} with (force)", database.name))
+
+
+def once_left(change: Callable[[], object]) -> None:
+    """Change a database once its sessions have ended. The server waits five seconds for those that have been told to."""
+    until = time.monotonic() + ENDING
+    while True:
+        try:
+            change()
+        except psycopg.errors.ObjectInUse:  # not yet gone: the machine is slow
+            if time.monotonic() > until:
+                raise
+        else:
+            return
 
 
 def as_shipped(connection: psycopg.Connection[Any]) -> None:
