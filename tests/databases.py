@@ -170,10 +170,11 @@ class Server:
         with psycopg.connect(self.admin_url, autocommit=True) as connection:
             connection.execute("select pg_advisory_lock(hashtext(%s))", [name])
             if connection.execute("select from pg_database where datname = %s", [name]).fetchone() is None:
-                database = self.empty(name)
-                upgrade(database.admin_url, app_password=PASSWORD if ADMIN_URL else None)
-                with database.admin() as admin:
+                made = self.empty(f"{name}_{secrets.token_hex(4)}")  # whoever is ended meanwhile leaves none of that name
+                upgrade(made.admin_url, app_password=PASSWORD if ADMIN_URL else None)
+                with made.admin() as admin:
                     unhurried(admin)
+                once_left(lambda: self.execute("alter database {} rename to {}", made.name, name))
         return self.reach(name)
 
     def clone(self, label: str = "", *, of: Database | None = None) -> Database:

@@ -66,12 +66,17 @@ class Browser:
         """Send a request and wait for its reply."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        self.process.stdin.write(json.dumps({"id": next(self.numbers), **request}) + "\n")
+        number = next(self.numbers)
+        self.process.stdin.write(json.dumps({"id": number, **request}) + "\n")
         self.process.stdin.flush()
-        reply = json.loads(self.process.stdout.readline() or '{"error": "the browser has ended"}')
-        if "error" in reply:
-            raise WentWrong(reply["error"])
-        return reply["result"]
+        for line in self.process.stdout:
+            reply = json.loads(line)
+            if reply["id"] != number:
+                continue  # of one whose asker was interrupted
+            if "error" in reply:
+                raise WentWrong(reply["error"])
+            return reply["result"]
+        raise WentWrong("the browser has ended")
 
     @contextmanager
     def page(self, address: str, **options: Any) -> Iterator["Page"]:

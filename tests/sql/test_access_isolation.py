@@ -13,7 +13,7 @@ from psycopg.types.json import Jsonb
 
 from db.pool import OPERATOR, JsonObject, make_pool, transaction
 from tests.catalogue import FUNCTIONS, PARTITIONS, RELATIONS, TABLES
-from tests.databases import Database
+from tests.databases import Database, Server
 from tests.factories import World, act_as, grant, new_world
 
 MARKER = "zanzibar"  # stands in every secret text, and in no argument of any call
@@ -468,17 +468,23 @@ def test_a_grant_opens_one_namespace_and_no_other(owned: World) -> None:
     assert owned.visible() == ["mine"]
 
 
-def test_an_analyst_sees_in_sql_what_was_granted_and_no_more(owned: World) -> None:
+@pytest.fixture
+def analyst(server: Server) -> Iterator[str]:
+    """A role of the analysts, committed at once: while it is made, nobody on the server can make or drop another."""
+    name = f"loci_test_{uuid4().hex[:8]}"
+    server.execute("create role {} login in role loci_analyst", name)
+    yield name
+    server.execute("drop role {}", name)
+
+
+def test_an_analyst_sees_in_sql_what_was_granted_and_no_more(analyst: str, owned: World) -> None:
     other = new_world(owned.connection)
     owned.write("mine")
     other.write("theirs")
     owned.connection.execute("reset session authorization")
     agent = grant(owned.connection, owned.name, "reader")
-    owned.connection.execute("create role loci_test_analyst login in role loci_analyst")
-    owned.connection.execute(
-        "update loci_data.agents set kind = 'analyst', database_role = 'loci_test_analyst' where id = %s", [agent]
-    )
-    owned.connection.execute("set session authorization loci_test_analyst")
+    owned.connection.execute("update loci_data.agents set kind = 'analyst', database_role = %s where id = %s", [analyst, agent])
+    owned.connection.execute(sql.SQL("set session authorization {}").format(sql.Identifier(analyst)))
     act_as(owned.connection, UUID(int=0))  # an analyst who poses as the operator gains nothing
     assert owned.rows("select content from loci_data.memories") == [{"content": "mine"}]
     assert owned.rows("select * from loci.search_text(%(ns)s, 'theirs')") == []
