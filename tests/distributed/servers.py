@@ -1,5 +1,6 @@
 """A primary and its standbys: servers of their own on the loopback interface, which may be paused, killed and promoted."""
 
+import ctypes
 import os
 import pwd
 import random
@@ -25,6 +26,7 @@ from db.migrate import upgrade
 from tests.databases import Database, made_once, place_of_servers
 from tests.services import eventually
 
+IPC_RMID = 0  # of sys/ipc.h
 CONFIGURATION = {
     "max_connections": "100",
     "shared_buffers": "64MB",
@@ -34,6 +36,7 @@ CONFIGURATION = {
     "hot_standby_feedback": "on",
     "wal_keep_size": "256MB",
     "fsync": "off",  # survives a killed process, not a cut of power
+    "dynamic_shared_memory_type": "mmap",  # in its folder, or what a killed one had of the system's would stay there
     "autovacuum_naptime": "10s",
     "recovery_min_apply_delay": "0",
     "wal_receiver_status_interval": "1s",
@@ -112,13 +115,14 @@ class Node:
             self.run("pg_ctl", "-D", self.folder, "-w", "-m", "immediate", "stop")
 
     def kill(self) -> None:
-        """End all its processes at once, as a machine that goes away does."""
-        first = self.pid
+        """End all its processes at once, and its shared memory with them, as a machine that goes away does."""
+        first, memory = self.pid, self.memory
         os.kill(first, signal.SIGSTOP)  # or it would begin anew when it hears of the end of one
         ended = [*self.children(), first]
         for pid in ended:
             os.kill(pid, signal.SIGKILL)
         eventually(lambda: not any(map(_lives, ended)))
+        assert ctypes.CDLL(None).shmctl(memory, IPC_RMID, None) == 0  # only a server that begins anew there would remove it
         (self.folder / "postmaster.pid").unlink(missing_ok=True)
 
     def promote(self) -> None:
@@ -129,6 +133,11 @@ class Node:
     def pid(self) -> int:
         """Number of its first process."""
         return int((self.folder / "postmaster.pid").read_text().split("\n", 1)[0])
+
+    @property
+    def memory(self) -> int:
+        """Number of the segment of System V's shared memory by which it shows that it runs."""
+        return int((self.folder / "postmaster.pid").read_text().split("\n")[6].split()[1])
 
     def children(self) -> list[int]:
         """Numbers of the others."""
