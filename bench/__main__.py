@@ -29,6 +29,7 @@ from bench import (
     traverse,
     vector,
     walk,
+    whose_fact,
     working_memory,
 )
 from bench.database import database
@@ -53,7 +54,7 @@ ALL = (
         jobs,
         working_memory,
     ),
-    *(edges, operations, languages, changing_facts, fresh, ingest, reembed),
+    *(edges, operations, languages, changing_facts, whose_fact, fresh, ingest, reembed),
 )
 
 

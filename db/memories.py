@@ -40,6 +40,7 @@ class MemoryRow(TypedDict):
     importance: float
     confidence: float
     metadata: JsonObject
+    about: str | None
     source: str | None
     session_id: str | None
     observations: int

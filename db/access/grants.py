@@ -41,6 +41,7 @@ class CallerRow(TypedDict):
     key_id: UUID | None
     default_namespace: str | None
     space: str | None
+    user: str | None
     created_at: datetime
     grants: list[JsonObject] | None
 

@@ -36,6 +36,7 @@ class KeyRow(TypedDict):
     namespaces: list[str] | None
     default_namespace: str | None
     space: str | None
+    user: str | None
     rate_limit: int | None
     created_at: datetime
     expires_at: datetime | None
@@ -76,12 +77,13 @@ async def create_key(
     rate_limit: int | None = None,
     default_namespace: str | None = None,
     space: str | None = None,
+    user: str | None = None,
 ) -> NewKeyRow:
     """Register a key by its SHA-256: of a new agent with a role in the transaction's namespace, or a further one of `agent_id`."""
     return await tx.row(
         NewKeyRow,
         "select * from loci_api.create_key(%(namespace)s, %(role)s, %(name)s, %(id)s, %(hash)s, %(expires_at)s,"
-        " %(scope)s, %(namespaces)s, %(agent_id)s, %(rate_limit)s, %(default_namespace)s, %(space)s)",
+        " %(scope)s, %(namespaces)s, %(agent_id)s, %(rate_limit)s, %(default_namespace)s, %(space)s, %(user)s)",
         id=id,
         hash=hash,
         role=role,
@@ -93,6 +95,7 @@ async def create_key(
         rate_limit=rate_limit,
         default_namespace=default_namespace,
         space=space,
+        user=user,
     )
 
 

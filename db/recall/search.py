@@ -248,6 +248,8 @@ class ExpansionRow(TypedDict):
     linked_paths: list[JsonObject] | None
     took_ms: list[float | None] | None
     covered: list[float | None] | None
+    standing_ids: list[int] | None
+    standings: list[str] | None
     unknown: int
     memories: int
 
@@ -269,6 +271,7 @@ class Expansion:
     """What stands around the best hits: neighbours in time by document (number, distance), and two arms; seconds of each.
 
     `sources`: who said what, of these and their neighbours. `share`: what a hit lends, less where memories are long.
+    `standings`: how documents stand to whom the question is about (sql/recall/hit_standings.sql).
     """
 
     near: dict[int, list[tuple[int, int]]]
@@ -277,18 +280,20 @@ class Expansion:
     hierarchy: Hits
     linked: Hits
     coverage: Coverage
+    standings: dict[int, str]
     took: dict[str, float] = field(default_factory=dict)
 
 
 async def send_expansion(
-    tx: Transaction, *, query: str, documents: list[int], seeds: list[int], arms: list[str], scope: Scope
+    tx: Transaction, *, query: str, documents: list[int], seeds: list[int], arms: list[str], scope: Scope, user: str | None = None
 ) -> Sent[ExpansionRow]:
     """Ask for neighbours of `documents`, hierarchy and shared names around `seeds`, given best first; see read_expansion."""
     return await tx.send(
         ExpansionRow,
         """select * from loci_api.expand_recall_hits(%(namespace)s, %(query)s, %(documents)s::bigint[], %(seeds)s::bigint[],
-           %(arms)s::text[], %(filters)s, %(as_of)s, %(known_at)s)""",
+           %(arms)s::text[], %(filters)s, %(as_of)s, %(known_at)s, %(user)s)""",
         query=query,
+        user=user,
         documents=bigints(documents),
         seeds=bigints(seeds),
         arms=arms,
@@ -313,6 +318,7 @@ async def read_expansion(sent: Sent[ExpansionRow], seeds: list[int]) -> Expansio
         _hits(row, "hierarchy"),
         _hits(row, "linked"),
         Coverage(shares, row["unknown"], row["memories"]),
+        dict(zip(row["standing_ids"] or [], row["standings"] or [], strict=True)),
         _took(row, EXPANSION_STEPS),
     )
 

@@ -49,6 +49,7 @@ def add(
     lineage: Annotated[str | None, typer.Option(help="Name of its versions: what had it before is replaced.")] = None,
     category: Category = None,
     tag: Tags = None,
+    about: Annotated[str | None, typer.Option(help="Whom or what it is about: an entity, by name or id.")] = None,
     source: Annotated[str | None, typer.Option(help="Who said it.")] = None,
     session_id: Session = None,
     importance: Annotated[float | None, typer.Option(min=0, max=1, help="How much it matters.")] = None,
@@ -61,6 +62,7 @@ def add(
         "lineage": lineage,
         "category": category,
         "tags": tag or None,
+        "about": about,
         "source": source,
         "session_id": session_id,
         "importance": importance,
@@ -87,6 +89,7 @@ def list_(
     category: Annotated[str | None, typer.Option(help="This category and all below it.")] = None,
     tag: Annotated[list[str] | None, typer.Option("--tag", help="Any of these labels; repeatable.")] = None,
     entity: Annotated[str | None, typer.Option(help="Mentions this entity: name, alias or id.")] = None,
+    about: Annotated[str | None, typer.Option(help="About this entity: name, alias or id.")] = None,
     lineage: Annotated[str | None, typer.Option(help="Of this lineage.")] = None,
     session_id: Session = None,
     source: Annotated[str | None, typer.Option(help="Said by this one.")] = None,
@@ -95,7 +98,7 @@ def list_(
     known_at: KnownAt = None,
 ) -> None:
     """List memories, newest first."""
-    asked = {"category": category, "tag": tag, "entity": entity, "lineage": lineage, "session_id": session_id, "source": source}
+    asked = {"category": category, "tag": tag, "entity": entity, "about": about, "lineage": lineage, "session_id": session_id, "source": source}
     times = {"as_of": as_of, "known_at": known_at, "all_versions": all_versions or None}
     with service(namespace) as rest:
         rows = rest.items("/memories", limit=limit, **asked, **times)

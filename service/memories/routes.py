@@ -91,6 +91,7 @@ async def list_memories(
     session_id: Annotated[Text | None, Query(description="From this conversation")] = None,
     source: Annotated[Text | None, Query(description="Said by this one")] = None,
     entity: Annotated[Text | None, Query(description="Mentions this entity: id, name or alias")] = None,
+    about: Annotated[Text | None, Query(description="About this entity: id, name or alias")] = None,
     under: Annotated[UUID | None, Query(description="This memory and everything under it")] = None,
     metadata: Annotated[Text | None, Query(description="JSON object that the memory's metadata contains")] = None,
     as_of: AsOf = None,
@@ -106,6 +107,7 @@ async def list_memories(
         "session_id": session_id,
         "source": source,
         "entity": entity,
+        "about": about,
         "under": str(under) if under else None,
         "metadata": json_object("metadata", metadata),
     }

@@ -15,6 +15,12 @@ from service.recall.ranking import Ranking, note_hits
 from service.recall.sources import by_place, pack, unpack
 from service.recall.timing import milliseconds_since
 
+STANDINGS = {
+    "about": "about whom the question names",
+    "own": "said in the first person by the one who asks",
+    "foreign": "said in the first person by another than the one who asks",
+    "namesake": "about another name of the same stem",
+}
 SAID = {"recall_id", "reranked", "rewritten"}  # fields of an answer that are left out where there is nothing to say
 
 
@@ -128,6 +134,7 @@ def explain(ranking: Ranking, key: int) -> JsonObject:
         "rrf_k": plan.k if plan.question.fusion == "rrf" else None,
         "lent": fused.lent.get(key, 0.0),
         "factor": fused.factors.get(key, 1.0),
+        "standing": fused.standings.get(key),
         "arms": arms,
     }
     shown |= ranking.notes.get(key, {})
@@ -151,4 +158,5 @@ def because(fused: Fused, key: int, *, relative: bool) -> str:
     sum_, factor = " + ".join(parts) or "0", fused.factors.get(key, 1.0)
     if factor == 1.0:
         return f"{fused.scores[key]:.3g} = {sum_}"
-    return f"{fused.scores[key]:.3g} = ({sum_}) × {factor:g} (said by {fused.sources[key]})"
+    said_by = f"said by {fused.sources.get(key)}"
+    return f"{fused.scores[key]:.3g} = ({sum_}) × {factor:g} ({STANDINGS.get(fused.standings.get(key) or '', said_by)})"

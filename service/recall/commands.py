@@ -20,6 +20,7 @@ def recall(
     min_relevance: Annotated[
         float | None, typer.Option("--min-relevance", min=0, max=1, help="Leave out memories less likely to answer.")
     ] = None,
+    user: Annotated[str | None, typer.Option(help="Whom I and my mean in the question; default: nobody in particular.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show what each arm of the search contributed.")] = False,
     as_of: AsOf = None,
     known_at: KnownAt = None,
@@ -33,7 +34,7 @@ def recall(
 ) -> None:
     """Find the memories that answer a question."""
     stated = {"query": query, "k": k, "as_of": as_of, "known_at": known_at, "explain": explain, "min_relevance": min_relevance}
-    stated |= {"rerank": rerank if top_n is None or rerank is False else top_n, "rewrite": rewrite}
+    stated |= {"user": user, "rerank": rerank if top_n is None or rerank is False else top_n, "rewrite": rewrite}
     with service(namespace) as rest:
         answer = rest.post("/recall", **stated)
     tell({name: answer[name] for name in SHOWN if name in answer}, lambda: _tell(answer, explain=explain))

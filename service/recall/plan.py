@@ -15,6 +15,13 @@ from service.recall.sources import unpack
 NAMES_FULL = 4.0  # score over shared names from which a hit has the whole weight of that arm
 COSINE_FLOOR = 0.5  # relative_score only
 ASSISTANT = "assistant"  # the role under which frameworks keep what a model said
+ABOUT = 1.5  # times speaker_weight: what is about somebody by name counts more than what she says of herself
+SPEECH = re.compile(
+    r"\b(?:sa(?:y|ys|id)|tell|tells|told|mention\w*|think|thinks|thought|ask|asks|asked|suggest\w*|recommend\w*|propos\w*|opinion|"
+    r"according|feel|feels|felt|believe\w*|claim\w*|promise\w*|talk\w*|discuss\w*|express\w*|describe\w*|repl(?:y|ied|ies)|"
+    r"sag(?:t|te|ten|en)|gesagt|erzähl\w*|mein(?:t|te|ung)|gemeint|denkt|dachte|hält|erwähn\w*|vorgeschlagen|empf\w+|laut)\b",
+    re.IGNORECASE,
+)
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
@@ -73,11 +80,18 @@ class Plan:
         """Weight of an arm."""
         return self.weights.get(arm, 1.0)
 
-    def factor(self, source: str) -> float:
-        """What the score of a memory is multiplied by, for who said it."""
-        if first_word(source) in self.words:
-            return float(self.settings["speaker_weight"])
-        return float(self.settings["assistant_weight"]) if source == ASSISTANT else 1.0
+    def factor(self, source: str | None, standing: str | None, *, several: bool) -> float:
+        """What the score of a memory is multiplied by, for who said it and whom it is about. `several`: speakers are named."""
+        named = float(self.settings["speaker_weight"])
+        if standing in {"told", "said"}:
+            return 1.0 if several else named if standing == "told" or self.asks_what_was_said else 1.0
+        factor = {"about": ABOUT * named, "own": named, "foreign": 1 / named, "namesake": 1 / named}.get(standing or "", 1.0)
+        return factor * (float(self.settings["assistant_weight"]) if source == ASSISTANT else 1.0)
+
+    @cached_property
+    def asks_what_was_said(self) -> bool:
+        """Whether the question asks what somebody said or thought."""
+        return SPEECH.search(self.question.query) is not None
 
     @cached_property
     def words(self) -> set[str]:
@@ -90,7 +104,8 @@ class Fused:
     """Scores, and what they are made of: (the arms' parts + what neighbours lent) × a factor for who said it.
 
     With relative_score, the mean of the parts. `evidence`: what says how likely it answers, by the place of a namespace. `near`:
-    neighbours of a hit, with the share of its score that each gets; `shares`: by the place of a namespace, what hits lend at most.
+    neighbours of a hit, with the share of its score that each gets; `shares`: by the place of a namespace, what hits lend at most. `standings`: how
+    memories stand to whom the question is about.
     """
 
     scores: dict[int, float]
@@ -101,3 +116,4 @@ class Fused:
     evidence: dict[int, Evidence] = field(default_factory=dict)
     near: Mapping[int, list[tuple[int, float]]] = field(default_factory=dict)
     shares: Mapping[int, float] = field(default_factory=dict)
+    standings: Mapping[int, str] = field(default_factory=dict)

@@ -17,7 +17,7 @@ class Question:
     """What is asked: text, how many results, and how to search. None: the namespace's setting.
 
     `similarity`: the cosine from which a memory counts that only its meaning found; None: any. `namespaces` None: the
-    transaction's; "*": all that the caller may read. `min_relevance`: results below it are left out. `rerank`: how many results a
+    transaction's; "*": all that the caller may read. `user`: whom the first person means; None: the key's user, or nobody in particular. `min_relevance`: results below it are left out. `rerank`: how many results a
     reranker judges; True and None: as configured; False: none. `rewrite`: how a language model adds questions to this one; None:
     not at all.
     """
@@ -32,6 +32,7 @@ class Question:
     embedding: list[float] | None = None
     explain: bool = False
     session_id: str | None = None
+    user: str | None = None
     similarity: float | None = None
     namespaces: tuple[str, ...] | Literal["*"] | None = None
     log: bool | None = None
@@ -58,6 +59,7 @@ def question_of(stated: RecallInput) -> Question:
         embedding=stated.embedding,
         explain=stated.explain,
         session_id=stated.session_id,
+        user=stated.user,
         namespaces=tuple(stated.namespaces) if isinstance(stated.namespaces, list) else stated.namespaces,
         log=stated.log,
         rerank=stated.rerank,

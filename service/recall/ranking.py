@@ -176,7 +176,7 @@ async def _around(plan: Plan, asked: Asked, arms: dict[str, Hits], near: Mapping
     if not seeds:
         return Fused(plan.fuse(parts), parts)
     found = await _ask_around(plan, asked.sources, [] if plan.relative else seeds, seeds[:20])
-    around = Around({}, {}, {}, {})
+    around = Around({}, {}, {}, {}, {})
     for place, expansion in found:
         count_arm_seconds(expansion.took)
         around.add(place, expansion)
@@ -199,6 +199,7 @@ class Around:
     sources: dict[int, str]
     coverage: dict[int, search.Coverage]  # by the place of a namespace
     shares: dict[int, float]  # what hits lend there, and names count; likewise
+    standings: dict[int, str]  # how memories stand to whom the question is about
 
     def add(self, place: int, found: Expansion) -> None:
         """What was found in the namespace at a place."""
@@ -206,6 +207,7 @@ class Around:
         self.coverage[place] = found.coverage
         self.shares[place] = found.share
         self.sources.update({base | number: source for number, source in found.sources.items()})
+        self.standings.update({base | number: standing for number, standing in found.standings.items()})
         for number, near in found.near.items():
             self.near[base | number] = [(base | other, found.share * SHARES[distance - 1]) for other, distance in near]
 
@@ -217,15 +219,17 @@ class Around:
         """Scores with what neighbours lend, times what it counts who said it."""
         alone = plan.fuse(parts)
         given = lent({key: alone[key] for key in ranked(alone)[:LENDERS]}, self.near)
-        named = self.named(plan)
-        factors = {key: plan.factor(source) for key, source in self.sources.items() if len(named) == 1 or source not in named}
+        several = len(self.named(plan)) > 1
+        factors = {
+            key: plan.factor(self.sources.get(key), self.standings.get(key), several=several) for key in {*self.sources, *self.standings}
+        }
         scores = {key: (alone.get(key, 0.0) + given.get(key, 0.0)) * factors.get(key, 1.0) for key in {*alone, *given}}
-        return Fused(scores, parts, given, factors, self.sources, evidence, self.near, self.shares)
+        return Fused(scores, parts, given, factors, self.sources, evidence, self.near, self.shares, self.standings)
 
 
 async def with_turns(ranking: Ranking, keys: list[int]) -> Ranking:
     """The same, with the turns beside these hits. One more round trip."""
-    around = Around({}, {}, {}, {})
+    around = Around({}, {}, {}, {}, {})
     for place, found in await _ask_around(ranking.plan, ranking.asked.sources, keys, []):
         around.add(place, found)
     return replace(ranking, near=around.near)
@@ -244,6 +248,7 @@ async def _ask_around(plan: Plan, sources: list[Source], documents: list[int], s
                 seeds=of.get(place, []),
                 arms=list(question.arms) if seeds else [],
                 scope=question.scope,
+                user=question.user,
             ),
         )
         for place in {**of, **near}

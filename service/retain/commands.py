@@ -21,6 +21,7 @@ def retain(
     namespace: Namespace = None,
     category: Annotated[str | None, typer.Option(help="Slash-separated path.")] = None,
     source: Annotated[str | None, typer.Option(help="Who said it.")] = None,
+    user: Annotated[str | None, typer.Option(help="For whom it is said, where nobody is named.")] = None,
     session_id: Session = None,
     dry_run: DryRun = False,
     decide: Decider = "auto",
@@ -29,7 +30,7 @@ def retain(
 
     Each fact is new, changes or repeats what is known. A language model decides if there is one, else rules.
     """
-    stated = {"category": category, "source": source, "session_id": session_id, "dry_run": dry_run, "decide": decide}
+    stated = {"category": category, "source": source, "user": user, "session_id": session_id, "dry_run": dry_run, "decide": decide}
     with service(namespace) as rest:
         answer = rest.post("/retain", content=sys.stdin.read() if text == "-" else text, **stated)
     tell(answer, lambda: _tell_retained(answer))

@@ -64,11 +64,17 @@ async def prepare_items(resources: Resources, items: list[JsonObject], read: Rea
     provider, settings = resources.provider, resources.settings.embedding
     used = active_model(None) if provider is None else await read(partial(find_active_model, provider))
     try:
-        vectors = await used.embed([item["content"][: settings.max_chars] for item in items], timeout=settings.query_timeout)
+        vectors = await used.embed([_with_subject(item)[: settings.max_chars] for item in items], timeout=settings.query_timeout)
     except EmbeddingError as error:
         return Prepared(items, {"vector": str(error)})
     made = [{"embedding": vector.tolist(), "embedding_model": used.model} for vector in vectors]
     return Prepared([{**item, **vector} for item, vector in zip(items, made, strict=True)], {})
+
+
+def _with_subject(item: JsonObject) -> str:
+    """A fact as it is embedded: with whom it is about in front, where its words do not say so."""
+    about, content = item.get("about"), str(item["content"])
+    return content if about is None or about.casefold() in content.casefold() else f"{about}: {content}"
 
 
 async def retain_text(resources: Resources, stated: JsonObject, choice: Choice, *, read: Read, write: Write[T], dry_run: bool) -> T:

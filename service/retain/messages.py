@@ -105,8 +105,7 @@ def _facts(message: Message, body: Remember) -> list[JsonObject]:
     about = {name: stated[name] for name in ("category", "tags", "valid_from") if stated.get(name) is not None}
     if message.said_at is not None:
         about = {"valid_from": message.said_at.isoformat(), **about}
-    if body.session is not None:
-        about["session_id"] = body.session
+    about |= {name: value for name, value in (("session_id", body.session), ("user", body.user)) if value is not None}
     source = "assistant" if message.speaker == "assistant" else message.name or body.source or "user"
     return [{**about, "content": text, "source": source, "spoken": True} for text in split(message.prose)]
 
@@ -158,7 +157,7 @@ async def _finished(tx: Transaction, *, said: Said, body: Remember, work: Step |
     nothing = {"decisions": [], **dict.fromkeys(facts.ACTIONS.values(), 0), "dry_run": body.dry_run, "skipped": {}}
     done: JsonObject = nothing if work is None else await work(tx)
     for decision, place, fact in zip(done["decisions"], said.places, said.facts, strict=True):
-        decision.update(message=place, source=fact["source"])
+        decision.update(message=place, source=body.user if body.user and fact["source"] == "user" else fact["source"])
     named = await entities.match_entities(tx, text=said.words) if said.words.strip() else []
     return {
         **done,

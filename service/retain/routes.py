@@ -26,7 +26,7 @@ async def retain(body: Retain, caller: CallerDependency) -> Response:
         return kept
     return await facts.retain_text(
         caller.state.resources,
-        body.about(),
+        body.details(),
         body.decide,
         read=_reading(caller, dry_run=body.dry_run),
         write=_writing(caller, dry_run=body.dry_run),

@@ -1,7 +1,7 @@
 -- Start of a request: who holds this key, and may they do this here? One statement, sent in the same round trip as the
 -- work itself. Sets loci.agent for the transaction; what the key may do of what its agent may (loci.scope,
 -- loci.scope_namespaces: see authorize); what it means where the request says nothing (loci.namespace:
--- default_namespace; loci.space, and its home loci.space_namespace: bound_space); and what ensure_operation says of it:
+-- default_namespace; loci.space, and its home loci.space_namespace: bound_space; loci.user: speaking_user); and what ensure_operation says of it:
 -- loci.key, loci.origin ({action, via, request_id, operation_id}), loci.operation. Without a key the caller is the
 -- operator: the service asks so only when it is bound to loopback. p_limits: how long the transaction's statements,
 -- waits for locks, pauses, and it itself may take (statement_timeout, lock_timeout,
@@ -39,6 +39,7 @@ begin
             set_config('loci.namespace', coalesce((select n.name from loci_data.namespaces n
                                                    where n.id = v_key.default_namespace_id), ''), true),
             set_config('loci.space', coalesce(v_key.space, ''), true),
+            set_config('loci.user', coalesce(v_key.user_name, ''), true),
             set_config('loci.space_namespace', case when v_key.space is not null then coalesce((
                 select a.home_id::text from loci_data.agents a where a.id = v_agent), '') else '' end, true),
             set_config('loci.origin', coalesce(p_origin::text, ''), true),

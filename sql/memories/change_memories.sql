@@ -15,7 +15,7 @@ begin
     set valid_from = c.valid_from, valid_to = c.valid_to, superseded_at = c.superseded_at, status = c.status,
         fold_scope = c.fold_scope, updated_at = c.updated_at,
         category = c.category, tags = c.tags, layer = c.layer, importance = c.importance, confidence = c.confidence,
-        metadata = c.metadata
+        metadata = c.metadata, about = c.about
     from unnest(p_memories) c
     where m.namespace_id = p_namespace_id and m.id = c.id
     returning m.*;

@@ -127,7 +127,8 @@ as $$
     where m.namespace_id = p_namespace_id and m.id = any (p_ids) and m.status = 'forgotten'
       and not exists (select from loci_data.memories o where o.namespace_id = m.namespace_id and o.status = 'active'
                       and o.valid_to is null
-                      and (o.lineage = m.lineage or o.content_hash = m.content_hash and o.fold_scope = m.fold_scope))
+                      and (o.lineage = m.lineage or o.content_hash = m.content_hash and o.fold_scope = m.fold_scope
+                           and o.category = m.category))
 $$;
 comment on function loci_internal.reactivate_merge_sources(integer, uuid[]) is
     'Make memories active again that were forgotten for a merge.';

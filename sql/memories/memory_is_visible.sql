@@ -19,7 +19,7 @@ returns loci_internal.memory_filter
 language sql immutable parallel safe
 as $$
     select row(null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null,
-               p_as_of, p_known_at, 'infinity')::loci_internal.memory_filter
+               p_as_of, p_known_at, 'infinity', null, null)::loci_internal.memory_filter
 $$;
 comment on function loci_internal.filter_at(timestamptz, timestamptz) is
     'A filter of as_of and known_at alone.';
@@ -63,6 +63,10 @@ as $$
    and (p_filter.recorded_before is null or p_memory.recorded_at < p_filter.recorded_before)
    and (p_filter.min_importance is null or p_memory.importance >= p_filter.min_importance)
    and (p_filter.min_confidence is null or p_memory.confidence >= p_filter.min_confidence)
+   and (p_filter.party is null or loci_internal.memory_party(p_memory.source, p_memory.created_by) = p_filter.party
+                                  and loci.is_first_person(p_memory.content))
+   and case when p_filter.about is null then true
+            else loci.canonical_name(loci.memory_about(p_memory)) = any (p_filter.about) end
    and case when p_filter.under is null and p_filter.entity_id is null then true
             else loci_internal.memory_is_related(p_memory.namespace_id, p_memory.id, p_memory.lineage_id, p_filter) end
 $$;

@@ -14,7 +14,8 @@ comment on function loci_internal.refuse_duplicate() is
 create or replace trigger memories_duplicate before update on loci_data.memories
     for each row when (new.status = 'active' and new.valid_to is null and new.fold_scope is not null
                        and (old.status <> 'active' or old.valid_to is not null
-                            or old.fold_scope is distinct from new.fold_scope))
+                            or old.fold_scope is distinct from new.fold_scope
+                            or old.category is distinct from new.category))
     execute function loci_internal.refuse_duplicate();
 
 -- Refuse a memory that would be current beside another that says exactly the same, naming that one. A probe of
@@ -27,7 +28,7 @@ declare
 begin
     select m.id into v_other from loci_data.memories m
     where m.namespace_id = p_memory.namespace_id and m.content_hash = p_memory.content_hash
-      and m.fold_scope = p_memory.fold_scope and m.valid_to is null and m.status = 'active' and m.id <> p_memory.id
+      and m.fold_scope = p_memory.fold_scope and m.category = p_memory.category and m.valid_to is null and m.status = 'active' and m.id <> p_memory.id
       and p_memory.status = 'active' and p_memory.valid_to is null;
     if found then
         raise unique_violation using message = format('memory %s says exactly the same and took its place', v_other),

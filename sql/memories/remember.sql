@@ -69,7 +69,8 @@ as $$
                coalesce(i.id, loci_api.uuid7()), i.content, loci_internal.content_hash(i.content),
                case when (i.details).layer = 3 or i.valid_from is not null or i.valid_to is not null
                    or i.corrects is not null then null
-                    else coalesce(i.lineage, '') end,
+                    else coalesce(i.lineage, loci_internal.wording_scope(i.content, (i.details).about, i.source,
+                                                                         c.agent)) end,
                i.lineage, i.parent_id, i.valid_from, i.valid_to, i.source, i.session_id, i.embedding, i.corrects,
                null::timestamptz, null::uuid, false, null::uuid, null::timestamptz, false,
                coalesce(i.on_duplicate, 'reinforce'), i.details
@@ -78,23 +79,46 @@ as $$
                    coalesce(u.lineage, (select m.lineage from loci_data.memories m where u.corrects is not null
                                         and m.namespace_id = p_namespace_id and m.id = u.corrects),
                             u.corrects::text) as lineage,
-                   u.parent_id, u.valid_from, u.valid_to, u.source, u.session_id, u.embedding, u.corrects,
-                   u.on_duplicate,
-                   jsonb_populate_record(null::loci.memory_details, u.item) as details, u.ordinal
+                   u.parent_id, u.valid_from, u.valid_to, loci_internal.speaker_of(u.source, u."user") as source,
+                   u.session_id, u.embedding, u.corrects, u.on_duplicate, jsonb_populate_record(
+                       null::loci.memory_details, loci_internal.name_subject(p_namespace_id, u.item)) as details,
+                   u.ordinal
             from rows from (jsonb_to_recordset(p_items) as (
                      id uuid, content text, lineage text, parent_id uuid, valid_from timestamptz, valid_to timestamptz,
                      source text,
-                     session_id text, embedding real[], corrects uuid, on_duplicate text),
+                     session_id text, embedding real[], corrects uuid, on_duplicate text, "user" text),
                      jsonb_array_elements(p_items)) with ordinality
                  as u(id, content, lineage, parent_id, valid_from, valid_to, source, session_id, embedding, corrects,
-                      on_duplicate, item, ordinal)) i
+                      on_duplicate, "user", item, ordinal)) i
+        cross join (select loci.current_agent() as agent) c
     ) i
 $$;
 comment on function loci_internal.parse_memories(integer, jsonb) is
     'JSON array of memory items as memory_input[].';
 
--- The graph part of a write: entities that items state, and edges, with the memory as evidence of both, in its session
--- if it has one. In the transaction of the memories; idempotent per memory.
+-- An item with the name of the entity that it states to be about, where it gives an id. Errors: P0002 (about).
+create or replace function loci_internal.name_subject(p_namespace_id integer, p_item jsonb) returns jsonb
+language plpgsql stable set search_path = ''
+as $$
+declare
+    v_name text;
+begin
+    if p_item ->> 'about' ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then
+        select e.name into v_name from loci_data.entities e
+        where e.namespace_id = p_namespace_id
+          and e.id = loci_internal.surviving_entity_id(p_namespace_id, (p_item ->> 'about')::uuid);
+        if v_name is null then
+            raise no_data_found using column = 'about', message = format('entity %s does not exist', p_item ->> 'about');
+        end if;
+        return jsonb_set(p_item, '{about}', to_jsonb(v_name));
+    end if;
+    return p_item;
+end $$;
+comment on function loci_internal.name_subject(integer, jsonb) is
+    'An item whose subject is given by its name. Errors: P0002.';
+
+-- The graph part of a write: entities that items state or are about, and edges, with the memory as evidence of both, in
+-- its session if it has one. In the transaction of the memories; idempotent per memory.
 create or replace function loci_internal.remember_graph(p_namespace_id integer, p_items jsonb,
                                                         p_outcomes loci_internal.memory_outcome[], p_at timestamptz)
 returns void
@@ -103,7 +127,8 @@ as $$
 declare
     v_ids uuid[];  -- of the memories, in the order of the items
 begin
-    if not (p_items @? '$[*].entities[*] ? (@ != null)' or p_items @? '$[*].edges[*] ? (@ != null)') then
+    if not (p_items @? '$[*].entities[*] ? (@ != null)' or p_items @? '$[*].edges[*] ? (@ != null)'
+            or p_items @? '$[*].about ? (@ != null)') then
         return;
     end if;
     v_ids := array(select o.id from unnest(p_outcomes) o order by o.ordinal);
@@ -112,9 +137,13 @@ begin
                                                         i.item -> 'session_id', 'seen_at', i.item -> 'valid_from')
                          order by i.ordinal, e.nth)
         from jsonb_array_elements(p_items) with ordinality i(item, ordinal)
-        cross join lateral jsonb_array_elements(nullif(i.item -> 'entities', 'null')) with ordinality e(entity, nth)),
+        cross join lateral (
+            select * from jsonb_array_elements(nullif(i.item -> 'entities', 'null')) with ordinality
+            union all
+            select jsonb_build_object('name', loci_internal.name_subject(p_namespace_id, i.item) -> 'about'), 0
+            where i.item ->> 'about' is not null) e(entity, nth)),
         p_at)
-    where p_items @? '$[*].entities[*] ? (@ != null)';
+    where p_items @? '$[*].entities[*] ? (@ != null)' or p_items @? '$[*].about ? (@ != null)';
 
     perform count(*) from loci_internal.write_edges(p_namespace_id, loci_internal.parse_edges(
         loci_internal.date_stated_edges(p_namespace_id, p_items, v_ids, p_at), p_at), p_at)

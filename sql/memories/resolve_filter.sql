@@ -15,12 +15,12 @@ begin
         where key not in ('category', 'tags', 'tags_all', 'layers', 'lineage', 'source', 'session_id', 'metadata',
                           'valid_after',
                           'valid_before', 'recorded_after', 'recorded_before', 'min_importance', 'min_confidence',
-                          'under', 'entity');
+                          'under', 'entity', 'about', 'party');
         if found then
             raise invalid_parameter_value using message = format('unknown filter %L', v_unknown),
                 column = 'filters.' || v_unknown;
         end if;
-        v_filter := jsonb_populate_record(v_filter, p_filter);
+        v_filter := jsonb_populate_record(v_filter, p_filter - 'about');
         v_filter.category := rtrim(v_filter.category, '/');
     end if;
     if not (isfinite(p_as_of) and isfinite(p_known_at)) then
@@ -32,6 +32,9 @@ begin
     v_filter.begun_by := case when p_known_at is null then v_filter.as_of else 'infinity' end;
     if v_filter.under is not null then
         v_filter.under := loci_internal.lineage_id_of(p_namespace_id, v_filter.under, 'filters.under');
+    end if;
+    if p_filter ->> 'about' is not null then
+        v_filter.about := loci_internal.names_of(p_namespace_id, p_filter ->> 'about');
     end if;
     if p_filter ->> 'entity' is not null then
         v_filter.entity_id := loci_internal.entity_at_or_removed(p_namespace_id, p_filter ->> 'entity', p_known_at);

@@ -126,6 +126,8 @@ as $$
     select d.key from jsonb_each(loci_internal.stated_details(p_item)) d
     cross join lateral (select to_jsonb(loci.memory_details(p_memory)) -> d.key as value) m
     where d.value <> m.value and not (d.key = 'tags' and d.value @> m.value and d.value <@ m.value)
+      and not (d.key = 'about' and loci.canonical_name(d.value #>> '{}')
+                                   = loci.canonical_name(loci.memory_about(p_memory)))
     union all
     select 'parent_id' where (p_item).parent_id is not null and not exists (
         select from loci_internal.parent_of(p_memory, clock_timestamp(), null) p

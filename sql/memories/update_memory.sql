@@ -22,7 +22,7 @@ begin
     if not found then
         raise no_data_found using message = format('memory %s does not exist', p_id), column = 'id';
     end if;
-    v_new := jsonb_populate_record(v_old, p_changes);
+    v_new := jsonb_populate_record(v_old, loci_internal.name_subject(v_ns, p_changes));
     if p_changes ? 'parent_id' or v_new.layer <> v_old.layer then
         perform loci_internal.lock_hierarchy(v_ns, true);
     end if;
@@ -30,7 +30,10 @@ begin
     v_new.id := p_id;
     v_new.status := v_old.status;
     v_new.superseded_at := v_old.superseded_at;
-    v_new.fold_scope := case when v_new.valid_from = v_old.valid_from then v_old.fold_scope end;
+    v_new.fold_scope := case when v_new.valid_from = v_old.valid_from then
+        case when v_old.fold_scope <> v_old.lineage and v_new.about is distinct from v_old.about
+             then loci_internal.wording_scope(v_new.content, v_new.about, v_new.source, v_new.created_by)
+             else v_old.fold_scope end end;
     v_new.updated_at := v_at;
     select * into v_new from loci_internal.change_memories(v_ns, array[v_new]);
     if p_changes ? 'parent_id' then

@@ -3,17 +3,18 @@
 -- near_of and near_ids: of a document itself (distance 0), and of its neighbours; near_sources: who said each.
 -- Memories without a session and a source are left out. share: what a hit lends to its neighbours, less where
 -- memories are long, since a long one stands for itself: 60 terms over their mean, at most 1. covered: how much of
--- the question each of p_seeds says; unknown: terms of the question that no memory here has; memories: how many there
+-- the question each of p_seeds says; standing_ids and standings: how documents and neighbours
+-- stand to whom the question is about (hit_standings); p_user: who asks; unknown: terms of the question that no memory here has; memories: how many there
 -- are. What a namespace has nothing of (hierarchy and links, names) is not asked. took_ms: milliseconds for neighbours,
 -- hierarchy, shared names; null for what did not take part. Security definer; checks first.
 create or replace function loci_api.expand_recall_hits(
     p_namespace text, p_query text, p_documents bigint[], p_seeds bigint[], p_arms text[], p_filter jsonb default '{}',
-    p_as_of timestamptz default null, p_known_at timestamptz default null)
+    p_as_of timestamptz default null, p_known_at timestamptz default null, p_user text default null)
 returns table (near_of bigint[], near_ids bigint[], near_distances integer[], near_sources text[],
                share double precision,
                hierarchy_ids bigint[], hierarchy_scores double precision[], hierarchy_paths jsonb,
                linked_ids bigint[], linked_scores double precision[], linked_paths jsonb, took_ms real[],
-               covered real[], unknown integer, memories bigint)
+               covered real[], unknown integer, memories bigint, standing_ids bigint[], standings text[])
 language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$
@@ -52,9 +53,11 @@ begin
                            end)::real;
     select c.covered, c.unknown, c.memories into covered, unknown, memories
     from loci_internal.question_coverage(v_ns, p_query, p_seeds[1:20]) c;
+    select array_agg(s.doc_id), array_agg(s.standing) into standing_ids, standings
+    from loci_internal.hit_standings(v_ns, p_query, p_user, p_documents || near_ids) s;
     return next;
 end $$;
 comment on function loci_api.expand_recall_hits(text, text, bigint[], bigint[], text[], jsonb, timestamptz,
-                                                timestamptz) is
+                                                timestamptz, text) is
     'What stands around the best hits of a recall: neighbours in their sessions, hierarchy and links, memories that '
     'share rare names; how much of the question each says; one row of parallel arrays.';

@@ -24,11 +24,12 @@ begin
         v_decision := loci_internal.decide_fact(v_ordinal, array(
             select k from unnest(p_known) with ordinality u(ordinal, fact, memory_id, lineage, content, valid_from,
                                                             later, exact, same, alike, similarity, overlap,
-                                                            signal, confidence, evidence, sure, source, nth)
+                                                            signal, confidence, evidence, sure, source,
+                                                            same_subject, nth)
             cross join lateral (select (u.ordinal, u.fact, u.memory_id, u.lineage, u.content, u.valid_from, u.later,
                                         u.exact, u.same, u.alike, u.similarity,
                                         u.overlap, u.signal, u.confidence, u.evidence,
-                                        u.sure, u.source)::loci_api.fact_candidate as k) c
+                                        u.sure, u.source, u.same_subject)::loci_api.fact_candidate as k) c
             where u.ordinal = v_ordinal and (u.lineage is null or u.lineage <> all (v_over))
               and (u.fact is null or u.fact <> all (v_gone))
             order by u.nth), p_items -> v_ordinal ->> 'source', v_settings);

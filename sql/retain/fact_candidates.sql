@@ -1,8 +1,10 @@
 -- What is known beside each of many facts? Memories of layer 2 that are valid when the fact is: the best p_limit by
--- words, the nearest p_limit by meaning (from half of retain_related on), for one that tells where somebody lives or
+-- words, the nearest p_limit by meaning (from half of retain_related on), both also among those of the same subject or
+-- party and category (fact_scope), so that what many say of themselves hides none; for one that tells where somebody lives or
 -- moved to as many that tell that, of the same source if the speaker tells it ("I moved to Bergen" has no word of "I
 -- live in Oslo"), and any of exactly the same content; and the p_limit earlier facts of the same text that share most
--- words. Each is compared with the fact (compare_facts), the later in valid time against the other. Items are those of
+-- words. Each that may be about the same (may_be_about_the_same) is compared with the fact (compare_facts), the later in
+-- valid time against the other; the others are only near. Items are those of
 -- loci_api.remember; embedding: a vector of the active model (embedding_model says of which it is, null: not known),
 -- else words alone. One statement for all facts: a search by words and one by meaning each, then 0.5 ms a candidate.
 -- Security definer: reads past the policies; checks first. Errors: 42501, P0002, 22023.
@@ -16,27 +18,34 @@ declare
     v_shared integer := (loci_internal.settings(v_ns) ->> 'shared_tokens')::integer;
     v_near   double precision := (loci_internal.settings(v_ns) ->> 'retain_related')::double precision / 2;
     v_now    timestamptz := clock_timestamp();
+    v_agent  uuid := loci.current_agent();
     v_model  loci_data.embedding_models;
 begin
     select * into v_model from loci_data.embedding_models where active;
     return query
     with item as materialized (
         select (i.place - 1)::integer as ordinal, i.content, loci_internal.content_hash(i.content) as hash, i.source,
-               coalesce(i.valid_from, v_now) as at, loci_internal.read_fact(i.content) as read,
+               coalesce(i.valid_from, v_now) as at, t.compared, loci_internal.read_fact(t.compared) as read,
+               loci_internal.fact_standing(v_ns, i.content, i.about, i.category, i.source, v_agent) as standing,
                case when cardinality(i.embedding) = v_model.dimensions and
                    coalesce(i.embedding_model, v_model.id) = v_model.id then i.embedding end as embedding
         from rows
-        from (jsonb_to_recordset(p_items) as (content text, source text, valid_from timestamptz, embedding real[],
-                                              embedding_model integer))
-             with ordinality i(content, source, valid_from, embedding, embedding_model, place)
+        from (jsonb_to_recordset(loci_internal.name_speakers(p_items))
+              as (content text, source text, about text, category text, valid_from timestamptz, embedding real[],
+                  embedding_model integer))
+             with ordinality i(content, source, about, category, valid_from, embedding, embedding_model, place)
+        cross join lateral (
+            select loci_internal.text_to_compare(v_ns, i.content, i.about) as compared) t
     ), moment as materialized (
         select i.ordinal, i.at from item i union select i.ordinal, v_now from item i
     ), found as materialized (
         select i.ordinal, s.id from item i join moment t on t.ordinal = i.ordinal
-        cross join lateral loci.search_text(p_namespace, left(i.content, 2000), p_limit, '{"layers": [2]}', t.at) s
+        cross join lateral loci_internal.fact_scopes(i.standing) c(scope)
+        cross join lateral loci.search_text(p_namespace, left(i.compared, 2000), p_limit, c.scope, t.at) s
         union
         select i.ordinal, s.id from item i join moment t on t.ordinal = i.ordinal
-        cross join lateral loci.similar_memories(p_namespace, i.embedding, p_limit, '{"layers": [2]}', t.at) s
+        cross join lateral loci_internal.fact_scopes(i.standing) c(scope)
+        cross join lateral loci.similar_memories(p_namespace, i.embedding, p_limit, c.scope, t.at) s
         where i.embedding is not null and s.score >= v_near
         union
         select i.ordinal, s.id from item i join moment t on t.ordinal = i.ordinal
@@ -54,9 +63,12 @@ begin
                             and m.valid_to is null and m.status = 'active' and m.layer <> 3
                           order by m.fold_scope limit 1) s
     ), known as materialized (  -- each memory is read once, whatever number of facts found it
-        select m.*, loci_internal.read_fact(m.content) as read, v.embedding
+        select m.*, loci_internal.read_fact(loci_internal.text_to_compare(v_ns, m.content, m.about)) as read,
+               loci_internal.fact_standing(v_ns, m.content, m.about, m.category, m.source, m.created_by) as standing,
+               v.embedding
         from (select distinct f.id from found f) f
-        cross join lateral (select o.id, o.lineage, o.content, o.content_hash, o.source, o.valid_from
+        cross join lateral (select o.id, o.lineage, o.content, o.content_hash, o.source, o.valid_from, o.about,
+                                   o.category, o.created_by
                             from loci_data.memories o
                             where o.namespace_id = v_ns and o.id = f.id limit 1) m
         left join lateral (select o.embedding from loci_data.memory_vectors o
@@ -71,12 +83,13 @@ begin
     ), pair as (
         select i.ordinal, null::integer as fact, k.id, k.lineage, k.content, k.valid_from,
                k.content_hash = i.hash as exact,
-               k.source, k.source is not distinct from i.source as same_source,
+               k.source, i.standing as told_by, k.standing as known_by,
                1 - (k.embedding <=> i.embedding::halfvec) as similarity,
                i.read, k.read as known, k.valid_from > i.at as later
         from found f join item i on i.ordinal = f.ordinal join known k on k.id = f.id
         union all
-        select i.ordinal, e.ordinal, null, null, e.content, e.at, e.hash = i.hash, e.source, true,
+        select i.ordinal, e.ordinal, null, null, e.content, e.at, e.hash = i.hash, e.source, i.standing,
+               e.standing,
                1 - (e.embedding::halfvec <=> i.embedding::halfvec), i.read, e.read, e.at > i.at
         from (select w.ordinal, w.earlier,
               row_number() over (partition by w.ordinal order by w.words desc, w.earlier desc) as nth
@@ -85,12 +98,18 @@ begin
                     group by n.ordinal, o.ordinal having count(*) >= 2) w) s
         join item i on i.ordinal = s.ordinal join item e on e.ordinal = s.earlier where s.nth <= p_limit
     )
-    select p.ordinal, p.fact, p.id, p.lineage, p.content, p.valid_from, p.later, p.exact, c.same, c.alike,
-           p.similarity, c.overlap,
-           c.signal, c.confidence, c.evidence, c.sure, p.source
+    select p.ordinal, p.fact, p.id, p.lineage, p.content, p.valid_from, p.later, p.exact and b.same_place,
+           c.same and b.same_place, c.alike and b.same_place, p.similarity, c.overlap,
+           case when b.comparable then c.signal end, case when b.comparable then c.confidence end,
+           case when b.comparable then c.evidence end, c.sure and b.comparable, p.source, b.comparable
     from pair p
-    cross join lateral loci_internal.compare_facts(case when p.later then p.read else p.known end, case
-                                                   when p.later then p.known else p.read end, p.same_source, v_shared) c
+    cross join lateral loci_internal.compare_facts(
+        case when p.later then p.read else p.known end, case when p.later then p.known else p.read end,
+        (p.told_by ->> 'party') = (p.known_by ->> 'party'), v_shared) c
+    cross join lateral (select loci_internal.may_be_about_the_same(p.told_by, p.known_by) as comparable) a
+    cross join lateral (select a.comparable, a.comparable and coalesce(p.told_by ->> 'category',
+                                                                       p.known_by ->> 'category', '')
+                                                              = coalesce(p.known_by ->> 'category', '') as same_place) b
     order by p.ordinal, p.exact desc, p.similarity desc nulls last, c.overlap desc, p.fact, p.id;
 end $$;
 comment on function loci.fact_candidates(text, jsonb, integer) is

@@ -1,4 +1,5 @@
--- Which words find a memory? Who said it, when it was true (if the writer said so), the content, its tags and the words
+-- Which words find a memory? Who said it, when it was true (if the writer said so), whom it is about
+-- (if the words do not say), the content, its tags and the words
 -- of its category. Without the signs that words_apart takes out.
 create or replace function loci_internal.indexed_text(p_memory loci_data.memories) returns text
 language sql stable parallel safe
@@ -7,7 +8,7 @@ as $$
     case when p_memory.valid_from <> p_memory.recorded_at
         then to_char(p_memory.valid_from at time zone 'UTC', 'FMDD FMMonth YYYY') end,
     p_memory.source,
-    p_memory.content,
+    loci_internal.text_with_subject(p_memory.content, p_memory.about),
     nullif(array_to_string(p_memory.tags, ' '), ''),
     case when p_memory.category <> 'general' then translate(p_memory.category, '-', ' ') end))
 $$;

@@ -75,7 +75,10 @@ language sql stable set search_path = '' set enable_seqscan = off set plan_cache
 as $$
     with item as materialized (
         select i.ordinal::integer, (i.item ->> 'id')::uuid as id, i.item, i.item ->> 'lineage' as lineage,
-               loci_internal.content_hash(i.item ->> 'content') as hash,
+               loci_internal.content_hash(i.item ->> 'content') as hash, i.item ->> 'category' as category,
+               loci_internal.wording_scope(i.item ->> 'content', i.item ->> 'about',
+                                           loci_internal.speaker_of(i.item ->> 'source', null),
+                                           (select loci.current_agent())) as scope,
                i.item ->> 'valid_from' is null and i.item ->> 'valid_to' is null
                and coalesce(i.item ->> 'layer', '') <> '3' as folds
         from jsonb_array_elements(p_items) with ordinality i(item, ordinal)
@@ -88,6 +91,8 @@ as $$
             select m.id from loci_data.memories m
             where i.folds and i.lineage is null and m.namespace_id = p_namespace_id and m.content_hash = i.hash
               and m.valid_to is null and m.status = 'active' and m.layer <> 3 and m.valid_from <= p_at
+              and m.category = coalesce(i.category, m.category)
+              and loci_internal.wording_scope(m.content, m.about, m.source, m.created_by) = i.scope
             order by m.fold_scope limit 1) folded on true
         left join lateral (
             select m.id from loci_data.memories m
@@ -101,9 +106,10 @@ as $$
     from stored s
     left join (select t.id, min(t.ordinal) as ordinal from item t group by t.id) twin
          on twin.id = s.id and twin.ordinal < s.ordinal
-    left join (select distinct on (t.hash) t.hash, t.id, t.ordinal from stored t
-               where t.folds and t.lineage is null and not t.there and t.said is null order by t.hash, t.ordinal) first
-         on first.hash = s.hash and first.ordinal < s.ordinal and s.folds and s.lineage is null
+    left join (select distinct on (t.hash, t.scope, t.category) t.hash, t.scope, t.category, t.id, t.ordinal from stored t
+               where t.folds and t.lineage is null and not t.there and t.said is null
+               order by t.hash, t.scope, t.category, t.ordinal) first
+         on first.hash = s.hash and first.scope = s.scope and first.category is not distinct from s.category and first.ordinal < s.ordinal and s.folds and s.lineage is null
     order by s.ordinal
 $$;
 comment on function loci_internal.find_imported_memories(integer, jsonb, timestamptz) is

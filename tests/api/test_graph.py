@@ -275,3 +275,69 @@ def test_a_name_that_another_entity_has_is_refused_in_a_sentence(api: Api) -> No
         ok(api.post("/entities", {"name": name}), 201)
     body = problem(api.client.patch("/entities/Bob", json={"name": "ada"}), 409, "conflict")
     assert body["detail"] == "name: another entity has this name"
+
+
+def names(reply: Any) -> list[str]:
+    """Names of the entities of a reply."""
+    return [entity["name"] for entity in ok(reply)["entities"]]
+
+
+def ends(reply: Any, rows: str) -> list[tuple[str, str]]:
+    """Sources and targets of the edges of a reply."""
+    return [(edge["source"], edge["target"]) for edge in ok(reply)[rows]]
+
+
+def contents(api: Api, entity: str) -> list[str]:
+    """Contents of the memories that mention an entity."""
+    return sorted(row["content"] for row in ok(api.get("/memories", entity=entity))["items"])
+
+
+RENAMED: dict[str, tuple[Any, Any]] = {
+    "it is asked for": (lambda api: ok(api.get("/entities/facebook"))["name"], "Meta"),
+    "it is in a question": (lambda api: names(api.post("/recall", {"query": "What of Facebook?", "arms": ["graph"]})), ["Meta"]),
+    "memories are recalled by it": (lambda api: api.found("What of Facebook?", arms=["graph"]), ["Ann likes it"]),
+    "it filters a recall": (lambda api: api.found("Ann", filters={"entity": "Facebook"}), ["Ann likes it"]),
+    "it filters memories": (lambda api: contents(api, "facebook"), ["Ann likes it"]),
+    "it is in a text": (lambda api: names(api.post("/entities/match", {"text": "the Facebook app"})), ["Meta"]),
+    "it is searched": (lambda api: names(api.post("/entities/search", {"query": "facebook", "mode": "name"})), ["Meta"]),
+    "it is in a message": (lambda api: names(api.post("/graph/context", {"text": "the Facebook app"})), ["Meta"]),
+    "it is walked from": (lambda api: ends(api.post("/graph/traverse", {"start": ["Facebook"]}), "edges"), [("Meta", "WhatsApp")]),
+    "its edges are listed": (lambda api: ends(api.get("/edges", entity="Facebook"), "items"), [("Meta", "WhatsApp")]),
+    "an edge is written": (lambda api: ok(api.post("/edges", {"source": "Facebook", "type": "t", "target": "x"}), 201)["source"], "Meta"),
+    "a memory is written": (lambda api: [api.write("Bob, too", entities=[{"name": "Facebook"}])["content"], contents(api, "Meta")], ["Bob, too", ["Ann likes it", "Bob, too"]]),
+    "its history is read": (lambda api: ok(api.get("/entities/Facebook/history"))["items"][-1]["detail"], {"name": "Meta", "aliases": ["Facebook"]}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("when", RENAMED)
+def test_the_old_name_of_a_renamed_entity_leads_to_it_wherever_names_are_taken(api: Api, when: str) -> None:
+    api.write("Ann likes it", entities=[{"name": "Facebook"}])
+    ok(api.post("/edges", {"source": "Facebook", "type": "owns", "target": "WhatsApp"}), 201)
+    changed = ok(api.client.patch("/entities/Facebook", json={"name": "Meta"}))
+    assert (changed["name"], changed["aliases"]) == ("Meta", ["Facebook"])
+    ask, answer = RENAMED[when]
+    assert ask(api) == answer
+
+
+def test_an_old_name_leads_nowhere_once_aliases_are_stated_without_it(api: Api) -> None:
+    ok(api.post("/entities", {"name": "Facebook"}), 201)
+    assert ok(api.client.patch("/entities/Facebook", json={"name": "Meta", "aliases": ["M"]}))["aliases"] == ["M", "Facebook"]
+    assert ok(api.client.patch("/entities/Facebook", json={"aliases": ["M"]}))["aliases"] == ["M"]
+    problem(api.get("/entities/Facebook"), 404, "not-found")
+
+
+def test_a_new_name_for_an_entity_with_a_hundred_aliases_is_refused_in_a_sentence(api: Api) -> None:
+    ok(api.post("/entities", {"name": "full", "aliases": [f"alias {n}" for n in range(100)]}), 201)
+    body = problem(api.client.patch("/entities/full", json={"name": "fuller"}), 422, "invalid-request")
+    assert body["detail"] == "'fuller' would have 101 aliases, with its old name; an entity has at most 100"
+    assert [error["field"] for error in body["errors"]] == ["name"]
+    assert body["hint"] == "State fewer aliases in the same change."
+
+
+def test_undoing_a_new_name_gives_back_the_old_one(api: Api) -> None:
+    made = ok(api.post("/entities", {"name": "Facebook", "aliases": ["FB"]}), 201)
+    done = api.client.patch("/entities/Facebook", json={"name": "Meta"}).headers["X-Operation-Id"]
+    ok(api.post(f"/operations/{done}/undo"))
+    back = ok(api.get(f"/entities/{made['id']}"))
+    assert (back["name"], back["aliases"]) == ("Facebook", ["FB"])
+    problem(api.get("/entities/Meta"), 404, "not-found")

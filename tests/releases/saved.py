@@ -62,11 +62,17 @@ def rows(database: Database) -> Rows:
 
 
 def lost(before: Rows, after: Rows) -> list[str]:
-    """What was stored and is not there any more: tables, columns, rows; new columns are no loss."""
+    """What was stored and is not there any more: tables, columns, rows; new columns, and new fields of a record, are no loss."""
     gone = []
     for table, stored in before.items():
         columns = set(stored[0]) if stored else set()
-        kept = {json.dumps({name: row.get(name) for name in columns}, sort_keys=True) for row in after.get(table, [])}
-        gone += [f"{table}: {row}" for row in stored if json.dumps(row, sort_keys=True) not in kept]
+        kept = {_written({name: row.get(name) for name in columns}) for row in after.get(table, [])}
+        gone += [f"{table}: {row}" for row in stored if _written(row) not in kept]
         gone += [table] if table not in after else []
     return gone
+
+
+def _written(row: dict[str, Any]) -> str:
+    """A row as text; of a record in it, the fields that say something."""
+    plain = {name: {k: v for k, v in value.items() if v is not None} if isinstance(value, dict) else value for name, value in row.items()}
+    return json.dumps(plain, sort_keys=True)

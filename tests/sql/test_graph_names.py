@@ -1,16 +1,19 @@
-"""Names of entities in texts."""
+"""Names of entities in texts, and where they lead when they are changed."""
 
 import re
 import unicodedata
+from datetime import datetime
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from psycopg.errors import InvalidParameterValue, NoDataFound
 from psycopg.types.json import Jsonb
 
 from service.text.names import find_names, phrases
-from tests.factories import World
+from tests.factories import Row, World, stated
+from tests.undoing import observe, operation, undo
 
 LONG = " ".join(f"word{n}" for n in range(36))  # 251 characters
 
@@ -140,19 +143,170 @@ def test_two_spellings_of_one_name_are_one_entity(world: World, names: tuple[str
     assert (second["id"], second["name"], second["created"]) == (first["id"], names[0], False)
 
 
-def test_a_changed_or_removed_name_is_not_found_any_more(world: World) -> None:
-    (made,) = know(world, {"name": "Facebook", "aliases": ["The Book of Faces"]})
-    world.rows(
-        "select * from loci_api.update_entity(%(ns)s, %(id)s, %(c)s)", id=made["id"], c=Jsonb({"name": "Meta", "aliases": []})
+# Names that change
+
+
+def get(world: World, ref: Any, known_at: datetime | None = None) -> Row:
+    """The entity with this id, name or alias, as known at a moment."""
+    return world.row("select * from loci.get_entity(%(ns)s, %(ref)s, p_known_at => %(at)s)", ref=str(ref), at=known_at)
+
+
+def change(world: World, ref: Any, **changes: Any) -> Row:
+    """Change the entity with this id, name or alias; returns it."""
+    return world.row(
+        "select * from loci_api.update_entity(%(ns)s, %(id)s, %(c)s)", id=get(world, ref)["id"], c=Jsonb(stated(changes))
     )
+
+
+def called(entity: Row) -> tuple[str, list[str]]:
+    """The name and the aliases of an entity."""
+    return entity["name"], entity["aliases"]
+
+
+def test_the_old_name_of_a_renamed_entity_leads_to_it(world: World) -> None:
+    (made,) = know(world, {"name": "Facebook", "aliases": ["FB"]})
+    memory = world.write("Ann likes it", entities=[{"name": "Facebook"}])
+    assert called(change(world, "Facebook", name="Meta")) == ("Meta", ["FB", "Facebook"])
+    assert [(row["name"], row["matched"], row["is_alias"]) for row in found(world, "at FACEBOOK")] == [("Meta", "FACEBOOK", True)]
+    assert (get(world, "facebook")["id"], world.visible(entity="facebook")) == (made["id"], [memory["content"]])
+    observe(world, {"source": "Facebook", "type": "owns", "target": "WhatsApp"})
+    for statement in (
+        "select source, target from loci.traverse(%(ns)s, array['facebook'])",
+        "select source, target from loci.list_edges(%(ns)s, 'facebook')",
+    ):
+        assert world.rows(statement) == [{"source": "Meta", "target": "WhatsApp"}]
+    events = "select event, detail from loci.entity_timeline(%(ns)s, 'facebook') where event = 'changed'"
+    assert world.row(events)["detail"] == {"name": "Meta", "aliases": ["FB", "Facebook"]}
+
+
+def test_who_writes_of_an_old_name_writes_of_the_renamed_entity_and_makes_no_other(world: World) -> None:
+    (made,) = know(world, "Facebook")
+    change(world, "Facebook", name="Meta")
+    (written,) = know(world, {"name": "FACEBOOK", "description": "a firm"})
+    assert (written["id"], written["name"], written["created"]) == (made["id"], "Meta", False)
+    assert called(get(world, made["id"])) == ("Meta", ["Facebook"])
+
+
+@pytest.mark.parametrize(
+    ("stated_ones", "kept"),
+    [
+        ([], ["Facebook"]),
+        (["FB"], ["FB", "Facebook"]),
+        (["facebook", "FB"], ["facebook", "FB"]),
+        (["META", "FB"], ["FB", "Facebook"]),
+    ],
+)
+def test_aliases_stated_with_a_new_name_hold_and_the_old_name_joins_them(
+    world: World, stated_ones: list[str], kept: list[str]
+) -> None:
+    know(world, {"name": "Facebook", "aliases": ["The Book of Faces"]})
+    assert called(change(world, "Facebook", name="Meta", aliases=stated_ones)) == ("Meta", kept)
+
+
+def test_an_old_name_is_given_up_by_stating_aliases_without_it(world: World) -> None:
+    know(world, {"name": "Facebook", "aliases": ["The Book of Faces"]})
+    change(world, "Facebook", name="Meta")
+    assert called(change(world, "Meta", aliases=[])) == ("Meta", [])
     assert [row["matched"] for row in found(world, "facebook, the book of faces, meta")] == ["meta"]
+    assert know(world, "Facebook")[0]["created"]
+
+
+@pytest.mark.parametrize(
+    ("name", "spelling"), [("Zoë", "ZOE\u0308"), ("O'Brien", "O’Brien"), ("new york", "New  York"), ("Ann", "Ann")]
+)
+def test_another_spelling_of_one_name_leaves_no_alias(world: World, name: str, spelling: str) -> None:
+    know(world, {"name": name, "aliases": ["x y"]})
+    assert called(change(world, name, name=spelling)) == (spelling, ["x y"])
+
+
+def test_every_name_that_an_entity_had_leads_to_it_in_the_order_in_which_it_had_them(world: World) -> None:
+    know(world, "one")
+    for name in ("two", "three", "four"):
+        change(world, "one", name=name)
+    assert called(get(world, "one")) == ("four", ["one", "two", "three"])
+
+
+def test_a_name_taken_back_is_an_alias_no_more_and_the_one_between_is(world: World) -> None:
+    know(world, "Facebook")
+    change(world, "Facebook", name="Meta")
+    assert called(change(world, "Meta", name="facebook")) == ("facebook", ["Meta"])
+
+
+def test_a_new_name_that_would_leave_more_than_a_hundred_aliases_is_refused_and_changes_nothing(world: World) -> None:
+    aliases = [f"alias {n}" for n in range(100)]
+    know(world, {"name": "full", "aliases": aliases})
+    before = get(world, "full")
+    with (
+        pytest.raises(InvalidParameterValue, match="'fuller' would have 101 aliases, with its old name") as raised,
+        world.connection.transaction(),
+    ):
+        change(world, "full", name="fuller")
+    assert raised.value.diag.column_name == "name"
+    assert get(world, "full") == before
+    with pytest.raises(NoDataFound), world.connection.transaction():
+        get(world, "fuller")
+
+
+def test_an_entity_with_a_hundred_aliases_is_renamed_to_one_of_them_or_with_fewer_of_them(world: World) -> None:
+    aliases = [f"alias {n}" for n in range(100)]
+    know(world, {"name": "full", "aliases": aliases})
+    assert called(change(world, "full", name="alias 0")) == ("alias 0", [*aliases[1:], "full"])
+    assert called(change(world, "full", name="fuller", aliases=aliases[1:])) == ("fuller", [*aliases[1:], "alias 0"])
+
+
+def test_whoever_is_given_an_old_name_is_meant_by_it_from_then_on(world: World) -> None:
+    first, second = know(world, "Facebook", "a book of faces")
+    change(world, "Facebook", name="Meta")
+    world.write("however often the other one is mentioned", entities=[{"name": "Meta"}])
+    assert called(change(world, second["id"], name="Facebook")) == ("Facebook", ["a book of faces"])
+    assert get(world, "facebook")["id"] == second["id"]
+    (edge,) = observe(world, {"source": "Facebook", "type": "is", "target": "printed"})
+    assert world.value("select source_id from loci_data.edges where id = %(id)s", id=edge["id"]) == second["id"]
+    assert called(get(world, first["id"])) == ("Meta", ["Facebook"])
+
+
+def test_a_part_of_a_renamed_entity_may_have_the_old_name_alone(world: World) -> None:
+    know(world, "Facebook")
+    change(world, "Facebook", name="Meta")
+    world.rows("""select * from loci_api.split_entity(%(ns)s, 'Meta', '{"name": "Facebook"}')""")
+    assert [called(get(world, name)) for name in ("Meta", "Facebook")] == [("Meta", []), ("Facebook", [])]
+
+
+def test_undoing_a_merge_leaves_the_names_that_the_kept_entity_had_since(world: World) -> None:
+    know(world, "Facebook", {"name": "Instagram", "aliases": ["Insta"]})
+    merged = world.row("select * from loci_api.merge_entities(%(ns)s, 'Facebook', 'Instagram')")["merge_id"]
+    assert called(change(world, "Instagram", name="Meta")) == ("Meta", ["Instagram", "Insta", "Facebook"])
+    world.rows("select * from loci_api.undo_merge(%(ns)s, %(id)s)", id=merged)
+    assert [called(get(world, name)) for name in ("facebook", "insta")] == [("Meta", ["Facebook"]), ("Instagram", ["Insta"])]
+
+
+def test_undoing_a_new_name_gives_back_the_name_and_the_aliases_as_they_were(world: World) -> None:
+    (made,) = know(world, {"name": "Facebook", "aliases": ["FB"]})
+    _, done = operation(world, lambda: change(world, "Facebook", name="Meta", aliases=["M"]))
+    undone = undo(world, done)["operation_id"]
+    assert called(get(world, made["id"])) == ("Facebook", ["FB"])
+    with pytest.raises(NoDataFound), world.connection.transaction():
+        get(world, "Meta")
+    undo(world, undone)
+    assert called(get(world, "Facebook")) == ("Meta", ["M", "Facebook"])
+
+
+def test_a_moment_before_a_new_name_knows_the_old_one_and_the_aliases_of_then(world: World) -> None:
+    (made,) = know(world, {"name": "Facebook", "aliases": ["FB"]})
+    before = world.now()
+    change(world, "Facebook", name="Meta", aliases=["M"])
+    renamed = world.now()
+    change(world, "Meta", aliases=[])
+    assert called(get(world, made["id"], before)) == called(get(world, "Facebook", before)) == ("Facebook", ["FB"])
+    assert called(get(world, "facebook", renamed)) == ("Meta", ["M", "Facebook"])
+    assert called(get(world, made["id"])) == ("Meta", [])
 
 
 def test_of_many_who_share_an_alias_the_one_whose_name_it_is_is_found_and_as_many_as_the_setting_says(world: World) -> None:
     know(world, "Robot")
     made = know(world, *({"name": f"bot {n}"} for n in range(30)))
     for row in made:
-        world.rows("select * from loci_api.update_entity(%(ns)s, %(id)s, %(c)s)", id=row["id"], c=Jsonb({"aliases": ["ROBOT"]}))
+        change(world, row["id"], aliases=["ROBOT"])
     world.rows("select * from loci_api.update_namespace(%(ns)s, %(c)s)", c=Jsonb({"settings": {"match_namesakes": 5}}))
     rows = found(world, "a robot")
     assert len(rows) == 5

@@ -281,11 +281,11 @@ def renamed(world: World) -> World:
 
 
 def change_names(world: World) -> datetime:
-    """Rename, merge; the moment before."""
+    """Rename, give the old names up, merge; the moment before."""
     before = world.now()
-    names = {"name": "Bob", "aliases": [], "type": "agent"}
     update: Any = "select * from loci_api.update_entity(%(ns)s, %(id)s, %(c)s)"
-    world.rows(update, id=entity(world, "Robert")["id"], c=Jsonb(names))
+    for changes in ({"name": "Bob", "type": "agent"}, {"aliases": []}):
+        world.rows(update, id=entity(world, "Rob")["id"], c=Jsonb(changes))
     world.rows("select * from loci_api.merge_entities(%(ns)s, 'Acme', 'Rob & Co.')")
     return before
 

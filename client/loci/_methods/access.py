@@ -72,6 +72,7 @@ class Access(Group[C]):
         rate_limit: int | None = None,
         default_namespace: str | None = None,
         space: str | None = None,
+        user: str | None = None,
     ) -> Request[KeyMade]:
         """Make a key for the namespace. The reply is the only place that ever shows it. Admin.
 
@@ -89,6 +90,7 @@ class Access(Group[C]):
             rate_limit=rate_limit,
             default_namespace=default_namespace,
             space=space,
+            user=user,
         )
         return replace(request, repeatable=False)
 

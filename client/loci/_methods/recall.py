@@ -37,6 +37,7 @@ class Recall(Methods[C]):
         conversation: str | None = None,
         metadata: Json | None = None,
         entity: str | None = None,
+        about: str | None = None,
         under: Id | None = None,
         valid_after: Moment | None = None,
         valid_before: Moment | None = None,
@@ -53,6 +54,7 @@ class Recall(Methods[C]):
         fusion: Fusion | None = None,
         rrf_k: float | None = None,
         explain: bool | None = None,
+        user: str | None = None,
         session_id: str | None = None,
         embedding: Iterable[float] | None = None,
         rerank: bool | int | None = None,
@@ -64,8 +66,8 @@ class Recall(Methods[C]):
         The reply can be iterated over and counted: its results, best first. Each memory has a `relevance`, how likely it answers;
         those below `min_relevance` are left out, so that the answer may be empty. `category` (with all below it), `tags` (any of
         these), `tags_all`, `layers`, `lineage`, `source`, `conversation` (the session that it comes from), `metadata` (contained),
-        `entity`, `under` and the bounds on moments, importance and confidence restrict what is searched. `session_id` is the
-        session that asks. `results` may hold entries and turns where their arms are asked for; `memories` are memories alone.
+        `entity` (mentioned), `about`, `under` and the bounds on moments, importance and confidence restrict what is searched.
+        `user` is the one on whose behalf is asked: whom "I" means. `session_id` is the session that asks. `results` may hold entries and turns where their arms are asked for; `memories` are memories alone.
         """
         filters = {
             "category": category,
@@ -77,6 +79,7 @@ class Recall(Methods[C]):
             "session_id": conversation,
             "metadata": metadata,
             "entity": entity,
+            "about": about,
             "under": under,
             "valid_after": valid_after,
             "valid_before": valid_before,
@@ -100,6 +103,7 @@ class Recall(Methods[C]):
             fusion=fusion,
             rrf_k=rrf_k,
             explain=explain,
+            user=user,
             session_id=session_id,
             embedding=embedding,
             rerank=rerank,

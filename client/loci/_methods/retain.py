@@ -19,6 +19,7 @@ class Retain(Methods[C]):
         *,
         session: str | None = None,
         source: str | None = None,
+        user: str | None = None,
         category: str | None = None,
         tags: Iterable[str] | None = None,
         valid_from: Moment | None = None,
@@ -29,7 +30,8 @@ class Retain(Methods[C]):
 
         `messages`: a text of the user, a message, or a list of them, as OpenAI, Anthropic or LangChain have them (a role, and a
         text or parts; objects of their libraries too). Questions and small talk are not kept as facts. What an assistant says has
-        the source `assistant` and ends nothing that others told. The whole conversation may be sent each time: only what is new
+        the source `assistant` and ends nothing that others told. `user`: for whom the call speaks, where nobody else is
+        named. The whole conversation may be sent each time: only what is new
         counts.
         """
         return post(
@@ -38,6 +40,7 @@ class Retain(Methods[C]):
             messages=listed_messages(messages),
             session=session,
             source=source,
+            user=user,
             category=category,
             tags=tags,
             valid_from=valid_from,
@@ -54,13 +57,16 @@ class Retain(Methods[C]):
         tags: Iterable[str] | None = None,
         valid_from: Moment | None = None,
         metadata: Json | None = None,
+        about: str | None = None,
         source: str | None = None,
+        user: str | None = None,
         session_id: str | None = None,
         dry_run: bool | None = None,
         decide: Literal["auto", "rules", "model"] | None = None,
     ) -> Request[RetainOut]:
         """Take in a text: each fact becomes a memory, a new version of one, a linked one, or reinforces what is known.
 
+        `user`: for whom the call speaks, where no `source` is named; `about`: whom all of it is about.
         `decide`: auto (a language model if one is configured), rules or model.
         """
         return post(
@@ -71,7 +77,9 @@ class Retain(Methods[C]):
             tags=tags,
             valid_from=valid_from,
             metadata=metadata,
+            about=about,
             source=source,
+            user=user,
             session_id=session_id,
             dry_run=dry_run,
             decide=decide,

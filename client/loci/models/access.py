@@ -23,6 +23,8 @@ KeySpace = Annotated[
 ]
 SPACE = "Where it writes in working memory at its agent's home: a space (patrol/heartbeat), or all under a segment (session)"
 
+USER = "The user for whom its agent speaks and asks with it; no call can name another"
+
 LONGEST_GRACE = 30 * 86_400
 
 
@@ -44,6 +46,7 @@ class KeyInput(Model):
         default=None, description="Namespace of requests that name none, fixed for good; default: the agent's home"
     )
     space: KeySpace | None = Field(default=None, description=f"{SPACE}; default: agent/ and the agent's id")
+    user: Label | None = Field(default=None, description=f"{USER}; default: nobody in particular")
 
     @property
     def first_namespace(self) -> str | None:
@@ -94,6 +97,7 @@ class KeyOut(BaseModel):
         description="Namespace of requests that name none; null: one that the caller may not read"
     )
     space: str | None = Field(description=f"{SPACE}; null: agent/ and the agent's id")
+    user: str | None = Field(description=f"{USER}; null: nobody in particular")
     rate_limit: int | None = Field(description="Requests a minute; null: the service's default")
     created_at: datetime = Field(description="When it was made")
     expires_at: datetime | None = Field(description="When it ends; null: never")
@@ -238,5 +242,6 @@ class Me(BaseModel):
         description="Namespace of requests that name none; null: one that is not granted any more, or there is none"
     )
     space: str | None = Field(description="Where the key writes in working memory at home; null: agent/ and the agent's id")
+    user: str | None = Field(description="The user for whom the key speaks and asks; null: nobody in particular")
     created_at: datetime = Field(description="When the agent was made")
     grants: list[OwnGrant] | None = Field(description="Roles by namespace; null for the operator, who is admin everywhere")

@@ -126,6 +126,13 @@ Content = Annotated[
 Label = Annotated[
     str, Field(min_length=1, max_length=255, json_schema_extra=SOMETHING), AfterValidator(_storable), AfterValidator(_not_blank)
 ]
+User = Annotated[
+    Label | None,
+    Field(
+        description="Who speaks or asks where nobody else is named: whom I and my mean. Default: the user that the key is bound to, else "
+        "nobody in particular"
+    ),
+]
 CATEGORY = re.compile(r"(?=.{1,255}$)[^/\x00]+(/[^/\x00]+)*")
 Category = Annotated[
     str,

@@ -75,7 +75,12 @@ class MemoryInput(Model):
     )
     confidence: Unit | None = Field(default=None, description="How sure it is, 0 to 1; default: 1.0")
     metadata: Metadata | None = Field(default=None, description="Your own JSON object, at most 1 MiB; kept as it is; default: {}")
-    source: Label | None = Field(default=None, description="Who said it")
+    about: Label | None = Field(
+        default=None,
+        description="Whom or what it is about: name or id of an entity, which is made if it is not there. Default: that of the version "
+        "before, or what the text says (GET shows it)",
+    )
+    source: Label | None = Field(default=None, description="Who said it; default: the user that the key is bound to")
     session_id: Label | None = Field(default=None, description="The conversation it comes from")
     entities: Annotated[list[EntityInput], Field(max_length=1000)] | None = Field(
         default=None, description="Entities that it mentions"
@@ -117,7 +122,7 @@ class MemoryChanges(Model):
     """What may change about a memory. Its content changes by a new version, or by one that corrects it."""
 
     model_config = ConfigDict(
-        json_schema_extra=also(without_null("parent_id", "valid_to"), dependentRequired={"parent_since": ["parent_id"]})
+        json_schema_extra=also(without_null("parent_id", "valid_to", "about"), dependentRequired={"parent_since": ["parent_id"]})
     )
 
     category: Category | None = Field(default=None, description="Slash-separated path")
@@ -130,6 +135,9 @@ class MemoryChanges(Model):
     importance: Unit | None = Field(default=None, description="How much it matters, 0 to 1")
     confidence: Unit | None = Field(default=None, description="How sure it is, 0 to 1")
     metadata: Metadata | None = Field(default=None, description="Your own JSON object, at most 1 MiB; kept as it is")
+    about: Label | None = Field(
+        default=None, description="Whom or what it is about: name or id of an entity; null: what the text says"
+    )
 
     @field_validator(
         *("category", "tags", "layer", "parent_since", "valid_from", "importance", "confidence", "metadata"), mode="before"
@@ -250,6 +258,10 @@ class MemoryOut(BaseModel):
     importance: Importance
     confidence: Confidence
     metadata: dict[str, Any] = Field(description="Your own JSON object, at most 1 MiB; kept as it is")
+    about: str | None = Field(
+        description="Whom or what it is about: as stated, else the entity that the text begins with, else who says it in the first "
+        "person; null: nobody"
+    )
     source: str | None = Field(description="Who said it; null: nobody was named")
     session_id: str | None = Field(description="The conversation that it comes from; null: none")
     observations: int = Field(description="How often it was observed")

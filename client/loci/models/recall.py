@@ -27,6 +27,7 @@ from loci.models.fields import (
     Tags,
     Text,
     Unit,
+    User,
     Vector,
 )
 from loci.models.memories import MemoryOut
@@ -51,6 +52,7 @@ class Filters(Model):
     min_confidence: Unit | None = Field(default=None, description="At least this confidence")
     under: UUID | None = Field(default=None, description="This memory and everything under it")
     entity: Label | None = Field(default=None, description="Mentions this entity (id, name or alias)")
+    about: Label | None = Field(default=None, description="About this entity (id, name or alias)")
 
 
 class Weights(Model):
@@ -122,6 +124,7 @@ class RecallInput(Model):
         default=None, description="Leave out memories less likely to answer than this, 0 to 1; default: nothing is left out"
     )
     explain: Flag = Field(default=False, description="Say how each result came about")
+    user: User = None
     session_id: Label | None = Field(
         default=None, description="The conversation that asks: what was injected into it and is found by words counts as used"
     )

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from pydantic import AliasChoices, BaseModel, Field
 
-from loci.models.fields import UNQUOTED, Category, Confidence, Content, Flag, Label, Metadata, Model, Moment, Tags, Text
+from loci.models.fields import UNQUOTED, Category, Confidence, Content, Flag, Label, Metadata, Model, Moment, Tags, Text, User
 from loci.models.messages import Message
 from loci.models.recall import MentionedEntity
 
@@ -33,12 +33,16 @@ class Retain(Model):
     tags: Tags | None = Field(default=None, description="Labels; their order means nothing")
     valid_from: Moment | None = Field(default=None, description="From when the facts are true; default now")
     metadata: Metadata | None = Field(default=None, description="Your own JSON object, at most 1 MiB; kept as it is")
+    about: Label | None = Field(
+        default=None, description="Whom or what it is about: name or id of an entity; default: what each sentence says"
+    )
     source: Label | None = Field(default=None, description="Who said it; what `I` says is compared with what the same one said")
+    user: User = None
     session_id: Label | None = Field(default=None, description="The conversation it comes from")
     dry_run: Flag = Field(default=False, description="Decide, and write nothing")
     decide: Decide = "auto"
 
-    def about(self) -> dict[str, Any]:
+    def details(self) -> dict[str, Any]:
         """What was said of the facts."""
         return {key: value for key, value in self.stated().items() if key not in {"dry_run", "decide"}}
 
@@ -99,6 +103,7 @@ class Remember(Model):
         default=None,
         description="Who the user is; default: the name in the message, or `user`. An assistant is `assistant`",
     )
+    user: User = None
     category: Category | None = Field(default=None, description="Slash-separated path, of the facts")
     tags: Tags | None = Field(default=None, description="Labels of the facts; their order means nothing")
     valid_from: Moment | None = Field(default=None, description="From when the facts are true; default: when they were said")

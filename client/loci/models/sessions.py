@@ -26,6 +26,7 @@ from loci.models.fields import (
     Tags,
     Text,
     Unit,
+    User,
 )
 from loci.models.memories import MemoryOut
 from loci.models.recall import Rating
@@ -51,6 +52,7 @@ class ContextInput(Model):
         default=None,
         description="The conversation: a memory is shown to it once. Without it nothing is stored and nothing is held back",
     )
+    user: User = None
     space: Space | None = Field(
         default=None,
         description="Own space of working memory; default: X-Space, else session/ and the session. "

@@ -1,7 +1,10 @@
 -- Change what an entity says of itself: name, type, aliases, description, metadata, confidence. A field that is given
--- replaces the old value; the id of a merged one means the one that it went into; null clears aliases, description and
--- metadata. Names follow by trigger. confidence is set outright, whatever was observed. Security definer: writes past
--- the policies; checks the caller itself. Errors: 42501, P0002, 22023, 23505 (name is taken), 23514.
+-- replaces the old value; the id of a merged one means the one that it went into; null clears description and metadata.
+-- A new name makes the old one an alias, so that it still leads here: the last of those that there are, or of those
+-- that are stated with it. Only aliases stated later, without it, give it up; another spelling of one name adds none.
+-- Names follow by trigger. confidence is set outright, whatever was observed. Security definer: writes past the
+-- policies; checks the caller itself. Errors: 42501, P0002, 22023 (more than 100 aliases, too), 23505 (name is taken),
+-- 23514.
 create or replace function loci_api.update_entity(p_namespace text, p_id uuid, p_changes jsonb)
 returns table (id uuid, name text, canonical_name text, type text, aliases text[], description text,
                confidence double precision,
@@ -15,6 +18,7 @@ declare
     v_id           uuid := loci_internal.surviving_entity_id(v_namespace_id, p_id);
     v_old          loci_data.entities;
     v_new          record;
+    v_aliases      text[];
     v_field        text := (select k from jsonb_object_keys(p_changes) k
                             where k not in ('name', 'type', 'aliases', 'description', 'metadata', 'confidence')
                             order by k limit 1);
@@ -40,10 +44,17 @@ begin
         raise unique_violation using message = format('an entity named %L exists', v_new.name), column = 'name',
             constraint = 'entities_canonical_name_key', hint = 'Merge the two instead.';
     end if;
+    v_aliases := loci_internal.clean_aliases(
+        case when p_changes ? 'aliases' then v_new.aliases else v_old.aliases end || v_old.name, v_new.canonical_name);
+    if cardinality(v_aliases) > 100 and v_new.canonical_name <> v_old.canonical_name then
+        raise invalid_parameter_value using column = 'name',
+            message = format('%L would have %s aliases, with its old name; an entity has at most 100', v_new.name,
+                             cardinality(v_aliases)),
+            hint = 'State fewer aliases in the same change.';
+    end if;
     update loci_data.entities e
     set name = v_new.name, canonical_name = v_new.canonical_name, type = coalesce(v_new.type, e.type),
-        aliases = loci_internal.clean_aliases(case when p_changes ? 'aliases' then v_new.aliases else e.aliases end,
-                                              v_new.canonical_name),
+        aliases = v_aliases,
         description = case when p_changes ? 'description' then v_new.description else e.description end,
         metadata = case when p_changes ? 'metadata' then coalesce(nullif(v_new.metadata, 'null'), '{}')
             else e.metadata end,

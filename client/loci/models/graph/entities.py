@@ -55,7 +55,7 @@ class EntityChanges(Model):
 
     model_config = ConfigDict(json_schema_extra=without_null("description", "metadata"))
 
-    name: Label | None = Field(default=None, description="Its name")
+    name: Label | None = Field(default=None, description="Its new name; the old one becomes an alias")
     type: EntityType | None = Field(default=None, description="Type of the entity, such as person")
     aliases: Aliases | None = Field(default=None, description="Other names of the entity")
     description: Description | None = Field(default=None, description="What it is, in words")

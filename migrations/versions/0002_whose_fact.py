@@ -1,0 +1,75 @@
+"""Whose fact a memory is: its subject, the users that keys speak for, and exact repetitions by category.
+
+Revision ID: 0002
+Revises: 0001
+"""
+
+from typing import LiteralString
+
+from alembic import op
+
+from migrations.schema_files import execute
+
+revision = "0002"
+down_revision = "0001"
+branch_labels = None
+depends_on = None
+
+# None of the columns is filled: null says what was true of every row before.
+UPGRADE: LiteralString = """
+set role loci_owner;
+alter type loci.memory_details add attribute about text;
+alter type loci.memory_record add attribute about text;
+alter type loci_internal.memory_filter add attribute about text[];
+alter type loci_internal.memory_filter add attribute party text;
+alter type loci_api.fact_candidate add attribute same_subject boolean;
+create type loci_internal.asked_of as (names text[], words text[], first boolean, party text, object boolean);
+comment on type loci_internal.asked_of is 'Of whom a question asks: see loci_internal.whom_is_asked.';
+alter table loci_data.memories add column about text;
+alter table loci_data.memories add constraint memories_about_check check (length(about) between 1 and 255);
+comment on column loci.memory_details.about is 'Whom or what it is about, by name; null: nobody said so.';
+comment on column loci.memory_record.about is 'Whom or what it is about, by name; null: nobody said so.';
+comment on column loci_data.memories.about is 'Whom or what it is about, by name; null: nobody said so.';
+comment on column loci_api.fact_candidate.same_subject is
+    'Whether both may be about the same: one subject or party, and categories of which one stands in the other.';
+drop index loci_data.memories_fold;
+create unique index memories_fold on loci_data.memories (namespace_id, content_hash, fold_scope, category)
+    where valid_to is null and status = 'active';
+comment on column loci_data.memories.fold_scope is
+    'Exact duplicates fold when content, category and this agree: the lineage where one is stated; else whom the memory '
+    'is about and whose "I" it holds, where its words leave that open; null is never folded (episodes, stated '
+    'valid_from).';
+alter table loci_data.api_keys add column user_name text;
+alter table loci_data.api_keys add constraint api_keys_user_name_check check (length(user_name) between 1 and 255);
+comment on column loci_data.api_keys.user_name is
+    'The user for whom the agent speaks and asks with this key; null: nobody in particular.';
+drop function if exists loci_api.list_keys(text, integer, uuid, uuid);
+drop function if exists loci_api.whoami();
+drop function if exists loci_api.expand_recall_hits(text, text, bigint[], bigint[], text[], jsonb, timestamptz, timestamptz);
+reset role
+"""
+DOWNGRADE: LiteralString = """
+set role loci_owner;
+alter table loci_data.api_keys drop column user_name;
+drop index loci_data.memories_fold;
+alter table loci_data.memories drop column about cascade;
+create unique index memories_fold on loci_data.memories (namespace_id, content_hash, fold_scope)
+    where valid_to is null and status = 'active';
+alter type loci_api.fact_candidate drop attribute same_subject;
+drop type loci_internal.asked_of cascade;
+alter type loci_internal.memory_filter drop attribute about;
+alter type loci_internal.memory_filter drop attribute party;
+alter type loci.memory_record drop attribute about cascade;
+alter type loci.memory_details drop attribute about cascade;
+reset role
+"""
+
+
+def upgrade() -> None:
+    """Add what says whose fact a memory is."""
+    execute(op.get_bind(), UPGRADE)
+
+
+def downgrade() -> None:
+    """Take it away, with what it says."""
+    execute(op.get_bind(), DOWNGRADE)

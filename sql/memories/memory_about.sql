@@ -1,0 +1,68 @@
+-- Whom or what is a memory about? The first that applies: what the writer stated; the entity with whose name or alias
+-- its text begins; who said it, where it is in the first person; else null. Follows entities as they are now: a name
+-- that becomes one, or another's alias, leads to it from then on. At most one probe of the primary key of entity_names.
+create or replace function loci.memory_about(p_memory loci_data.memories) returns text
+language sql stable parallel safe
+as $$
+    select coalesce(p_memory.about, loci.leading_entity(p_memory.namespace_id, p_memory.content),
+                    case when loci.is_first_person(p_memory.content) then p_memory.source end)
+$$;
+comment on function loci.memory_about(loci_data.memories) is
+    'Whom or what a memory is about, by name: as stated, else the entity that its text begins with, else who says it in '
+    'the first person; null: nobody.';
+
+-- With the name or alias of which entity does a text begin? The longest of up to five words. A name before a comma is
+-- called, and is nobody of whom something is said ("Ann, this is great"). A single word that was only read out of texts
+-- and is a stop word of English ("The") is none. One probe of the primary key of entity_names for each of five phrases.
+create or replace function loci.leading_entity(p_namespace_id integer, p_text text) returns text
+language sql stable parallel safe
+as $$
+    select e.name
+    from (select array(select loci.opening_phrases(p_text)) as phrases) o
+    cross join lateral (
+        select n.entity_id, n.canonical_name, n.is_alias from loci_data.entity_names n
+        where n.namespace_id = p_namespace_id and n.canonical_name = any (o.phrases)) n
+    join loci_data.entities e on e.namespace_id = p_namespace_id and e.id = n.entity_id
+    where e.type <> 'extracted'
+       or numnode(plainto_tsquery('pg_catalog.english', n.canonical_name)) > 0
+    order by length(n.canonical_name) desc, n.is_alias, n.entity_id limit 1
+$$;
+comment on function loci.leading_entity(integer, text) is
+    'Name of the entity that a text begins with; null: none.';
+
+-- The phrases of up to five words that a text begins with, in the form of canonical names, without the signs around
+-- them and the ending of an English genitive. One that a comma follows is left out. Pure.
+create or replace function loci.opening_phrases(p_text text) returns setof text
+language sql immutable parallel safe
+as $$
+    select regexp_replace(rtrim(array_to_string(w.words[:n.n], ' '), '.:;!?")]*'), '''s?$', '')
+    from (select string_to_array(ltrim(regexp_replace(loci.fold_characters(left(p_text, 255)), ' +', ' ', 'g'), ' "([*#>-'),
+                                 ' ') as words) w
+    cross join generate_series(1, least(5, cardinality(w.words))) n(n)
+    where w.words[n.n] not like '%,'
+$$;
+comment on function loci.opening_phrases(text) is
+    'Phrases that a text begins with, as canonical names.';
+
+-- Is a text said in the first person: does it say I, me, my, we, us or our, or the user, which is how agents write of
+-- the one whom they serve? English and German, whole words. US and ME in capitals are no pronouns. Of the first 2,000
+-- characters. Pure, inlines.
+create or replace function loci.is_first_person(p_text text) returns boolean
+language sql immutable parallel safe
+return left(p_text, 2000) ~ ('\m(I|[Mm]e|[Mm]y|[Mm]yself|[Ww]e|us|[Oo]urs?|[Ii]ch|[Mm]ich|[Mm]ir|[Mm]ein(e[mnrs]?)?|'
+                             '[Ww]ir|uns|[Uu]nser(e[mnrs]?)?)\M(?![.)-])|\mi(''|’| |$)|^(The |the |Der |Die )?([Uu]ser|Benutzer|Nutzerin?)\M');
+comment on function loci.is_first_person(text) is
+    'Whether a text is said in the first person, in English or German.';
+
+-- All canonical names of an entity that is named by one of them, or by its id; of one that is not known, the name
+-- itself. Probes of entity_names.
+create or replace function loci_internal.names_of(p_namespace_id integer, p_ref text) returns text[]
+language sql stable parallel safe
+as $$
+    select array(select n.canonical_name::text from loci_data.entity_names n
+                 where n.namespace_id = p_namespace_id
+                   and n.entity_id = loci_internal.find_entity_id(p_namespace_id, p_ref)
+                 union select loci.canonical_name(p_ref))
+$$;
+comment on function loci_internal.names_of(integer, text) is
+    'Canonical names of an entity, named by any of them.';

@@ -1,0 +1,106 @@
+-- How do memories stand to whom a question is about? For each that does: about (it is about one whom the question names,
+-- by name), told (one whom the question names says it in the first person), said (that one says it otherwise), own (the
+-- party that asks says it in the first person, and asks of itself), foreign (another party says so), namesake (it begins
+-- with another name of the same stem, and does not have the one that is asked for). A look-up by document number each.
+create or replace function loci_internal.hit_standings(p_namespace_id integer, p_query text, p_user text,
+                                                       p_documents bigint[])
+returns table (doc_id bigint, standing text)
+language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
+as $$
+declare
+    v_asked loci_internal.asked_of := loci_internal.whom_is_asked(p_namespace_id, p_query, p_user);
+begin
+    if v_asked.names = '{}' and v_asked.words = '{}' and not v_asked.first then
+        return;
+    end if;
+    return query
+    select d.doc_id, s.standing
+    from (select distinct u.doc_id from unnest(p_documents) u(doc_id)) d
+    cross join lateral (
+        select o.content, o.about, o.source, o.created_by, loci.is_first_person(o.content) as first,
+               ltrim(loci.fold_characters(left(o.content, 500)), ' "([*#>-') as opening
+        from loci_data.memories o where o.namespace_id = p_namespace_id and o.doc_id = d.doc_id limit 1) m
+    cross join lateral (select case
+        when loci_internal.is_about_names(m.about, m.opening, v_asked) then 'about'
+        when v_asked.first and m.first and m.about is null then
+            case when loci_internal.memory_party(m.source, m.created_by) = v_asked.party then 'own' else 'foreign' end
+        when substring(lower(m.source), '[[:alnum:]]+') = any (v_asked.words) then
+            case when m.first then 'told' else 'said' end
+        when m.about is null and loci_internal.is_namesake(m.opening, v_asked.names) then 'namesake' end as standing) s
+    where s.standing is not null;
+end $$;
+comment on function loci_internal.hit_standings(integer, text, text, bigint[]) is
+    'How memories stand to whom a question is about: about, told, said, own, foreign, namesake.';
+
+-- Is a memory about one of the names that a question asks for? As stated, else by the words that it begins with; but
+-- where the name is the object of the question's verb (who manages Bob), the name must stand behind the beginning, or be
+-- the subject of a passive. Pure.
+create or replace function loci_internal.is_about_names(p_about text, p_opening text, p_asked loci_internal.asked_of)
+returns boolean
+language sql immutable parallel safe
+as $$
+    select case when p_about is not null then loci.canonical_name(p_about) = any (p_asked.names)
+                else exists (
+        select from unnest(p_asked.names) n(name)
+        where case when starts_with(p_opening, n.name)
+                   then substr(p_opening, length(n.name) + 1, 1) !~ '[[:alnum:],]'
+                        and (not p_asked.object
+                             or substr(p_opening, length(n.name) + 1, 100)
+                                ~ '^ (is|are|was|were|been|being|wird|wurde|werden) .*\m(by|von)\M')
+                   else p_asked.object and strpos(regexp_replace(p_opening, '[^[:alnum:]]+', ' ', 'g') || ' ',
+                                                  ' ' || n.name || ' ') > 0 end) end
+$$;
+comment on function loci_internal.is_about_names(text, text, loci_internal.asked_of) is
+    'Whether a memory is about one of the names that a question asks for.';
+
+-- Does a text begin with a name that only shares its stem with one that is asked for, and not have that one? Names are
+-- equal or not: Andreas is not Andrea, whatever the stems say. Pure.
+create or replace function loci_internal.is_namesake(p_opening text, p_names text[]) returns boolean
+language sql immutable parallel safe
+as $$
+    select exists (
+        select from unnest(p_names) n(name)
+        where substring(p_opening, '^[[:alnum:]]+') <> n.name
+          and loci_internal.word_stem(substring(p_opening, '^[[:alnum:]]+')) = loci_internal.word_stem(n.name)
+          and strpos(regexp_replace(' ' || p_opening || ' ', '[^[:alnum:]]+', ' ', 'g'), ' ' || n.name || ' ') = 0)
+$$;
+comment on function loci_internal.is_namesake(text, text[]) is
+    'Whether a text begins with another name of the same stem.';
+
+-- Of whom does a question ask? names: canonical names of what it names, aliases too: known ones (question_names), and
+-- words with a capital that are not its first; words: its words, by which speakers are named; first: it asks of the one
+-- who asks (I, my, and me where it names nobody); party: whom that means; object: what it names is the object of its verb
+-- (who manages Bob), and not its subject (whom does Bob manage). Cost: question_names. Errors: 42501 (user).
+create or replace function loci_internal.whom_is_asked(p_namespace_id integer, p_query text, p_user text)
+returns loci_internal.asked_of
+language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
+as $$
+declare
+    v_text  constant text := left(p_query, 2000);
+    v_asked loci_internal.asked_of;
+begin
+    v_asked.words := array(select distinct regexp_replace(w.word[1], '''s$', '')
+                           from regexp_matches(loci.fold_characters(v_text), '[[:alnum:]]+(?:''[[:alnum:]]+)*', 'g') w(word));
+    v_asked.names := array(
+        select distinct k.name
+        from (select q.name, q.entity_id from loci_internal.question_names(p_namespace_id, v_text) q
+              union all
+              select loci.canonical_name(regexp_replace(c.word[1], '[''’]s$', '')), null
+              from regexp_matches(regexp_replace(v_text, '^\W*\w+', ''),
+                                  '\m([[:upper:]][[:alnum:]]*(?:[''’]s\M)?(?: +[[:upper:]][[:alnum:]]+)*)', 'g') c(word)
+              where c.word[1] !~ '^I\M') a(name, entity_id)
+        cross join lateral (select a.name union select n.canonical_name from loci_data.entity_names n
+                            where n.namespace_id = p_namespace_id and n.entity_id = a.entity_id) k(name));
+    v_asked.first := loci.is_first_person(v_text)
+        and (v_asked.names = '{}' or v_text ~* '\m(I|my|we|our|ich|mein|meine[nmrs]?|wir|unsere?[nmrs]?)\M');
+    v_asked.party := loci_internal.asking_party(p_user);
+    v_asked.object := exists (
+        select from unnest(v_asked.names) n(name)
+        where substr(loci.fold_characters(v_text), 1, greatest(strpos(loci.fold_characters(v_text), n.name) - 1, 0))
+              ~ ('^[^[:alnum:]]*(who|what|which|wer|was|welche[rs]?) '
+                 '((?!(is|are|was|were|am|be|been|do|does|did|has|have|had|will|would|can|could|should|may|might|must|by|'
+                 'ist|sind|war|waren|hat|haben|hatte|wird|wurde|kann|soll|muss|von)\M)[[:alnum:]]+ )+$'));
+    return v_asked;
+end $$;
+comment on function loci_internal.whom_is_asked(integer, text, text) is
+    'Of whom a question asks: names, words, whether of the one who asks, and in which role.';
