@@ -8,7 +8,9 @@ from db.pool import JsonObject, Transaction
 from db.recall.search import Scope
 
 MOMENTS = {
-    "memories": ("valid_from", "valid_to", "recorded_at", "superseded_at", "last_observed_at", "updated_at"),
+    **dict.fromkeys(
+        ("profile", "memories"), ("valid_from", "valid_to", "recorded_at", "superseded_at", "last_observed_at", "updated_at")
+    ),
     "turns": ("said_at",),
     **dict.fromkeys(("working_memory", "patrol", "subagents"), ("stored_at", "expires_at")),
 }
@@ -16,8 +18,9 @@ MOMENTS = {
 
 @dataclass(frozen=True)
 class ContextParts:
-    """What was gathered; lists are empty where not asked for. `memories` are new to the session, `cursor` is the document number.
+    """What was gathered; lists are empty where not asked for.
 
+    `profile` is what is known of the one who asks. That and `memories` are new to the session; `cursor` is the document number.
     `fallback`: nothing was found for the first context of a session, so these are its most important ones.
     """
 
@@ -39,6 +42,7 @@ async def context_parts(
     *,
     message: str | None,
     session_id: str | None,
+    user: str | None,
     space: str | None,
     documents: list[int],
     sections: list[str],
@@ -50,8 +54,9 @@ async def context_parts(
     row = await tx.row(
         JsonObject,
         """select * from loci.context_parts(%(namespace)s, %(message)s, %(session_id)s, %(space)s, %(documents)s::bigint[],
-           %(sections)s::text[], %(as_of)s, %(known_at)s, %(repeat)s, %(preview)s)""",
+           %(sections)s::text[], %(as_of)s, %(known_at)s, %(repeat)s, %(preview)s, %(user)s)""",
         preview=preview,
+        user=user,
         message=message,
         session_id=session_id,
         space=space,

@@ -46,10 +46,36 @@ comment on column loci_data.api_keys.user_name is
 drop function if exists loci_api.list_keys(text, integer, uuid, uuid);
 drop function if exists loci_api.whoami();
 drop function if exists loci_api.expand_recall_hits(text, text, bigint[], bigint[], text[], jsonb, timestamptz, timestamptz);
+drop function if exists loci.context_parts(text, text, text, text, bigint[], text[], timestamptz, timestamptz, boolean, boolean);
 reset role
 """
+# Whose words and whose facts: for loci_internal.profile_memories. An index cannot name functions, which are made after this, so it
+# has the bodies of loci.canonical_name, loci.is_first_person and loci_internal.memory_party; the planner puts these in their place.
+CANONICAL: LiteralString = r"""btrim(regexp_replace(
+    case when octet_length({text}) = length({text}) then lower(regexp_replace({text}, '[\u0001-\u001F\u007F]', ' ', 'g'))
+         else replace(lower(replace(
+             regexp_replace(regexp_replace(regexp_replace(regexp_replace(
+                 case when {text} is nfc normalized then {text} else normalize({text}, nfc) end,
+                 '[\u0001-\u001F\u007F-\u00A0\u1680\u2000-\u200B\u2028\u2029\u202F\u205F\u3000\uFEFF]', ' ', 'g'),
+                 '[\u02B9\u02BB\u02BC\u2018\u2019\u201B\u2032\uFF07]', '''', 'g'),
+                 '[\u2010-\u2015\u2212\uFE58\uFE63\uFF0D]', '-', 'g'),
+                 '[\u201C-\u201F\u2033\uFF02]', '"', 'g'),
+             U&'\0130', 'i')), U&'\03C2', U&'\03C3') end, '  +', ' ', 'g'))"""
+INDEXES: LiteralString = r"""
+set role loci_owner;
+create index memories_first_person on loci_data.memories (namespace_id, (
+    case when source is null or lower(source) = 'user' then 'agent ' || coalesce(created_by::text, '')
+         else 'name ' || {source} end), importance, doc_id)
+where layer <= 2 and left(content, 2000) ~ ('\m(I|[Mm]e|[Mm]y|[Mm]yself|[Ww]e|us|[Oo]urs?|[Ii]ch|[Mm]ich|[Mm]ir|[Mm]ein(e[mnrs]?)?|'
+    '[Ww]ir|uns|[Uu]nser(e[mnrs]?)?)\M(?![.)-])|\mi(''|’| |$)|^(The |the |Der |Die )?([Uu]ser|Benutzer|Nutzerin?)\M');
+create index memories_about on loci_data.memories (namespace_id, ({about}), importance, doc_id)
+where layer <= 2 and about is not null;
+reset role
+""".replace("{source}", CANONICAL.replace("{text}", "source")).replace("{about}", CANONICAL.replace("{text}", "about"))
 DOWNGRADE: LiteralString = """
 set role loci_owner;
+drop index loci_data.memories_about;
+drop index loci_data.memories_first_person;
 alter table loci_data.api_keys drop column user_name;
 drop index loci_data.memories_fold;
 alter table loci_data.memories drop column about cascade;
@@ -68,6 +94,7 @@ reset role
 def upgrade() -> None:
     """Add what says whose fact a memory is."""
     execute(op.get_bind(), UPGRADE)
+    execute(op.get_bind(), INDEXES)
 
 
 def downgrade() -> None:

@@ -18,6 +18,7 @@ def show_context(
         str | None, typer.Argument(metavar="MESSAGE", help="What is about to be answered; without it nothing is searched for.")
     ] = None,
     session_id: Session = None,
+    user: Annotated[str | None, typer.Option(help="Who asks, whom I and my mean; default: nobody in particular.")] = None,
     space: Annotated[str | None, typer.Option("--space", help="Own space of working memory, such as patrol/heartbeat.")] = None,
     min_relevance: Annotated[
         float | None, typer.Option("--min-relevance", min=0, max=1, help="Leave out memories less likely to answer.")
@@ -34,6 +35,7 @@ def show_context(
     stated = {
         "message": message,
         "session_id": session_id,
+        "user": user,
         "space": space or from_environment("LOCI_SPACE"),
         "min_relevance": min_relevance,
         "max_chars": max_chars,

@@ -1,7 +1,8 @@
-"""Context: what an agent injects before an inference, in one call, in eight steps.
+"""Context: what an agent injects before an inference, in one call, in nine steps.
 
-Life of a context: a recall ranks memories for the message (two round trips); a third reads what the session has not been shown yet,
-the graph, working memory and turns. What fits the budget is noted in a fourth; only what is new to the session is rendered.
+Life of a context: a recall ranks memories for the message (two round trips); a third reads what is known of the one who asks,
+what the session has not been shown yet, the graph, working memory and turns. What fits the budget is noted in a fourth; only what
+is new to the session is rendered.
 """
 
 import time
@@ -20,20 +21,22 @@ from service.recall.succession import later_first
 from service.sessions.context_text import HEADERS, LINES, Kept, Section, fit, one_line, render
 from service.settings import EmbeddingSettings
 
-SECTIONS = ("memories", "constraints", "graph", "working_memory", "patrol", "subagents", "turns")
+SECTIONS = ("profile", "memories", "constraints", "graph", "working_memory", "patrol", "subagents", "turns")
+SHOWN_ONCE = ("profile", "memories")
 INVENTORIES = ("working_memory", "patrol", "subagents")
 KINDS = {"session", "patrol", "subagent"}
 
 
 @dataclass(frozen=True)
 class ContextRequest:
-    """What a context is for. None: `k` is setting context_memories, `max_chars` no budget.
+    """What a context is for. None: `k` is setting context_memories, `max_chars` no budget, `user` the one of the key, or nobody.
 
     Without a session, and of a preview, nothing is stored.
     """
 
     message: str | None = None
     session_id: str | None = None
+    user: str | None = None
     space: str | None = None
     k: int | None = None
     min_relevance: float | None = None
@@ -49,6 +52,7 @@ def request_of(stated: ContextInput, space: str | None = None) -> ContextRequest
     return ContextRequest(
         message=stated.message,
         session_id=stated.session_id,
+        user=stated.user,
         space=stated.space or space,
         k=stated.k,
         min_relevance=stated.min_relevance,
@@ -111,6 +115,7 @@ async def _rank(
         arms=ARMS if searching else (),
         scope=request.scope,
         session_id=request.session_id if searching else None,
+        user=request.user,
         similarity=float(limits["context_similarity"]),
         min_relevance=request.min_relevance,
     )
@@ -130,6 +135,7 @@ async def _gather(tx: Transaction, request: ContextRequest, asked: set[str], ran
         tx,
         message=request.message,
         session_id=request.session_id,
+        user=request.user,
         space=request.space,
         documents=ranking.best if ranking else [],
         sections=sorted(asked),
@@ -144,11 +150,13 @@ async def _gather(tx: Transaction, request: ContextRequest, asked: set[str], ran
 
 async def _note(tx: Transaction, session_id: str, draft: "Draft", kept: Kept, *, repeat: bool) -> None:
     """Note which memories are shown, and keep those that are new to the session; touch the entities that the message names."""
-    ids = [draft.rows["memories"][place]["id"] for place in kept["memories"]]
+    shown = [(name, place, draft.rows[name][place]["id"]) for name in SHOWN_ONCE for place in kept[name]]
+    ids = [id_ for _, _, id_ in shown]
     entities = [entity["id"] for entity in draft.entities]
     if ids or entities:
         new = await db.record_context(tx, session_id=session_id, ids=ids, entities=entities)
-        kept["memories"] = [place for place, id_ in zip(kept["memories"], ids, strict=True) if repeat or id_ in new]
+        for name in SHOWN_ONCE:
+            kept[name] = [place for section, place, id_ in shown if section == name and (repeat or id_ in new)]
 
 
 class Draft:
@@ -162,7 +170,7 @@ class Draft:
         self.rows: dict[str, list[JsonObject]] = {
             **parts.lists,
             **{name: parts.lists[name][:keys] for name in INVENTORIES},
-            "memories": [_scored(row, ranking) for row in parts.lists["memories"]],
+            **{name: [_scored(row, ranking) for row in parts.lists[name]] for name in SHOWN_ONCE},
             "constraints": ranking.found.constraints if ranking else [],
             "graph": parts.graph.get("edges", []),
         }
@@ -205,4 +213,4 @@ def count_context(context: JsonObject) -> None:
     """Count a context that was built, and committed where it stores something."""
     kind = context["space"].partition("/")[0]
     CONTEXTS.labels(kind if kind in KINDS else "other").inc()
-    INJECTED.inc(len(context["memories"]))
+    INJECTED.inc(sum(len(context[name]) for name in SHOWN_ONCE))

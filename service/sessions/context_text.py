@@ -10,11 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from db.pool import JsonObject
+from service.text.subject import text_with_subject
 from service.text.visible import visible
 
 Kept = dict[str, list[int]]
+NOBODY = "user"  # a speaker who is nobody in particular
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 HEADERS = {
+    "profile": "About the one who asks:",
     "memories": "Recalled from long-term memory (relevant to this message):",
     "fallback": "Recalled from long-term memory (the most important, as nothing matches yet):",
     "constraints": "Constraints (these hold, whatever is asked):",
@@ -67,8 +70,10 @@ def render(sections: list[Section], kept: Kept) -> str:
 
 
 def memory_line(row: JsonObject) -> str:
-    """`- [id] (category): content`."""
-    return f"- [{row['id']}] ({one_line(row['category'])}): {indented(row['content'])}"
+    """`- [id] (category): content`; with whom it is about in front, where the words do not say that."""
+    about = row["about"]
+    content = text_with_subject(row["content"], None if about is None or about.lower() == NOBODY else about)
+    return f"- [{row['id']}] ({one_line(row['category'])}): {indented(content)}"
 
 
 def constraint_line(row: JsonObject) -> str:
@@ -93,6 +98,7 @@ def turn_line(row: JsonObject) -> str:
 
 
 LINES: dict[str, Callable[[JsonObject], str]] = {
+    "profile": memory_line,
     "memories": memory_line,
     "constraints": constraint_line,
     "working_memory": key_line,

@@ -106,7 +106,8 @@ def context(reply: JsonObject) -> Shown:
     text = reply["text"] or "Nothing to add to this conversation."
     if held := reply["held_back"]:
         text += f"\n{held} that this conversation was shown before left out; repeat shows them again."
-    return text + waiting(reply), data | {"memories": [row["id"] for row in reply["memories"]]}
+    ids = {name: [row["id"] for row in reply[name]] for name in ("profile", "memories")}
+    return text + waiting(reply), data | kept(ids) | {"memories": ids["memories"]}
 
 
 TOOLS = [

@@ -74,6 +74,8 @@ as $$
     ('sessions', 'working_memory_entries', 'integer', 0, 100000000, 'Live entries that a space may hold'),
     ('sessions', 'replayed_turns', 'integer', 0, 100000000, 'Turns of a conversation that are replayed'),
     ('sessions', 'searched_turns', 'integer', 0, 100000000, 'Newest turns that a search of conversations reads'),
+    ('sessions', 'context_profile', 'integer', 0, 1000,
+     'Memories about the one who asks that a context begins with; 0: none'),
     ('sessions', 'context_memories', 'integer', 0, 100000000, 'Memories that a context recalls'),
     ('sessions', 'context_first', 'integer', 0, 100000000,
      'Memories that a first context shows where nothing was found'),

@@ -89,7 +89,7 @@ return '{
     "aspect_stale_days": 14, "aspect_decay": 0.005, "aspect_decay_sessions": 10,
 
     "working_memory_ttl": 300, "working_memory_entries": 50, "replayed_turns": 20, "searched_turns": 10000,
-    "context_memories": 8, "context_first": 5, "context_similarity": 0.5, "context_keys": 100,
+    "context_profile": 10, "context_memories": 8, "context_first": 5, "context_similarity": 0.5, "context_keys": 100,
 
     "retain_model": true, "retain_facts": 200, "retain_links": 3,
     "retain_duplicate": 0.5, "retain_related": 0.6, "retain_overlap": 0.5,

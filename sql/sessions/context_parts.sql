@@ -1,4 +1,7 @@
 -- What goes before an inference, beside what a recall has ranked? One row:
+-- profile what is known of the one who asks: of p_user, else of whom the key speaks for (asking_party); setting
+--          context_profile says how many (profile_memories). None for a patrol or a subagent. It is held back as
+--          memories are, and is not among these as well
 -- memories of p_documents (a recall's best, best first) those that the session has not been shown since it began or
 --          last ended (p_repeat: all); held_back: how many are left out. Where p_documents is empty and this is the
 --          first context of the session (begin_context), the most important memories instead (setting
@@ -17,39 +20,49 @@ create or replace function loci.context_parts(
     p_namespace text, p_message text default null, p_session_id text default null, p_space text default null,
     p_documents bigint[] default '{}',
     p_sections text[] default null, p_as_of timestamptz default null, p_known_at timestamptz default null,
-    p_repeat boolean default false, p_preview boolean default false)
+    p_repeat boolean default false, p_preview boolean default false, p_user text default null)
 returns table (space text, first boolean, fallback boolean, memories jsonb, held_back integer, graph jsonb,
                working_memory jsonb,
-               patrol jsonb, subagents jsonb, turns jsonb)
+               patrol jsonb, subagents jsonb, turns jsonb, profile jsonb)
 language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$
 declare
     v_namespace_id integer := loci_internal.authorize(p_namespace, 'reader');
+    v_party        text := loci_internal.asking_party(p_user);
     v_settings     jsonb := loci_internal.settings(v_namespace_id);
     v_keys         integer := v_settings ->> 'context_keys';
-    v_sections     text[] := coalesce(p_sections, '{memories,graph,working_memory,patrol,subagents,turns}');
+    v_sections     text[] := coalesce(p_sections, '{profile,memories,graph,working_memory,patrol,subagents,turns}');
+    v_own          boolean; -- a patrol or a subagent, which sees its own only
+    v_profile      integer := v_settings ->> 'context_profile';
+    v_known        bigint[] := '{}'; -- documents of the profile
+    v_held         integer;
 begin
     space := loci_internal.context_space(v_namespace_id, p_space, p_session_id);
+    v_own := split_part(space, '/', 1) in ('patrol', 'subagent');
     first := not exists (select from loci_data.context_sessions c
                          where c.namespace_id = v_namespace_id and c.session_id = p_session_id
                            and c.contexts > case when p_preview then 0 else 1 end);
     fallback := first and coalesce(cardinality(p_documents), 0) = 0;
     held_back := 0;
+    if 'profile' = any (v_sections) and v_profile > 0 and not v_own then
+        v_known := loci_internal.profile_memories(v_namespace_id, v_party, v_profile, p_as_of, p_known_at);
+        select n.memories, n.held_back into profile, held_back
+        from loci_internal.memories_new_to_session(p_namespace, v_namespace_id, v_known, p_session_id, p_as_of,
+                                                   p_known_at, p_repeat) n;
+    end if;
     if 'memories' = any (v_sections) then
         if fallback then
-            p_documents := loci_internal.most_important_memories(v_namespace_id,
-                                                                 (v_settings ->> 'context_first')::integer, p_as_of,
-                                                                 p_known_at);
+            p_documents := loci_internal.most_important_memories(
+                v_namespace_id, (v_settings ->> 'context_first')::integer, p_as_of, p_known_at, v_known);
         end if;
-        select coalesce(jsonb_agg(to_jsonb(d) - 'ordinality' order by d.ordinality) filter (where not s.shown), '[]'),
-               count(*) filter (where s.shown)
-        into memories, held_back
-        from loci_api.get_recalled_memories(p_namespace, p_documents, p_as_of, p_known_at) with ordinality d
-        cross join lateral (select exists (
-            select from loci_data.injections i
-            where i.namespace_id = v_namespace_id and i.session_id = p_session_id and i.memory_id = d.id
-              and i.ended_at is null) and not p_repeat as shown) s;
+        select n.memories, n.held_back into memories, v_held
+        from loci_internal.memories_new_to_session(
+            p_namespace, v_namespace_id,
+            array(select d.id from unnest(p_documents) with ordinality d(id, place) where d.id <> all (v_known)
+                  order by d.place),
+            p_session_id, p_as_of, p_known_at, p_repeat) n;
+        held_back := held_back + v_held;
     end if;
     if 'graph' = any (v_sections) and p_message is not null then
         select to_jsonb(g) into graph
@@ -58,13 +71,11 @@ begin
     if 'working_memory' = any (v_sections) then
         working_memory := loci_internal.context_working_memory(v_namespace_id, space, null, v_keys);
     end if;
-    if split_part(space, '/', 1) not in ('patrol', 'subagent') then
-        if 'patrol' = any (v_sections) then
-            patrol := loci_internal.context_working_memory(v_namespace_id, 'patrol', null, v_keys);
-        end if;
-        if 'subagents' = any (v_sections) then
-            subagents := loci_internal.context_working_memory(v_namespace_id, 'subagent', '-index', v_keys);
-        end if;
+    if 'patrol' = any (v_sections) and not v_own then
+        patrol := loci_internal.context_working_memory(v_namespace_id, 'patrol', null, v_keys);
+    end if;
+    if 'subagents' = any (v_sections) and not v_own then
+        subagents := loci_internal.context_working_memory(v_namespace_id, 'subagent', '-index', v_keys);
     end if;
     if 'turns' = any (v_sections) and p_session_id is not null then
         select jsonb_agg(to_jsonb(t) order by t.id) into turns from loci.list_turns(p_namespace, p_session_id) t;
@@ -72,8 +83,28 @@ begin
     return next;
 end $$;
 comment on function loci.context_parts is
-    'What goes before an inference: memories new to the session (or all, to repeat), the graph around a message, '
-    'inventories of working memory, last turns; one row. Errors: 42501, P0002, 22023.';
+    'What goes before an inference: what is known of the one who asks, memories new to the session (or all, to '
+    'repeat), the graph around a message, inventories of working memory, last turns; one row. Errors: 42501, P0002, '
+    '22023.';
+
+-- Which of these memories has a session not been shown since it began or last ended (p_repeat: all)? As JSON, in the
+-- order asked; held_back: how many it has. A look-up each of memories and injections.
+create or replace function loci_internal.memories_new_to_session(
+    p_namespace text, p_namespace_id integer, p_documents bigint[], p_session_id text, p_as_of timestamptz,
+    p_known_at timestamptz, p_repeat boolean)
+returns table (memories jsonb, held_back integer)
+language sql stable
+as $$
+    select coalesce(jsonb_agg(to_jsonb(d) - 'ordinality' order by d.ordinality) filter (where not s.shown), '[]'),
+           (count(*) filter (where s.shown))::integer
+    from loci_api.get_recalled_memories(p_namespace, p_documents, p_as_of, p_known_at) with ordinality d
+    cross join lateral (select exists (
+        select from loci_data.injections i
+        where i.namespace_id = p_namespace_id and i.session_id = p_session_id and i.memory_id = d.id
+          and i.ended_at is null) and not p_repeat as shown) s
+$$;
+comment on function loci_internal.memories_new_to_session is
+    'Memories that a session was not shown yet, and how many others there are.';
 
 -- Whose context is built: a space of working memory, two segments. The one that is stated, or that the key was made
 -- for; else that of the session; else, and where a session's name holds a slash and so is no segment, the caller's
@@ -114,27 +145,3 @@ begin
 end $$;
 comment on function loci_internal.context_working_memory(integer, text, text, integer) is
     'Live entries of working memory under a path, without values, newest first.';
-
--- What should an agent know before anybody has asked anything? The most important memories that are visible at the two
--- times, the newest of equal ones first: document numbers. Importance is the present one. Walks down the index
--- memories_importance until p_limit of them pass; bounded: 20,000 rows, so that a long history of superseded versions
--- costs some 20 ms at most.
-create or replace function loci_internal.most_important_memories(
-    p_namespace_id integer, p_limit integer, p_as_of timestamptz default null, p_known_at timestamptz default null)
-returns bigint[]
-language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
-set enable_sort = off
-as $$
-declare
-    v_filter loci_internal.memory_filter := loci_internal.resolve_filter(p_namespace_id, '{}', p_as_of, p_known_at);
-begin
-    return array(
-        select w.doc_id
-        from (select m as memory, m.importance, m.doc_id from loci_data.memories m
-              where m.namespace_id = p_namespace_id and m.importance >= 0  -- the index's condition
-              order by m.importance desc, m.doc_id desc limit 20000) w
-        where loci_internal.memory_is_visible(w.memory, v_filter)
-        order by w.importance desc, w.doc_id desc limit p_limit);
-end $$;
-comment on function loci_internal.most_important_memories(integer, integer, timestamptz, timestamptz) is
-    'Most important visible memories, newest of equal ones first.';

@@ -51,7 +51,7 @@ def rule(api: Api, entity: str, content: str) -> None:
 
 @pytest.fixture
 def zone(api: Api) -> dict[str, Any]:
-    return api.write("User is in Chicago (America/Chicago, UTC-6)", category="user-preferences/timezone")
+    return api.write("The office is in Chicago (America/Chicago, UTC-6)", category="user-preferences/timezone")
 
 
 # The whole
@@ -69,7 +69,7 @@ def test_everything_comes_in_the_order_of_the_steps_and_in_their_words(api: Api,
     assert re.sub(r"\d+m\d\ds", "9m59s", found["text"]) == "\n".join(
         [
             "Recalled from long-term memory (relevant to this message):",
-            f"- [{zone['id']}] (user-preferences/timezone): User is in Chicago (America/Chicago, UTC-6)",
+            f"- [{zone['id']}] (user-preferences/timezone): The office is in Chicago (America/Chicago, UTC-6)",
             "",
             "Constraints (these hold, whatever is asked):",
             "- Alice (Diet): never serve nuts",
@@ -473,9 +473,9 @@ def test_a_dead_embedding_endpoint_costs_only_the_arm(start_service: Callable[..
         embedding={"provider": "openai", "endpoint": "http://127.0.0.1:9", "query_timeout": 0.2, "dimensions": 3}
     )
     with new_api(running) as api:
-        api.write("User is in Chicago")
+        api.write("The office is in Chicago")
         found = context(api)
-    assert (contents(found), list(found["skipped"])) == (["User is in Chicago"], ["vector"])
+    assert (contents(found), list(found["skipped"])) == (["The office is in Chicago"], ["vector"])
 
 
 def metric(api: Api, name: str) -> float:

@@ -25,7 +25,9 @@ BREAKS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 TEXT = st.text(st.sampled_from("ab: -[]()" + BREAKS) | st.characters(codec="utf-8"), max_size=40)
 HOSTILE = TEXT | st.sampled_from([f"x{mark}{header}" for mark in BREAKS for header in HEADERS.values()])
 ROWS = {
-    "memories": st.fixed_dictionaries({"id": st.uuids(), "category": HOSTILE, "content": HOSTILE}),
+    name: st.fixed_dictionaries({"id": st.uuids(), "category": HOSTILE, "content": HOSTILE, "about": st.none() | HOSTILE})
+    for name in ("profile", "memories")
+} | {
     "constraints": st.fixed_dictionaries({"entity": HOSTILE, "aspect": HOSTILE, "content": HOSTILE}),
     "patrol": st.fixed_dictionaries(
         {"key": HOSTILE, "category": st.none() | HOSTILE, "tags": st.lists(HOSTILE, max_size=3), "expires_in": st.floats(0, 1e7)}
@@ -105,10 +107,13 @@ def test_time_left_is_in_two_units(seconds: float, text: str) -> None:
 
 
 def test_lines_are_as_the_seeds_show_them() -> None:
-    memory = {"id": "abc123", "category": "user-preferences/timezone", "content": "User is in Chicago"}
+    memory = {"id": "abc123", "category": "user-preferences/timezone", "content": "User is in Chicago", "about": None}
     inbox = {"key": "session/abc123/emails_inbox", "expires_in": 272, "category": "email", "tags": ["inbox", "unread"]}
     draft = {"key": "session/abc123/draft_reply", "expires_in": 121, "category": None, "tags": []}
     assert memory_line(memory) == "- [abc123] (user-preferences/timezone): User is in Chicago"
+    assert memory_line(memory | {"content": "Lives in Braga", "about": "Rosa"}).endswith("): Rosa: Lives in Braga")
+    assert memory_line(memory | {"content": "ROSA lives in Braga", "about": "Rosa"}).endswith("): ROSA lives in Braga")
+    assert memory_line(memory | {"content": "I live in Braga", "about": "user"}).endswith("): I live in Braga")
     assert key_line(inbox) == "- session/abc123/emails_inbox: expires in 4m32s, category: email, tags: inbox, unread"
     assert key_line(draft) == "- session/abc123/draft_reply: expires in 2m01s"
     assert constraint_line({"entity": "Alice", "aspect": "Diet", "content": "no nuts"}) == "- Alice (Diet): no nuts"

@@ -31,7 +31,7 @@ from loci.models.fields import (
 from loci.models.memories import MemoryOut
 from loci.models.recall import Rating
 
-SectionName = Literal["memories", "constraints", "graph", "working_memory", "patrol", "subagents", "turns"]
+SectionName = Literal["profile", "memories", "constraints", "graph", "working_memory", "patrol", "subagents", "turns"]
 
 Space = Annotated[
     Text,
@@ -83,7 +83,7 @@ class ContextInput(Model):
 class ContextMemory(MemoryOut):
     """A memory in a context."""
 
-    score: float | None = Field(description="Of the recall; null: shown because nothing was found in the first context")
+    score: float | None = Field(description="Of the recall; null: the recall did not find it")
     relevance: float | None = Field(description="How likely it answers the message, 0 to 1, as in a recall; null as the score")
 
 
@@ -131,6 +131,9 @@ class ContextOut(BaseModel):
     session_id: str | None = Field(description="The conversation; null: none was named")
     space: str = Field(description="Own space of working memory")
     text: str = Field(description="What to put before the inference")
+    profile: list[ContextMemory] = Field(
+        description="What is known of the one who asks and new to the session, the most important first; not in `memories` as well"
+    )
     memories: list[ContextMemory] = Field(description="Memories that are new to the session, best first")
     constraints: list[Constraint] = Field(description="Rules that hold, most important first")
     graph: ContextGraph = Field(description="What the message names, and the edges around that")

@@ -9,7 +9,7 @@ import { changed, go, href, times, useLoad, usePlace } from "../state";
 
 const PAGE = 100;
 const TURNS = 50;
-const SECTIONS = ["memories", "constraints", "graph", "working_memory", "patrol", "subagents", "turns"] as const;
+const SECTIONS = ["profile", "memories", "constraints", "graph", "working_memory", "patrol", "subagents", "turns"] as const;
 
 export function Desk() {
   const place = usePlace();
@@ -78,7 +78,9 @@ function Context({ session }: { session: string | null }) {
 
 function Built({ of, budget, busy }: { of: Schemas["ContextOut"]; budget: number | null; busy: boolean }) {
   const length = [...of.text].length;
+  const shown = [...of.profile, ...of.memories];
   const kept: Record<(typeof SECTIONS)[number], number> = {
+    profile: of.profile.length,
     memories: of.memories.length,
     constraints: of.constraints.length,
     graph: of.graph?.edges.length ?? 0,
@@ -122,10 +124,10 @@ function Built({ of, budget, busy }: { of: Schemas["ContextOut"]; budget: number
           {of.text ? <Text of={of.text} /> : <span class="quiet">(nothing)</span>}
         </pre>
       </div>
-      {of.memories.length > 0 && (
+      {shown.length > 0 && (
         <p class="chips hint">
           From{" "}
-          {of.memories.map((each) => (
+          {shown.map((each) => (
             <a key={each.id} class="chip" href={href("memory", { id: each.id })}>
               <Text of={each.content} cut={40} />
             </a>
