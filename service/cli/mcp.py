@@ -53,6 +53,9 @@ def mcp(
     space: Annotated[
         str | None, typer.Option(envvar="LOCI_SPACE", help="Own space in working memory, such as session/abc or patrol/heartbeat.")
     ] = None,
+    user: Annotated[
+        str | None, typer.Option(envvar="LOCI_USER", help="The user for whom the agent speaks and asks; default: that of the key.")
+    ] = None,
     key: Annotated[str | None, typer.Option(envvar="LOCI_KEY", help="API key to act with; better in the environment.")] = None,
     url: Annotated[
         str | None, typer.Option(envvar="LOCI_URL", help="Ask this running service instead of opening the database.")
@@ -73,18 +76,25 @@ def mcp(
 
     settings = get_settings()
     finish = set_up(settings)
-    backend, headers = prepare(settings, namespace=namespace, space=space, key=key, url=url)
+    backend, headers = prepare(settings, namespace=namespace, space=space, user=user, key=key, url=url)
     asyncio.run(_speak(backend, headers, finish, PROFILES[profile]))
 
 
 def prepare(
-    settings: "Settings", *, namespace: str | None = None, space: str | None = None, key: str | None = None, url: str | None = None
+    settings: "Settings",
+    *,
+    namespace: str | None = None,
+    space: str | None = None,
+    user: str | None = None,
+    key: str | None = None,
+    url: str | None = None,
 ) -> "tuple[Backend, dict[str, str]]":
     """Whom the tools ask, and the headers that say for whom. What is not given is what the environment or the file .env states."""
     key = key or stated("LOCI_KEY")
     sent = {
         "x-namespace": namespace or stated("LOCI_NAMESPACE"),
         "x-space": space or stated("LOCI_SPACE"),
+        "x-user": user or stated("LOCI_USER"),
         "authorization": f"Bearer {key}" if key else None,
     }
     backend = Backend(settings, url or stated("LOCI_URL"), keyed=bool(key))

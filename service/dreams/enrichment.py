@@ -18,6 +18,7 @@ from service.resources import Resources
 from service.text.dates import Resolved, resolve, without
 from service.text.guards import invented, kept_share, missing
 from service.text.reading import Read
+from service.text.subject import statement
 
 MOST = 10  # memories that one becomes
 KEPT = 0.6  # share of its words that they must have
@@ -63,6 +64,7 @@ async def look(tx: Transaction, job: Job) -> Seen:
     written = day_of(row["valid_from"])
     dates = resolve(row["content"], written)
     memory = {key: row[key] for key in ("content", "category", "tags", "source") if row[key]}
+    memory["content"] = statement(row, speaker=True)
     data = {
         "memory": {**memory, "written": written.isoformat()},
         "dates": [asdict(one) for one in dates],
@@ -105,7 +107,7 @@ def _fault(read: Read, row: JsonObject, dates: list[Resolved], contents: list[st
         return "length", f"{len(together):,} characters made of {len(raw):,}"
     if len(contents) > 1 and row["is_named"]:
         return "lineage", "it is a version of a named lineage, which cannot become several"
-    free = [*(form for one in dates for form in _forms(one.means)), row["source"] or ""]
+    free = [*(form for one in dates for form in _forms(one.means)), row["source"] or "", row["about"] or ""]
     added = next((why for content in contents if (why := _added(read, raw, content, free)) is not None), None)
     if added is not None:
         return "invented", added

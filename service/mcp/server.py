@@ -1,7 +1,7 @@
 """The MCP server: lists the tools, and answers a call with the REST reply to it."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
 from mcp.server.caching import CacheHint
@@ -39,6 +39,7 @@ from service.mcp.tools import LOCI
 from service.observability.tracing import carried, context_of
 from service.text.visible import visible_values
 
+USER = "x-user"
 FORWARDED = ("authorization", "x-namespace", "x-space", "x-request-id")
 AN_HOUR = 3_600_000
 JSON = "application/json"
@@ -52,6 +53,13 @@ HINTS: dict[Kind, ToolAnnotations] = {
     "replaces": ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False),
     "deletes": ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False),
 }
+
+
+class Speaker(NamedTuple):
+    """The session that a connection states, and the user for whom it speaks; none: empty."""
+
+    session: str | None
+    user: str
 
 
 class Unreachable(Exception):
@@ -79,12 +87,13 @@ def make_server(
 
     async def use(context: Context, tool: Tool, arguments: JsonObject) -> CallToolResult:
         sent, encoding = (headers or {}, "utf-8") if context.request is None else (context.request.headers, "latin-1")
+        user = sent.get(USER, "").encode(encoding).decode(errors="replace").strip()
         forwarded = {
             name.encode(): sent[name].encode(encoding) for name in FORWARDED if name in sent
         }  # as bytes: any letters are taken
         with traces.span(f"tools/call {tool.name}", {"gen_ai.tool.name": tool.name}, parent=context_of(sent)):
             forwarded |= {name.encode(): value.encode() for name, value in carried().items()}
-            return await _answer(tool, arguments, reach, forwarded, _session(sent.get("x-space")))
+            return await _answer(tool, arguments, reach, forwarded, Speaker(_session(sent.get("x-space")), user))
 
     async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult:
         tool = profile.tools.get(params.name)
@@ -169,16 +178,16 @@ def _listed(tool: Tool) -> Listed:
     )
 
 
-async def _answer(
-    tool: Tool, arguments: JsonObject, reach: Reach, headers: dict[bytes, bytes], session: str | None
-) -> CallToolResult:
+async def _answer(tool: Tool, arguments: JsonObject, reach: Reach, headers: dict[bytes, bytes], speaker: Speaker) -> CallToolResult:
     """The result of a tool: the reply of REST, or its problem, as this tool says it."""
     try:
         checked = tool.arguments.model_validate(arguments).model_dump(mode="json", exclude_unset=True, by_alias=True)
     except ValidationError as error:
         return failure(wrong_arguments(error, tool.arguments))
     given = {name: value for name, value in checked.items() if value is not None}  # models say null for what they leave out
-    call = tool.call(given, session)
+    if tool.speaker is not None and speaker.user:
+        given.setdefault(tool.speaker, speaker.user)
+    call = tool.call(given, speaker.session)
     try:
         client = await reach()
         response = await client.request(

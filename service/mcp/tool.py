@@ -35,6 +35,9 @@ CategoryFilter = Annotated[str, Field(description="This category and all below i
 AnyTag = Annotated[Names, Field(description="Any of these")]
 Cursor = Annotated[str, Field(description="To go on, as the reply before says")]
 DryRun = Annotated[bool, Field(description="Only say what would be done")]
+About = Annotated[str, Field(description="Whom or what it is about: a name")]
+AboutFilter = Annotated[str, Field(description="Only what is about this one (name or id)")]
+User = Annotated[str, Field(description="For whom you speak, whose words `I` and `my` are")]
 Session = Annotated[str, Field(description="This conversation's id")]
 Prefix = Annotated[str, Field(description="Prefix of keys, such as session/abc or patrol; default: your own space")]
 Kind = Literal["reads", "looks", "adds", "changes", "replaces", "deletes"]
@@ -60,7 +63,8 @@ class Call:
 class Tool:
     """A tool. `call` makes the request from the arguments that were given and the caller's session, if its space names one.
 
-    `renamed` are fields of REST and what they are called here; `missing` says what to do where the thing is not there.
+    `renamed` are fields of REST and what they are called here; `missing` says what to do where the thing is not there. `speaker`:
+    the field that names the user of the connection, where nothing else is stated there.
     `schema` and `output` stand in profiles of other servers, word for word as there; the errors of `plain` ones are bare sentences.
     """
 
@@ -76,6 +80,7 @@ class Tool:
     schema: JsonObject | None = None
     output: JsonObject | None = None
     plain: bool = False
+    speaker: str | None = None
 
 
 def segment(text: str) -> str:

@@ -19,6 +19,7 @@ from service.recall.sources import unpack
 from service.recall.timing import phase
 from service.rerank.reranker import Reranker
 from service.resources import Resources
+from service.text.subject import statement
 
 LONGEST_QUESTION = 2000  # characters of the question that a reranker reads
 LENDING = 0.6  # of what the search lends to neighbours, what a judgement does; measured, docs/decisions
@@ -105,11 +106,12 @@ def in_conversation(judged: Mapping[int, float], ranking: Ranking) -> dict[int, 
 
 
 def text_of(row: JsonObject) -> str:
-    """What of a result is judged: who said it, and what."""
+    """What of a result is judged: who said it, whom it is about where neither that nor the words say so, and what."""
     if row["tier"] == "working_memory":
         return row["value"] if isinstance(row["value"], str) else json.dumps(row["value"], ensure_ascii=False)
     speaker = row["role"] if row["tier"] == "conversation" else row["source"]
-    return f"{speaker}: {row['content']}" if speaker else str(row["content"])
+    said = statement(row, speaker=True)
+    return f"{speaker}: {said}" if speaker else said
 
 
 def blended(own: Mapping[int, float], judged: Mapping[int, float], weight: float) -> dict[int, float]:

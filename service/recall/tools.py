@@ -19,11 +19,11 @@ from service.mcp.text import (
     turn_line,
     waiting,
 )
-from service.mcp.tool import AnyTag, Arguments, Call, CategoryFilter, Names, Session, Time, Tool, of_session
+from service.mcp.tool import AboutFilter, AnyTag, Arguments, Call, CategoryFilter, Names, Session, Time, Tool, User, of_session
 
 Tier = Literal["working_memory", "conversation"]
 ARMS = ("lexical", "vector", "graph", "hierarchy", "walk")  # those that recall has by itself
-FILTERS = ("category", "tags", "entity")
+FILTERS = ("category", "tags", "entity", "about")
 FILTERED = {f"filters.{name}": name for name in FILTERS}
 RESULT = {"memory": (memory_line, MEMORY), "working_memory": (entry_line, ENTRY), "conversation": (turn_line, TURN)}
 NOTHING_FOUND = "Nothing found. Other words, a wider category or fewer tags may help."
@@ -42,6 +42,8 @@ class SearchMemory(Arguments):
     query: str
     category: CategoryFilter | None = None
     tags: AnyTag | None = None
+    about: AboutFilter | None = None
+    user: User | None = None
 
 
 class Recall(Arguments):
@@ -52,6 +54,8 @@ class Recall(Arguments):
     category: CategoryFilter | None = None
     tags: AnyTag | None = None
     entity: str | None = Field(None, description="Only memories that mention this entity (name or id)")
+    about: AboutFilter | None = None
+    user: User | None = None
     as_of: Time | None = Field(None, description="What was true then")
     known_at: Time | None = Field(None, description="What was believed then")
     min_relevance: MinRelevance | None = None
@@ -119,6 +123,7 @@ TOOLS = [
         _search,
         found,
         FILTERED,
+        speaker="user",
     ),
     Tool(
         "recall",
@@ -131,5 +136,6 @@ TOOLS = [
         _search,
         found,
         FILTERED,
+        speaker="user",
     ),
 ]

@@ -29,6 +29,7 @@ from service.retain.rules_or_model import (
 )
 from service.text.facts import split
 from service.text.reading import with_readings
+from service.text.subject import statement
 
 log = logging.getLogger(__name__)
 ACTIONS = {"create": "created", "update": "updated", "link": "linked", "nothing": "unchanged"}
@@ -64,17 +65,11 @@ async def prepare_items(resources: Resources, items: list[JsonObject], read: Rea
     provider, settings = resources.provider, resources.settings.embedding
     used = active_model(None) if provider is None else await read(partial(find_active_model, provider))
     try:
-        vectors = await used.embed([_with_subject(item)[: settings.max_chars] for item in items], timeout=settings.query_timeout)
+        vectors = await used.embed([statement(item)[: settings.max_chars] for item in items], timeout=settings.query_timeout)
     except EmbeddingError as error:
         return Prepared(items, {"vector": str(error)})
     made = [{"embedding": vector.tolist(), "embedding_model": used.model} for vector in vectors]
     return Prepared([{**item, **vector} for item, vector in zip(items, made, strict=True)], {})
-
-
-def _with_subject(item: JsonObject) -> str:
-    """A fact as it is embedded: with whom it is about in front, where its words do not say so."""
-    about, content = item.get("about"), str(item["content"])
-    return content if about is None or about.casefold() in content.casefold() else f"{about}: {content}"
 
 
 async def retain_text(resources: Resources, stated: JsonObject, choice: Choice, *, read: Read, write: Write[T], dry_run: bool) -> T:
@@ -132,6 +127,8 @@ async def _breaker(read: Read, ended: int, settings: JsonObject) -> str | None:
 
 async def _basis(tx: Transaction, prepared: Prepared) -> tuple[list[FactBasis], str, JsonObject]:
     rows = await facts.facts_to_decide(tx, items=prepared.items)
+    for known in (one for row in rows for one in row["known"] if one["fact"] is not None):
+        known["about"] = prepared.items[known["fact"]].get("about")
     entered = await tx.entered()
     return rows, str(entered.namespace), entered.settings
 

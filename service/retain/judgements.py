@@ -14,6 +14,7 @@ from db.pool import JsonObject
 from service.llm.output import Answer
 from service.text.guards import kept_share, missing, same_subject
 from service.text.reading import Read
+from service.text.subject import statement
 
 SAID = 0.5  # share of a fact's words that a memory must have to make the fact known
 LINKS = 8  # of one fact
@@ -47,6 +48,7 @@ class Judgements(Answer):
 
 
 Fault = tuple[str, str]  # the name of a guard, and why it stands against a decision
+OTHERS = "the two do not speak of the same thing"
 NO_TARGET: Fault = "target", "its target is not among what is known beside the fact"
 
 
@@ -73,14 +75,14 @@ def facts_shown(basis: list[JsonObject], items: list[JsonObject]) -> JsonObject:
     """What the model is asked about: the facts that are not settled, and what is known beside each, by number."""
     return {
         "facts": [
-            {"number": row["ordinal"] + 1, "text": items[row["ordinal"]]["content"], "known": [_shown(one) for one in row["known"]]}
+            {"number": row["ordinal"] + 1, "text": statement(items[row["ordinal"]]), "known": [_shown(one) for one in row["known"]]}
             for row in basis
         ]
     }
 
 
 def _shown(one: JsonObject) -> JsonObject:
-    said = {"number": one["number"], "text": one["content"][:SHOWN], "since": one["valid_from"][:10]}
+    said = {"number": one["number"], "text": statement(one)[:SHOWN], "since": one["valid_from"][:10]}
     if one["similarity"] is not None:
         said["similarity"] = round(one["similarity"], 2)
     return said if one["fact"] is None else {**said, "earlier_fact": one["fact"] + 1}
@@ -112,7 +114,7 @@ def weigh_judgements(
         if row["is_settled"] or judgement is None:
             decision = _by_rules(row, text)
         else:
-            asked = _Asked(items[row["ordinal"]]["content"], judgement, settings, read, breaker)
+            asked = _Asked(statement(items[row["ordinal"]]), judgement, settings, read, breaker)
             decision = _weighed(row, asked, text)
         _note(decision, row, text)
         decisions.append(decision)
@@ -156,9 +158,11 @@ def _not_known(asked: _Asked, target: JsonObject) -> Fault | None:
     """Why a memory does not make a fact known; None: it does."""
     if target["signal"] is not None:
         return "contradiction", "the two contradict each other"
-    if lost := missing(asked.read, [asked.fact], target["content"]):
+    if not target["same_subject"]:
+        return "subject", OTHERS
+    if lost := missing(asked.read, [asked.fact], statement(target)):
         return "lost", f"what is known does not say {', '.join(lost[:5])}"
-    if kept_share(asked.read, asked.fact, target["content"]) < SAID:
+    if kept_share(asked.read, asked.fact, statement(target)) < SAID:
         return "lost", "what is known has few of its words"
     return None
 
@@ -172,8 +176,8 @@ def _not_sure(asked: _Asked, target: JsonObject) -> Fault | None:
         return "unsure", f"it is not sure enough ({sure:.2f})"
     if target["signal"] is not None:
         return None
-    if not same_subject(asked.read, asked.fact, target["content"]):
-        return "subject", "the two do not speak of the same thing"
+    if not target["same_subject"] or not same_subject(asked.read, asked.fact, statement(target)):
+        return "subject", OTHERS
     if target["is_protected"]:
         return "protected", "the memory is protected, and the rules see no contradiction"
     return None if asked.breaker is None or target["fact"] is not None else ("breaker", asked.breaker)

@@ -21,8 +21,11 @@ declare
 begin
     select m.lineage into v_sought from loci_data.memories m where m.namespace_id = v_ns and m.id = p_id;
     if not found or not loci_internal.lock_facts(v_ns,
-                                                 array[(0, 'update', p_id, null, v_sought.lineage, 1, null, null,
-                                                        '[]')::loci_api.fact_decision], null) then
+                                                 array[jsonb_populate_record(
+                                                     null::loci_api.fact_decision,
+                                                     jsonb_build_object('ordinal', 0, 'action', 'update', 'target_id',
+                                                                        p_id, 'lineage', v_sought.lineage))],
+                                                 null) then
         return;
     end if;
     select e.is_named, e.is_protected into v_sought from loci_api.memory_to_enrich(p_namespace, p_id, 0) e;
@@ -108,7 +111,7 @@ end $$;
 comment on function loci_internal.expand_enriched_links(integer, text, uuid, uuid, uuid) is
     'Links of a memory that was made of a raw one.';
 
--- Entries that a model made of a memory, as items of loci_api.remember: with the validity, source, session, layer,
+-- Entries that a model made of a memory, as items of loci_api.remember: with the validity, source, subject, session, layer,
 -- place,
 -- metadata and confidence of that memory, and those of its entities that they name. p_corrects: the version that the
 -- only entry takes the place of; its category stays where somebody chose one, its tags stay, and its importance does
@@ -132,6 +135,7 @@ begin
             'importance', case when p_raw.importance = 0.5 then
                 coalesce(nullif(e.value -> 'importance', 'null'), '0.5') else to_jsonb(p_raw.importance) end,
             'layer', p_raw.layer, 'confidence', p_raw.confidence, 'source', p_raw.source,
+            'about', p_raw.about,
             'session_id', p_raw.session_id,
             'corrects', p_corrects, 'valid_from', case when p_corrects is null then p_raw.valid_from end,
             'valid_to', case when p_corrects is null then p_raw.valid_to end,

@@ -1,6 +1,7 @@
 -- Which episodes (memories of layer 3) does a job learn from? The first call takes the newest current ones that no job
 -- has looked at, at most p_limit; every later one of the same job gives the same, as far as they are still in force.
--- What a cancelled job took is free again; a dry run takes nothing. content: the first p_length characters. Unlike a
+-- What a cancelled job took is free again; a dry run takes nothing. content: the first p_length characters, with its
+-- subject in front (text_with_subject). Unlike a
 -- mark by time, this misses no memory that was recorded before a look and committed after it. Reads the namespace's
 -- memories from the newest back, index episodes_read_pkey for each. Security definer; checks the caller itself. Errors:
 -- 42501, P0002, 22023 (limit), 55000.
@@ -35,7 +36,7 @@ begin
         on conflict (namespace_id, memory_id) do update set job_id = excluded.job_id;
     end if;
     return query
-    select m.id, left(m.content, p_length), m.valid_from, m.session_id from loci_data.memories m
+    select m.id, left(loci_internal.text_with_subject(m.content, m.about), p_length), m.valid_from, m.session_id from loci_data.memories m
     where m.namespace_id = v_ns and m.id = any (v_read) and m.status = 'active' order by m.id;
 end $$;
 comment on function loci_api.episodes_to_read(text, uuid, integer, integer) is

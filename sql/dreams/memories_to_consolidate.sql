@@ -2,7 +2,7 @@
 -- and episodes are events, of which none is another's duplicate. Where there are more than dream_limit, half of them
 -- are the newest; the rest is the next stretch of all others, in order of category, so that what is alike is seen
 -- together: another stretch whenever dream_unchanged_days are over, so that in time everything is seen. kept: no pass
--- may remove it. Reads the namespace's memories once. Security definer: past the policies; checks the caller itself.
+-- may remove it. content: with its subject in front (text_with_subject). Reads the namespace's memories once. Security definer: past the policies; checks the caller itself.
 -- Errors: 42501, P0002.
 create or replace function loci_api.memories_to_consolidate(p_namespace text,
                                                             p_at timestamptz default clock_timestamp())
@@ -36,7 +36,7 @@ begin
         where o.place / nullif(v_limit / 2, 0) = v_stretch % nullif(
             (o.total + v_limit / 2 - 1) / nullif(v_limit / 2, 0), 0)
     )
-    select m.id, m.content, m.category, m.tags, m.importance,
+    select m.id, loci_internal.text_with_subject(m.content, m.about), m.category, m.tags, m.importance,
            m.importance >= (v_settings ->> 'protected_importance')::double precision
            or m.observations >= (v_settings ->> 'protected_observations')::integer,
            m.recorded_at, m.updated_at

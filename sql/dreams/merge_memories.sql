@@ -40,6 +40,8 @@ begin
                    'importance', max(k.importance), 'confidence', max(k.confidence),
                    'source', case when count(distinct k.source) = 1
                        and count(k.source) = count(*) then min(k.source) end,
+                   'about', case when count(distinct loci.canonical_name(k.about)) = 1
+                       and count(k.about) = count(*) then min(k.about) end,
                    'session_id', case when count(distinct k.session_id) = 1
                        and count(k.session_id) = count(*) then min(k.session_id) end,
                    'parent_id',

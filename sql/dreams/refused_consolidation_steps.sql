@@ -1,8 +1,8 @@
 -- Which steps of a plan for memories does the database refuse, and why? What the model was shown may have changed while
 -- it thought: gone (erased, forgotten, ended), changed (since it was shown). protected: important, or often reinforced;
 -- a merge with one such source is refused whole. A merge also for: named (its writer keeps that lineage current by
--- name), layers and validity (the sources differ in them), exists (another memory says it already). One row a refused
--- step; place counts from 0 in its list. The caller has locked the memories.
+-- name), layers and validity (the sources differ in them), subjects (they are about different ones, and the text does
+-- not name one of these), exists (another memory says it already). One row a refused step; place counts from 0 in its list. The caller has locked the memories.
 create or replace function loci_internal.refused_consolidation_steps(p_namespace_id integer, p_plan jsonb)
 returns table (action text, place integer, guard text, ids uuid[], reason text)
 language sql volatile set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
@@ -21,7 +21,9 @@ as $$
     ), met as (
         select s.*, m.id is not null and m.status = 'active' and m.valid_from <= clock_timestamp()
                     and (m.valid_to is null or m.valid_to > clock_timestamp()) as current,
-               m.updated_at, m.importance, m.observations, m.layer, m.valid_to, m.lineage <> m.lineage_id::text as named
+               m.updated_at, m.importance, m.observations, m.layer, m.valid_to, m.lineage <> m.lineage_id::text as named,
+               loci.canonical_name(m.about) as subject,
+               loci_internal.text_with_subject(s.step ->> 'content', m.about) <> s.step ->> 'content' as unnamed
         from stated s
         left join lateral (select o.* from loci_data.memories o where o.namespace_id = p_namespace_id
                            and o.id = s.id limit 1) m on true
@@ -36,6 +38,8 @@ as $$
         select m.action, m.place, array_agg(m.id order by m.id) as ids,
                m.action = 'merge' and count(distinct m.layer) > 1 as layers,
                m.action = 'merge' and count(distinct coalesce(m.valid_to, 'infinity')) > 1 as validity,
+               m.action = 'merge' and bool_or(m.unnamed) and (count(distinct m.subject) > 1
+                                                              or count(m.subject) < count(*)) as subjects,
                m.action = 'merge' and exists (
                    select from loci_data.memories o
                    where o.namespace_id = p_namespace_id
@@ -51,7 +55,7 @@ as $$
                            on true
     cross join lateral (
         select coalesce(f.guard, case when s.layers then 'layers' when s.validity then 'validity'
-                        when s.said then 'exists' end) as guard,
+                        when s.subjects then 'subjects' when s.said then 'exists' end) as guard,
                case f.guard when 'gone' then format('memory %s is not current any more', f.id)
                             when 'changed' then format('memory %s has changed since it was shown', f.id)
                             when 'protected'
@@ -59,6 +63,7 @@ as $$
                             when 'named' then format('memory %s is kept current under the name of its lineage', f.id)
                             else case when s.layers then 'the memories stand on different layers'
                                       when s.validity then 'the memories hold until different times'
+                                      when s.subjects then 'the memories are about different ones'
                                       when s.said then 'another memory says the same already' end end as reason) w
     where w.guard is not null
     order by s.action, s.place

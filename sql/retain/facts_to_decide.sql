@@ -1,7 +1,7 @@
 -- What has to be decided about the facts of a text, for who decides otherwise than by rules (a model)? For each
 -- fact what the rules would do (decision, in the form that retain takes), and what is known beside it (known: see
--- fact_candidates; number: its place, from 1). is_protected: a memory so important, or so often observed, that only a
--- contradiction that rules see too may make a version of it. is_settled: the fact is there already, in words that say
+-- fact_candidates; number: its place, from 1; about: as stated). is_protected: a memory so important, or so often
+-- observed, that only a contradiction that rules see too may make a version of it. is_settled: the fact is there already, in words that say
 -- the same, and nothing is left to decide. Items are those of loci_api.remember, with their vectors. Cost:
 -- fact_candidates,
 -- and half a millisecond. Security definer: reads past the policies; checks first. Errors: 42501, P0002, 22023.
@@ -27,8 +27,8 @@ begin
     return query
     with beside as materialized (
         select k.ordinal as about,
-               jsonb_agg(to_jsonb(k) - 'ordinal' || jsonb_build_object('number', k.number, 'is_protected',
-                                                                       coalesce(m.is_protected, false))
+               jsonb_agg(to_jsonb(k) - 'ordinal' || jsonb_build_object('number', k.number, 'about', m.about,
+                                                                       'is_protected', coalesce(m.is_protected, false))
                                              order by k.number) as known
         from (select u.*, row_number() over (partition by u.ordinal order by u.exact desc,
                                              u.similarity desc nulls last, u.overlap desc, u.fact,
@@ -36,7 +36,7 @@ begin
               from unnest(v_known) u) k
         left join lateral (
             select o.importance >= (v_settings ->> 'protected_importance')::double precision
-                   or o.observations >= (v_settings ->> 'protected_observations')::integer as is_protected
+                   or o.observations >= (v_settings ->> 'protected_observations')::integer as is_protected, o.about
             from loci_data.memories o where o.namespace_id = v_ns and o.id = k.memory_id limit 1) m on true
         group by k.ordinal
     )

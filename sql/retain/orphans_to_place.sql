@@ -20,7 +20,9 @@ declare
                                                  from loci_internal.plan_placements(v_ns, v_orphans, v_settings) p);
 begin
     select coalesce(
-        jsonb_agg(jsonb_build_object('id', o.id, 'content', left(o.content, 1000), 'category', o.category,
+        jsonb_agg(jsonb_build_object('id', o.id, 'content', left((
+            select loci_internal.text_with_subject(m.content, m.about) from loci_data.memories m
+            where m.namespace_id = v_ns and m.id = o.id), 1000), 'category', o.category,
                                      'parent', p.parent,
                                                  'is_certain',
                                                  coalesce(p.reason not in ('means the same', 'says its name'), false))
@@ -31,8 +33,8 @@ begin
         'id', c.id, 'lineage', c.lineage, 'title', left(split_part(c.content, E'\n', 1), 200), 'layer', c.layer,
         'parent', c.above, 'may_summarise', c.may_summarise,
         'members', case when c.may_summarise then (
-            select coalesce(jsonb_agg(left(k.content, 300) order by k.doc_id), '[]') from (
-                select m.content, m.doc_id from loci_data.memory_placements w
+            select coalesce(jsonb_agg(left(loci_internal.text_with_subject(k.content, k.about), 300) order by k.doc_id), '[]') from (
+                select m.content, m.about, m.doc_id from loci_data.memory_placements w
                 join loci_data.memories m on m.namespace_id = v_ns and m.lineage_id = w.node_id
                      and loci_internal.memory_is_visible(m, v_now)
                 where w.namespace_id = v_ns and w.parent_id = c.lineage_id and w.superseded_at is null

@@ -50,12 +50,13 @@ def test_the_examples_of_the_page_run(server: Server, tmp_path: Path, monkeypatc
     server.drop(database)
 
 
-def test_the_example_of_where_users_go_runs(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_examples_of_where_users_go_run(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     database = server.clone("users")
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "namespaces.md").read_text(), re.DOTALL)
+    examples = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "namespaces.md").read_text(), re.DOTALL)
     with serve(database) as service:
         monkeypatch.setattr("loci.LociClient", lambda **options: client_of(service, **options))
-        run(code, {})
+        for code in examples:
+            run(code, {})
     server.drop(database)
 
 

@@ -1,5 +1,6 @@
 """The profile reference-memory answers as the reference MCP memory server does: names, schemas, replies and texts."""
 
+import hashlib
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -180,6 +181,44 @@ def test_the_graph_is_the_one_that_loci_recalls_and_traverses(api: Api, tools: T
     assert [(edge["source"], edge["type"], edge["target"]) for edge in edges] == [("Ada_Lovelace", "works_on", "Lantern")]
     api.write("Ada_Lovelace met Lantern in Oslo")  # no observation: nobody stated it as one
     assert tools("read_graph")["entities"] == [LANTERN, ADA]
+
+
+def test_what_is_shown_says_whose_each_observation_is(api: Api, tools: Tools) -> None:
+    rosa = {"name": "Rosa", "entityType": "person", "observations": ["Lives in Braga", "Allergic to nuts"]}
+    emil = {"name": "Emil", "entityType": "person", "observations": ["Lives in Kiel", "Vegetarian"]}
+    tools("create_entities", entities=[rosa, emil])
+    eventually(api.embedded)
+    with over_http(api.service, **{"X-Namespace": api.namespace}) as own:
+        first = own("recall", query="Where does Emil live?")["results"][0]
+        assert (first["content"], first["about"], first["relevance"] > 0.8) == ("Lives in Kiel", "Emil", True)
+        assert own.text("recall", query="Where does Emil live?").partition("\n")[0].endswith(": Emil: Lives in Kiel")
+        shown = own.text("get_context", message="I cook for Rosa and Emil").splitlines()
+        found = own("search_memory", query="lives", about="rosa")["results"]
+    told = {"Rosa: Lives in Braga", "Rosa: Allergic to nuts", "Emil: Lives in Kiel", "Emil: Vegetarian"}
+    assert {line.partition("): ")[2] for line in shown} >= told
+    assert {row["content"] for row in found} == {*rosa["observations"]}
+
+
+def test_an_observation_that_states_no_subject_is_the_same_as_one_that_does(api: Api, tools: Tools) -> None:
+    """As those that were written before memories had one."""
+    tools("create_entities", entities=[{**ADA, "observations": []}])
+    digest = hashlib.sha256(b"Ships in May").hexdigest()[:16]
+    placed = {"category": "person", "source": "mcp-memory", "metadata": {"entity": "Ada_Lovelace"}}
+    made = api.write("Ships in May", lineage=f"mcp-memory/Ada_Lovelace/{digest}", entities=[{"name": "Ada_Lovelace"}], **placed)
+    assert tools("open_nodes", names=["Ada_Lovelace"])["entities"] == [ADA]
+    again = {"entityName": "Ada_Lovelace", "contents": ["Ships in May"]}
+    assert tools("add_observations", observations=[again])["results"] == [{"entityName": "Ada_Lovelace", "addedObservations": []}]
+    assert tools("create_entities", entities=[ADA]) == {"entities": []}
+    assert api.size()["memories"] == 1
+    tools("delete_observations", deletions=[{"entityName": "Ada_Lovelace", "observations": ["Ships in May"]}])
+    assert tools("read_graph")["entities"] == [{**ADA, "observations": []}]
+    assert ok(api.get(f"/memories/{made['id']}"))["status"] == "forgotten"
+
+
+def test_an_entity_may_be_named_like_an_id(tools: Tools) -> None:
+    named = {**ADA, "name": "0d9f7c52-7d3e-4f58-9a6a-1f1f6a0f8a11"}
+    tools("create_entities", entities=[named])
+    assert tools("read_graph")["entities"] == [named]
 
 
 def test_what_is_empty_or_of_another_type_is_refused_by_name(tools: Tools) -> None:

@@ -1,5 +1,6 @@
 """Retain with a language model: it decides, guards and rules stand behind it, and it never keeps a text from being taken in."""
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -116,6 +117,17 @@ def test_links_have_the_types_that_the_model_finds(api: Api) -> None:
     assert found == [("part_of", 1, old["id"]), ("supports", 0.25, old["id"])]
     stored = ok(api.get(f"/memories/{decision['memory_id']}/links"))["items"]
     assert {link["type"] for link in stored} == {"part_of", "supports"}
+
+
+@pytest.mark.parametrize("action", ["update", "nothing"])
+def test_a_model_reads_whose_each_fact_is_and_says_nothing_of_two_that_are_not_about_the_same(api: Api, action: str) -> None:
+    api.write("Lives in Braga", about="Rosa")
+    with model(api, about(action, "Rosa")) as scripted:
+        answer = retain(api, "Lives in Braga", about="Emil")
+    (fact,) = json.loads(scripted.heard[0][-1]["content"])["facts"]
+    assert (fact["text"], [one["text"] for one in fact["known"]]) == ("Emil: Lives in Braga", ["Rosa: Lives in Braga"])
+    assert answer["decisions"][0]["action"] in ("create", "link")
+    assert sorted(row["about"] for row in ok(api.get("/memories"))["items"]) == ["Emil", "Rosa"]
 
 
 def test_a_text_may_correct_itself(api: Api) -> None:

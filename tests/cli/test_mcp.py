@@ -104,7 +104,7 @@ def test_tools_over_stdio_use_the_namespace_and_the_space_that_were_named_and_st
 ) -> None:
     """Whatever is logged, and until the end of stdin, which ends it."""
     named = {"LOCI_NAMESPACE": namespace, "LOCI_LOG_LEVEL": "DEBUG", "LOCI_HOST": "0.0.0.0"}
-    process = start(loci, "--space", "session/abc", begin=by_itself, **named)
+    process = start(loci, "--space", "session/abc", "--user", "Łukasz", begin=by_itself, **named)
     sent(process, "tools/list")
     assert len(received(process)["result"]["tools"]) == 17
     memory = used(process, "save_memory", content="I prefer tea", category="user-preferences/drinks")["structuredContent"]
@@ -116,11 +116,11 @@ def test_tools_over_stdio_use_the_namespace_and_the_space_that_were_named_and_st
     unknown = used(process, "graph_traverse", startEntity="Nobody")
     assert (unknown["isError"], "does not exist" in unknown["content"][0]["text"]) == (True, True)
     (row,) = loci.rows(
-        """select m.id::text, m.content, m.session_id, n.name from loci_data.memories m join loci_data.namespaces n on n.id = m.namespace_id
+        """select m.id::text, m.content, m.session_id, m.source, n.name from loci_data.memories m join loci_data.namespaces n on n.id = m.namespace_id
            where n.name = %s""",
         namespace,
     )
-    assert row == {"id": memory["id"], "content": "I prefer tea", "session_id": "abc", "name": namespace}
+    assert row == {"id": memory["id"], "content": "I prefer tea", "session_id": "abc", "source": "Łukasz", "name": namespace}
     assert process.stdin is not None
     process.stdin.close()
     process.stdin = None

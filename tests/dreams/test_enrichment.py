@@ -77,6 +77,15 @@ def test_it_is_stored_at_once_and_the_reply_names_the_job(saving: Api) -> None:
     report(saving, saved["enrichment"]["job_id"])
 
 
+def test_entries_are_about_whom_their_memory_is_about(saving: Api, endpoint: ModelServer) -> None:
+    says(endpoint, "Rosa likes black tea.", "Rosa hates coffee.")
+    save(saving, "likes black tea and hates coffee", about="Rosa")
+    assert {(row["content"], row["about"]) for row in ok(saving.get("/memories"))["items"]} == {
+        ("Rosa likes black tea.", "Rosa"),
+        ("Rosa hates coffee.", "Rosa"),
+    }
+
+
 def test_one_entry_takes_its_place_as_a_version_of_it(saving: Api, endpoint: ModelServer) -> None:
     says(endpoint, "Bob likes black tea.", category="user-preferences/drinks", tags=["Tea", "drinks"], importance=0.6)
     saved, run = save(saving, "btw Bob likes his tea black", source="chat", session_id="s1", tags=["bob"])

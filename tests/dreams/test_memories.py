@@ -498,6 +498,23 @@ def test_memories_that_differ_in_more_than_words_are_not_merged(night: Night, fi
     assert len(night.current()) == 2
 
 
+def test_memories_of_one_subject_are_merged_into_one_about_it(night: Night) -> None:
+    night.write("Likes strong tea", "Likes the strong tea", about="Rosa")
+    shown = ["Rosa: Likes strong tea", "Rosa: Likes the strong tea"]
+    assert not night.propose(merges=[{"sources": shown, "content": "Rosa: Likes strong tea"}]).refused
+    (memory,) = night.current()
+    assert memory["about"] == "Rosa"
+
+
+@pytest.mark.parametrize(("content", "guards"), [("rosa likes strong tea", ["subjects"]), ("rosa and emil like strong tea", [])])
+def test_memories_about_two_are_merged_only_into_a_text_that_names_both(night: Night, content: str, guards: list[str]) -> None:
+    night.write("Likes strong tea", about="rosa")
+    night.write("Likes strong tea", about="emil")
+    report = night.propose(merges=[{"sources": ["rosa: Likes strong tea", "emil: Likes strong tea"], "content": content}])
+    assert [refusal["guard"] for refusal in report.refused] == guards
+    assert len(night.current()) == (2 if guards else 1)
+
+
 def test_a_merge_that_says_what_a_third_memory_says_is_refused(night: Night) -> None:
     night.write("Alice likes tea", "Alice likes the tea", "Alice likes tea much")
     report = night.propose(merges=[{"sources": ["Alice likes tea", "Alice likes the tea"], "content": "Alice likes tea much"}])

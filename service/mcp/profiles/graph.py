@@ -1,7 +1,7 @@
 """What the tools of the reference MCP memory server do here: entities, observations and relations.
 
-An observation is a memory of source mcp-memory that mentions its entity, in a lineage that follows from both; so an import of
-that server's file and its tools mean the same. Each function is the work of one transaction.
+An observation is a memory of source mcp-memory about its entity, in a lineage that follows from both; so an import of that server's
+file and its tools mean the same. Each function is the work of one transaction.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from db.errors import FieldError, Invalid, NotFound
 from db.graph import edges, entities, observed
 from db.graph.observed import ObservedGraph
 from db.pool import JsonObject, Transaction
-from service.transfer.foreign.values import category, edge_type, entity_type, label
+from service.transfer.foreign.values import category, edge_type, entity_type, label, subject
 
 SOURCE = "mcp-memory"
 
@@ -148,12 +148,14 @@ def _observation(name: str, text: str, kind: str) -> JsonObject:
         raise Invalid("an observation must say something: it is empty", [FieldError("observations", "must not be empty")])
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     placed = {"category": path} if (path := category(kind)) else {}
+    about = {"about": known} if (known := subject(name)) else {}
     return {
         "content": text,
         "lineage": label(f"{SOURCE}/{name}/{digest}"),
         "source": SOURCE,
         "metadata": {"entity": name},
         "entities": [{"name": name}],
+        **about,
         **placed,
     }
 

@@ -19,6 +19,7 @@ from service.transfer.foreign.values import (
     text_of,
     words_of,
 )
+from service.transfer.foreign.whose import said_of_user
 
 VERSION = "0.1"
 FILES = ("entities.jsonl", "documents.jsonl", "memories.jsonl", "memory_blocks.jsonl", "facts.jsonl", "episodes.jsonl")
@@ -99,6 +100,9 @@ def _memory(place: str, item: Json, text: str) -> Memory:
 def _text(place: str, item: Json, kind: str) -> Memory:
     memory = _memory(place, item, text_of(item.get("value" if kind == "memory_block" else "content"), "content"))
     memory.category = category("cogx", kind, item.get("label"))
+    if kind != "document":
+        scope = object_of(item.get("scope") or {}, "scope")
+        memory.source, memory.about = said_of_user(memory.content, scope.get("user_id"), memory.source)
     return memory
 
 
@@ -110,7 +114,7 @@ def _fact(place: str, item: Json, names: dict[str, str]) -> Memory:
         raise WrongValue(f"confidence: must be 0 to 1, not {confidence!r}")
     memory = _memory(place, item, item.get("fact_text") or f"{ends[0]} {kind.replace('_', ' ').lower()} {ends[1]}")
     memory.valid_from, memory.valid_to = moment(item.get("valid_at"), "valid_at"), moment(item.get("invalid_at"), "invalid_at")
-    memory.category, memory.confidence = category("cogx/fact"), confidence
+    memory.category, memory.confidence, memory.about = category("cogx/fact"), confidence, ends[0]
     memory.entities = [{"name": name} for name in ends]
     memory.edges = [{"source": ends[0], "type": kind, "target": ends[1]}]
     memory.metadata.update(stated(provenance=item.get("provenance")))

@@ -179,6 +179,7 @@ class _Edges:
             made=made,
             changed=moment(item.get("expired_at"), "expired_at"),
             source="graphiti",
+            about=ends[0][0],
             entities=entities,
             edges=[edge] if whole else [],
             metadata={**about, **(more if isinstance(more, dict) else {})},

@@ -45,6 +45,7 @@ def _memory(place: str, item: Json) -> Memory:
         changed=changed,
         metadata=stated(namespace=labels, key=key, value=rest),
         edges=edges,
+        about=edges[0]["source"] if edges else None,
     )
 
 

@@ -11,6 +11,7 @@ from service.transfer.foreign.sources import Source
 from service.transfer.foreign.values import WrongValue, category, label, list_of, moment, object_of, stated, text_of, words_of
 
 ROLES = ("system", "user", "assistant", "tool", "approval", "summary")
+HUMAN = "human"  # label of the block about the person
 LOST = ("tools", "tool_rules", "mcp_servers", "skills", "groups", "files", "sources", "tool_exec_environment_variables")
 
 
@@ -113,7 +114,7 @@ def _block(place: str, block: Json, agent: str, tags: list[str]) -> Memory | Non
         tags=tags,
         made=made,
         changed=changed,
-        source=agent,
+        source="user" if name == HUMAN else agent,  # of whom it tells; the persona's I is the agent
         metadata=about,
     )
 

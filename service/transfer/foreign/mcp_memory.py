@@ -49,6 +49,7 @@ def _entity(place: str, item: Json, notes: Notes, spellings: dict[str, str]) -> 
             lineage=key,  # so that two entities may say the same
             category=category(kind),
             source="mcp-memory",
+            about=name,
             metadata={"entity": name, "position": index},
             entities=[{"name": name}],
         )

@@ -19,6 +19,7 @@ from service.transfer.foreign.values import (
     text_of,
     words_of,
 )
+from service.transfer.foreign.whose import said_of_user
 
 LISTS = ("results", "memories", "items")
 TEXTS = ("memory", "data", "text", "content")
@@ -95,7 +96,8 @@ def _item(place: str, item: Json, notes: Notes, mentions: dict[str, list[str]], 
     made, changed = moment(item.get("created_at"), "created_at"), moment(item.get("updated_at"), "updated_at")
     replaced = key in later
     end = end_of(item.get("expiration_date"), "expiration_date")
-    source = first_of(item, *SOURCES)
+    other = first_of(item, *SOURCES)
+    source, about = said_of_user(text, item.get("user_id"), other if isinstance(other, str) else None)
     for lost in ("hash", "text_lemmatized", "score", "vector"):
         notes.lose(lost, int(item.get(lost) is not None))
     yield Memory(
@@ -109,7 +111,8 @@ def _item(place: str, item: Json, notes: Notes, mentions: dict[str, list[str]], 
         valid_to=(changed or made) if replaced else end,
         made=made,
         changed=changed,
-        source=source if isinstance(source, str) else None,
+        source=source,
+        about=about,
         session=_text(first_of(item, "run_id", "session_id")),
         metadata={**metadata, **rest_of(item, OWN)},
         entities=[{"name": name} for name in mentions.get(key, [])],

@@ -136,7 +136,14 @@ def read_basic_memory(source: Source, notes: Notes) -> Iterator[Record]:
             metadata = stated(note=key, context=context)
             where = category(folder, kind_of)
             yield Memory(
-                note.file.place(), f"{key}#{text[:200]}", text, category=where, tags=tags, metadata=metadata, entities=about
+                note.file.place(),
+                f"{key}#{text[:200]}",
+                text,
+                category=where,
+                tags=tags,
+                about=note.name,
+                metadata=metadata,
+                entities=about,
             )
         yield from _links(note, vault, notes, frozenset(target for _, target in relations))
 
@@ -206,6 +213,7 @@ def _concept(place: str, note: Note, fields: Json, body: str, number: int) -> It
         made=made,
         changed=made,
         source=label(str(generated.get("by") or own.get("source") or "okf")),
+        about=title,
         confidence=confidence if isinstance(confidence, float) and 0 <= confidence <= 1 else None,
         metadata=stated(**{name: value for name, value in fields.items() if name not in ("tags", "type")}),
         entities=[{"name": title}],

@@ -37,6 +37,7 @@ class Memory:
     made: datetime | None = None
     changed: datetime | None = None
     source: str | None = None
+    about: str | None = None
     session: str | None = None
     importance: float | None = None
     confidence: float | None = None

@@ -12,8 +12,9 @@ from loci.models.graph import EdgeWrite, EntityWrite
 from loci.models.memories import MemoryInput
 from loci.models.sessions import TurnInput
 from service.http.problems import field_errors
+from service.text.subject import is_first_person
 from service.transfer.foreign.records import UNKNOWN_SHAPE, Edge, Entity, Json, Memory, Notes, Record, Turn
-from service.transfer.foreign.values import WrongValue, entity_type, label, stated, storable
+from service.transfer.foreign.values import WrongValue, entity_type, label, stated, storable, subject
 
 IDS = uuid5(NAMESPACE_URL, "loci/import")
 MOST_TAGS = 100
@@ -79,7 +80,7 @@ class Rows:
             "valid_to": end,
         }
         item.update({name: value for name, value in optional.items() if value is not None})
-        for name, words in (("source", record.source), ("session_id", record.session)):
+        for name, words in (("source", self._speaker(record)), ("about", subject(record.about)), ("session_id", record.session)):
             if words is not None and words.strip():
                 item[name] = label(words)
         if record.tags:
@@ -95,6 +96,11 @@ class Rows:
         checked = self._checked(MemoryInput, item)
         checked["id"] = record.id or str(self.id_of("memory", record.key, _said(record, checked)))
         return checked
+
+    def _speaker(self, record: Memory) -> str | None:
+        """Who says it. A system that keeps what its user says, or "the user" of which it speaks, is not the one who says I."""
+        own = record.source == self.system and record.about is None and isinstance(record.content, str)
+        return "user" if own and is_first_person(record.content) else record.source
 
     def _validity(self, record: Memory) -> tuple[datetime | None, datetime | None]:
         """From when and until when it is true, as the file says. What is over began when it was written, at the latest."""

@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from service.transfer.foreign.records import Json
 
@@ -93,6 +94,14 @@ def label(value: str) -> str:
     if len(value) <= LONGEST:
         return value
     return value[: LONGEST - 17] + "~" + hashlib.sha256(value.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def subject(name: str | None) -> str | None:
+    """A name as the subject of a memory; none for one that has the form of an id, which would be looked up."""
+    try:
+        return None if name is None or str(UUID(name)) == name.lower() else name
+    except ValueError:
+        return name
 
 
 def category(*parts: Any) -> str | None:
