@@ -3,7 +3,7 @@
 from pydantic import Field, JsonValue
 
 from service.mcp.text import ENTRY, JsonObject, Shown, entry_line, kept, lines, moment, shortened, waiting, written
-from service.mcp.tool import AnyTag, Arguments, Call, CategoryFilter, Name, Names, Prefix, Session, Tool, in_session, segment
+from service.mcp.tool import AnyTag, Arguments, Call, CategoryFilter, Name, Names, Prefix, Session, Tool, User, in_session, segment
 
 
 class SaveEntry(Arguments):
@@ -41,6 +41,7 @@ class GetContext(Arguments):
     """What the next answer is about."""
 
     message: str | None = Field(None, description="The user's message")
+    user: User | None = None
     session_id: Session | None = None
     k: int | None = Field(None, description="Memories at most; default 8")
     min_relevance: float | None = Field(None, description="Leave out memories less likely to answer, 0 to 1; default: none")
@@ -172,5 +173,6 @@ TOOLS = [
         GetContext,
         in_session("/context"),
         context,
+        speaker="user",
     ),
 ]
