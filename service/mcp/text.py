@@ -8,14 +8,16 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from service.text.subject import statement
+
 JsonObject = dict[str, Any]
 Shown = tuple[str, JsonObject]
 LONG = 4000  # characters of a content, or a value, among others
 MIDNIGHT = "T00:00:00Z"
-MEMORY = ("id", "tier", "namespace", "lineage", "content", "category", "tags", "source", "valid_from", "valid_to", "score",
-          "relevance")  # fmt: skip
-VERSION = ("id", "lineage", "version", "content", "category", "tags", "source", "session_id", "valid_from", "valid_to", "status",
-           "recorded_at", "superseded_at")  # fmt: skip
+MEMORY = ("id", "tier", "namespace", "lineage", "content", "about", "category", "tags", "source", "valid_from", "valid_to",
+          "score", "relevance")  # fmt: skip
+VERSION = ("id", "lineage", "version", "content", "about", "category", "tags", "source", "session_id", "valid_from", "valid_to",
+           "status", "recorded_at", "superseded_at")  # fmt: skip
 ENTRY = ("key", "tier", "namespace", "value", "category", "tags", "stored_at", "expires_at", "score")
 TURN = ("id", "tier", "namespace", "session_id", "role", "content", "said_at", "score")
 
@@ -54,11 +56,15 @@ def times(row: JsonObject) -> str:
 
 
 def memory_line(row: JsonObject) -> str:
-    """One memory: `[id] (category, valid since …, said by …, relevance …): content`; relevance is how likely it answers."""
+    """One memory: `[id] (category, valid since …, said by …, relevance …): content`; relevance is how likely it answers.
+
+    Whom it is about stands before the content, where neither that nor the speaker says it.
+    """
     whole = f'memory_history("{row["id"]}")'
     source = f"said by {folded(row['source'])}" if row.get("source") else None
     sure = f"relevance {row['relevance']:.2f}" if row.get("relevance") is not None else None
-    return f"[{row['id']}]{about(_elsewhere(row), row.get('category'), times(row), source, sure)}: {folded(row['content'], whole)}"
+    said = about(_elsewhere(row), row.get("category"), times(row), source, sure)
+    return f"[{row['id']}]{said}: {folded(statement(row, speaker=True), whole)}"
 
 
 def entry_line(row: JsonObject) -> str:

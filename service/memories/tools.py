@@ -6,7 +6,8 @@ from pydantic import Field
 
 from loci.models.memories import OnDuplicate
 from service.mcp.text import VERSION, JsonObject, Shown, about, folded, kept, lines, moment, more, times, written
-from service.mcp.tool import Arguments, Call, Category, Cursor, Name, Names, Time, Tool, of_session, segment
+from service.mcp.tool import About, Arguments, Call, Category, Cursor, Name, Names, Time, Tool, of_session, segment
+from service.text.subject import statement
 
 
 class NoArguments(Arguments):
@@ -19,6 +20,7 @@ class SaveMemory(Arguments):
     content: str = Field(description="One statement that stands alone: full names, no 'he' or 'yesterday'")
     category: Category | None = None
     tags: Names | None = None
+    about: About | None = None
     on_duplicate: OnDuplicate | None = Field(None, description="What an exact repetition does; default reinforce")
 
 
@@ -49,7 +51,7 @@ def _history(given: JsonObject, _: str | None) -> Call:
 
 def saved(reply: JsonObject) -> Shown:
     """What became of a memory."""
-    names = ("id", "lineage", "version", "superseded", "duplicate", "ignored", "content", "category", "tags", "valid_from")
+    names = ("id", "lineage", "version", "superseded", "duplicate", "ignored", "content", "about", "category", "tags", "valid_from")
     facts = kept(reply, names) | kept(reply.get("enrichment") or {}, ("job_id",))
     if reply["duplicate"]:
         known = f"Known already as [{reply['id']}]; it is reinforced, nothing was added."
@@ -91,7 +93,7 @@ def _version(row: JsonObject) -> str:
     """One version in full: it is what cut results lead to."""
     never = "never true, corrected" if row["valid_to"] == row["valid_from"] else times(row)
     forgotten = "deleted" if row["status"] == "forgotten" else None
-    content = "\n  ".join(row["content"].splitlines())
+    content = "\n  ".join(statement(row).splitlines())
     return f"version {row['version']} [{row['id']}]{about(row['category'], never, forgotten)}: {content}"
 
 
@@ -111,6 +113,7 @@ TOOLS = [
         SaveMemory,
         _save_memory,
         saved,
+        speaker="source",
     ),
     Tool(
         "delete_memory",

@@ -5,7 +5,21 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from service.mcp.text import JsonObject, Shown, about, folded, kept, lines, more
-from service.mcp.tool import Arguments, Call, Category, CategoryFilter, Cursor, DryRun, Names, Session, Tool, in_session, listed
+from service.mcp.tool import (
+    About,
+    Arguments,
+    Call,
+    Category,
+    CategoryFilter,
+    Cursor,
+    DryRun,
+    Names,
+    Session,
+    Tool,
+    User,
+    in_session,
+    listed,
+)
 
 SHOWN = 20  # of what may be hundreds
 
@@ -17,6 +31,8 @@ class Retain(Arguments):
     category: Category | None = None
     tags: Names | None = None
     source: str | None = Field(None, description="Who said it")
+    user: User | None = None
+    about: About | None = None
     session_id: Session | None = None
     dry_run: DryRun | None = None
 
@@ -29,6 +45,7 @@ class Remember(Arguments):
     )
     session_id: Session | None = None
     source: str | None = Field(None, description="Who the user is; default user")
+    user: User | None = None
     category: Category | None = None
     tags: Names | None = None
     dry_run: DryRun | None = None
@@ -101,6 +118,7 @@ TOOLS = [
         Retain,
         in_session("/retain"),
         retained,
+        speaker="user",
     ),
     Tool(
         "remember",
@@ -111,6 +129,7 @@ TOOLS = [
         Remember,
         in_session("/remember"),
         remembered,
+        speaker="user",
     ),
     Tool(
         "reflect",

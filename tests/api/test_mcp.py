@@ -17,8 +17,8 @@ from tests.services import PATIENCE, Api, Service, eventually, new_api, ok, prob
 from tests.tools import ERAS, Tools, over_http, said
 
 PARAMETERS = {
-    "save_memory": {"content!", "category", "tags", "on_duplicate"},
-    "search_memory": {"query!", "category", "tags"},
+    "save_memory": {"content!", "category", "tags", "about", "on_duplicate"},
+    "search_memory": {"query!", "category", "tags", "about", "user"},
     "delete_memory": {"id!"},
     "list_memory_categories": set(),
     "save_to_working_memory": {"key!", "data!", "ttl_minutes", "category", "tags"},
@@ -28,8 +28,8 @@ PARAMETERS = {
     "delete_from_working_memory": {"key!"},
     "graph_traverse": {"startEntity!", "edgeTypes", "maxHops", "limit"},
     "relation_decay": {"edgeType", "decayRate"},
-    "retain": {"content!", "category", "tags", "source", "session_id", "dry_run"},
-    "remember": {"messages!", "category", "tags", "source", "session_id", "dry_run"},
+    "retain": {"content!", "category", "tags", "source", "user", "about", "session_id", "dry_run"},
+    "remember": {"messages!", "category", "tags", "source", "user", "session_id", "dry_run"},
     "recall": {
         "query!",
         "k",
@@ -37,6 +37,8 @@ PARAMETERS = {
         "tags",
         "entity",
         "as_of",
+        "about",
+        "user",
         "known_at",
         "min_relevance",
         "tiers",
@@ -46,7 +48,7 @@ PARAMETERS = {
         "rewrite",
     },
     "reflect": {"category", "limit", "cursor", "dry_run"},
-    "get_context": {"message", "session_id", "k", "min_relevance", "max_chars", "repeat"},
+    "get_context": {"message", "user", "session_id", "k", "min_relevance", "max_chars", "repeat"},
     "memory_history": {"ref!", "limit", "cursor", "as_of", "known_at"},
 }
 READS = {name for name in PARAMETERS if name.startswith(("search", "list", "get_from"))} | {
@@ -188,6 +190,32 @@ def test_search_memory_finds_what_recall_over_rest_finds(api: Api, tools: Tools)
 
 
 def test_get_context_says_what_it_held_back_and_shows_it_again_on_request(api: Api, tools: Tools) -> None:
+def test_tools_state_and_ask_whom_a_memory_is_about(api: Api, tools: Tools) -> None:
+    saved = tools("save_memory", content="Allergic to nuts", about="Rosa")
+    tools("retain", content="Vegetarian.", about="Emil")
+    assert (saved["about"], ok(api.get(f"/memories/{saved['id']}"))["about"]) == ("Rosa", "Rosa")
+    text = tools.text("search_memory", query="What must I not cook? nuts vegetarian", about="rosa")
+    assert (": Rosa: Allergic to nuts" in text, "Vegetarian" in text) == (True, False)
+    assert [row["about"] for row in tools("recall", query="vegetarian", about="Emil")["results"]] == ["Emil"]
+    assert tools.text("memory_history", ref=saved["id"]).endswith(": Rosa: Allergic to nuts")
+
+
+@pytest.mark.parametrize("name", ["ada", "Łukasz"])
+def test_a_connection_may_say_once_for_which_user_it_speaks(api: Api, name: str) -> None:
+    def speaking(user: str) -> Any:
+        return over_http(api.service, **{"X-Namespace": api.namespace, "X-User": user.encode().decode("latin-1")})
+
+    with speaking(name) as hers, speaking("bo") as his:
+        saved = [tools("save_memory", content="I drink tea") for tools in (his, hers)]
+        assert saved[0]["id"] != saved[1]["id"]
+        hers("retain", content="I live in Oslo.")
+        his("retain", content="I live in Kiel.", user="Cy")
+        first = hers("search_memory", query="What do I drink?")["results"][0]
+    assert (first["id"], first["source"]) == (saved[1]["id"], name)
+    sources = [row["source"] for row in ok(api.get("/memories"))["items"]]
+    assert sorted(sources) == sorted([name, "bo", name, "Cy"])
+
+
     made = api.write("Alice works on RockBot.")
     asked = {"message": "What does Alice work on?", "session_id": "s"}
     assert tools("get_context", **asked)["memories"] == [made["id"]]
