@@ -36,9 +36,9 @@ PARAMETERS = {
         "category",
         "tags",
         "entity",
-        "as_of",
         "about",
         "user",
+        "as_of",
         "known_at",
         "min_relevance",
         "tiers",
@@ -189,7 +189,6 @@ def test_search_memory_finds_what_recall_over_rest_finds(api: Api, tools: Tools)
     assert [row["content"] for row in found] == ["green tea"]
 
 
-def test_get_context_says_what_it_held_back_and_shows_it_again_on_request(api: Api, tools: Tools) -> None:
 def test_tools_state_and_ask_whom_a_memory_is_about(api: Api, tools: Tools) -> None:
     saved = tools("save_memory", content="Allergic to nuts", about="Rosa")
     tools("retain", content="Vegetarian.", about="Emil")
@@ -216,6 +215,7 @@ def test_a_connection_may_say_once_for_which_user_it_speaks(api: Api, name: str)
     assert sorted(sources) == sorted([name, "bo", name, "Cy"])
 
 
+def test_get_context_says_what_it_held_back_and_shows_it_again_on_request(api: Api, tools: Tools) -> None:
     made = api.write("Alice works on RockBot.")
     asked = {"message": "What does Alice work on?", "session_id": "s"}
     assert tools("get_context", **asked)["memories"] == [made["id"]]
