@@ -4,7 +4,8 @@
 
 292 facts that change: of ten kinds in two halves, of eight kinds more, of seven kinds of which several are told of each subject, and of
 29 kinds told as people tell a change, without a word that says so (bench/quality/changing.py), among turns about something else, 300 a
-half; two questions each. Misses are shown of what rules are chosen
+half; two questions each. And how many told changes end what they end, where a stub that judges rightly settles what replies of retain
+name as unsettled. Misses are shown of what rules are chosen
 on. Counted is whether the right version is the very first result, and whether any version that was not true at the moment asked
 about stands above it.
 """
@@ -65,14 +66,18 @@ class Written:
     def _post(self, path: str, body: Row) -> Any:
         return self.client.post(path, json=body, headers={"X-Namespace": self.namespace}).raise_for_status().json()
 
-    def write(self) -> None:
-        """Round by round: the first versions, the second ones, and so on, as they came about."""
+    def talk(self) -> None:
+        """Make the namespace, with turns about something else."""
         self.client.post("/namespaces", json={"name": self.namespace}).raise_for_status()
         talk = [
             {"content": text, "valid_from": moment.isoformat(), "source": "Sam", "session_id": f"{moment:%Y-%m-%d}"}
             for moment, text in changing.small_talk(self.half, SMALL_TALK)
         ]
         self._post("/memories/batch", {"items": talk, "atomic": True})
+
+    def write(self) -> None:
+        """Round by round: the first versions, the second ones, and so on, as they came about."""
+        self.talk()
         for number in range(6):
             for fact in self.facts:
                 if number < len(fact.versions):
@@ -92,6 +97,25 @@ class Written:
         if fact.versions[number].corrects:
             body["corrects"] = self._ids[fact.key, number - 1]
         self._ids[fact.key, number] = self._post("/memories", body)["id"]
+
+    def settle_rightly(self) -> list[bool]:
+        """Retain what is to be retained, in its turn, and settle what is named and has changed: whether each change ended the last."""
+        ended = []
+        for number in range(6):
+            for fact in self.facts:
+                if fact.way != "retained" or number >= len(fact.versions):
+                    continue
+                (decision, *_) = self._post("/retain", item(fact, number))["decisions"]
+                before = self._ids.get((fact.key, number - 1))
+                self._ids[fact.key, number] = decision["memory_id"]
+                if before is None:
+                    continue
+                if before in [one["id"] for one in decision["unsettled"]]:
+                    self._post(f"/memories/{decision['memory_id']}/settle", {"older": before, "verdict": "replaces"})
+                current = self.client.get(f"/memories/{before}", headers={"X-Namespace": self.namespace}).json()["current"]
+                ended.append(not current)
+            wait(self.client, self.namespace)
+        return ended
 
     def ask(self, question: Question, arms: Row) -> list[tuple[str, int] | None]:
         """Fact and version of each result; None for small talk."""
@@ -167,6 +191,11 @@ def run(base: Database, given: Options) -> list[Figure]:  # noqa: ARG001 (the se
             figures.append(Figure("… by words and meaning alone", share(plain, "first")))
             found = ", ".join(f"{count} {action}" for action, count in sorted(written.found.items()))
             figures.append(Figure("… what retain made of later versions", found))
+            judged = Written(client, half, f"{written.namespace}-judged")
+            judged.talk()
+            ended = judged.settle_rightly()
+            value, met = f"{100 * statistics.fmean(ended):.1f} % of {len(ended)}", statistics.fmean(ended) >= 0.9
+            figures.append(Figure("… ended where a stub that judges rightly settles", value, target="90 %", met=met))
             if MISSES in sys.argv and half in CHOSEN_ON:
                 show_misses(rows, written)
         return report("Facts that change", owner, figures)

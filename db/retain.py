@@ -6,6 +6,7 @@ from uuid import UUID
 from psycopg.errors import SerializationFailure
 from psycopg.types.json import Jsonb
 
+from db.memories import UnsettledRow, dated
 from db.pool import JsonObject, Transaction
 
 
@@ -31,6 +32,7 @@ class RetainedFact(TypedDict):
     confidence: float
     reason: str | None
     signal: str | None
+    unsettled: list[UnsettledRow]
 
 
 class OrphansToPlace(TypedDict):
@@ -66,7 +68,7 @@ async def retain(
 ) -> list[RetainedFact]:
     """Take in facts in order, decided by rules or as given. Raises Outdated where given decisions no longer stand."""
     try:
-        return await tx.rows(
+        rows = await tx.rows(
             RetainedFact,
             "select * from loci_api.retain(%(namespace)s, %(items)s, %(decisions)s, %(dry_run)s)",
             items=Jsonb(items),
@@ -77,6 +79,7 @@ async def retain(
         if decisions is None:
             raise
         raise Outdated(str(error.diag.message_primary)) from error
+    return [{**row, "unsettled": [dated(one) for one in row["unsettled"]]} for row in rows]
 
 
 async def orphans_to_place(

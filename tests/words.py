@@ -204,6 +204,9 @@ COLUMNS = {
     "fact_candidates.alike": "Whether they differ only in words that change nothing.",
     "fact_candidates.exact": "Whether the content is the same.",
     "fact_candidates.fact": "Which fact, by its place in `items`, if the candidate is an earlier fact of the text.",
+    "fact_candidates.in_common": "What both have in common: subject, other words (words), or nothing (null), also where it is true from "
+    "later on.",
+    "fact_candidates.same_subject": "Whether both may be about the same.",
     "fact_candidates.later": "Whether it is valid from later on.",
     "fact_candidates.memory_id": "The memory that is known; null: it is an earlier fact of the text.",
     "fact_candidates.lineage": "Name that groups its versions.",

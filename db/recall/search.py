@@ -323,11 +323,18 @@ async def read_expansion(sent: Sent[ExpansionRow], seeds: list[int]) -> Expansio
     )
 
 
-async def send_recalled_memories(tx: Transaction, *, documents: list[int], scope: Scope) -> Sent[MemoryRow]:
+class RecalledRow(MemoryRow):
+    """A memory, and the current ones that it may contradict; None: it is part of no open pair."""
+
+    contradicts: list[UUID] | None
+
+
+async def send_recalled_memories(tx: Transaction, *, documents: list[int], scope: Scope) -> Sent[RecalledRow]:
     """Ask for memories by document number, at the scope's times, in the order asked."""
     return await tx.send(
-        MemoryRow,
-        "select * from loci_api.get_recalled_memories(%(namespace)s, %(documents)s::bigint[], %(as_of)s, %(known_at)s)",
+        RecalledRow,
+        """select (memory).*, contradicts
+           from loci_api.get_recall_results(%(namespace)s, %(documents)s::bigint[], %(as_of)s, %(known_at)s)""",
         documents=bigints(documents),
         as_of=scope.as_of,
         known_at=scope.known_at,

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import UUID
 
+from db.memories import UnsettledPair, dated
 from db.pool import JsonObject, Transaction
 from db.recall.search import Scope
 
@@ -68,6 +69,23 @@ async def context_parts(
     )
     lists = {name: [_timed(item, keys) for item in row[name] or []] for name, keys in MOMENTS.items()}
     return ContextParts(row["space"], row["first"], row["fallback"], row["held_back"], row["graph"] or {}, lists)
+
+
+async def unsettled_around(
+    tx: Transaction, *, documents: list[int], user: str | None
+) -> tuple[list[UnsettledPair], dict[int, list[str]]]:
+    """Open pairs that concern a context, and by document number what the memories that it shows may contradict."""
+    row = await tx.row(
+        JsonObject,
+        "select * from loci_api.context_unsettled(%(namespace)s, %(documents)s::bigint[], %(user)s)",
+        documents=documents,
+        user=user,
+    )
+    pairs: list[UnsettledPair] = row["pairs"] or []
+    for pair in pairs:
+        dated(pair["newer"])
+        dated(pair["older"])
+    return pairs, {int(document): others for document, others in (row["contradicts"] or {}).items()}
 
 
 async def record_context(tx: Transaction, *, session_id: str, ids: list[str], entities: list[str]) -> set[str]:

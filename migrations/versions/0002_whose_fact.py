@@ -23,6 +23,8 @@ alter type loci.memory_record add attribute about text;
 alter type loci_internal.memory_filter add attribute about text[];
 alter type loci_internal.memory_filter add attribute party text;
 alter type loci_api.fact_candidate add attribute same_subject boolean;
+alter type loci_api.fact_candidate add attribute in_common text;
+alter type loci_api.fact_decision add attribute unsettled jsonb;
 create type loci_internal.asked_of as (names text[], words text[], first boolean, party text, object boolean);
 comment on type loci_internal.asked_of is 'Of whom a question asks: see loci_internal.whom_is_asked.';
 alter table loci_data.memories add column about text;
@@ -32,6 +34,10 @@ comment on column loci.memory_record.about is 'Whom or what it is about, by name
 comment on column loci_data.memories.about is 'Whom or what it is about, by name; null: nobody said so.';
 comment on column loci_api.fact_candidate.same_subject is
     'Whether both may be about the same: one subject or party, and categories of which one stands in the other.';
+comment on column loci_api.fact_candidate.in_common is
+    'What both have in common: subject, other words (words), or nothing (null), also where it is true from later on.';
+comment on column loci_api.fact_decision.unsettled is
+    'What the fact may outdate, though that is not sure, likeliest first: [{target_id, fact, similarity, is_near}].';
 drop index loci_data.memories_fold;
 create unique index memories_fold on loci_data.memories (namespace_id, content_hash, fold_scope, category)
     where valid_to is null and status = 'active';
@@ -43,6 +49,10 @@ alter table loci_data.api_keys add column user_name text;
 alter table loci_data.api_keys add constraint api_keys_user_name_check check (length(user_name) between 1 and 255);
 comment on column loci_data.api_keys.user_name is
     'The user for whom the agent speaks and asks with this key; null: nobody in particular.';
+create index memory_links_open on loci_data.memory_links (namespace_id, recorded_at, source_id, target_id)
+    where type = 'contradicts' and superseded_at is null;
+drop function if exists loci_api.retain(text, jsonb, jsonb, boolean);
+drop function if exists loci_internal.apply_fact_decisions(integer, text, jsonb, loci_api.fact_decision[]);
 drop function if exists loci_api.list_keys(text, integer, uuid, uuid);
 drop function if exists loci_api.whoami();
 drop function if exists loci_api.expand_recall_hits(text, text, bigint[], bigint[], text[], jsonb, timestamptz, timestamptz);
@@ -76,11 +86,14 @@ DOWNGRADE: LiteralString = """
 set role loci_owner;
 drop index loci_data.memories_about;
 drop index loci_data.memories_first_person;
+drop index loci_data.memory_links_open;
 alter table loci_data.api_keys drop column user_name;
 drop index loci_data.memories_fold;
 alter table loci_data.memories drop column about cascade;
 create unique index memories_fold on loci_data.memories (namespace_id, content_hash, fold_scope)
     where valid_to is null and status = 'active';
+alter type loci_api.fact_decision drop attribute unsettled;
+alter type loci_api.fact_candidate drop attribute in_common;
 alter type loci_api.fact_candidate drop attribute same_subject;
 drop type loci_internal.asked_of cascade;
 alter type loci_internal.memory_filter drop attribute about;

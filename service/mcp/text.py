@@ -14,8 +14,9 @@ JsonObject = dict[str, Any]
 Shown = tuple[str, JsonObject]
 LONG = 4000  # characters of a content, or a value, among others
 MIDNIGHT = "T00:00:00Z"
+SETTLE = 'If one does, say so: settle(new, old, "replaces" | "corrects" | "both true").'
 MEMORY = ("id", "tier", "namespace", "lineage", "content", "about", "category", "tags", "source", "valid_from", "valid_to",
-          "score", "relevance")  # fmt: skip
+          "score", "relevance", "contradicts")  # fmt: skip
 VERSION = ("id", "lineage", "version", "content", "about", "category", "tags", "source", "session_id", "valid_from", "valid_to",
            "status", "recorded_at", "superseded_at")  # fmt: skip
 ENTRY = ("key", "tier", "namespace", "value", "category", "tags", "stored_at", "expires_at", "score")
@@ -63,8 +64,24 @@ def memory_line(row: JsonObject) -> str:
     whole = f'memory_history("{row["id"]}")'
     source = f"said by {folded(row['source'])}" if row.get("source") else None
     sure = f"relevance {row['relevance']:.2f}" if row.get("relevance") is not None else None
-    said = about(_elsewhere(row), row.get("category"), times(row), source, sure)
+    said = about(_elsewhere(row), row.get("category"), times(row), source, sure, may_contradict(row))
     return f"[{row['id']}]{said}: {folded(statement(row, speaker=True), whole)}"
+
+
+def may_contradict(row: JsonObject) -> str | None:
+    """Which other memories a result may contradict."""
+    others = row.get("contradicts")
+    return f"may contradict {', '.join(f'[{other}]' for other in others)}" if others else None
+
+
+def may_outdate(rows: Iterable[JsonObject]) -> list[str]:
+    """What a new memory may outdate, a line each."""
+    return [f"May outdate [{row['id']}] (since {moment(row['valid_from'])}): {folded(row['content'])}" for row in rows]
+
+
+def how_to_settle(rows: Iterable[object]) -> str:
+    """How to say which of two memories holds, where there is something to say."""
+    return f"\n{SETTLE}" if any(rows) else ""
 
 
 def entry_line(row: JsonObject) -> str:

@@ -11,6 +11,7 @@ ORDER = (
     "save_memory",
     "search_memory",
     "delete_memory",
+    "settle",
     "list_memory_categories",
     "save_to_working_memory",
     "get_from_working_memory",

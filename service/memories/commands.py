@@ -42,6 +42,17 @@ class Versions(StrEnum):
     this = "this"
 
 
+class Verdict(StrEnum):
+    """Which of two memories holds."""
+
+    replaces = "replaces"
+    corrects = "corrects"
+    both_true = "both_true"
+
+
+SETTLED = {Verdict.replaces: "ends", Verdict.corrects: "was never true", Verdict.both_true: "is true as well"}
+
+
 @app.command()
 def add(
     content: Annotated[str, typer.Argument(metavar="TEXT", help="What to remember; - reads standard input.")],
@@ -199,6 +210,32 @@ def change(
     with service(namespace) as rest:
         row = rest.patch("/memories/{id}", {"id": _id_of(rest, ref)}, **settings_of(assignments))
     tell(row, lambda: print_fields(row))
+
+
+@app.command()
+def unsettled(namespace: Namespace = None, limit: Limit = 50) -> None:
+    """List pairs of which one memory may outdate the other."""
+    with service(namespace) as rest:
+        rows = rest.items("/memories/unsettled", limit=limit)
+    cells = [[pair["newer"]["id"], pair["newer"]["content"], pair["older"]["id"], pair["older"]["content"]] for pair in rows]
+    tell(rows, lambda: print_table(("newer", "says", "older", "said"), cells, fold="says"))
+
+
+@app.command()
+def settle(
+    newer: Annotated[str, typer.Argument(metavar="NEWER", help="What was told later: a lineage or an id.")],
+    older: Annotated[str, typer.Argument(metavar="OLDER", help="What it may outdate: a lineage or an id.")],
+    verdict: Annotated[Verdict, typer.Argument(help="The newer one replaces or corrects the older one, or both are true.")],
+    namespace: Namespace = None,
+) -> None:
+    """Say which of two memories holds.
+
+    `replaces`: the older one was true until the newer one began. `corrects`: it was never true. `both_true`: both stay.
+    """
+    with service(namespace) as rest:
+        ids = {"id": _id_of(rest, newer)}
+        row = rest.post("/memories/{id}/settle", ids, older=_id_of(rest, older), verdict=verdict.value)
+    tell(row, said(f"{row['newer']['content']}\n{SETTLED[verdict]}: {row['older']['content']}"))
 
 
 @app.command()

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from db import memories
 from db.errors import FieldError, NotFound
-from db.memories import CategoryRow, DependentRow, LinkRow, ListedLink, MemoryRow
+from db.memories import CategoryRow, DependentRow, LinkRow, ListedLink, MemoryRow, UnsettledPairRow
 from db.pool import JsonObject, Transaction
 from loci.models.memories import EraseInput
 from service.pages import Page, page, whole, without_place
@@ -136,6 +136,17 @@ async def list_links(
         tx, id=id, limit=limit + 1, cursor=cursor, as_of=as_of, known_at=known_at, all_versions=all_versions
     )
     return page(rows, limit)
+
+
+async def settle_memories(tx: Transaction, *, newer: UUID, older: UUID, verdict: str) -> JsonObject:
+    """Say which of two memories holds; both as they are then."""
+    rows = await memories.settle_memories(tx, newer=newer, older=older, verdict=verdict)
+    return {"newer": without_place(rows[0]), "older": without_place(rows[1]), "verdict": verdict}
+
+
+async def list_unsettled(tx: Transaction, *, limit: int, cursor: str | None) -> Page[UnsettledPairRow]:
+    """Pairs of which the newer memory may outdate the older one, newest first."""
+    return page(await memories.list_unsettled(tx, limit=limit + 1, cursor=cursor), limit)
 
 
 async def list_categories(

@@ -1,5 +1,6 @@
 """Memories: write, read, change, forget, erase; history, links, categories."""
 
+from functools import partial
 from typing import Annotated
 from uuid import UUID
 
@@ -25,6 +26,9 @@ from loci.models.memories import (
     MemoryPage,
     MemorySave,
     MemoryStored,
+    Settled,
+    SettleInput,
+    UnsettledPage,
     Versions,
 )
 from service.http.caller import CallerDependency
@@ -33,7 +37,7 @@ from service.http.replies import reply
 from service.http.responses import problems
 from service.memories import memories
 from service.memories.batch import read_batch, write_each
-from service.memories.save import save_memory
+from service.memories.save import item_to_compare, save_memory
 from service.pages import position
 
 router = APIRouter(tags=["memories"])
@@ -48,11 +52,16 @@ async def write_memory(body: MemorySave, caller: CallerDependency) -> Response:
     What names another lineage, states its validity or is an episode is no duplicate. `on_duplicate` says otherwise of one;
     `ignored` in the reply names what a duplicate stated and the memory did not take over. A stated validity ends where a later
     version of the lineage begins; `cut_short` says so. With `enrich`, a language model expands it later, in the background, into
-    well-formed memories that say the same.
+    well-formed memories that say the same. With `compare`, the reply names what it may outdate (`unsettled`).
     """
-    item = {key: value for key, value in body.stated().items() if key != "enrich"}
-    has_model = caller.state.resources.model is not None
-    return await caller.write(lambda tx: save_memory(tx, item, enrich=body.enrich, has_model=has_model), status=201)
+    item = {key: value for key, value in body.stated().items() if key not in {"enrich", "compare"}}
+    resources, compared = caller.state.resources, None
+    if body.compare:
+        if (kept := await caller.replayed()) is not None:
+            return kept
+        compared = await item_to_compare(resources, item, lambda work: caller.read(work, role="writer", creates=True))
+    save = partial(save_memory, item=item, enrich=body.enrich, has_model=resources.model is not None, compared=compared)
+    return await caller.write(save, status=201)
 
 
 @router.post(
@@ -131,6 +140,22 @@ async def list_memories(
 async def current_versions(body: LineagesInput, caller: CallerDependency) -> Response:
     """Read lineages by name: of each the version that is visible, in the order asked; those without one are left out."""
     return reply(await caller.read(lambda tx: memories.current_versions(tx, **body.model_dump())))
+
+
+@router.get("/memories/unsettled", response_model=UnsettledPage, responses=problems())
+async def list_unsettled(caller: CallerDependency, limit: Limit = 50, cursor: Cursor = None) -> Response:
+    """List pairs of which the newer memory may outdate the older one and nobody has said which holds, newest first."""
+    return reply(await caller.read(lambda tx: memories.list_unsettled(tx, limit=limit, cursor=cursor)))
+
+
+@router.post("/memories/{id}/settle", response_model=Settled, responses=problems(404, 409))
+async def settle_memories(id: MemoryId, body: SettleInput, caller: CallerDependency) -> Response:
+    """Say which of two memories holds: this one replaces or corrects an older one, or both are true.
+
+    Both are current; they need not have been named as unsettled. What was believed before stays askable with `known_at`, and
+    undoing the operation opens the pair again.
+    """
+    return await caller.write(lambda tx: memories.settle_memories(tx, newer=id, older=body.older, verdict=body.verdict))
 
 
 @router.patch("/memories/{id}", response_model=MemoryOut, responses=problems(404, 409))

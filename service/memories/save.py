@@ -1,16 +1,40 @@
-"""Saving a memory, and having a model expand it later."""
+"""Saving a memory, comparing it with what is known, and having a model expand it later."""
 
 from db import memories
 from db.jobs import jobs
-from db.memories import WrittenMemory
+from db.memories import UnsettledRow, WrittenMemory
 from db.pool import JsonObject, Transaction
+from service.resources import Resources
+from service.retain.facts import prepare_items
+from service.retain.rules_or_model import Read
 
 
-async def save_memory(tx: Transaction, item: JsonObject, *, enrich: bool, has_model: bool) -> JsonObject:
-    """Write a memory as it is; where it is to be enriched, the job for that is made in the same transaction."""
+async def item_to_compare(resources: Resources, item: JsonObject, read: Read) -> JsonObject:
+    """A memory that is to be compared with what is known, embedded as a fact is, unless it has a vector of its own."""
+    if item.get("embedding") is not None:
+        return item
+    return (await prepare_items(resources, [item], read)).items[0]
+
+
+async def save_memory(
+    tx: Transaction, item: JsonObject, *, enrich: bool, has_model: bool, compared: JsonObject | None = None
+) -> JsonObject:
+    """Write a memory as it is; where it is to be enriched, the job for that is made in the same transaction.
+
+    `compared`: it is to be compared with what is known, by this vector (`embedding`, of the model `embedding_model`) if any.
+    """
     row = await memories.remember_one(tx, item=item)
     saved = {key: value for key, value in row.items() if key != "cursor"}
+    if compared is not None:
+        saved["unsettled"] = await _unsettled(tx, row, compared)
     return {**saved, "enrichment": await _enrichment(tx, row, has_model=has_model)} if enrich else saved
+
+
+async def _unsettled(tx: Transaction, row: WrittenMemory, compared: JsonObject) -> list[UnsettledRow]:
+    if row["duplicate"]:
+        return []
+    vector, model = compared.get("embedding"), compared.get("embedding_model")
+    return await memories.notice_memory(tx, id=row["id"], embedding=vector, model=model)
 
 
 async def _enrichment(tx: Transaction, row: WrittenMemory, *, has_model: bool) -> JsonObject:

@@ -1,13 +1,37 @@
 """What tools do with memories: save one, delete one, list categories, show a history."""
 
+from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from loci.models.memories import OnDuplicate
-from service.mcp.text import VERSION, JsonObject, Shown, about, folded, kept, lines, moment, more, times, written
+from service.mcp.text import (
+    VERSION,
+    JsonObject,
+    Shown,
+    about,
+    folded,
+    how_to_settle,
+    kept,
+    lines,
+    may_outdate,
+    moment,
+    more,
+    times,
+    written,
+)
 from service.mcp.tool import About, Arguments, Call, Category, Cursor, Name, Names, Time, Tool, of_session, segment
 from service.text.subject import statement
+
+OPEN_PAIRS = 20  # that are listed
+REST_NAMES = {"old": "older"}
+SAID = {"replaces": "ended", "corrects": "was never true", "both_true": "is true as well"}
+
+
+def _spoken(value: object) -> object:
+    """A verdict as it is spoken."""
+    return value.replace("_", " ") if isinstance(value, str) else value
 
 
 class NoArguments(Arguments):
@@ -40,8 +64,27 @@ class History(Arguments):
     known_at: Time | None = Field(None, description="What was known then")
 
 
+class Settle(Arguments):
+    """Two memories and which of them holds; nothing: which are open."""
+
+    new: UUID | None = Field(None, description="The memory that was told later")
+    old: UUID | None = Field(None, description="The one that it may outdate")
+    verdict: Annotated[Literal["replaces", "corrects", "both true"], BeforeValidator(_spoken)] | None = Field(
+        None, description="replaces: the old one was true until then; corrects: it was never true; both true: keep both"
+    )
+
+
 def _save_memory(given: JsonObject, session: str | None) -> Call:
-    return Call("POST", "/memories", {**given, "enrich": True, **of_session(session)})
+    return Call("POST", "/memories", {**given, "enrich": True, "compare": True, **of_session(session)})
+
+
+def _settle(given: JsonObject, _: str | None) -> Call:
+    if not given:
+        return Call("GET", "/memories/unsettled", params={"limit": OPEN_PAIRS})
+    if "verdict" in given:
+        given["verdict"] = given["verdict"].replace(" ", "_")
+    named = {REST_NAMES.get(name, name): value for name, value in given.items() if name != "new"}
+    return Call("POST", f"/memories/{given.get('new')}/settle", named)
 
 
 def _history(given: JsonObject, _: str | None) -> Call:
@@ -58,7 +101,25 @@ def saved(reply: JsonObject) -> Shown:
         ignored = [name for name in reply["ignored"] or () if name != "session_id"]  # which the agent did not state
         left = f" Not taken over: {', '.join(ignored)}. With on_duplicate update they are." if ignored else ""
         return known + left, facts
-    return f"Saved as [{reply['id']}].", facts
+    unsettled = reply.get("unsettled") or []
+    text = "\n".join([f"Saved as [{reply['id']}].", *may_outdate(unsettled)]) + how_to_settle(unsettled)
+    return text, facts | kept(reply, ("unsettled",))
+
+
+def settled(reply: JsonObject) -> Shown:
+    """What was settled, or which pairs are open."""
+    if "items" in reply:
+        text = lines(map(_pair, reply["items"]), "Nothing is open.") + how_to_settle(reply["items"])
+        return text + ("\n… and more." if reply["next_cursor"] else ""), {"unsettled": reply["items"]}
+    newer, older = reply["newer"], reply["older"]
+    text = f"[{newer['id']}]: {folded(newer['content'])}\n[{older['id']}] {SAID[reply['verdict']]}: {folded(older['content'])}"
+    return text, {"verdict": reply["verdict"], "new": kept(newer, VERSION), "old": kept(older, VERSION)}
+
+
+def _pair(pair: JsonObject) -> str:
+    newer, older = pair["newer"], pair["older"]
+    old = f"[{older['id']}] (since {moment(older['valid_from'])}): {folded(older['content'])}"
+    return f"[{newer['id']}] {folded(newer['content'])}\n  may outdate {old}"
 
 
 def deleted(reply: JsonObject) -> Shown:
@@ -125,6 +186,18 @@ TOOLS = [
         lambda given, _: Call("DELETE", f"/memories/{given['id']}"),
         deleted,
         missing="Call search_memory for the ids that there are.",
+    ),
+    Tool(
+        "settle",
+        "Settle",
+        "changes",
+        "Say which of two memories holds, where a new one may outdate an old one: save_memory, retain and search results name such "
+        "pairs. Without arguments: the pairs that are open.",
+        Settle,
+        _settle,
+        settled,
+        {"older": "old", "id": "new"},
+        missing="Call settle without arguments for the pairs that are open.",
     ),
     Tool(
         "list_memory_categories",

@@ -77,6 +77,8 @@ class Pending:
             name = self.ranking.asked.sources[place].name
             for row in await cursor.all():
                 key = pack(place, "memory", row.pop("cursor"))
+                if row["contradicts"] is None:
+                    del row["contradicts"]
                 found[key] = {"tier": "memory", "namespace": name, **row}
         PHASE_SECONDS.labels("fetch").observe(time.perf_counter() - self.sent)
         return found
@@ -115,6 +117,8 @@ def _result(ranking: Ranking, key: int, row: JsonObject) -> JsonObject:
     row["relevance"] = ranking.relevance.get(key)
     if ranking.plan.question.explain:
         row["explain"] = explain(ranking, key)
+        if others := row.get("contradicts"):
+            row["explain"]["because"] += f"; may contradict {', '.join(map(str, others))}: not settled yet"
     return row
 
 

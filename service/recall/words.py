@@ -1,6 +1,5 @@
 """Search by words alone, in BM25 order, with what the graph knows of the question and of each result."""
 
-from db.memories import MemoryRow
 from db.pool import JsonObject, Transaction
 from db.recall import search
 from db.sessions import feedback
@@ -16,12 +15,12 @@ async def search_words(tx: Transaction, *, query: str, limit: int, scope: search
     return _with_context(found, rows, await search.search_context(tx, query=query, documents=documents, scope=scope))
 
 
-def _with_context(found: list[search.TextHit], rows: list[MemoryRow], context: search.SearchContext) -> JsonObject:
+def _with_context(found: list[search.TextHit], rows: list[search.RecalledRow], context: search.SearchContext) -> JsonObject:
     """Memories with their scores and the entities that they mention, and what holds about the question."""
     scores = {row["doc_id"]: row["score"] for row in found}
     results = [
         {
-            **{name: value for name, value in row.items() if name != "cursor"},
+            **{name: value for name, value in row.items() if name not in {"cursor", "contradicts"}},
             "score": scores[row["cursor"]],
             "entities": context.mentions.get(row["cursor"], []),
         }

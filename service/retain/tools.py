@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from service.mcp.text import JsonObject, Shown, about, folded, kept, lines, more
+from service.mcp.text import JsonObject, Shown, about, folded, how_to_settle, kept, lines, may_outdate, more
 from service.mcp.tool import (
     About,
     Arguments,
@@ -62,22 +62,31 @@ class Reflect(Arguments):
 
 def retained(reply: JsonObject) -> Shown:
     """What was decided about each fact."""
-    rows = (f"{row['action']}{_places(row)}: {folded(row['fact'])}{about(row['reason'])}" for row in reply["decisions"])
-    fields = ("fact", "action", "memory_id", "superseded", "target_id", "reason", "signal")
+    rows = [
+        "\n".join([f"{row['action']}{_places(row)}: {folded(row['fact'])}{about(row['reason'])}", *may_outdate(row["unsettled"])])
+        for row in reply["decisions"]
+    ]
+    fields = ("fact", "action", "memory_id", "superseded", "target_id", "reason", "signal", "unsettled")
     data = {"decisions": [kept(row, fields) for row in reply["decisions"]], "dry_run": reply["dry_run"]}
-    return _dry(reply) + lines(rows, "No facts in it."), data | kept(reply, ("skipped",))
+    return _dry(reply) + lines(rows, "No facts in it.") + _how_to_settle(reply), data | kept(reply, ("skipped",))
 
 
 def remembered(reply: JsonObject) -> Shown:
     """How many turns were kept, and what was decided about each fact, with who said it."""
-    rows = (
+    rows = [
         f"{row['action']}{_places(row)}: {folded(row['fact'])}{about('said by ' + row['source'], row['reason'])}"
+        + "".join(f"\n{line}" for line in may_outdate(row["unsettled"]))
         for row in reply["decisions"]
-    )
-    fields = ("message", "source", "fact", "action", "memory_id", "superseded", "target_id", "reason", "signal")
+    ]
+    fields = ("message", "source", "fact", "action", "memory_id", "superseded", "target_id", "reason", "signal", "unsettled")
     data = {"decisions": [kept(row, fields) for row in reply["decisions"]], "turns": reply["turns"], "dry_run": reply["dry_run"]}
     head = f"{reply['turns']} turns of session {reply['session']}.\n" if reply["session"] else ""
-    return _dry(reply) + head + lines(rows, "No facts in it."), data | kept(reply, ("session", "entities", "skipped"))
+    text = _dry(reply) + head + lines(rows, "No facts in it.") + _how_to_settle(reply)
+    return text, data | kept(reply, ("session", "entities", "skipped"))
+
+
+def _how_to_settle(reply: JsonObject) -> str:
+    return "" if reply["dry_run"] else how_to_settle(row["unsettled"] for row in reply["decisions"])
 
 
 def _places(row: JsonObject) -> str:

@@ -21,7 +21,7 @@ from service.recall.succession import later_first
 from service.sessions.context_text import HEADERS, LINES, Kept, Section, fit, one_line, render
 from service.settings import EmbeddingSettings
 
-SECTIONS = ("profile", "memories", "constraints", "graph", "working_memory", "patrol", "subagents", "turns")
+SECTIONS = ("profile", "memories", "constraints", "unsettled", "graph", "working_memory", "patrol", "subagents", "turns")
 SHOWN_ONCE = ("profile", "memories")
 INVENTORIES = ("working_memory", "patrol", "subagents")
 KINDS = {"session", "patrol", "subagent"}
@@ -73,6 +73,7 @@ async def build_context(
     asked = set(request.sections) - ({"memories"} if _k(request, limits) == 0 else set())
     ranking = await _rank(tx, request, asked, limits, provider, settings)
     parts = await _gather(tx, request, asked, ranking)
+    await _mark_unsettled(tx, request, asked, parts)
     draft = Draft(parts, ranking, int(limits["context_keys"]))
     kept = fit(draft.sections, request.max_chars)
     left_out = draft.left_out(kept)
@@ -148,6 +149,18 @@ async def _gather(tx: Transaction, request: ContextRequest, asked: set[str], ran
     return parts
 
 
+async def _mark_unsettled(tx: Transaction, request: ContextRequest, asked: set[str], parts: db.ContextParts) -> None:
+    """Say of memories that are shown what they may contradict, and add open pairs; of the past nothing is open."""
+    shown = [row for name in SHOWN_ONCE for row in parts.lists[name]]
+    if request.scope.as_of is None and request.scope.known_at is None and "unsettled" in asked:
+        documents = [row["cursor"] for row in shown]
+        pairs, others = await db.unsettled_around(tx, documents=documents, user=request.user)
+        parts.lists["unsettled"] = [dict(pair) for pair in pairs]
+        for row in shown:
+            if row["cursor"] in others:
+                row["contradicts"] = others[row["cursor"]]
+
+
 async def _note(tx: Transaction, session_id: str, draft: "Draft", kept: Kept, *, repeat: bool) -> None:
     """Note which memories are shown, and keep those that are new to the session; touch the entities that the message names."""
     shown = [(name, place, draft.rows[name][place]["id"]) for name in SHOWN_ONCE for place in kept[name]]
@@ -172,6 +185,7 @@ class Draft:
             **{name: parts.lists[name][:keys] for name in INVENTORIES},
             **{name: [_scored(row, ranking) for row in parts.lists[name]] for name in SHOWN_ONCE},
             "constraints": ranking.found.constraints if ranking else [],
+            "unsettled": parts.lists.get("unsettled", []),
             "graph": parts.graph.get("edges", []),
         }
         self.sections = [self._section(name) for name in SECTIONS]

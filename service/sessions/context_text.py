@@ -21,6 +21,7 @@ HEADERS = {
     "memories": "Recalled from long-term memory (relevant to this message):",
     "fallback": "Recalled from long-term memory (the most important, as nothing matches yet):",
     "constraints": "Constraints (these hold, whatever is asked):",
+    "unsettled": 'Not settled: which of these holds? settle(new, old, "replaces" | "corrects" | "both true"):',
     "working_memory": "Working memory (scratch space — use search_working_memory or get_from_working_memory to retrieve):",
     "patrol": "Patrol findings in working memory (use get_from_working_memory with the full key to read):",
     "subagents": "Subagent research in working memory (use get_from_working_memory with the full key to read an index):",
@@ -73,7 +74,14 @@ def memory_line(row: JsonObject) -> str:
     """`- [id] (category): content`; with whom it is about in front, where the words do not say that."""
     about = row["about"]
     content = text_with_subject(row["content"], None if about is None or about.lower() == NOBODY else about)
-    return f"- [{row['id']}] ({one_line(row['category'])}): {indented(content)}"
+    doubts = "".join(f", may contradict [{other}]" for other in row.get("contradicts") or ())
+    return f"- [{row['id']}] ({one_line(row['category'])}{doubts}): {indented(content)}"
+
+
+def pair_line(pair: JsonObject) -> str:
+    """`- [id] content / may outdate [id] content`."""
+    newer, older = pair["newer"], pair["older"]
+    return f"- [{newer['id']}] {one_line(newer['content'])} / may outdate [{older['id']}] {one_line(older['content'])}"
 
 
 def constraint_line(row: JsonObject) -> str:
@@ -101,6 +109,7 @@ LINES: dict[str, Callable[[JsonObject], str]] = {
     "profile": memory_line,
     "memories": memory_line,
     "constraints": constraint_line,
+    "unsettled": pair_line,
     "working_memory": key_line,
     "patrol": key_line,
     "subagents": key_line,

@@ -6,7 +6,7 @@
 create or replace function loci_internal.apply_fact_decisions(p_namespace_id integer, p_namespace text, p_items jsonb,
                                                               p_decisions loci_api.fact_decision[])
 returns table (ordinal integer, action text, memory_id uuid, lineage text, superseded uuid, target_id uuid, links jsonb,
-               confidence double precision, reason text, signal text)
+               confidence double precision, reason text, signal text, unsettled jsonb)
 language plpgsql volatile set search_path = '' set enable_seqscan = off
 as $$
 #variable_conflict use_column
@@ -90,6 +90,10 @@ begin
         cross join lateral (select m.lineage_id from loci_data.memories m where m.namespace_id = p_namespace_id
                             and m.id = t.id limit 1) n
         where o.action <> 'nothing'
+          and not (l.type = 'contradicts' and loci_internal.are_both_true(
+                  p_namespace_id, n.lineage_id, (select m.lineage_id from loci_data.memories m
+                                                 where m.namespace_id = p_namespace_id
+                                                   and m.id = v_ids[o.ordinal + 1])))
           and not exists (select from unnest(v_outcomes) w where w.duplicate and v_places[w.ordinal + 1] = o.ordinal)
           and n.lineage_id <> (select m.lineage_id from loci_data.memories m where m.namespace_id = p_namespace_id
                                and m.id = v_ids[o.ordinal + 1])
@@ -111,7 +115,9 @@ begin
                                                             'strength', l.value -> 'strength') order by l.nth), '[]')
                from jsonb_array_elements(o.links) with ordinality l(value, nth)) end,
            o.confidence, case when w.duplicate then 'it was written by someone else just now' else o.reason end,
-           o.signal
+           o.signal,
+           case when w.duplicate or o.action = 'nothing' then '[]' else loci_internal.name_unsettled(
+               p_namespace_id, m.lineage_id, loci_internal.doubted_by(o, v_ids)) end
     from unnest(p_decisions) o
     left join unnest(v_outcomes) w on v_places[w.ordinal + 1] = o.ordinal
     left join loci_data.memories m on m.namespace_id = p_namespace_id and m.id = v_ids[o.ordinal + 1]
@@ -119,3 +125,23 @@ begin
 end $$;
 comment on function loci_internal.apply_fact_decisions(integer, text, jsonb, loci_api.fact_decision[]) is
     'Do what was decided about facts.';
+
+-- What a decision leaves open: {target_id, similarity} of what it links as contradicted and of what the fact may
+-- outdate besides, earlier facts of the text by their ids (p_ids; those without an id are left out). Pure.
+create or replace function loci_internal.doubted_by(p_decision loci_api.fact_decision, p_ids uuid[]) returns jsonb
+language sql immutable parallel safe
+as $$
+    select coalesce(jsonb_agg(jsonb_build_object('target_id', t.id, 'similarity', d.similarity)
+                              order by d.rank, d.nth), '[]')
+    from (select 0 as rank, l.nth, l.value, l.value -> 'strength' as similarity
+          from jsonb_array_elements(p_decision.links) with ordinality l(value, nth)
+          where l.value ->> 'type' = 'contradicts'
+          union all
+          select 1, u.nth, u.value, u.value -> 'similarity'
+          from jsonb_array_elements(p_decision.unsettled) with ordinality u(value, nth)) d
+    cross join lateral (select coalesce(d.value ->> 'target_id',
+                                        p_ids[(d.value ->> 'fact')::integer + 1]::text) as id) t
+    where t.id is not null
+$$;
+comment on function loci_internal.doubted_by(loci_api.fact_decision, uuid[]) is
+    'What a decision about a fact leaves open.';

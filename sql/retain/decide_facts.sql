@@ -18,18 +18,18 @@ begin
         if v_idle ? v_ordinal::text then
             v_gone := v_gone || v_ordinal;
             v_decisions := v_decisions || (v_ordinal, 'nothing', null, null, null, 1, v_idle ->> v_ordinal::text, null,
-                                           '[]')::loci_api.fact_decision;
+                                           '[]', '[]')::loci_api.fact_decision;
             continue;
         end if;
         v_decision := loci_internal.decide_fact(v_ordinal, array(
             select k from unnest(p_known) with ordinality u(ordinal, fact, memory_id, lineage, content, valid_from,
                                                             later, exact, same, alike, similarity, overlap,
                                                             signal, confidence, evidence, sure, source,
-                                                            same_subject, nth)
+                                                            same_subject, in_common, nth)
             cross join lateral (select (u.ordinal, u.fact, u.memory_id, u.lineage, u.content, u.valid_from, u.later,
                                         u.exact, u.same, u.alike, u.similarity,
                                         u.overlap, u.signal, u.confidence, u.evidence,
-                                        u.sure, u.source, u.same_subject)::loci_api.fact_candidate as k) c
+                                        u.sure, u.source, u.same_subject, u.in_common)::loci_api.fact_candidate as k) c
             where u.ordinal = v_ordinal and (u.lineage is null or u.lineage <> all (v_over))
               and (u.fact is null or u.fact <> all (v_gone))
             order by u.nth), p_items -> v_ordinal ->> 'source', v_settings);
@@ -57,6 +57,7 @@ comment on function loci_internal.decide_facts(integer, integer, loci_api.fact_c
 --            last (p_source: who tells the fact; what an assistant tells ends an assistant's first); the others are
 --            linked (contradicts). If the fact only says "now" or "used to" and fits several, or supersession does not
 --            act (propose, off), none: linked
+--   link     it may outdate some (notice_unsettled): linked (contradicts), and unsettled names these and less near ones
 --   link     near enough to some (retain_related, without vectors retain_overlap): a memory of its own, linked to the
 --            nearest (related_to)
 --   create   nothing of that: a memory of its own
@@ -73,6 +74,7 @@ declare
     v_ended    loci_api.fact_candidate;
     v_several  boolean;
     v_links    jsonb;
+    v_open     jsonb := '[]';  -- what it may outdate
     v_decision loci_api.fact_decision;
 begin
     v_decision.ordinal := p_ordinal;
@@ -87,7 +89,7 @@ begin
                 case when v_there.later then 'it is known from later on; it was true before'
                     when v_there.exact then 'it is known in exactly these words'
                      when v_there.same then 'it is known in the same words'
-                         else 'it is known in words that say the same' end, null, '[]')::loci_api.fact_decision;
+                         else 'it is known in words that say the same' end, null, '[]', '[]')::loci_api.fact_decision;
     end if;
 
     select count(distinct coalesce(k.lineage, k.fact::text)) > 1 into v_several from unnest(p_known) k
@@ -99,6 +101,9 @@ begin
     order by k.confidence desc, k.later, (k.source is not distinct from 'assistant') <> v_assistant,
              k.similarity desc nulls last, k.overlap desc, k.fact, k.memory_id limit 1;
 
+    if v_ended.ordinal is null then
+        v_open := loci_internal.notice_unsettled(p_known, p_settings);
+    end if;
     select coalesce(
         jsonb_agg(jsonb_build_object('target_id', l.memory_id, 'fact', l.fact, 'type', l.type,
                                      'strength', round(l.strength::numeric, 3)) order by l.nth), '[]')
@@ -107,10 +112,13 @@ begin
         select k.memory_id, k.fact, t.type, least(t.strength, 1) as strength,
                row_number() over (order by t.type, t.strength desc, k.fact, k.memory_id) as nth
         from unnest(p_known) k
-        cross join lateral (select case when k.signal is not null
-                            and (v_ended.ordinal is null or k.sure) then 'contradicts' else 'related_to' end as type,
-                                   case when k.signal is not null and (v_ended.ordinal is null or k.sure)
-                                       then k.confidence else coalesce(k.similarity, k.overlap) end as strength) t
+        cross join lateral (select case when k.signal is not null and (v_ended.ordinal is null or k.sure)
+                                        then k.confidence end as sure,
+                                   v_open @> jsonb_build_array(jsonb_strip_nulls(jsonb_build_object(
+                                       'target_id', k.memory_id, 'fact', k.fact, 'is_near', true))) as open) o
+        cross join lateral (select case when o.sure is not null or o.open then 'contradicts'
+                                        else 'related_to' end as type,
+                                   coalesce(o.sure, k.similarity, k.overlap) as strength) t
         where (k.lineage, k.fact) is distinct from (v_ended.lineage, v_ended.fact)
           and (t.type = 'contradicts' or v_ended.ordinal is null and k.overlap > 0
                and case when k.similarity is null then k.overlap >= (p_settings ->> 'retain_overlap')::double precision
@@ -120,17 +128,17 @@ begin
     if v_ended.ordinal is not null then
         return (p_ordinal, 'update', v_ended.memory_id, v_ended.fact, v_ended.lineage, v_ended.confidence,
                 format('it contradicts what is known: %s', array_to_string(v_ended.evidence, ', ')), v_ended.signal,
-                v_links)::loci_api.fact_decision;
+                v_links, '[]')::loci_api.fact_decision;
     elsif v_links <> '[]' then
         return (p_ordinal, 'link', v_links -> 0 ->> 'target_id', v_links -> 0 ->> 'fact', null,
                 v_links -> 0 ->> 'strength',
                 case v_links -> 0 ->> 'type' when 'contradicts'
                     then 'it may contradict what is known, but that is not sure' else 'it is about what is known' end,
-                null, v_links)::loci_api.fact_decision;
+                null, v_links, v_open)::loci_api.fact_decision;
     end if;
     return (p_ordinal, 'create', null, null, null,
             1 - coalesce((select max(coalesce(k.similarity, k.overlap)) from unnest(p_known) k), 0),
-            'nothing like it is known', null, '[]')::loci_api.fact_decision;
+            'nothing like it is known', null, '[]', v_open)::loci_api.fact_decision;
 end $$;
 comment on function loci_internal.decide_fact(integer, loci_api.fact_candidate[], text, jsonb) is
     'What becomes of a fact, by rules.';

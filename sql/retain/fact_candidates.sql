@@ -1,13 +1,15 @@
 -- What is known beside each of many facts? Memories of layer 2 that are valid when the fact is: the best p_limit by
 -- words, the nearest p_limit by meaning (from half of retain_related on), both also among those of the same subject or
--- party and category (fact_scope), so that what many say of themselves hides none; for one that tells where somebody lives or
--- moved to as many that tell that, of the same source if the speaker tells it ("I moved to Bergen" has no word of "I
--- live in Oslo"), and any of exactly the same content; and the p_limit earlier facts of the same text that share most
--- words. Each that may be about the same (may_be_about_the_same) is compared with the fact (compare_facts), the later in
--- valid time against the other; the others are only near. Items are those of
--- loci_api.remember; embedding: a vector of the active model (embedding_model says of which it is, null: not known),
--- else words alone. One statement for all facts: a search by words and one by meaning each, then 0.5 ms a candidate.
--- Security definer: reads past the policies; checks first. Errors: 42501, P0002, 22023.
+-- party and category (fact_scope), there however far, so that what many say of themselves hides none; twice as many
+-- that share the words that name something (naming_words), where people tell a change in other words; for one that
+-- tells where somebody lives or moved to as many that tell that, of the same source if the speaker tells it ("I moved
+-- to Bergen" has no word of "I live in Oslo"), and any of exactly the same content; and the p_limit earlier facts of
+-- the same text that share most words. Each that may be about the same (may_be_about_the_same) is compared with the
+-- fact (compare_facts), the later in valid time against the other; the others are only near. in_common: see there;
+-- null too of what is true from later on. Items are those of loci_api.remember; embedding: a vector of the active
+-- model (embedding_model says of which it is, null: not known), else words alone. One statement for all facts: two
+-- searches by words and one by meaning each, then 0.6 ms a candidate. Security definer: reads past the policies;
+-- checks first. Errors: 42501, P0002, 22023.
 create or replace function loci.fact_candidates(p_namespace text, p_items jsonb, p_limit integer default 8)
 returns setof loci_api.fact_candidate
 language plpgsql stable security definer set search_path from current set plan_cache_mode = force_generic_plan
@@ -25,7 +27,7 @@ begin
     return query
     with item as materialized (
         select (i.place - 1)::integer as ordinal, i.content, loci_internal.content_hash(i.content) as hash, i.source,
-               coalesce(i.valid_from, v_now) as at, t.compared, loci_internal.read_fact(t.compared) as read,
+               coalesce(i.valid_from, v_now) as at, t.compared, t.read, loci_internal.naming_words(t.read) as words,
                loci_internal.fact_standing(v_ns, i.content, i.about, i.category, i.source, v_agent) as standing,
                case when cardinality(i.embedding) = v_model.dimensions and
                    coalesce(i.embedding_model, v_model.id) = v_model.id then i.embedding end as embedding
@@ -35,7 +37,8 @@ begin
                   embedding_model integer))
              with ordinality i(content, source, about, category, valid_from, embedding, embedding_model, place)
         cross join lateral (
-            select loci_internal.text_to_compare(v_ns, i.content, i.about) as compared) t
+            select c.compared, loci_internal.read_fact(c.compared) as read
+            from (select loci_internal.text_to_compare(v_ns, i.content, i.about) as compared offset 0) c offset 0) t
     ), moment as materialized (
         select i.ordinal, i.at from item i union select i.ordinal, v_now from item i
     ), found as materialized (
@@ -46,7 +49,12 @@ begin
         select i.ordinal, s.id from item i join moment t on t.ordinal = i.ordinal
         cross join lateral loci_internal.fact_scopes(i.standing) c(scope)
         cross join lateral loci.similar_memories(p_namespace, i.embedding, p_limit, c.scope, t.at) s
-        where i.embedding is not null and s.score >= v_near
+        where i.embedding is not null and (s.score >= v_near or c.scope <> '{"layers": [2]}')
+        union
+        select i.ordinal, s.id from item i join moment t on t.ordinal = i.ordinal
+        cross join lateral loci.search_text(p_namespace, array_to_string(i.words, ' '), 2 * p_limit, '{"layers": [2]}',
+                                            t.at) s
+        where i.words <> '{}'
         union
         select i.ordinal, s.id from item i join moment t on t.ordinal = i.ordinal
         cross join lateral loci.search_text(
@@ -63,7 +71,7 @@ begin
                             and m.valid_to is null and m.status = 'active' and m.layer <> 3
                           order by m.fold_scope limit 1) s
     ), known as materialized (  -- each memory is read once, whatever number of facts found it
-        select m.*, loci_internal.read_fact(loci_internal.text_to_compare(v_ns, m.content, m.about)) as read,
+        select m.*, r.read, loci_internal.naming_words(r.read) as words,
                loci_internal.fact_standing(v_ns, m.content, m.about, m.category, m.source, m.created_by) as standing,
                v.embedding
         from (select distinct f.id from found f) f
@@ -71,6 +79,8 @@ begin
                                    o.category, o.created_by
                             from loci_data.memories o
                             where o.namespace_id = v_ns and o.id = f.id limit 1) m
+        cross join lateral (select loci_internal.read_fact(loci_internal.text_to_compare(v_ns, m.content, m.about))
+                                       as read offset 0) r
         left join lateral (select o.embedding from loci_data.memory_vectors o
                            where o.namespace_id = v_ns and o.memory_id = m.id and o.model_id = v_model.id limit 1) v
                                on true
@@ -85,12 +95,13 @@ begin
                k.content_hash = i.hash as exact,
                k.source, i.standing as told_by, k.standing as known_by,
                1 - (k.embedding <=> i.embedding::halfvec) as similarity,
-               i.read, k.read as known, k.valid_from > i.at as later
+               i.read, k.read as known, k.valid_from > i.at as later, i.words, k.words as known_words
         from found f join item i on i.ordinal = f.ordinal join known k on k.id = f.id
         union all
         select i.ordinal, e.ordinal, null, null, e.content, e.at, e.hash = i.hash, e.source, i.standing,
                e.standing,
-               1 - (e.embedding::halfvec <=> i.embedding::halfvec), i.read, e.read, e.at > i.at
+               1 - (e.embedding::halfvec <=> i.embedding::halfvec), i.read, e.read, e.at > i.at, i.words,
+               e.words
         from (select w.ordinal, w.earlier,
               row_number() over (partition by w.ordinal order by w.words desc, w.earlier desc) as nth
               from (select n.ordinal, o.ordinal as earlier, count(*) as words from told n join told o
@@ -101,7 +112,9 @@ begin
     select p.ordinal, p.fact, p.id, p.lineage, p.content, p.valid_from, p.later, p.exact and b.same_place,
            c.same and b.same_place, c.alike and b.same_place, p.similarity, c.overlap,
            case when b.comparable then c.signal end, case when b.comparable then c.confidence end,
-           case when b.comparable then c.evidence end, c.sure and b.comparable, p.source, b.comparable
+           case when b.comparable then c.evidence end, c.sure and b.comparable, p.source, b.comparable,
+           case when b.comparable and not p.later then loci_internal.in_common(p.told_by, p.known_by, p.words,
+                                                                               p.known_words) end
     from pair p
     cross join lateral loci_internal.compare_facts(
         case when p.later then p.read else p.known end, case when p.later then p.known else p.read end,

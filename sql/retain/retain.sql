@@ -8,7 +8,7 @@
 create or replace function loci_api.retain(p_namespace text, p_items jsonb, p_decisions jsonb default null,
                                            p_dry_run boolean default false)
 returns table (ordinal integer, action text, memory_id uuid, lineage text, superseded uuid, target_id uuid, links jsonb,
-               confidence double precision, reason text, signal text)
+               confidence double precision, reason text, signal text, unsettled jsonb)
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
@@ -46,7 +46,8 @@ begin
         return query
         select d.ordinal, d.action, case when d.action = 'nothing' then d.target_id end, d.lineage,
                case when d.action = 'update' and d.signal is not null then d.target_id end, d.target_id, d.links,
-               d.confidence, d.reason, d.signal
+               d.confidence, d.reason, d.signal, case when d.action = 'nothing' then '[]' else
+                   loci_internal.name_unsettled(v_ns, null, loci_internal.doubted_by(d, '{}')) end
         from unnest(v_decisions) d order by d.ordinal;
     else
         return query select a.* from loci_internal.apply_fact_decisions(v_ns, p_namespace, p_items, v_decisions) a
@@ -74,7 +75,7 @@ begin
         from jsonb_array_elements(p_decisions) with ordinality u(value, place)
         cross join lateral jsonb_to_record(u.value) d(ordinal integer, action text, target_id uuid, fact integer,
                                                       confidence double precision, reason text, signal text,
-                                                      links jsonb)
+                                                      links jsonb, unsettled jsonb)
         order by d.ordinal, place
     loop
         if v_stated.ordinal is distinct from cardinality(v_decisions) then
@@ -103,7 +104,8 @@ begin
                                        coalesce(v_stated.confidence, 1), v_stated.reason,
             v_stated.signal, coalesce(v_stated.links, case when v_stated.action = 'link' then jsonb_build_array(
                 jsonb_build_object('target_id', v_stated.target_id, 'fact', v_stated.fact, 'type', 'related_to',
-                                   'strength', 0.5)) else '[]' end))::loci_api.fact_decision;
+                                   'strength', 0.5)) else '[]' end), coalesce(v_stated.unsettled, '[]')
+            )::loci_api.fact_decision;
         v_lineage := null;
     end loop;
     if cardinality(v_decisions) <> p_facts then

@@ -24,7 +24,7 @@ begin
             'an assistant said so, which ends nothing that others told', null,
             jsonb_build_array(jsonb_build_object('target_id', p_decision.target_id, 'fact', p_decision.fact,
                                                  'type', 'contradicts', 'strength', p_decision.confidence))
-            || coalesce(p_decision.links, '[]'))::loci_api.fact_decision;
+            || coalesce(p_decision.links, '[]'), '[]')::loci_api.fact_decision;
 end $$;
 comment on function loci_internal.spare_what_others_said(integer, jsonb, loci_api.fact_decision) is
     'A decision about a fact; what an assistant said ends nothing that others told.';

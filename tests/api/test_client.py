@@ -179,7 +179,7 @@ def test_a_memory_is_written_read_changed_forgotten_and_restored(client: LociCli
         edges=[{"source": "Alice", "type": "lives_in", "target": "Oslo"}],
     )
     assert (written.version, written.superseded, written.duplicate, written.metadata) == (1, None, False, {"a": [1, None]})
-    became = {"superseded", "duplicate", "ignored", "cut_short", "enrichment"}
+    became = {"superseded", "duplicate", "ignored", "cut_short", "enrichment", "unsettled"}
     assert client.memories.get(written.id).model_dump() == written.model_dump(exclude=became)
     assert client.memories.change(str(written.id), tags=[], importance=0.9).tags == []
     assert client.memories.forget(written.id).status == "forgotten"

@@ -20,6 +20,7 @@ PARAMETERS = {
     "save_memory": {"content!", "category", "tags", "about", "on_duplicate"},
     "search_memory": {"query!", "category", "tags", "about", "user"},
     "delete_memory": {"id!"},
+    "settle": {"new", "old", "verdict"},
     "list_memory_categories": set(),
     "save_to_working_memory": {"key!", "data!", "ttl_minutes", "category", "tags"},
     "get_from_working_memory": {"key!"},

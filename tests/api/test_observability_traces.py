@@ -56,7 +56,7 @@ def test_a_recall_is_one_tree_from_the_request_to_its_statements(api: Api, spans
     assert names["embed"] == ["recall embed", "transaction", "POST /api/v1/recall"]
     assert names["loci_api.recall_arms"] == ["recall arms", "transaction", "POST /api/v1/recall"]
     assert names["loci_api.expand_recall_hits"] == ["recall around", "transaction", "POST /api/v1/recall"]
-    assert names["loci_api.get_recalled_memories"] == ["transaction", "POST /api/v1/recall"]
+    assert names["loci_api.get_recall_results"] == ["transaction", "POST /api/v1/recall"]
     request = next(span for span in found if span.name == "POST /api/v1/recall")
     assert request.kind is SpanKind.SERVER
     assert request.attributes is not None

@@ -40,6 +40,7 @@ def test_a_text_is_taken_in_fact_by_fact(api: Api) -> None:
 
 
 def test_a_fact_near_another_in_meaning_is_linked_to_it(api: Api) -> None:
+    ok(api.client.patch(f"/namespaces/{api.namespace}", json={"settings": {"unsettled_named": 0}}))
     first = retain(api, "The API gateway times out after 30 seconds.")["decisions"][0]
     second = retain(api, "The API gateway is written in Go.")["decisions"][0]
     assert (second["action"], second["target_id"]) == ("link", first["memory_id"])

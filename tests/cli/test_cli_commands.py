@@ -55,6 +55,8 @@ CALLS = {
     "memory show": "{memory}",
     "memory history": "{memory}",
     "memory change": "{memory} category=work",
+    "memory unsettled": "--limit 1",
+    "memory settle": "{memory} {memory} both_true",
     "memory forget": "{memory}",
     "memory restore": "{forgotten}",
     "memory erase": "{memory} --yes",

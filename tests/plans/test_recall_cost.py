@@ -115,7 +115,7 @@ async def test_a_recall_waits_for_the_database_three_times_and_a_settled_connect
         before, trips, statements = await plans(), wire.trips, wire.statements
         answer = await ask_memory(resources, read, Question("apple orchard"))
         assert len(answer.results) == 10
-        # begin, begin_request, recall_arms | expand_recall_hits | get_recalled_memories, commit
+        # begin, begin_request, recall_arms | expand_recall_hits | get_recall_results, commit
         assert (wire.trips - trips, wire.statements - statements) == (3, 6)
         assert await plans() == before
 
@@ -258,7 +258,7 @@ def test_settings_and_rights_of_a_recall_are_resolved_once_a_statement(tracked: 
             d=hits,
             arms=list(ARMS),
         )
-        tracked.rows("select * from loci_api.get_recalled_memories(%(ns)s, %(d)s::bigint[])", d=hits[:10])
+        tracked.rows("select * from loci_api.get_recall_results(%(ns)s, %(d)s::bigint[])", d=hits[:10])
 
     made = counted(tracked.connection, recall)
     assert made["loci_internal.settings"] <= 1

@@ -111,6 +111,7 @@ ASKED: list[tuple[str, LiteralString, str, int]] = [
     ),
     ("links", "source_id = %(lineage)s", "memory_links", 50),
     ("links", "target_id = %(lineage)s", "memory_links_target", 50),
+    ("unsettled_memories", "noticed_at > now() - interval '1 day'", "memory_links_open", 50),
     ("injections", "session_id = 's7'", "injections_pkey", 1000),
     ("injections", "memory_id = %(memory)s", "injections_memory", 50),
     (

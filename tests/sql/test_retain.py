@@ -364,6 +364,7 @@ def test_the_same_text_again_changes_nothing_but_counts(world: World) -> None:
 
 
 def test_related_facts_are_linked_by_how_near_they_are(world: World) -> None:
+    setting(world, unsettled_named=0)
     known = world.write("The API gateway times out after 30 seconds")
     (decision,) = retain(world, "The API gateway times out often")
     assert (decision["action"], decision["target_id"]) == ("link", known["id"])

@@ -17,6 +17,9 @@ from loci.models.memories import (
     MemoryPage,
     MemoryStored,
     OnDuplicate,
+    Settled,
+    UnsettledPair,
+    Verdict,
     Versions,
 )
 from loci.models.recall import MemoryRecall, SearchOut
@@ -50,12 +53,14 @@ class Memories(Group[C]):
         corrects: Id | None = None,
         on_duplicate: OnDuplicate | None = None,
         enrich: bool | None = None,
+        compare: bool | None = None,
     ) -> Request[MemoryStored]:
         """Write a memory. An existing lineage gets a new version; an exact duplicate reinforces the memory that is there.
 
         `on_duplicate`: "update" lets that memory take over what is stated here, "refuse" raises Conflict. `ignored` in the reply
         names what a duplicate stated otherwise, `cut_short` where a later version ends it earlier than stated. `enrich`: have
-        a language model expand it later, in the background, where the service has one.
+        a language model expand it later, in the background, where the service has one. `compare`: name what it may outdate
+        (`unsettled`); `settle` says which holds.
         """
         return post(
             MemoryStored,
@@ -80,6 +85,7 @@ class Memories(Group[C]):
             corrects=corrects,
             on_duplicate=on_duplicate,
             enrich=enrich,
+            compare=compare,
         )
 
     @operation
@@ -204,6 +210,19 @@ class Memories(Group[C]):
             confidence=confidence,
             metadata=metadata,
         )
+
+    @listing
+    def unsettled(self, *, limit: int | None = None, cursor: str | None = None) -> Request[Page[UnsettledPair]]:
+        """Pairs of which the newer memory may outdate the older one and nobody has said which holds, newest first."""
+        return page(UnsettledPair, "/memories/unsettled", limit=limit, cursor=cursor)
+
+    @operation
+    def settle(self, id: Id, older: Id, verdict: Verdict) -> Request[Settled]:
+        """Say which of two memories holds, this one or an older one.
+
+        "replaces": the older one was true until this one began; "corrects": it was never true; "both_true": both hold.
+        """
+        return post(Settled, "/memories/{id}/settle", {"id": id}, older=older, verdict=verdict)
 
     @operation
     def forget(self, id: Id) -> Request[ForgottenMemory]:

@@ -108,6 +108,24 @@ class MemorySave(MemoryInput):
         default=False,
         description="Have a language model expand it into well-formed memories, in the background; it is stored as it is at once",
     )
+    compare: Flag = Field(
+        default=False, description="Compare it with what is known, and name what it may outdate: `unsettled` in the reply"
+    )
+
+
+class UnsettledMemory(BaseModel):
+    """A memory that a new one may outdate. Nobody has said which holds: POST /memories/{id}/settle."""
+
+    id: Id
+    content: str = Field(description="The statement")
+    valid_from: ValidFrom
+    similarity: float = Field(description="How near both are by meaning, or how sure a rule is")
+
+
+Unsettled = Annotated[
+    list[UnsettledMemory],
+    Field(description="What it may outdate, the likeliest first; those that are near stay open (GET /memories/unsettled)"),
+]
 
 
 class MemoryBatch(Model):
@@ -269,6 +287,12 @@ class MemoryOut(BaseModel):
     updated_at: UpdatedAt
 
 
+Contradicts = Annotated[
+    list[UUID] | None,
+    Field(description="Current memories that it may contradict, and nobody has said which holds; absent where there are none"),
+]
+
+
 class ForgottenMemory(MemoryOut):
     """A memory that was forgotten, and whether it had been before."""
 
@@ -324,6 +348,57 @@ class MemoryStored(MemoryWritten, MemoryOut):
     """A memory as it was written, and what became of the write."""
 
     enrichment: Enrichment | None = Field(default=None, description="Only where the write asked for it (enrich)")
+    unsettled: Unsettled | None = Field(default=None, description="Only where the write asked for it (compare)")
+
+
+Verdict = Annotated[
+    Literal["replaces", "corrects", "both_true"],
+    Field(
+        description="replaces: the older one was true until the newer one began; corrects: the older one was never true; "
+        "both_true: both hold"
+    ),
+]
+
+
+class SettleInput(Model):
+    """Which of two memories holds."""
+
+    older: UUID = Field(description="The memory that the newer one may outdate")
+    verdict: Verdict
+
+
+class Settled(BaseModel):
+    """Two memories as they are now, and what was said of them."""
+
+    newer: MemoryOut = Field(description="The newer memory")
+    older: MemoryOut = Field(description="The older memory")
+    verdict: Verdict
+
+
+class PairSide(BaseModel):
+    """A memory of a pair."""
+
+    id: Id
+    content: str = Field(description="The statement")
+    valid_from: ValidFrom
+    category: str = Field(description="Slash-separated path")
+    about: str | None = Field(description="Whom or what it is about; null: nobody")
+    source: str | None = Field(description="Who said it; null: nobody was named")
+
+
+class UnsettledPair(BaseModel):
+    """Two memories of which the newer one may outdate the older one."""
+
+    newer: PairSide = Field(description="What was told later")
+    older: PairSide = Field(description="What it may outdate")
+    similarity: float = Field(description="How near both are by meaning, or how sure a rule is")
+
+
+class UnsettledPage(BaseModel):
+    """A page of open pairs, newest first."""
+
+    items: Items[UnsettledPair]
+    next_cursor: NextCursor
 
 
 class LinkEnded(BaseModel):

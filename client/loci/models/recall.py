@@ -30,7 +30,7 @@ from loci.models.fields import (
     User,
     Vector,
 )
-from loci.models.memories import MemoryOut
+from loci.models.memories import Contradicts, MemoryOut
 
 
 class Filters(Model):
@@ -166,6 +166,7 @@ class Recalled(MemoryOut, Explained):
     """A memory as a result of recall."""
 
     tier: Literal["memory"] = Field(description="Where it is kept")
+    contradicts: Contradicts = None
 
 
 class RecalledEntry(Explained):

@@ -6,6 +6,7 @@ from uuid import UUID
 from pydantic import AliasChoices, BaseModel, Field
 
 from loci.models.fields import UNQUOTED, Category, Confidence, Content, Flag, Label, Metadata, Model, Moment, Tags, Text, User
+from loci.models.memories import Unsettled
 from loci.models.messages import Message
 from loci.models.recall import MentionedEntity
 
@@ -72,6 +73,7 @@ class Decision(BaseModel):
     signal: ContradictionSignal | None = Field(
         description="How the fact contradicts its target; model: only a language model says so"
     )
+    unsettled: Unsettled
     decided_by: Literal["model", "rules"] = Field(description="Who decided; rules too where a guard refused what a model said")
 
 

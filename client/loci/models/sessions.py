@@ -28,10 +28,10 @@ from loci.models.fields import (
     Unit,
     User,
 )
-from loci.models.memories import MemoryOut
+from loci.models.memories import Contradicts, MemoryOut, UnsettledPair
 from loci.models.recall import Rating
 
-SectionName = Literal["profile", "memories", "constraints", "graph", "working_memory", "patrol", "subagents", "turns"]
+SectionName = Literal["profile", "memories", "constraints", "unsettled", "graph", "working_memory", "patrol", "subagents", "turns"]
 
 Space = Annotated[
     Text,
@@ -85,6 +85,7 @@ class ContextMemory(MemoryOut):
 
     score: float | None = Field(description="Of the recall; null: the recall did not find it")
     relevance: float | None = Field(description="How likely it answers the message, 0 to 1, as in a recall; null as the score")
+    contradicts: Contradicts = None
 
 
 class ContextGraph(BaseModel):
@@ -136,6 +137,9 @@ class ContextOut(BaseModel):
     )
     memories: list[ContextMemory] = Field(description="Memories that are new to the session, best first")
     constraints: list[Constraint] = Field(description="Rules that hold, most important first")
+    unsettled: list[UnsettledPair] = Field(
+        description="Up to three open pairs of what is shown, or what the one who asks has told: say which holds (settle)"
+    )
     graph: ContextGraph = Field(description="What the message names, and the edges around that")
     working_memory: list[ContextKey] = Field(description="Of the own space")
     patrol: list[ContextKey] = Field(description="Keys of what patrols have found")
