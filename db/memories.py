@@ -1,7 +1,7 @@
 """Memories: wrappers of the SQL functions that write and read them. Rows are dicts in the shape of loci.memory_record."""
 
-from datetime import UTC, datetime
-from typing import TypedDict, TypeVar, cast
+from datetime import datetime
+from typing import TypedDict
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
@@ -117,40 +117,6 @@ class ListedLink(LinkRow):
     cursor: str
 
 
-class UnsettledRow(TypedDict):
-    """A memory that a new one may outdate."""
-
-    id: str
-    content: str
-    valid_from: datetime
-    similarity: float
-
-
-class PairSide(TypedDict):
-    """A memory of a pair of which one may outdate the other."""
-
-    id: str
-    content: str
-    valid_from: datetime
-    category: str
-    about: str | None
-    source: str | None
-
-
-class UnsettledPair(TypedDict):
-    """Two memories of which the newer one may outdate the older one."""
-
-    newer: PairSide
-    older: PairSide
-    similarity: float
-
-
-class UnsettledPairRow(UnsettledPair):
-    """A pair and its place in the list."""
-
-    cursor: str
-
-
 class CategoryRow(TypedDict):
     """A category, and how many memories are in it, and in it and below."""
 
@@ -171,46 +137,6 @@ async def remember_one(tx: Transaction, *, item: JsonObject) -> WrittenMemory:
         "select (memory).*, superseded, duplicate, ignored, cut_short from loci_api.remember_one(%(namespace)s, %(item)s)",
         item=Jsonb(item),
     )
-
-
-async def notice_memory(tx: Transaction, *, id: UUID, embedding: list[float] | None, model: int | None) -> list[UnsettledRow]:
-    """Compare a memory that was just written with what is known; what it may outdate, near ones linked."""
-    found = await tx.value(
-        list[UnsettledRow],
-        "select loci_api.notice_memory(%(namespace)s, %(id)s, %(embedding)s::real[], %(model)s::integer) as unsettled",
-        id=id,
-        embedding=embedding,
-        model=model,
-    )
-    return [dated(row) for row in found]
-
-
-T = TypeVar("T", UnsettledRow, PairSide)
-
-
-def dated(row: T) -> T:
-    """A memory out of JSON, with its `valid_from` as a time."""
-    row["valid_from"] = datetime.fromisoformat(cast("str", row["valid_from"])).astimezone(UTC)
-    return row
-
-
-async def settle_memories(tx: Transaction, *, newer: UUID, older: UUID, verdict: str) -> list[MemoryRow]:
-    """Say which of two memories holds; the newer and the older one as they are then."""
-    return await tx.rows(
-        MemoryRow,
-        "select * from loci_api.settle_memories(%(namespace)s, %(newer)s, %(older)s, %(verdict)s)",
-        newer=newer,
-        older=older,
-        verdict=verdict,
-    )
-
-
-async def list_unsettled(tx: Transaction, *, limit: int, cursor: str | None) -> list[UnsettledPairRow]:
-    """A page of open pairs, newest first."""
-    rows = await tx.rows(
-        UnsettledPairRow, "select * from loci_api.list_unsettled(%(namespace)s, %(limit)s, %(cursor)s)", limit=limit, cursor=cursor
-    )
-    return [{**row, "newer": dated(row["newer"]), "older": dated(row["older"])} for row in rows]
 
 
 async def get_memories(tx: Transaction, *, ids: list[UUID]) -> list[MemoryRow]:

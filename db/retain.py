@@ -6,8 +6,8 @@ from uuid import UUID
 from psycopg.errors import SerializationFailure
 from psycopg.types.json import Jsonb
 
-from db.memories import UnsettledRow, dated
 from db.pool import JsonObject, Transaction
+from db.settling import UnsettledRow, dated
 
 
 class FactBasis(TypedDict):

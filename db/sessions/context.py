@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import UUID
 
-from db.memories import UnsettledPair, dated
 from db.pool import JsonObject, Transaction
 from db.recall.search import Scope
+from db.settling import UnsettledPair, dated
 
 MOMENTS = {
     **dict.fromkeys(

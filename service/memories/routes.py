@@ -26,11 +26,9 @@ from loci.models.memories import (
     MemoryPage,
     MemorySave,
     MemoryStored,
-    Settled,
-    SettleInput,
-    UnsettledPage,
     Versions,
 )
+from loci.models.settling import Settled, SettleInput, UnsettledPage
 from service.http.caller import CallerDependency
 from service.http.parameters import AsOf, Cursor, KnownAt, Limit, MemoryId, json_object
 from service.http.replies import reply

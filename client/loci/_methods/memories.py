@@ -17,12 +17,10 @@ from loci.models.memories import (
     MemoryPage,
     MemoryStored,
     OnDuplicate,
-    Settled,
-    UnsettledPair,
-    Verdict,
     Versions,
 )
 from loci.models.recall import MemoryRecall, SearchOut
+from loci.models.settling import Settled, UnsettledPair, Verdict
 from loci.requests import OMITTED, Id, Json, Moment, Omitted, Page, Request, change, delete, get, page, post
 
 

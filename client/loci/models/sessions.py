@@ -28,8 +28,9 @@ from loci.models.fields import (
     Unit,
     User,
 )
-from loci.models.memories import Contradicts, MemoryOut, UnsettledPair
+from loci.models.memories import Contradicts, MemoryOut
 from loci.models.recall import Rating
+from loci.models.settling import UnsettledPair
 
 SectionName = Literal["profile", "memories", "constraints", "unsettled", "graph", "working_memory", "patrol", "subagents", "turns"]
 
