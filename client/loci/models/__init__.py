@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from loci.models.retain import *
     from loci.models.server import *
     from loci.models.sessions import *
+    from loci.models.settling import *
     from loci.models.transfer import *
 else:
 
@@ -60,5 +61,6 @@ SUBJECTS = (
     "retain",
     "server",
     "sessions",
+    "settling",
     "transfer",
 )
