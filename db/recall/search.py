@@ -349,6 +349,7 @@ class ShortStatement(TypedDict):
     earlier: list[str]
     valid_from: datetime
     recorded_at: datetime
+    category: str
 
 
 async def short_statements(tx: Transaction, *, documents: list[int], scope: Scope) -> list[ShortStatement]:

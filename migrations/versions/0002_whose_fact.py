@@ -55,6 +55,7 @@ drop function if exists loci_api.retain(text, jsonb, jsonb, boolean);
 drop function if exists loci_internal.apply_fact_decisions(integer, text, jsonb, loci_api.fact_decision[]);
 drop function if exists loci_api.list_keys(text, integer, uuid, uuid);
 drop function if exists loci_api.whoami();
+drop function if exists loci_api.short_statements(text, bigint[], timestamptz);
 drop function if exists loci_api.expand_recall_hits(text, text, bigint[], bigint[], text[], jsonb, timestamptz, timestamptz);
 drop function if exists loci.context_parts(text, text, text, text, bigint[], text[], timestamptz, timestamptz, boolean, boolean);
 reset role

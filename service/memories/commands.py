@@ -109,7 +109,15 @@ def list_(
     known_at: KnownAt = None,
 ) -> None:
     """List memories, newest first."""
-    asked = {"category": category, "tag": tag, "entity": entity, "about": about, "lineage": lineage, "session_id": session_id, "source": source}
+    asked = {
+        "category": category,
+        "tag": tag,
+        "entity": entity,
+        "about": about,
+        "lineage": lineage,
+        "session_id": session_id,
+        "source": source,
+    }
     times = {"as_of": as_of, "known_at": known_at, "all_versions": all_versions or None}
     with service(namespace) as rest:
         rows = rest.items("/memories", limit=limit, **asked, **times)

@@ -19,6 +19,7 @@ STANDINGS = {
     "about": "about whom the question names",
     "own": "said in the first person by the one who asks",
     "foreign": "said in the first person by another than the one who asks",
+    "role": "the question asks for the other role of whom it names",
     "namesake": "about another name of the same stem",
 }
 SAID = {"recall_id", "reranked", "rewritten"}  # fields of an answer that are left out where there is nothing to say
@@ -163,4 +164,5 @@ def because(fused: Fused, key: int, *, relative: bool) -> str:
     if factor == 1.0:
         return f"{fused.scores[key]:.3g} = {sum_}"
     said_by = f"said by {fused.sources.get(key)}"
-    return f"{fused.scores[key]:.3g} = ({sum_}) × {factor:g} ({STANDINGS.get(fused.standings.get(key) or '', said_by)})"
+    why = STANDINGS.get(fused.standings.get(key, ""), said_by)
+    return f"{fused.scores[key]:.3g} = ({sum_}) × {factor:g} ({why})"

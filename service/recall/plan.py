@@ -9,13 +9,13 @@ from typing import Any
 from db.recall.search import Hits
 from service.recall.fusion import above, linear, normalised, reciprocal_rank, relative_score
 from service.recall.question import Question
-from service.recall.relevance import Evidence
+from service.recall.relevance import OTHERS, Evidence
 from service.recall.sources import unpack
 
 NAMES_FULL = 4.0  # score over shared names from which a hit has the whole weight of that arm
 COSINE_FLOOR = 0.5  # relative_score only
 ASSISTANT = "assistant"  # the role under which frameworks keep what a model said
-ABOUT = 1.5  # times speaker_weight: what is about somebody by name counts more than what she says of herself
+ABOUT = 1.5  # what the score of a memory is multiplied by that is about whom the question names
 SPEECH = re.compile(
     r"\b(?:sa(?:y|ys|id)|tell|tells|told|mention\w*|think|thinks|thought|ask|asks|asked|suggest\w*|recommend\w*|propos\w*|opinion|"
     r"according|feel|feels|felt|believe\w*|claim\w*|promise\w*|talk\w*|discuss\w*|express\w*|describe\w*|repl(?:y|ied|ies)|"
@@ -84,8 +84,8 @@ class Plan:
         """What the score of a memory is multiplied by, for who said it and whom it is about. `several`: speakers are named."""
         named = float(self.settings["speaker_weight"])
         if standing in {"told", "said"}:
-            return 1.0 if several else named if standing == "told" or self.asks_what_was_said else 1.0
-        factor = {"about": ABOUT * named, "own": named, "foreign": 1 / named, "namesake": 1 / named}.get(standing or "", 1.0)
+            return named if not several and (standing == "told" or self.asks_what_was_said) else 1.0
+        factor = {"about": ABOUT, "own": named, **dict.fromkeys(OTHERS, 1 / named)}.get(standing or "", 1.0)
         return factor * (float(self.settings["assistant_weight"]) if source == ASSISTANT else 1.0)
 
     @cached_property
@@ -104,8 +104,8 @@ class Fused:
     """Scores, and what they are made of: (the arms' parts + what neighbours lent) × a factor for who said it.
 
     With relative_score, the mean of the parts. `evidence`: what says how likely it answers, by the place of a namespace. `near`:
-    neighbours of a hit, with the share of its score that each gets; `shares`: by the place of a namespace, what hits lend at most. `standings`: how
-    memories stand to whom the question is about.
+    neighbours of a hit, with the share of its score that each gets; `shares`: by the place of a namespace, what hits lend at most.
+    `standings`: how memories stand to whom the question is about.
     """
 
     scores: dict[int, float]

@@ -15,7 +15,7 @@ from service.embedding.provider import Provider
 from service.recall.fusion import lent, ranked
 from service.recall.plan import Fused, Plan, first_word
 from service.recall.question import Question
-from service.recall.relevance import Evidence, gather, nearest, relevance
+from service.recall.relevance import Evidence, gather, nearest, raise_own, relevance
 from service.recall.sources import Asked, Source, ask_arms, by_place, hits_at_place, is_memory, join_hits, pack
 from service.recall.timing import count_arm_seconds, phase
 from service.recall.waiting import add_waiting
@@ -89,6 +89,10 @@ class Ranking:
         """What a hit is ranked by."""
         return self.final[key] if key in self.final else self.fused.scores[key]
 
+    def plain_score(self, key: int) -> float:
+        """The same without what it counts who said it and whom it is about."""
+        return self.score(key) / self.fused.factors.get(key, 1.0)
+
     def best_of(self, count: int) -> list[int]:
         """The best hits by what they are ranked by."""
         return ranked({key: self.score(key) for key in self.fused.scores})[:count]
@@ -96,7 +100,8 @@ class Ranking:
     def likely(self) -> "Ranking":
         """The same with how likely each of the best answers, and without those that are less likely than is asked for."""
         favours = {key: factor for key, factor in self.fused.factors.items() if factor > 1 and key not in self.final}
-        given = relevance(self.best, {key: self.score(key) for key in self.best}, self.fused.evidence, favours)
+        scores = {key: self.score(key) for key in self.best}
+        given = raise_own(relevance(self.best, scores, self.fused.evidence, favours), scores, self.fused.standings)
         least = self.plan.question.min_relevance or 0.0
         best = [key for key in self.best if given.get(key, 1.0) >= least]
         return replace(self, best=best, relevance=given, left_out=len(self.best) - len(best))
@@ -187,7 +192,7 @@ async def _around(plan: Plan, asked: Asked, arms: dict[str, Hits], near: Mapping
         if more:
             arms[name] = join_hits(more, depth)
             parts |= plan.parts({name: arms[name]}, mean, around.shares)
-    evidence = gather(around.coverage, near, mean, around.sources, around.named(plan))
+    evidence = gather(around.coverage, near, mean, around.sources, around.named(plan), around.standings)
     return around.fused(plan, parts, evidence)
 
 
@@ -221,7 +226,8 @@ class Around:
         given = lent({key: alone[key] for key in ranked(alone)[:LENDERS]}, self.near)
         several = len(self.named(plan)) > 1
         factors = {
-            key: plan.factor(self.sources.get(key), self.standings.get(key), several=several) for key in {*self.sources, *self.standings}
+            key: plan.factor(self.sources.get(key), self.standings.get(key), several=several)
+            for key in {*self.sources, *self.standings}
         }
         scores = {key: (alone.get(key, 0.0) + given.get(key, 0.0)) * factors.get(key, 1.0) for key in {*alone, *given}}
         return Fused(scores, parts, given, factors, self.sources, evidence, self.near, self.shares, self.standings)

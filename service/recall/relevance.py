@@ -8,6 +8,7 @@ one figure. What each coefficient rests on, and how far it can be trusted: docs/
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NamedTuple
 
 from db.recall.search import Coverage, Hits
@@ -30,6 +31,8 @@ class Topic(NamedTuple):
 
 WITH_VECTORS = Topic(3.07, 5.07, 8.77, -2.01, -0.9)
 BY_WORDS = Topic(3.09, 8.11, 0.0, -2.08, -0.54)
+OTHERS = {"foreign", "role", "namesake"}  # standings of what is about somebody else than the question
+OWN = 0.5  # how likely what somebody says of himself answers when he asks of himself, at least
 SPEAKER = (-3.5, 9.3)  # constant, and the share of the question that the speaker's memories say, or nobody's, against others'
 
 
@@ -85,19 +88,38 @@ def nearest(vector: Hits | None) -> dict[int, float]:
 
 
 def gather(
-    found: Mapping[int, Coverage], near: Mapping[int, float], mean: Mapping[int, float], sources: Mapping[int, str], named: set[str]
+    found: Mapping[int, Coverage],
+    near: Mapping[int, float],
+    mean: Mapping[int, float],
+    sources: Mapping[int, str],
+    named: set[str],
+    standings: Mapping[int, str] = MappingProxyType({}),
 ) -> dict[int, Evidence]:
     """The evidence by the place of a namespace. `named`: sources that the question names; what has no source is no other one's."""
     evidence = {}
+    others = {key for key, standing in standings.items() if standing in OTHERS}
+    if len(named) == 1:
+        others |= {key for key, source in sources.items() if source not in named and key not in standings}
     for place, coverage in found.items():
-        shares, said = coverage.shares, None
-        if len(named) == 1 and (all_ := _squares(shares.values())):
-            base = pack(place, "memory", 0)
-            others = (share for key, share in shares.items() if sources.get(base | key, *named) not in named)
-            said = 1 - _squares(others) / all_
+        shares, said, base = coverage.shares, None, pack(place, "memory", 0)
+        if (others or len(named) == 1) and (all_ := _squares(shares.values())):
+            said = 1 - _squares(share for key, share in shares.items() if base | key in others) / all_
         nearness = _above(near[place], mean.get(place, 0.0), coverage.memories) if place in near else None
         evidence[place] = Evidence(max(shares.values(), default=0.0), nearness, coverage.unknown, coverage.memories, said)
     return evidence
+
+
+def raise_own(given: dict[int, float], scores: Mapping[int, float], standings: Mapping[int, str]) -> dict[int, float]:
+    """The same, where one asks of oneself: what one said of oneself and stands first answers with OWN, by its share of the score.
+
+    `given`: best first.
+    """
+    raised = dict(given)
+    for key, relevant in given.items():
+        if standings.get(key) != "own":
+            break
+        raised[key] = max(relevant, OWN * scores[key] / scores[next(iter(given))])
+    return raised
 
 
 def _squares(shares: Iterable[float]) -> float:

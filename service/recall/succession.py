@@ -11,6 +11,7 @@ from dataclasses import replace
 from db.recall import search
 from service.recall.fusion import ranked
 from service.recall.ranking import Ranking
+from service.recall.relevance import OTHERS
 from service.recall.sources import by_place, pack
 from service.text.relations import what_is_asked
 from service.text.statements import Statement, Told, told
@@ -27,7 +28,9 @@ async def later_first(ranking: Ranking) -> Ranking:
     for place, documents in by_place(ranking.best_of(AMONG)).items():
         tx = ranking.asked.sources[place].tx
         rows = await search.short_statements(tx, documents=documents, scope=scope)
-        statements = [_statement(row, place, ranking) for row in rows]
+        standings = ranking.fused.standings
+        each = [_statement(row, place, ranking) for row in rows]
+        statements = [statement for statement in each if standings.get(statement.key) not in OTHERS]
         ranking = exchanged(ranking, told(statements, asked))
     return ranking
 
@@ -35,7 +38,7 @@ async def later_first(ranking: Ranking) -> Ranking:
 def _statement(row: search.ShortStatement, place: int, ranking: Ranking) -> Statement:
     key = pack(place, "memory", row["doc_id"])
     since = (row["valid_from"], row["recorded_at"], key)
-    return Statement(key, ranking.score(key), row["content"], tuple(row["earlier"]), since)
+    return Statement(key, ranking.plain_score(key), row["content"], tuple(row["earlier"]), since, row["category"])
 
 
 def exchanged(ranking: Ranking, among: Told) -> Ranking:

@@ -19,19 +19,21 @@ ALIKE_AT_LENGTH = 0.65  # where a question asks for more than one thing of one
 LEAST = 0.4  # where a word says that something has changed, or stands in the question
 STEM = 4  # letters that are left of a word without its ending
 ENDING = re.compile(r"(?:ing|ied|ies|ed|es|ly|er|en|s|e|y|n|t)$")
+ROOT = "general"  # the category of what has none: it stands above all
 OPENING = frozenset("since as if my our but so because although while when after before no yes".split())  # noqa: SIM905
 CAPITALISED = re.compile(r"[^\W_]+(?:[-.'’][^\W_]+)*")
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A short memory: its key and score, what it says, what its lineage said before, and since when it holds."""
+    """A short memory: its key and score, what it says, what its lineage said before, since when it holds, and its category."""
 
     key: int
     score: float
     content: str
     earlier: tuple[str, ...]
     since: tuple[datetime, datetime, int]
+    category: str = ROOT
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
@@ -73,6 +75,7 @@ def told(statements: list[Statement], asked: Asked) -> Told:
         asks = _any("|".join(_stem(word) for word in asked.said if word not in subject))
         cued = {each.key for each in about if each.score >= LEAST * best and each.has(asks)}
     first = max(about, key=lambda each: (each.key in cued, each.score, -each.key))
+    about = [each for each in about if _categories_meet(each.category, first.category)]
     alike = _Alike(asked, first, best, known=first.key in cued, subject=frozenset((*subject, *asked.words)))
     same = [each for each in about if each.key in cued or each is first or alike.tells(each)]
     others = [each for each in about if each not in same] if asked.simple and first.key in cued else []
@@ -110,7 +113,7 @@ class _Alike:
 def _about(statements: list[Statement], asked: Asked, cues: re.Pattern[str] | None) -> tuple[set[str], list[Statement]]:
     """The words that say of whom, as far as those that tell it have them, and the statements that have all of these."""
     words = _whom(statements, asked)
-    patterns = {word: _word(word) for word in words}
+    patterns = {word: _equal_or_alike(word, statements) for word in words}
     has = {each.key: {word for word, pattern in patterns.items() if pattern.search(each.texts[0])} for each in statements}
     tellers = [each for each in statements if has[each.key] and each.has(cues)]
     subject: set[str] = set().union(*(has[each.key] for each in tellers or statements))
@@ -134,6 +137,17 @@ def _whom(statements: Iterable[Statement], asked: Asked) -> list[str]:
     if asked.cues is None:
         return phrase or asked.words
     return [word for word in asked.words if word in phrase] or asked.words
+
+
+def _categories_meet(one: str, other: str) -> bool:
+    """Whether one of two categories stands in the other."""
+    return ROOT in {one, other} or f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
+
+
+def _equal_or_alike(word: str, statements: list[Statement]) -> re.Pattern[str]:
+    """A word as it is, where a statement has it so: another with its stem is another name, as Andreas is not Andrea."""
+    exact = re.compile(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])")
+    return exact if word != SELF and any(exact.search(each.texts[0]) for each in statements) else _word(word)
 
 
 def _word(word: str) -> re.Pattern[str]:

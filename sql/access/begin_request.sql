@@ -1,10 +1,10 @@
 -- Start of a request: who holds this key, and may they do this here? One statement, sent in the same round trip as the
 -- work itself. Sets loci.agent for the transaction; what the key may do of what its agent may (loci.scope,
 -- loci.scope_namespaces: see authorize); what it means where the request says nothing (loci.namespace:
--- default_namespace; loci.space, and its home loci.space_namespace: bound_space; loci.user: speaking_user); and what ensure_operation says of it:
--- loci.key, loci.origin ({action, via, request_id, operation_id}), loci.operation. Without a key the caller is the
--- operator: the service asks so only when it is bound to loopback. p_limits: how long the transaction's statements,
--- waits for locks, pauses, and it itself may take (statement_timeout, lock_timeout,
+-- default_namespace; loci.space, and its home loci.space_namespace: bound_space; loci.user: speaking_user); and what
+-- ensure_operation says of it: loci.key, loci.origin ({action, via, request_id, operation_id}), loci.operation. Without
+-- a key the caller is the operator: the service asks so only when it is bound to loopback. p_limits: how long the
+-- transaction's statements, waits for locks, pauses, and it itself may take (statement_timeout, lock_timeout,
 -- idle_in_transaction_session_timeout, transaction_timeout, each with its unit; null: as the session has it).
 -- p_creates: a namespace that is named and does not exist is made, where the caller may (create_named_namespace).
 -- Security definer: reads keys, which callers may not.

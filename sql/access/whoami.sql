@@ -6,7 +6,8 @@
 -- now, as far as the key's scope lets them; null for the operator, who is admin everywhere. No row without an agent.
 -- Security definer: reads agents and grants. No errors.
 create or replace function loci_api.whoami()
-returns table (agent_id uuid, name text, kind text, home text, key_id uuid, default_namespace text, space text, "user" text,
+returns table (agent_id uuid, name text, kind text, home text, key_id uuid, default_namespace text, space text,
+               "user" text,
                created_at timestamptz, grants jsonb)
 language sql stable security definer set search_path = ''
 as $$

@@ -111,11 +111,10 @@ end $$;
 comment on function loci_internal.expand_enriched_links(integer, text, uuid, uuid, uuid) is
     'Links of a memory that was made of a raw one.';
 
--- Entries that a model made of a memory, as items of loci_api.remember: with the validity, source, subject, session, layer,
--- place,
--- metadata and confidence of that memory, and those of its entities that they name. p_corrects: the version that the
--- only entry takes the place of; its category stays where somebody chose one, its tags stay, and its importance does
--- where it was raised.
+-- Entries that a model made of a memory, as items of loci_api.remember: with the validity, source, subject, session,
+-- layer, place, metadata and confidence of that memory, and those of its entities that they name. p_corrects: the
+-- version that the only entry takes the place of; its category stays where somebody chose one, its tags stay, and its
+-- importance does where it was raised.
 create or replace function loci_internal.enriched_items(p_namespace_id integer, p_raw loci_data.memories,
                                                         p_entries jsonb, p_corrects uuid) returns jsonb
 language plpgsql stable set search_path = '' set enable_seqscan = off
@@ -135,8 +134,7 @@ begin
             'importance', case when p_raw.importance = 0.5 then
                 coalesce(nullif(e.value -> 'importance', 'null'), '0.5') else to_jsonb(p_raw.importance) end,
             'layer', p_raw.layer, 'confidence', p_raw.confidence, 'source', p_raw.source,
-            'about', p_raw.about,
-            'session_id', p_raw.session_id,
+            'about', p_raw.about, 'session_id', p_raw.session_id,
             'corrects', p_corrects, 'valid_from', case when p_corrects is null then p_raw.valid_from end,
             'valid_to', case when p_corrects is null then p_raw.valid_to end,
             'parent_id', case when p_corrects is null

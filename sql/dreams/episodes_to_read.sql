@@ -36,7 +36,8 @@ begin
         on conflict (namespace_id, memory_id) do update set job_id = excluded.job_id;
     end if;
     return query
-    select m.id, left(loci_internal.text_with_subject(m.content, m.about), p_length), m.valid_from, m.session_id from loci_data.memories m
+    select m.id, left(loci_internal.text_with_subject(m.content, m.about), p_length), m.valid_from, m.session_id
+    from loci_data.memories m
     where m.namespace_id = v_ns and m.id = any (v_read) and m.status = 'active' order by m.id;
 end $$;
 comment on function loci_api.episodes_to_read(text, uuid, integer, integer) is

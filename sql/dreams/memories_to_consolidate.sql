@@ -2,8 +2,8 @@
 -- and episodes are events, of which none is another's duplicate. Where there are more than dream_limit, half of them
 -- are the newest; the rest is the next stretch of all others, in order of category, so that what is alike is seen
 -- together: another stretch whenever dream_unchanged_days are over, so that in time everything is seen. kept: no pass
--- may remove it. content: with its subject in front (text_with_subject). Reads the namespace's memories once. Security definer: past the policies; checks the caller itself.
--- Errors: 42501, P0002.
+-- may remove it. content: with its subject in front (text_with_subject). Reads the namespace's memories once. Security
+-- definer: past the policies; checks the caller itself. Errors: 42501, P0002.
 create or replace function loci_api.memories_to_consolidate(p_namespace text,
                                                             p_at timestamptz default clock_timestamp())
 returns table (id uuid, content text, category text, tags text[], importance double precision, kept boolean,

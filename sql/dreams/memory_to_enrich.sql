@@ -19,9 +19,11 @@ begin
            m.lineage <> m.lineage_id::text or m.version > 1,
            m.importance >= (v_settings ->> 'protected_importance')::double precision
                or m.observations >= (v_settings ->> 'protected_observations')::integer,
-           (select coalesce(jsonb_agg(left(loci_internal.text_with_subject(o.content, o.about), 500) order by s.score desc, s.doc_id), '[]')
+           (select coalesce(jsonb_agg(left(loci_internal.text_with_subject(o.content, o.about), 500)
+                                   order by s.score desc, s.doc_id), '[]')
             from loci.search_text(p_namespace, left(m.content, 2000), p_near + 1) s
-            cross join lateral (select o.content, o.about, o.lineage_id from loci_data.memories o where o.namespace_id = v_ns
+            cross join lateral (select o.content, o.about, o.lineage_id from loci_data.memories o
+                                where o.namespace_id = v_ns
                                 and o.id = s.id limit 1) o
             where o.lineage_id <> m.lineage_id),
            array(select c.category

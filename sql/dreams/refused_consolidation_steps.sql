@@ -2,7 +2,8 @@
 -- it thought: gone (erased, forgotten, ended), changed (since it was shown). protected: important, or often reinforced;
 -- a merge with one such source is refused whole. A merge also for: named (its writer keeps that lineage current by
 -- name), layers and validity (the sources differ in them), subjects (they are about different ones, and the text does
--- not name one of these), exists (another memory says it already). One row a refused step; place counts from 0 in its list. The caller has locked the memories.
+-- not name one of these), exists (another memory says it already). One row a refused step; place counts from 0 in its
+-- list. The caller has locked the memories.
 create or replace function loci_internal.refused_consolidation_steps(p_namespace_id integer, p_plan jsonb)
 returns table (action text, place integer, guard text, ids uuid[], reason text)
 language sql volatile set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
@@ -21,7 +22,8 @@ as $$
     ), met as (
         select s.*, m.id is not null and m.status = 'active' and m.valid_from <= clock_timestamp()
                     and (m.valid_to is null or m.valid_to > clock_timestamp()) as current,
-               m.updated_at, m.importance, m.observations, m.layer, m.valid_to, m.lineage <> m.lineage_id::text as named,
+               m.updated_at, m.importance, m.observations, m.layer, m.valid_to,
+               m.lineage <> m.lineage_id::text as named,
                loci.canonical_name(m.about) as subject,
                loci_internal.text_with_subject(s.step ->> 'content', m.about) <> s.step ->> 'content' as unnamed
         from stated s

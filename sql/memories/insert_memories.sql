@@ -1,7 +1,7 @@
 -- Write items that name no lineage, all at once. Exact duplicates of each other or of what is open and current
 -- reinforce that memory instead: see find_duplicates. The unique index memories_fold settles races: the loser of two
--- equal writers reinforces. Rows are written whole, in the order of the table's columns, of which the details are the last. Look-ups
--- between items go through JSON objects, so that no plan depends on how many there are. Errors: 40001.
+-- equal writers reinforces. Rows are written whole, in the order of the table's columns, of which the details are the
+-- last. Look-ups between items go through JSON objects, so that no plan depends on how many there are. Errors: 40001.
 create or replace function loci_internal.insert_memories(p_namespace_id integer, p_items loci_internal.memory_input[],
                                                          p_at timestamptz)
 returns setof loci_internal.memory_outcome
@@ -74,10 +74,10 @@ return encode((p_item).content_hash, 'hex') || ' ' || coalesce(((p_item).details
 comment on function loci_internal.fold_key(loci_internal.memory_input) is
     'What exact duplicates have in common.';
 
--- Which memory says exactly what an item says that may fold, of the same subject and party, and in the category that the
--- item states, if it states one? By the place of the item; null where there is none. One probe of memories_fold an item.
--- Without sorts, because only that index has the scopes in order: in a namespace that the statistics do not know yet,
--- every index that begins with the namespace looks as good, and reads all of it.
+-- Which memory says exactly what an item says that may fold, of the same subject and party, and in the category that
+-- the item states, if it states one? By the place of the item; null where there is none. One probe of memories_fold an
+-- item. Without sorts, because only that index has the scopes in order: in a namespace that the statistics do not know
+-- yet, every index that begins with the namespace looks as good, and reads all of it.
 create or replace function loci_internal.find_duplicates(p_namespace_id integer, p_items loci_internal.memory_input[],
                                                          p_at timestamptz) returns jsonb
 language sql stable set search_path = '' set enable_seqscan = off set enable_sort = off

@@ -8,8 +8,8 @@ as $$
                     case when loci.is_first_person(p_memory.content) then p_memory.source end)
 $$;
 comment on function loci.memory_about(loci_data.memories) is
-    'Whom or what a memory is about, by name: as stated, else the entity that its text begins with, else who says it in '
-    'the first person; null: nobody.';
+    'Whom or what a memory is about, by name: as stated, else the entity that its text begins with, else who says it '
+    'in the first person; null: nobody.';
 
 -- With the name or alias of which entity does a text begin? The longest of up to five words. A name before a comma is
 -- called, and is nobody of whom something is said ("Ann, this is great"). A single word that was only read out of texts
@@ -36,8 +36,8 @@ create or replace function loci.opening_phrases(p_text text) returns setof text
 language sql immutable parallel safe
 as $$
     select regexp_replace(rtrim(array_to_string(w.words[:n.n], ' '), '.:;!?")]*'), '''s?$', '')
-    from (select string_to_array(ltrim(regexp_replace(loci.fold_characters(left(p_text, 255)), ' +', ' ', 'g'), ' "([*#>-'),
-                                 ' ') as words) w
+    from (select string_to_array(ltrim(regexp_replace(loci.fold_characters(left(p_text, 255)), ' +', ' ', 'g'),
+                                       ' "([*#>-'), ' ') as words) w
     cross join generate_series(1, least(5, cardinality(w.words))) n(n)
     where w.words[n.n] not like '%,'
 $$;
@@ -50,7 +50,8 @@ comment on function loci.opening_phrases(text) is
 create or replace function loci.is_first_person(p_text text) returns boolean
 language sql immutable parallel safe
 return left(p_text, 2000) ~ ('\m(I|[Mm]e|[Mm]y|[Mm]yself|[Ww]e|us|[Oo]urs?|[Ii]ch|[Mm]ich|[Mm]ir|[Mm]ein(e[mnrs]?)?|'
-                             '[Ww]ir|uns|[Uu]nser(e[mnrs]?)?)\M(?![.)-])|\mi(''|’| |$)|^(The |the |Der |Die )?([Uu]ser|Benutzer|Nutzerin?)\M');
+                             '[Ww]ir|uns|[Uu]nser(e[mnrs]?)?)\M(?![.)-])|\mi(''|’| |$)|'
+                             '^(The |the |Der |Die )?([Uu]ser|Benutzer|Nutzerin?)\M');
 comment on function loci.is_first_person(text) is
     'Whether a text is said in the first person, in English or German.';
 

@@ -15,8 +15,8 @@ return p_source is null or lower(p_source) = 'user';
 comment on function loci_internal.is_nobody(text) is
     'Whether a speaker is nobody in particular.';
 
--- The user for whom the caller speaks or asks: the one that the call names, else the one that its key is bound to; null:
--- nobody in particular. A key that is bound to a user speaks for no other. Reads loci.user, which
+-- The user for whom the caller speaks or asks: the one that the call names, else the one that its key is bound to;
+-- null: nobody in particular. A key that is bound to a user speaks for no other. Reads loci.user, which
 -- loci_api.begin_request sets. Errors: 42501.
 create or replace function loci_internal.speaking_user(p_user text) returns text
 language plpgsql stable
@@ -73,8 +73,8 @@ returns text
 language sql immutable parallel safe
 return concat_ws(' ', case when loci_internal.text_with_subject(p_content, p_about) <> p_content
                            then 'about ' || loci.canonical_name(p_about) end,
-                      case when loci.is_first_person(p_content) then 'by ' || loci_internal.memory_party(p_source, p_agent)
-                           end);
+                      case when loci.is_first_person(p_content)
+                           then 'by ' || loci_internal.memory_party(p_source, p_agent) end);
 comment on function loci_internal.wording_scope(text, text, text, uuid) is
     'What memories of the same words must share to be one memory; empty: nothing.';
 

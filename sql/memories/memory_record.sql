@@ -10,7 +10,8 @@ as $$
                    and (p_memory.valid_to is null or p_memory.valid_to > p_at),
                p_memory.status, p_memory.source, p_memory.session_id, p_memory.observations, p_memory.last_observed_at,
                p_memory.updated_at, p_memory.doc_id, p_memory.category collate "C", p_memory.tags, p_memory.layer,
-               p_memory.importance, p_memory.confidence, p_memory.metadata, loci.memory_about(p_memory))::loci.memory_record
+               p_memory.importance, p_memory.confidence, p_memory.metadata,
+               loci.memory_about(p_memory))::loci.memory_record
 $$;
 comment on function loci.memory_record(loci_data.memories, timestamptz, uuid) is
     'Public shape of a memory; current is told at a moment.';

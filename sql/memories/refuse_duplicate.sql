@@ -28,7 +28,8 @@ declare
 begin
     select m.id into v_other from loci_data.memories m
     where m.namespace_id = p_memory.namespace_id and m.content_hash = p_memory.content_hash
-      and m.fold_scope = p_memory.fold_scope and m.category = p_memory.category and m.valid_to is null and m.status = 'active' and m.id <> p_memory.id
+      and m.fold_scope = p_memory.fold_scope and m.category = p_memory.category
+      and m.valid_to is null and m.status = 'active' and m.id <> p_memory.id
       and p_memory.status = 'active' and p_memory.valid_to is null;
     if found then
         raise unique_violation using message = format('memory %s says exactly the same and took its place', v_other),

@@ -61,7 +61,8 @@ select n.name as namespace, m.id, m.lineage, m.version, m.content,
        m.valid_to, m.recorded_at, m.superseded_at,
        m.status = 'active' and m.valid_from <= statement_timestamp()
            and (m.valid_to is null or m.valid_to > statement_timestamp()) as current,
-       m.status, m.source, m.session_id, m.observations, m.last_observed_at, m.updated_at, m.category collate "C" as category, m.tags, m.layer, m.importance, m.confidence, m.metadata,
+       m.status, m.source, m.session_id, m.observations, m.last_observed_at, m.updated_at,
+       m.category collate "C" as category, m.tags, m.layer, m.importance, m.confidence, m.metadata,
        loci.memory_about(m) as about
 from loci_data.memories m
 join loci_data.namespaces n on n.id = m.namespace_id

@@ -1,10 +1,10 @@
 -- Second half of a recall: what stands around the best hits, in one statement: neighbours in time of p_documents, and
 -- of the best of them (p_seeds, best first) the hierarchy and the memories that share rare names. Arrays are parallel.
--- near_of and near_ids: of a document itself (distance 0), and of its neighbours; near_sources: who said each.
--- Memories without a session and a source are left out. share: what a hit lends to its neighbours, less where
--- memories are long, since a long one stands for itself: 60 terms over their mean, at most 1. covered: how much of
--- the question each of p_seeds says; standing_ids and standings: how documents and neighbours
--- stand to whom the question is about (hit_standings); p_user: who asks; unknown: terms of the question that no memory here has; memories: how many there
+-- near_of and near_ids: of a document itself (distance 0), and of its neighbours; near_sources: who said each. Memories
+-- without a session and a source are left out. share: what a hit lends to its neighbours, less where memories are long,
+-- since a long one stands for itself: 60 terms over their mean, at most 1. covered: how much of the question each of
+-- p_seeds says; standing_ids and standings: how documents and neighbours stand to whom the question is about
+-- (hit_standings); p_user: who asks; unknown: terms of the question that no memory here has; memories: how many there
 -- are. What a namespace has nothing of (hierarchy and links, names) is not asked. took_ms: milliseconds for neighbours,
 -- hierarchy, shared names; null for what did not take part. Security definer; checks first.
 create or replace function loci_api.expand_recall_hits(

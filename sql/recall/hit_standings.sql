@@ -1,7 +1,9 @@
--- How do memories stand to whom a question is about? For each that does: about (it is about one whom the question names,
--- by name), told (one whom the question names says it in the first person), said (that one says it otherwise), own (the
--- party that asks says it in the first person, and asks of itself), foreign (another party says so), namesake (it begins
--- with another name of the same stem, and does not have the one that is asked for). A look-up by document number each.
+-- How do memories stand to whom a question is about? For each that does: about (it is about one whom the question
+-- names, by name), told (one whom the question names says it in the first person), said (that one says it otherwise),
+-- own (the party that asks says it in the first person, and asks of itself), foreign (another party says so), role (it
+-- begins with a name that the question has as the object of its verb: Bob manages Ann, where who manages Bob is asked),
+-- namesake (it begins with another name of the same stem, and does not have the one that is asked for). A look-up by
+-- document number each.
 create or replace function loci_internal.hit_standings(p_namespace_id integer, p_query text, p_user text,
                                                        p_documents bigint[])
 returns table (doc_id bigint, standing text)
@@ -22,6 +24,8 @@ begin
         from loci_data.memories o where o.namespace_id = p_namespace_id and o.doc_id = d.doc_id limit 1) m
     cross join lateral (select case
         when loci_internal.is_about_names(m.about, m.opening, v_asked) then 'about'
+        when v_asked.object and m.about is null and exists (
+            select from unnest(v_asked.names) n(name) where starts_with(m.opening, n.name || ' ')) then 'role'
         when v_asked.first and m.first and m.about is null then
             case when loci_internal.memory_party(m.source, m.created_by) = v_asked.party then 'own' else 'foreign' end
         when substring(lower(m.source), '[[:alnum:]]+') = any (v_asked.words) then
@@ -30,11 +34,11 @@ begin
     where s.standing is not null;
 end $$;
 comment on function loci_internal.hit_standings(integer, text, text, bigint[]) is
-    'How memories stand to whom a question is about: about, told, said, own, foreign, namesake.';
+    'How memories stand to whom a question is about: about, told, said, own, foreign, role, namesake.';
 
 -- Is a memory about one of the names that a question asks for? As stated, else by the words that it begins with; but
--- where the name is the object of the question's verb (who manages Bob), the name must stand behind the beginning, or be
--- the subject of a passive. Pure.
+-- where the name is the object of the question's verb (who manages Bob), the name must stand behind the beginning, or
+-- be the subject of a passive. Pure.
 create or replace function loci_internal.is_about_names(p_about text, p_opening text, p_asked loci_internal.asked_of)
 returns boolean
 language sql immutable parallel safe
@@ -69,8 +73,8 @@ comment on function loci_internal.is_namesake(text, text[]) is
 
 -- Of whom does a question ask? names: canonical names of what it names, aliases too: known ones (question_names), and
 -- words with a capital that are not its first; words: its words, by which speakers are named; first: it asks of the one
--- who asks (I, my, and me where it names nobody); party: whom that means; object: what it names is the object of its verb
--- (who manages Bob), and not its subject (whom does Bob manage). Cost: question_names. Errors: 42501 (user).
+-- who asks (I, my, and me where it names nobody); party: whom that means; object: what it names is the object of its
+-- verb (who manages Bob), and not its subject (whom does Bob manage). Cost: question_names. Errors: 42501 (user).
 create or replace function loci_internal.whom_is_asked(p_namespace_id integer, p_query text, p_user text)
 returns loci_internal.asked_of
 language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
@@ -80,7 +84,8 @@ declare
     v_asked loci_internal.asked_of;
 begin
     v_asked.words := array(select distinct regexp_replace(w.word[1], '''s$', '')
-                           from regexp_matches(loci.fold_characters(v_text), '[[:alnum:]]+(?:''[[:alnum:]]+)*', 'g') w(word));
+                           from regexp_matches(loci.fold_characters(v_text), '[[:alnum:]]+(?:''[[:alnum:]]+)*',
+                                               'g') w(word));
     v_asked.names := array(
         select distinct k.name
         from (select q.name, q.entity_id from loci_internal.question_names(p_namespace_id, v_text) q
@@ -98,7 +103,8 @@ begin
         select from unnest(v_asked.names) n(name)
         where substr(loci.fold_characters(v_text), 1, greatest(strpos(loci.fold_characters(v_text), n.name) - 1, 0))
               ~ ('^[^[:alnum:]]*(who|what|which|wer|was|welche[rs]?) '
-                 '((?!(is|are|was|were|am|be|been|do|does|did|has|have|had|will|would|can|could|should|may|might|must|by|'
+                 '((?!(is|are|was|were|am|be|been|do|does|did|has|have|had|will|would|can|could|should|may|might|'
+                 'must|by|'
                  'ist|sind|war|waren|hat|haben|hatte|wird|wurde|kann|soll|muss|von)\M)[[:alnum:]]+ )+$'));
     return v_asked;
 end $$;

@@ -32,7 +32,8 @@ begin
     with hit as materialized (
         select o.id, h.place, o.opening, w.words
         from unnest(p_documents) with ordinality h(doc_id, place)
-        cross join lateral (select s.id, loci.fold_characters(left(s.content, 255)) as opening
+        cross join lateral (select s.id, loci.fold_characters(left(
+                                       loci_internal.text_with_subject(s.content, s.about), 255)) as opening
                             from loci_data.memories s where s.namespace_id = v_ns and s.doc_id = h.doc_id limit 1) o
         left join lateral (  -- its names are still to be found: whether it has one of the question's, its words tell
             select array_to_string(loci_internal.name_tokens(loci.fold_characters(left(s.content, 2000))),

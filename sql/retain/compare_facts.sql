@@ -1,8 +1,9 @@
 -- How near are a fact and one that is known, and does the later of them contradict the other? p_older is the one that
 -- is true first.
 --   overlap     shared words, of all words of both
---   same        the same words in the same order and tense
+--   same        the same words in the same order, tense and voice (voices_differ), with the same names (names_differ)
 --   alike       as many words as that but for some that change nothing (is, does, our, really, now), in the same order
+--               but for what opens one and closes the other (on Fridays)
 --   signal      one of the four of compare_statements, or a change that they do not know (change_signal)
 --   if both speak of the same one, by name or as one speaker
 --   sure        a version may be made of it: the older says one thing only, neither asks, and two values are of a
@@ -17,7 +18,7 @@ as $$
 declare
     v_idle   constant text[]
         := '{is,are,am,be,been,do,doe,has,have,that,this,our,your,it,there,realli,veri,still,alreadi,actual,simpli,'
-           'quit,just,certain,definit,truli,pleas,now,current,nowaday,present,these_day,at_present,at_the_moment,'
+           'just,certain,definit,truli,pleas,to_correct,now,current,nowaday,present,these_day,at_present,at_the_moment,'
            'right_now,as_of_now}';
     v_older  text[] := array(select w from unnest(p_older.gist) with ordinality u(w, n) where w <> all (v_idle)
                              order by n);
@@ -25,19 +26,25 @@ declare
                              order by n);
     v_shared integer;
     v_past   boolean; -- one tells it as past, the other does not
+    v_apart  constant boolean := coalesce(loci_internal.voices_differ(p_older.said, p_newer.said), false)
+                                 or loci_internal.names_differ(p_older, p_newer);
 begin
     select count(*) into v_shared from (select unnest(p_older.gist) intersect select unnest(p_newer.gist)) s;
     overlap := v_shared / greatest(
         (select count(*) from (select unnest(p_older.gist) union select unnest(p_newer.gist)) s), 1)::double precision;
     v_past := p_older.past <> p_newer.past;
-    same := p_older.gist is not distinct from p_newer.gist and p_older.marks = p_newer.marks and not v_past
-        and (p_older.speaker not in ('i', 'we', 'other') or p_same_source);
-    alike := v_older = v_newer and v_older <> '{}' and p_older.marks = p_newer.marks and not v_past
+    same := not v_apart and p_older.gist is not distinct from p_newer.gist and p_older.marks = p_newer.marks
+        and not v_past and (p_older.speaker not in ('i', 'we', 'other') or p_same_source);
+    alike := not v_apart and v_older <> '{}'
+        and (v_older = v_newer or cardinality(v_older) = cardinality(v_newer)  -- on Fridays the office is closed
+             and array[v_older[1], v_newer[1]] && '{in,on,at,for,with,to,from,by,dure,befor,after}'
+             and loci_internal.words_keep_order(v_older, v_newer)) and p_older.marks = p_newer.marks and not v_past
         and (p_older.speaker in ('named', 'we') and p_newer.speaker in ('named', 'we')
              or p_older.speaker = p_newer.speaker and p_older.speaker <> 'other' and p_same_source)
         and (p_older.said).moods is not distinct from (p_newer.said).moods
         and ((p_older.said).negators is null) = ((p_newer.said).negators is null);
-    if not same and not (p_older.said is null or p_newer.said is null) then  -- a row is null if all its fields are
+    if not same and not v_apart  -- a row is null if all its fields are
+       and not (p_older.said is null or p_newer.said is null) then
         select c.signal, c.confidence, c.evidence into signal, confidence, evidence
         from loci_internal.compare_statements(p_older.said, p_newer.said, null, p_shared_tokens) c;
         if signal is null then
@@ -56,6 +63,10 @@ begin
                      then coalesce((p_older.said).subject, (p_older.said).sequence[:1])
                          @> coalesce((p_newer.said).subject, '{}')
                           and (p_newer.speaker <> 'named' or (p_older.said).sequence[1] = (p_newer.said).sequence[1])
+                     when signal = 'antonym' and p_newer.speaker in ('i', 'we')  -- I love jazz, I hate jazz
+                     then loci_internal.first_beside((p_older.said).sequence, (p_older.said).opposite_stems)
+                          is not distinct from
+                          loci_internal.first_beside((p_newer.said).sequence, (p_newer.said).opposite_stems)
                      else (p_older.said).sequence[1] = (p_newer.said).sequence[1]
                           or signal = 'change' and p_newer.speaker in ('i', 'we') end, false)
            or signal = 'value_conflict' and v_past  -- lived in Paris does not end lives in Berlin
@@ -109,3 +120,12 @@ begin
 end $$;
 comment on function loci_internal.values_are_same_kind(loci_api.fact_reading, loci_api.fact_reading) is
     'Whether two values that conflict are of one kind.';
+
+-- The first of some words that is none of others. Pure.
+create or replace function loci_internal.first_beside(p_words text[], p_others text[]) returns text
+language sql immutable parallel safe
+as $$
+    select w.word from unnest(p_words) with ordinality w(word, place) where w.word <> all (coalesce(p_others, '{}'))
+    order by w.place limit 1
+$$;
+comment on function loci_internal.first_beside(text[], text[]) is 'The first of some words that is none of others.';

@@ -1,10 +1,10 @@
--- What has to be decided about the facts of a text, for who decides otherwise than by rules (a model)? For each
--- fact what the rules would do (decision, in the form that retain takes), and what is known beside it (known: see
+-- What has to be decided about the facts of a text, for who decides otherwise than by rules (a model)? For each fact
+-- what the rules would do (decision, in the form that retain takes), and what is known beside it (known: see
 -- fact_candidates; number: its place, from 1; about: as stated). is_protected: a memory so important, or so often
--- observed, that only a contradiction that rules see too may make a version of it. is_settled: the fact is there already, in words that say
--- the same, and nothing is left to decide. Items are those of loci_api.remember, with their vectors. Cost:
--- fact_candidates,
--- and half a millisecond. Security definer: reads past the policies; checks first. Errors: 42501, P0002, 22023.
+-- observed, that only a contradiction that rules see too may make a version of it. is_settled: the fact is there
+-- already, in words that say the same, and nothing is left to decide. Items are those of loci_api.remember, with their
+-- vectors. Cost: fact_candidates, and half a millisecond. Security definer: reads past the policies; checks first.
+-- Errors: 42501, P0002, 22023.
 create or replace function loci_api.facts_to_decide(p_namespace text, p_items jsonb)
 returns table (ordinal integer, is_settled boolean, decision jsonb, known jsonb)
 language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan

@@ -33,7 +33,9 @@ begin
         'id', c.id, 'lineage', c.lineage, 'title', left(split_part(c.content, E'\n', 1), 200), 'layer', c.layer,
         'parent', c.above, 'may_summarise', c.may_summarise,
         'members', case when c.may_summarise then (
-            select coalesce(jsonb_agg(left(loci_internal.text_with_subject(k.content, k.about), 300) order by k.doc_id), '[]') from (
+            select coalesce(jsonb_agg(left(loci_internal.text_with_subject(k.content, k.about), 300) order by k.doc_id),
+                            '[]')
+            from (
                 select m.content, m.about, m.doc_id from loci_data.memory_placements w
                 join loci_data.memories m on m.namespace_id = v_ns and m.lineage_id = w.node_id
                      and loci_internal.memory_is_visible(m, v_now)

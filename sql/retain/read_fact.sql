@@ -16,18 +16,20 @@ declare
     v_alike   constant jsonb
         := '{"resid": "live", "dwell": "live", "utilis": "use", "utiliz": "use", "util": "use", "purchas": "buy", '
            '"assist": "help", "commenc": "start", "begin": "start"}';
-    v_before  constant text  -- what was so before, said after what is
-        := '[,;(]\s*(?:and\s+|und\s+)?(?:formerly|previously|früher|vorher|zuvor|ehemals|vormals)\M[^.;]*';
+    v_aside   constant text  -- what is so, said after what is not; what was so before, said after what is
+        := '((?:\m(?:not|nicht|kein\w*)|n[''\u2019]t)\M(?!\s+(?:only|just|nur))[^.,;]*)'
+           '(,?\s*\m(?:but|sondern)\M[^.;]*|[,;]\s*(?:it|he|she|they|we|i|er|sie|es|wir|ich)\M[^.;]*)|'
+           '([,;(]\s*(?:and\s+|und\s+)?(?:formerly|previously|früher|vorher|zuvor|ehemals|vormals)\M[^.;]*)';
+    v_apart   text[] := regexp_match(left(p_text, 2000), v_aside, 'i');
     v_passive constant text[] := '{is,are,am,be,been,being,get,gets}';
 begin
-    v_read.said := loci_internal.read_statement(regexp_replace(left(p_text, 2000), v_before, '', 'i'));
+    v_read.said := loci_internal.read_statement(regexp_replace(left(p_text, 2000), v_aside, '\1', 'i'));
     select array_agg(coalesce(v_alike ->> w.stem, w.stem) order by w.place),
            array_agg(coalesce((v_read.said).spoken ->> w.stem, w.stem) order by w.place)
     into v_read.gist, v_read.spoken
     from unnest((v_read.said).words) with ordinality w(stem, place) where w.stem not in (':', '=');
-    if left(p_text, 2000) ~* v_before then  -- it is part of what is said
-        v_read.gist := v_read.gist || regexp_split_to_array(lower(substring(left(p_text, 2000), '(?i)' || v_before)),
-                                                            '[^[:alnum:]]+');
+    if v_apart is not null then  -- it is part of what is said
+        v_read.gist := v_read.gist || regexp_split_to_array(lower(coalesce(v_apart[2], v_apart[3])), '[^[:alnum:]]+');
     end if;
     if p_text ~ v_dense then
         v_read.gist := array(select p.part from unnest(v_read.gist) with ordinality w(stem, place)
@@ -38,17 +40,28 @@ begin
                              order by w.place, p.i);
     end if;
     v_first := (array(select w.word from unnest(v_read.spoken) with ordinality w(word, place)
-                      where coalesce(loci_internal.statement_lexicon() ->> w.word, '') not in ('soft', 'now', 'also')
+                      where coalesce(loci_internal.statement_lexicon() ->> w.word, '')
+                            not in ('soft', 'now', 'also', 'fix')
                         and w.word <> all ('{and,but,so,however,well,correction,update,note,yes,no,instead,ok,okay}')
                       order by w.place limit 1))[1];
+    if v_first in ('in', 'on', 'at', 'for', 'with', 'to', 'from', 'by', 'during', 'before', 'after') then
+        v_first := coalesce((array(select w.word from unnest(v_read.spoken) with ordinality w(word, place)
+                                   where w.word in ('i', 'my', 'we', 'our', 'he', 'she', 'they', 'it')
+                                   order by w.place limit 1))[1], v_first);
+    end if;
     v_read.marks := regexp_replace(p_text,
                                    '[[:alnum:][:space:].,;:!''"()\u2018\u2019\u201C\u201D\u3002\uFF01\uFF0C\u3001%-]',
                                    '', 'g')
         || coalesce((select string_agg(m[1], ' ') from regexp_matches(left(p_text, 2000), '(?:^|[\s(])(-\d)', 'g') m),
                     '')
         || case when length(p_text) > 2000 then md5(p_text) else '' end;
-    v_read.names := array(select loci_internal.word_stem(lower(m[1]))
-                          from regexp_matches(substr(left(p_text, 2000), 2), '\m([[:upper:]][[:alnum:]]*)', 'g') m);
+    v_read.names := array(
+        select s.stem
+        from regexp_matches(left(p_text, 2000), '\m([[:upper:]][[:alnum:]]*)', 'g') with ordinality m(word, n)
+        cross join lateral (select loci_internal.word_stem(lower(m.word[1])) as stem) s
+        where n > 1 or p_text !~ '^[[:upper:]]'  -- a sentence begins with a capital, whatever its word
+           or not (loci_internal.statement_lexicon() ?| array[s.stem, lower(m.word[1])]
+                   or loci_internal.common_words() ?| array[s.stem, lower(m.word[1])]));
     v_read.past := not ((v_read.said).past is null) or exists (
         select from (select u.word, lag(u.word) over w as before, lag(u.word, 2) over w as earlier
                      from unnest(v_read.spoken) with ordinality u(word, n) window w as (order by u.n)) v

@@ -1,7 +1,8 @@
--- Does the newer of two statements tell a change that compare_statements leaves open? Two ways: someone who lives or is
--- based somewhere, or moved there, moved or relocated to what has a name (p_names: capitalised words), which is no
--- team, or lives elsewhere after a move; and one thing is done instead of another ("drinks tea instead of coffee" ends
--- "drinks coffee"). Returns the words that tell, or null. Pure.
+-- Does the newer of two statements tell a change that compare_statements leaves open? Three ways: someone who lives or
+-- is based somewhere, or moved there, moved or relocated to what has a name (p_names: capitalised words), which is no
+-- team, or lives elsewhere after a move; one thing is done instead of another ("drinks tea instead of coffee" ends
+-- "drinks coffee"); and it corrects the older in so many words (correct_signal). Returns the words that tell, or null.
+-- Pure.
 create or replace function loci_internal.change_signal(p_older loci_internal.statement,
                                                        p_newer loci_internal.statement, p_names text[],
                                                        p_older_names text[]) returns text[]
@@ -26,6 +27,7 @@ begin
         when v_at > 2 and cardinality(v_tail) > 0 and v_kept >= 2
              and p_older.sequence[v_kept + 1:] = v_tail and p_older.sequence[:v_kept] = p_newer.sequence[:v_kept]
             then array['instead'] || v_tail
+        else loci_internal.correct_signal(p_older, p_newer, p_names, p_older_names)
     end;
 end $$;
 comment on function loci_internal.change_signal(loci_internal.statement, loci_internal.statement, text[], text[]) is

@@ -10,7 +10,7 @@ language plpgsql immutable parallel safe rows 1
 as $$
 begin
     if (select count(*) from (select unnest(p_older.words) intersect select unnest(p_newer.words)) shared)
-        < p_shared_tokens then
+        < p_shared_tokens or loci_internal.voices_differ(p_older, p_newer) then
         return;
     end if;
     signal := 'negation'; confidence := 0.85; evidence := loci_internal.negation_signal(p_older, p_newer);
@@ -55,7 +55,9 @@ begin
     where (p_older.negators is null) = (p_newer.negators is null)
       and p_older.past is null and p_newer.past is null and p_older.moods is not distinct from p_newer.moods
       and not o.side = any (p_newer.opposites) and not n.side = any (p_older.opposites)
-      and array_remove(p_newer.sequence, n.stem) <@ array_remove(p_older.sequence, o.stem)
+      and loci_internal.words_keep_order(case when o.stem = any (p_older.sequence)
+                                              then array_replace(p_newer.sequence, n.stem, o.stem)
+                                              else array_remove(p_newer.sequence, n.stem) end, p_older.sequence)
       and cardinality(p_older.topic) - cardinality(p_newer.topic) <= 3
     order by o.side limit 1);
 end $$;
@@ -77,14 +79,14 @@ begin
                  case when p_older.negators is null then p_older else p_newer end as states) n
     where (p_older.negators is null) <> (p_newer.negators is null)
       and p_older.past is null and p_newer.past is null and p_older.moods is not distinct from p_newer.moods
-      and (n.denies).sequence <@ (n.states).sequence
+      and loci_internal.words_keep_order((n.denies).sequence, (n.states).sequence)
       and cardinality((n.states).topic) - cardinality((n.denies).topic) <= 4);
 end $$;
 comment on function loci_internal.negation_signal(loci_internal.statement, loci_internal.statement) is
     'Words by which one of two statements denies the other, or null.';
 
 -- Does the newer of two statements say that the older is over?
---   it tells the same as past (used to, formerly, until)
+--   it tells the same as past and over (used to, formerly, until), and not of a time alone (as a child)
 --   it says that something was replaced: what the older states (switched from Jenkins), or its value (the deadline
 --            moved to)
 --   it begins like the older, as far as the verb after now, and says that something else holds now; not for verbs
@@ -101,7 +103,10 @@ begin
     select case
         when p_older.past is not null or (p_older.negators is null) <> (p_newer.negators is null)
              or p_older.moods is distinct from p_newer.moods then null
-        when p_newer.past is not null then case when p_newer.sequence <@ p_older.sequence then p_newer.past end
+        when p_newer.past is not null then case
+            when loci_internal.words_keep_order(p_newer.sequence, p_older.sequence)
+             and not exists (select from unnest(p_newer.past) w where loci_internal.statement_lexicon() ->> w = 'then')
+                then p_newer.past end
         when p_single_valued is false or p_newer.additive or p_older.sequence @> p_newer.sequence then null
         when p_newer.relation = 'change' and p_newer.replaced <@ p_older.sequence and
             coalesce(p_newer.subject, '{}') <@ p_older.sequence

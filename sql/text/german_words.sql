@@ -22,11 +22,16 @@ begin
     v_text := regexp_replace(v_text, ' (?:is|am|are) (now )?to ((?:\S+ ){1,3}?)(?:um)?gezogen ', ' moved to \2');
     v_text := regexp_replace(v_text, ' (moved to (?:\S+ ){1,3}?)um ', ' \1');
     v_text := regexp_replace(v_text, ' was in ((?:\S+ ){1,3}?)geboren ', ' was born in \1');
-    v_text := regexp_replace(v_text, ' (\S+) no ((?:\S+ ){1,2}?)mehr ', ' no longer \1 \2');
+    v_text := regexp_replace(v_text, ' (\S+) no ((?:\S+ ){1,2}?)mehr ', ' no_longer \1 \2');
+    -- hat aufgehört, Golf zu spielen; hört auf zu rauchen; habe mit dem Rauchen aufgehört
+    v_text := regexp_replace(v_text, ' (?:has|have|hört|höre) (?:aufgehört|on) (?:, )?((?:\S+ )*?)to (\S+)en ',
+                             case when v_text ~ '^ i ' then ' no_longer \2e \1' else ' no_longer \2t \1' end);
+    v_text := regexp_replace(v_text, ' (?:has|have) with the (\S+)en aufgehört ',
+                             case when v_text ~ '^ i ' then ' no_longer \1e ' else ' no_longer \1t ' end);
     v_text := regexp_replace(v_text, ' no ', ' not ', 'g');
-    v_text := regexp_replace(v_text, ' not mehr ', ' no longer ', 'g');
+    v_text := regexp_replace(v_text, ' not mehr ', ' no_longer ', 'g');
     -- the adverb before the verb, which then stands beside its preposition
-    return regexp_replace(v_text, ' (\S+) (no longer|not|now|still|also) (?=(?:in|at|for|on|to|from) )', ' \2 \1 ');
+    return regexp_replace(v_text, ' (\S+) (no_longer|not|now|still|also) (?=(?:in|at|for|on|to|from) )', ' \2 \1 ');
 end $$;
 comment on function loci_internal.read_german(text) is
     'Words of a German statement, those that build it in English; other texts as they are.';
@@ -54,7 +59,9 @@ as $$
         ('lives', 'wohnt lebt'), ('live', 'wohne lebe wohnen leben'), ('lived', 'wohnte lebte'),
         ('works', 'arbeitet'), ('work', 'arbeite arbeiten'), ('worked', 'arbeitete'), ('reports', 'berichtet'),
         ('moved', 'zog zogen'), ('costs', 'kostet'), ('weighs', 'wiegt'), ('begins', 'beginnt'), ('ends', 'endet'),
-        ('amounts_to', 'beträgt'), ('runs', 'läuft'), ('listens', 'lauscht'), ('likes', 'mag'), ('loves', 'liebt'),
+        ('amounts_to', 'beträgt'), ('runs', 'läuft'), ('listens', 'lauscht'), ('likes', 'mag'),
+        ('loves', 'liebt liebe'), ('hates', 'hasst hasse'), ('trusts', 'vertraut vertraue'),
+        ('distrusts', 'misstraut misstraue'), ('drives', 'fährt fahre'),
         ('speaks', 'spricht'), ('knows', 'kennt'), ('uses', 'nutzt verwendet benutzt'),
         ('use', 'nutzen verwenden benutzen nutze'), ('named', 'heißt'), ('belongs', 'gehört'),
         ('owner', 'besitzer besitzerin eigentümer eigentümerin'), ('boss', 'chef chefin'),

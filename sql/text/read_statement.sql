@@ -36,7 +36,7 @@ begin
         from bounds b
         cross join lateral (select case when b.verb is null or b.be < b.verb and exists (
                 select from classed m where m.place > b.be and m.place < b.verb and
-                    coalesce(m.class, 'x') not in ('be', 'now', 'soft', 'neg', 'past', 'stop'))
+                    coalesce(m.class, 'x') not in ('be', 'now', 'soft', 'neg', 'past', 'then', 'fix', 'stop'))
             then b.be else b.verb end as place) p
         left join classed c on c.place = p.place
     ), said as materialized (
@@ -51,7 +51,8 @@ begin
            array_agg(s.stem order by s.place) filter (where s.topical),
            array_agg(distinct s.stem) filter (where s.topical and not s.number),
            array_agg(s.word order by s.place) filter (where s.class = 'neg'),
-           array_agg(s.word order by s.place) filter (where s.class = 'past' or s.class = 'until' and exists (
+           array_agg(s.word order by s.place)
+        filter (where s.class in ('past', 'then') or s.class = 'until' and exists (
                select from said e where e.place < s.place and (e.word like '%ed' or e.word in ('was', 'were', 'had')))),
            array_agg(s.word order by s.place) filter (where s.class = 'now'),
            coalesce(bool_or(s.class = 'also'), false),  -- a class is null where the lexicon has no word

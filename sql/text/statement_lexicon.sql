@@ -1,7 +1,8 @@
 -- Which words of a statement do something else than name its topic? Word or stem (Snowball English) → class, as one
 -- JSON object:
 --   article, stop  structure; neg turns the statement round; soft changes nothing that matters here
---   past, until    it was so; now: it is so from now on; also: beside what was so; mood: it may be, will be, is
+--   past, until    it was so and is over; then: it was so at a time, and may still be; fix: this corrects what was
+--            said; now: it is so from now on; also: beside what was so; mood: it may be, will be, is
 --            wished
 --   tail           what follows is a reason or a date, not the statement
 --   be, fn, count  predicates: copulas; verbs that have one object at a time (with their preposition); verbs that
@@ -25,13 +26,14 @@ as $$
         ('soft',
          'always usually often really very still already again generally mainly mostly typically definitely strictly '
          'completely '
-                 'fully totally truly certainly actually simply quite just any some anymore any_more even roughly '
+                 'fully totally truly certainly actually simply just any some anymore any_more even roughly '
                  'approximately '
                  'around ever much many can also_known at_all turned turn switched_on'),
         ('neg', 'not no never without nor neither none nobody nothing nowhere cannot no_longer no_more hardly'),
         ('past',
-         'used_to formerly previously in_the_past back_then as_a_child as_a_kid as_a_boy as_a_girl as_a_teenager '
-         'as_a_student once_upon'),
+         'used_to formerly previously in_the_past'),
+        ('then', 'back_then as_a_child as_a_kid as_a_boy as_a_girl as_a_teenager as_a_student once_upon'),
+        ('fix', 'to_correct'),
         ('until', 'until till'),
         ('now', 'now currently nowadays presently these_days at_present at_the_moment right_now as_of_now'),
         ('also',
@@ -41,6 +43,7 @@ as $$
          'may might could would should must shall will if unless perhaps maybe possibly probably considering wants_to '
          'want_to wanted_to '
                  'plans_to plan_to planned_to planning_to hopes_to hope_to intends_to intend_to would_like going_to '
+                 'about_to has_to have_to had_to '
                  'thinks_about '
                  'thinking_about thinking_of wishes_to expects_to considers tries_to trying_to'),
         ('tail', 'because since due_to so_that as_of starting effective in_order thanks_to'),

@@ -2,9 +2,10 @@
 -- width, typographic apostrophes, contractions (don't, can't, won't → not), possessives; numbers in one form
 -- (find_numbers) and with their units in seconds, bytes or ones (fold_numbers); phrases that act as one word (no
 -- longer, used to) joined by an underscore. Whole words only, in any script that puts spaces between them. Commas,
--- colons and equals signs are words. German words of structure are read as English ones (read_german). A date stays as
--- it is written: 1984 and May 1984 are no two values of one birthday, and in one form they would look like two. Pure;
--- about 60 µs, with decimals or separators 350, dates 650.
+-- colons and equals signs are words. To have stopped doing something is to do it no longer; words that open a
+-- correction (no, I …; correction: …) are one word. German words of structure are read as English ones (read_german).
+-- A date stays as it is written: 1984 and May 1984 are no two values of one birthday, and in one form they would look
+-- like two. Pure; about 60 µs, with decimals or separators 350, dates 650.
 create or replace function loci_internal.statement_words(p_text text) returns text[]
 language plpgsql immutable parallel safe set search_path = ''
 as $$
@@ -27,7 +28,8 @@ begin
     v_text := replace(loci.fold_characters(v_text), '`', '''');
     v_text := regexp_replace(replace(replace(replace(v_text, 'can''t', 'can not'), 'won''t', 'will not'), 'cannot',
                                      'can not'), 'n''t\M', ' not', 'g');
-    v_text := regexp_replace(v_text, '\mmay(?= \d)|(?<=(\d|in|of|on|since) )may\M', 'month_may', 'g');
+    v_text := regexp_replace(v_text, '\mmay(?= \d)|(?<=(\d|in|of|on|since|until|till|from|by) )may\M', 'month_may',
+                             'g');
     v_text := regexp_replace(v_text, '(?<=\d)(?=(ms|s|sec|min|h|kb|mb|gb|tb|k|mg|kg|km|cm|mm)\M)', ' ', 'g');
     v_text := ' ' || array_to_string(array(
         select m[1]
@@ -35,7 +37,15 @@ begin
                             '([[:alnum:]_\u0300-\u036F]+(?:[.:/@+-][[:alnum:]_\u0300-\u036F]+)*%?|''(?:s|re|ve|ll|d|'
                             'm)\M|[,;:=])', 'g') m
         where m[1] not like '''%'), ' ') || ' ';
-    v_text := loci_internal.read_german(v_text);
+    v_text := regexp_replace(v_text,
+                             '^ (?:(?:actually|wait|oh|sorry|well|nein|ach|moment|halt) ,? ?)*(?:(?:no|nope|nein) ,|'
+                             '(?:correction|korrektur|berichtigung) [:,]|i meant(?: to say)?(?: that)?|ich meinte) ',
+                             ' to_correct ');
+    v_text := loci_internal.read_german(replace(v_text, ' quite ', ' really '));  -- its stem is that of quit
+    if v_text !~ ' (not|no|never|hardly|without) ' then  -- who did not stop still does it
+        v_text := regexp_replace(v_text, ' (?:quit|quits|stop|stops|stopped|(?:give|gives|gave|given) up) (?=\S+ing )',
+                                 ' no_longer ');
+    end if;
     v_text := regexp_replace(v_text, ' on port (?=\d)', ' on_port ', 'g');
     foreach v_phrase in array array['is used to', 'are used to', 'was used to', 'were used to', 'get used to',
                                     'gets used to', 'got used to',
@@ -49,7 +59,8 @@ begin
         'as of now', 'as well', 'in addition',
         'at all', 'wants to', 'want to', 'wanted to', 'plans to', 'plan to', 'planned to', 'planning to', 'hopes to',
         'hope to', 'intends to',
-        'intend to', 'would like', 'going to', 'thinking about', 'thinking of', 'wishes to', 'expects to', 'tries to',
+        'intend to', 'would like', 'going to', 'about to', 'has to', 'have to', 'had to',
+        'thinking about', 'thinking of', 'wishes to', 'expects to', 'tries to',
         'trying to', 'due to',
         'so that', 'as of', 'in order', 'thanks to', 'set to', 'equal to', 'amounts to'] loop
         v_text := replace(v_text, ' ' || v_phrase || ' ', ' ' || replace(v_phrase, ' ', '_') || ' ');

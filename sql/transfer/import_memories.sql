@@ -106,10 +106,13 @@ as $$
     from stored s
     left join (select t.id, min(t.ordinal) as ordinal from item t group by t.id) twin
          on twin.id = s.id and twin.ordinal < s.ordinal
-    left join (select distinct on (t.hash, t.scope, t.category) t.hash, t.scope, t.category, t.id, t.ordinal from stored t
+    left join (select distinct on (t.hash, t.scope, t.category) t.hash, t.scope, t.category, t.id, t.ordinal
+               from stored t
                where t.folds and t.lineage is null and not t.there and t.said is null
                order by t.hash, t.scope, t.category, t.ordinal) first
-         on first.hash = s.hash and first.scope = s.scope and first.category is not distinct from s.category and first.ordinal < s.ordinal and s.folds and s.lineage is null
+         on first.hash = s.hash and first.scope = s.scope
+         and first.category is not distinct from s.category and first.ordinal < s.ordinal and s.folds
+         and s.lineage is null
     order by s.ordinal
 $$;
 comment on function loci_internal.find_imported_memories(integer, jsonb, timestamptz) is

@@ -74,5 +74,7 @@ def lost(before: Rows, after: Rows) -> list[str]:
 
 def _written(row: dict[str, Any]) -> str:
     """A row as text; of a record in it, the fields that say something."""
-    plain = {name: {k: v for k, v in value.items() if v is not None} if isinstance(value, dict) else value for name, value in row.items()}
+    plain = {
+        name: {k: v for k, v in value.items() if v is not None} if isinstance(value, dict) else value for name, value in row.items()
+    }
     return json.dumps(plain, sort_keys=True)

@@ -67,7 +67,8 @@ class Recall(Methods[C]):
         those below `min_relevance` are left out, so that the answer may be empty. `category` (with all below it), `tags` (any of
         these), `tags_all`, `layers`, `lineage`, `source`, `conversation` (the session that it comes from), `metadata` (contained),
         `entity` (mentioned), `about`, `under` and the bounds on moments, importance and confidence restrict what is searched.
-        `user` is the one on whose behalf is asked: whom "I" means. `session_id` is the session that asks. `results` may hold entries and turns where their arms are asked for; `memories` are memories alone.
+        `user` is the one on whose behalf is asked: whom "I" means. `session_id` is the session that asks. `results` may hold
+        entries and turns where their arms are asked for; `memories` are memories alone.
         """
         filters = {
             "category": category,

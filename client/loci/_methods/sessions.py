@@ -48,7 +48,8 @@ class Contexts(Methods[C]):
         """Build what to inject before an inference: memories new to the session, rules, graph, working memory, turns.
 
         A session is shown a memory once: a second context for the same message leaves it out and counts it in `held_back`, because
-        the model has read it. `user` is the one on whose behalf is asked, whose profile stands first. Where your messages to the model do not keep earlier contexts, say `repeat=True`.
+        the model has read it. `user` is the one on whose behalf is asked, whose profile stands first. Where your
+        messages to the model do not keep earlier contexts, say `repeat=True`.
         """
         return post(
             ContextOut,

@@ -129,8 +129,8 @@ Label = Annotated[
 User = Annotated[
     Label | None,
     Field(
-        description="Who speaks or asks where nobody else is named: whom I and my mean. Default: the user that the key is bound to, else "
-        "nobody in particular"
+        description="Who speaks or asks where nobody else is named: whom I and my mean. Default: the user that the key is bound "
+        "to, else nobody in particular"
     ),
 ]
 CATEGORY = re.compile(r"(?=.{1,255}$)[^/\x00]+(/[^/\x00]+)*")

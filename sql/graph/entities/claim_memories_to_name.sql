@@ -27,7 +27,8 @@ begin
             and q.memory_id = c.memory_id
         returning q.namespace_id, q.memory_id
     )
-    select g.namespace_id, g.memory_id, left(loci_internal.text_with_subject(m.content, m.about), 100000), m.source, n.language::text
+    select g.namespace_id, g.memory_id, left(loci_internal.text_with_subject(m.content, m.about), 100000), m.source,
+           n.language::text
     from gone g
     join loci_data.namespaces n on n.id = g.namespace_id
     join loci_data.memories m on m.namespace_id = g.namespace_id and m.id = g.memory_id;
