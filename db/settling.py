@@ -4,8 +4,10 @@ from datetime import UTC, datetime
 from typing import TypedDict, TypeVar, cast
 from uuid import UUID
 
+from psycopg.types.json import Jsonb
+
 from db.memories import MemoryRow
-from db.pool import Transaction
+from db.pool import JsonObject, Transaction
 
 
 class UnsettledRow(TypedDict):
@@ -80,3 +82,37 @@ async def list_unsettled(tx: Transaction, *, limit: int, cursor: str | None) -> 
         UnsettledPairRow, "select * from loci_api.list_unsettled(%(namespace)s, %(limit)s, %(cursor)s)", limit=limit, cursor=cursor
     )
     return [{**row, "newer": dated(row["newer"]), "older": dated(row["older"])} for row in rows]
+
+
+class PairToSettle(TypedDict):
+    """An open pair that a model is asked about, and how the two memories stand to each other."""
+
+    newer_id: UUID
+    older_id: UUID
+    newer: PairSide
+    older: PairSide
+    comparable: bool
+    same_subject: bool
+    signal: str | None
+
+
+class SettledByModel(TypedDict):
+    """What a model says of a pair, and the guard that refused it; None: the pair is settled."""
+
+    newer_id: UUID
+    older_id: UUID
+    verdict: str
+    guard: str | None
+
+
+async def pairs_to_settle(tx: Transaction, *, limit: int) -> list[PairToSettle]:
+    """Open pairs that no job has asked about yet, oldest first."""
+    rows = await tx.rows(PairToSettle, "select * from loci_api.pairs_to_settle(%(namespace)s, %(limit)s)", limit=limit)
+    return [{**row, "newer": dated(row["newer"]), "older": dated(row["older"])} for row in rows]
+
+
+async def settle_by_model(tx: Transaction, *, verdicts: list[JsonObject]) -> list[SettledByModel]:
+    """Settle open pairs as a model says, as far as the guards allow; one row each."""
+    return await tx.rows(
+        SettledByModel, "select * from loci_api.settle_by_model(%(namespace)s, %(verdicts)s)", verdicts=Jsonb(verdicts)
+    )

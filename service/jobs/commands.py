@@ -18,7 +18,7 @@ def list_(
     namespace: Namespace = None,
     limit: Limit = 50,
     state: Annotated[str | None, typer.Option(help="waiting, running, succeeded, dead, cancelled or skipped.")] = None,
-    kind: Annotated[str | None, typer.Option(help="dream, enrich, contradictions, tune or project.")] = None,
+    kind: Annotated[str | None, typer.Option(help="dream, enrich, contradictions, settle, tune or project.")] = None,
 ) -> None:
     """List jobs, newest first."""
     with service(namespace) as rest:

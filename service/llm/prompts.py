@@ -13,6 +13,7 @@ NAMES = {
     "memory-rules.md": "service.dreams",  # enrichment of a memory as it is saved
     "retain.md": "service.retain",
     "reflect.md": "service.retain",
+    "settle.md": "service.retain",
     "contradictions.md": "service.dreams",
     "decompose.md": "service.recall",  # rewriting of a question into its parts
     "hypothetical.md": "service.recall",  # an answer to a question that is made up

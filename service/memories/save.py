@@ -8,6 +8,7 @@ from db.settling import UnsettledRow
 from service.resources import Resources
 from service.retain.facts import prepare_items
 from service.retain.rules_or_model import Read
+from service.retain.settling import enqueue_settling
 
 
 async def item_to_compare(resources: Resources, item: JsonObject, read: Read) -> JsonObject:
@@ -28,6 +29,8 @@ async def save_memory(
     saved = {key: value for key, value in row.items() if key != "cursor"}
     if compared is not None:
         saved["unsettled"] = await _unsettled(tx, row, compared)
+        if saved["unsettled"] and has_model:
+            await enqueue_settling(tx)
     return {**saved, "enrichment": await _enrichment(tx, row, has_model=has_model)} if enrich else saved
 
 

@@ -27,6 +27,7 @@ from service.retain.rules_or_model import (
     refusal_of,
     texts_read_by,
 )
+from service.retain.settling import enqueue_settling
 from service.text.facts import split
 from service.text.reading import with_readings
 from service.text.subject import statement
@@ -133,14 +134,21 @@ async def _basis(tx: Transaction, prepared: Prepared) -> tuple[list[FactBasis], 
     return rows, str(entered.namespace), entered.settings
 
 
-async def write_facts(tx: Transaction, prepared: Prepared, *, dry_run: bool, decided: Decided | None = None) -> JsonObject:
-    """Write what was decided about facts, or by rules. Raises db.retain.Outdated where given decisions no longer stand."""
+async def write_facts(
+    tx: Transaction, prepared: Prepared, *, dry_run: bool, settles: bool, decided: Decided | None = None
+) -> JsonObject:
+    """Write what was decided about facts, or by rules. Raises db.retain.Outdated where given decisions no longer stand.
+
+    `settles`: a model looks at the pairs that stay open, in a job.
+    """
     given = decided.decisions if decided else None
     rows = await facts.retain(tx, items=prepared.items, decisions=given, dry_run=dry_run)
     by = [row["decided_by"] for row in given] if given else ["rules"] * len(rows)
     done = [{"fact": prepared.items[row["ordinal"]]["content"], **row, "decided_by": by[row["ordinal"]]} for row in rows]
     for row in done:
         del row["ordinal"]
+    if settles and not dry_run and any(link["type"] == "contradicts" for row in done for link in row["links"]):
+        await enqueue_settling(tx)
     counts = {name: sum(row["action"] == action for row in done) for action, name in ACTIONS.items()}
     skipped = {**prepared.skipped, **(decided.skipped if decided else {})}
     return {"decisions": done, **counts, "dry_run": dry_run, "skipped": skipped}
@@ -150,13 +158,15 @@ async def retain_facts(
     resources: Resources, prepared: Prepared, choice: Choice, until: float, *, read: Read, write: Write[T], dry_run: bool
 ) -> T:
     """Decide and write; where what the decisions rest on changed while the model thought, decide once more, then by rules."""
+    settles = resources.model is not None and choice != "rules"
+    by = partial(write_facts, prepared=prepared, dry_run=dry_run, settles=settles)
     for _ in range(TRIES):
         decided = await decide_facts(resources, read, prepared, choice, until)
         try:
-            return await write(partial(write_facts, prepared=prepared, dry_run=dry_run, decided=decided))
+            return await write(partial(by, decided=decided))
         except facts.Outdated:
             continue
     changed = "what the model's decisions rested on was changed each time"
     if choice == "model":
         raise Unavailable(f"{changed}; nothing was written", hint="Try again.")
-    return await write(partial(write_facts, prepared=prepared, dry_run=dry_run, decided=Decided(skipped={"model": changed})))
+    return await write(partial(by, decided=Decided(skipped={"model": changed})))

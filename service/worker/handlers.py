@@ -6,11 +6,13 @@ from service.dreams.enrichment import enrich_memory
 from service.jobs.runner import Handler
 from service.models.umap import run_layout
 from service.recall.tuning import run_tuning
+from service.retain.settling import settle_pairs
 
 HANDLERS: dict[str, Handler] = {
     "dream": run_dream,
     "enrich": enrich_memory,
     "contradictions": judge_contradictions,
+    "settle": settle_pairs,
     "tune": run_tuning,
     "project": run_layout,
 }

@@ -9,9 +9,9 @@ as $$
 declare
     v_ns integer := loci_internal.authorize(p_namespace, 'writer');
 begin
-    if p_kind is null or p_kind not in ('dream', 'enrich', 'contradictions', 'tune', 'project') then
+    if p_kind is null or p_kind not in ('dream', 'enrich', 'contradictions', 'settle', 'tune', 'project') then
         raise invalid_parameter_value using column = 'kind',
-            message = format('kind must be dream, enrich, contradictions, tune or project, not %L', p_kind);
+            message = format('kind must be dream, enrich, contradictions, settle, tune or project, not %L', p_kind);
     end if;
     return query select a.id, a.created
         from loci_internal.insert_job(v_ns, p_kind, p_arguments, p_key, p_turn, p_due_at) a;

@@ -9,7 +9,7 @@ from loci_data.jobs j join loci_data.namespaces n on n.id = j.namespace_id;
 comment on view loci.jobs is 'Jobs: work that is done later.';
 comment on column loci.jobs.namespace is 'Name of the namespace.';
 comment on column loci.jobs.id is 'Identifier; orders by time.';
-comment on column loci.jobs.kind is 'dream, enrich, contradictions, tune or project.';
+comment on column loci.jobs.kind is 'dream, enrich, contradictions, settle, tune or project.';
 comment on column loci.jobs.state is 'waiting, running, succeeded, dead, cancelled or skipped.';
 comment on column loci.jobs.arguments is 'What it is about.';
 comment on column loci.jobs.tries is 'How often it was begun.';

@@ -91,6 +91,8 @@ as $$
     ('retain', 'unsettled_named', 'integer', 0, 100, 'Memories that are named as what a new one may outdate; 0: none'),
     ('retain', 'unsettled_similarity', 'number', 0, null,
      'Cosine from which such a pair stays open (link contradicts) until it is settled'),
+    ('retain', 'settle_model', 'boolean', null, null,
+     'Whether a model settles such pairs in the background where there is one, and retain_model is on'),
     ('retain', 'reflect_place', 'number', 0, null, 'Cosine from which a memory is placed under a concept'),
     ('retain', 'reflect_new', 'integer', 0, 100000000,
      'Memories of a category from which reflect makes a concept for it'),

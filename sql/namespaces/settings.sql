@@ -93,7 +93,7 @@ return '{
 
     "retain_model": true, "retain_facts": 200, "retain_links": 3,
     "retain_duplicate": 0.5, "retain_related": 0.6, "retain_overlap": 0.5,
-    "unsettled_named": 6, "unsettled_similarity": 0.3,
+    "unsettled_named": 6, "unsettled_similarity": 0.3, "settle_model": true,
     "reflect_place": 0.4, "reflect_new": 2, "reflect_related": 0.7, "reflect_links": 3,
 
     "dream_schedule": "", "dream_memories": true, "dream_entities": true, "dream_preferences": true,

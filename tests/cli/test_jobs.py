@@ -57,7 +57,8 @@ def test_what_is_no_job_or_kind_is_one_line(loci: Loci, namespace: str) -> None:
     assert missing.exit_code == 1
     assert missing.stderr.startswith("error: job 0192f0c4-0000-7000-8000-000000000000 does not exist\nhint: ")
     assert (
-        "'dream', 'enrich', 'contradictions', 'tune' or 'project'" in loci("job", "list", "--kind", "sing", "-n", namespace).stderr
+        "'dream', 'enrich', 'contradictions', 'settle', 'tune' or 'project'"
+        in loci("job", "list", "--kind", "sing", "-n", namespace).stderr
     )
     assert "'waiting', 'running'" in loci("job", "list", "--state", "tired", "-n", namespace).stderr
 

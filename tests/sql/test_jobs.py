@@ -357,7 +357,10 @@ def test_jobs_are_listed_newest_first_by_state_and_kind_a_page_at_a_time(queue: 
 @pytest.mark.parametrize(
     ("statement", "said"),
     [
-        ("select * from loci_api.enqueue_job(%(ns)s, 'sing')", "kind must be dream, enrich, contradictions, tune or project"),
+        (
+            "select * from loci_api.enqueue_job(%(ns)s, 'sing')",
+            "kind must be dream, enrich, contradictions, settle, tune or project",
+        ),
         ("select * from loci.list_jobs(%(ns)s, p_state => 'tired')", "state must be waiting, running"),
         ("select * from loci.list_jobs(%(ns)s, 0)", "limit must be 1 to 1000"),
         ("select loci_api.finish_job(%(ns)s, gen_random_uuid(), p_state => 'dead')", "state must be succeeded or skipped"),

@@ -10,7 +10,7 @@ from loci.models.dreams import PassReport
 from loci.models.fields import CreatedAt, Id, Items, NextCursor
 from loci.models.models import ModelUse
 
-JobKind = Literal["dream", "enrich", "contradictions", "tune", "project"]
+JobKind = Literal["dream", "enrich", "contradictions", "settle", "tune", "project"]
 
 JobState = Literal["waiting", "running", "succeeded", "dead", "cancelled", "skipped"]
 

@@ -1,0 +1,145 @@
+"""Settling in the background: a model says which of two memories holds, where the newer one may outdate the older one.
+
+What it says is a proposal. Guards over words are here, guards over rows in SQL (settle_by_model). The result of a job names what it
+was asked about: nothing of that is asked again, whatever it said, until one of the two memories has a new version.
+"""
+
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Literal
+
+from pydantic import Field
+
+from db import settling, text
+from db.jobs import jobs
+from db.pool import JsonObject, Transaction
+from db.settling import PairToSettle
+from service.dreams.days import day_of
+from service.jobs.job import Job, Postponed
+from service.llm.output import Answer
+from service.models.calls import ask
+from service.resources import Resources
+from service.text.guards import same_subject
+from service.text.reading import Read, with_readings
+from service.text.subject import statement
+from service.uuid7 import uuid7
+
+KIND = "settle"
+AT_ONCE = 20  # pairs that a model is asked about in one job
+SHOWN = 2000  # characters of a memory that the model sees
+NO_MODEL = timedelta(hours=1)  # pause of a job that waits for a model to be configured
+
+
+class Verdict(Answer):
+    """Which of the two memories of a pair holds."""
+
+    pair: int
+    reason: str
+    verdict: Literal["replaces", "corrects", "both_true", "unsure"]
+    confidence: float = Field(ge=0, le=1)
+
+
+class Verdicts(Answer):
+    """What the model says of all pairs."""
+
+    verdicts: list[Verdict] = Field(max_length=1000)
+
+
+def is_wanted(settings: JsonObject) -> bool:
+    """Whether a namespace wants its open pairs settled by a model."""
+    return bool(settings["settle_model"] and settings["retain_model"] and settings["supersession"] == "apply")
+
+
+async def enqueue_settling(tx: Transaction) -> None:
+    """Have a model look at the pairs that this transaction opens, if the namespace wants that: one waiting job is enough."""
+    if is_wanted((await tx.entered()).settings):
+        await jobs.enqueue_job(tx, kind=KIND, key=KIND, turn=KIND)
+
+
+async def settle_pairs(resources: Resources, job: Job) -> None:
+    """Ask about the pairs that are open, and settle what stands. No transaction is open while the model thinks."""
+    if not is_wanted(job.settings):
+        async with job.holding(resources, "settle") as tx:
+            await jobs.finish_job(tx, id=job.id, result={"settling": "off"})
+        return
+    if resources.model is None:
+        raise Postponed("this needs a language model, and none is configured", datetime.now(UTC) + NO_MODEL)
+    async with resources.transaction("settle", job.namespace, "admin") as tx:
+        pairs = await settling.pairs_to_settle(tx, limit=AT_ONCE)
+    judged: list[JsonObject] = []
+    if pairs:
+        data = {"pairs": [shown(pair, number) for number, pair in enumerate(pairs, 1)]}
+        answer = await ask(resources, Verdicts, namespace=job.namespace, purpose=KIND, prompt="settle.md", data=data, job_id=job.id)
+
+        async def ask_texts(some: list[str]) -> list[text.TextMarks]:
+            async with resources.transaction("settle", job.namespace, "admin") as tx:
+                return await text.text_marks(tx, texts=some)
+
+        judged = await with_readings(ask_texts, partial(weigh_verdicts, pairs, answer))
+    await _apply(resources, job, judged, further=len(pairs) == AT_ONCE)
+
+
+def shown(pair: PairToSettle, number: int) -> JsonObject:
+    """A pair as the model sees it."""
+    sides: JsonObject = {"older": pair["older"], "newer": pair["newer"]}
+    return {"pair": number, **{name: _side(side) for name, side in sides.items()}}
+
+
+def _side(side: JsonObject) -> JsonObject:
+    said = {} if side["source"] is None else {"said_by": side["source"]}
+    return {"statement": statement(side)[:SHOWN], "since": day_of(side["valid_from"]).isoformat(), **said}
+
+
+def weigh_verdicts(pairs: list[PairToSettle], answer: Verdicts, read: Read) -> list[JsonObject]:
+    """What the model says of each pair that it was shown, with the guard that refuses it, if one of those over words does.
+
+    A pair that it leaves out, or says two things of, is unsure.
+    """
+    said: dict[int, list[Verdict]] = {}
+    for verdict in answer.verdicts:
+        said.setdefault(verdict.pair, []).append(verdict)
+    return [_weighed(pair, said.get(number, []), read) for number, pair in enumerate(pairs, 1)]
+
+
+def _weighed(pair: PairToSettle, said: list[Verdict], read: Read) -> JsonObject:
+    agreed = len({one.verdict for one in said}) == 1
+    verdict = said[0].verdict if agreed else "unsure"
+    judged: JsonObject = {
+        "newer_id": str(pair["newer_id"]),
+        "older_id": str(pair["older_id"]),
+        "verdict": verdict,
+        "confidence": min(one.confidence for one in said) if agreed else 0,
+    }
+    if verdict in ("replaces", "corrects") and not _is_of_one_subject(pair, read):
+        return {**judged, "guard": "subject"}
+    return judged
+
+
+def _is_of_one_subject(pair: PairToSettle, read: Read) -> bool:
+    """Whether both memories of a pair are about the same one, as retain demands it of a new version."""
+    if not pair["comparable"]:
+        return False
+    alike = pair["same_subject"] or pair["signal"] is not None
+    return alike or same_subject(read, statement(pair["newer"]), statement(pair["older"]))
+
+
+async def _apply(resources: Resources, job: Job, judged: list[JsonObject], *, further: bool) -> None:
+    """Settle what stands and report it, as one operation. What changed while the model thought is asked about again."""
+    operation = str(uuid7())
+    async with job.holding(resources, "settle", operation_id=operation) as tx:
+        standing = [one for one in judged if one["verdict"] != "unsure" and "guard" not in one]
+        done = await settling.settle_by_model(tx, verdicts=standing)
+        guards = {(str(row["newer_id"]), str(row["older_id"])): row["guard"] for row in done}
+        settled, report = 0, []
+        for one in judged:
+            pair = (one["newer_id"], one["older_id"])
+            guard = guards.get(pair, "changed") if one in standing else one.get("guard")
+            settled += one in standing and guard is None
+            if guard != "changed":
+                report.append({**one, **({} if guard is None else {"guard": guard})})
+        result: JsonObject = {"settling": "applied" if settled else "unchanged", "settled": settled, "judged": report}
+        if settled:
+            result["operation_id"] = operation
+        await jobs.finish_job(tx, id=job.id, result=result)
+        if further:
+            await jobs.enqueue_job(tx, kind=KIND, key=KIND, turn=KIND)
