@@ -23,6 +23,8 @@ VIEWS = {
     "changes": ("/changes", ".operations li, .empty"),
     "jobs": ("/changes?part=jobs", ".jobs > li, .empty"),
     "dreams": ("/changes?part=dreams", ".passes > li, .empty"),
+    "supersessions": ("/changes?part=supersessions", ".pairs > li, .empty"),
+    "unsettled": ("/changes?part=unsettled", ".pairs > li, .empty"),
     "vectors": ("/changes?part=vectors", "table, .empty"),
 }
 

@@ -11,6 +11,7 @@ from tests.page.browser import client_of
 from tests.services import Service, eventually, ok
 
 BUSY = "busy"
+VEGAN, LOW_SALT = "Nadia follows a vegan diet", "Nadia has gone low-salt"
 REASON = "a merge may not lose a name: Ada"
 
 
@@ -23,6 +24,7 @@ def seed_busy(service: Service) -> dict[str, Any]:
         job, operation = ok(written, 201)["id"], written.headers["X-Operation-Id"]
         other = ok(client.post("/memories", json={"content": "Ada is in Oslo", "entities": [{"name": "Ada"}]}), 201)["id"]
         contradict(client, job, other)
+        unsettle(client)
         answer = ok(client.post("/recall", json={"query": "Where does Ada work?", "log": True, "session_id": "monday"}))
         rating = {"memory_id": job, "useful": True, "note": "just right"}
         ok(client.post("/feedback", json={"recall_id": answer["recall_id"], "ratings": [rating]}))
@@ -38,6 +40,17 @@ def contradict(client: httpx.Client, *memories: str | None) -> None:
     aspect = ok(client.post("/entities/Ada/aspects", json={"name": "home"}), 201)["id"]
     for memory, fact in zip(memories, ("Ada lives in Bergen", "Ada lives in Oslo"), strict=True):
         ok(client.post(f"/aspects/{aspect}/attributes", json={"content": fact, "memory_id": memory}), 201)
+
+
+def unsettle(client: httpx.Client) -> dict[str, str]:
+    """Write two memories of Ann that nobody has settled: ids by what they say."""
+    ids = {
+        content: str(ok(client.post("/memories", json={"content": content, "source": "Ann", "about": "Nadia"}), 201)["id"])
+        for content in (VEGAN, LOW_SALT)
+    }
+    link = {"target_id": ids[VEGAN], "type": "contradicts", "strength": 0.6}
+    ok(client.post(f"/memories/{ids[LOW_SALT]}/links", json=link), 201)
+    return ids
 
 
 @contextmanager

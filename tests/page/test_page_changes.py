@@ -8,13 +8,14 @@ import pytest
 
 from tests.databases import Server
 from tests.page.browser import SIZES, Browser, Page, client_of, held, settled
-from tests.page.seeds import BUSY, REASON, seed_busy, young
+from tests.page.seeds import BUSY, LOW_SALT, REASON, VEGAN, seed_busy, unsettle, young
 from tests.services import Service, ok, serve
 
 PARTS = {
     "jobs": ".jobs > li",
     "dreams": ".passes > li",
     "supersessions": ".pairs > li",
+    "unsettled": ".pairs > li",
     "vectors": "table",
     "models": "table.calls",
 }
@@ -109,6 +110,57 @@ def test_a_pair_is_accepted_or_dismissed_and_that_is_undone(page: Page, busy: tu
         assert items(rest, "/supersessions")[0]["status"] == "undone"
         page.do("goBack")
         page.until("!location.search.includes('status')")
+
+
+@pytest.mark.parametrize(("verdict", "left"), [("Replaces", {LOW_SALT}), ("Both true", {VEGAN, LOW_SALT})])
+def test_an_open_pair_is_settled_and_the_undo_opens_it_again(
+    page: Page, busy: tuple[Service, dict[str, Any]], verdict: str, left: set[str]
+) -> None:
+    namespace = verdict.lower().replace(" ", "-")
+    with young(busy[0], namespace) as rest:
+        unsettle(rest)
+        page.go(f"/changes?ns={namespace}&part=unsettled")
+        assert (page.see(".older a"), page.see(".newer a")) == (VEGAN, LOW_SALT)
+        assert page.see(".newer .quiet").endswith("about Nadia · said by Ann")
+        page.click(f".pairs button >> text={verdict}")
+        page.see(".changes .empty")
+        assert items(rest, "/memories/unsettled") == []
+        assert {each["content"] for each in items(rest, "/memories")} & {VEGAN, LOW_SALT} == left
+        page.click(".tab >> text=Operations")
+        page.click(".operations > li:first-child >> text=/^Undo$/")
+        page.see(".operations .undone")
+        page.click(".tab >> text=Not settled")
+        assert page.see(".newer a") == LOW_SALT
+
+
+def test_a_result_says_whom_it_is_about_who_said_it_and_what_it_may_contradict(
+    page: Page, busy: tuple[Service, dict[str, Any]]
+) -> None:
+    with young(busy[0], "whose") as rest:
+        ids = unsettle(rest)
+        page.go("/ask?ns=whose&q=What+does+Nadia+eat%3F")
+        vegan, low_salt = (f".result:has(.content:has-text('{content}'))" for content in (VEGAN, LOW_SALT))
+        assert page.see(f"{vegan} .open a >> text={LOW_SALT}") == LOW_SALT
+        assert "about Nadia · said by Ann" in page.see(f"{vegan} .facts")
+        page.click(f"{vegan} .why summary")
+        assert "about whom the question names" in page.see(f"{vegan} .why p")
+        page.click(f"{low_salt} .open a >> text={VEGAN}")
+        page.see(".belief")
+        assert f"id={ids[VEGAN]}" in page.url
+        assert "about Nadia · said by Ann" in page.see(".memory .facts")
+
+
+def test_what_the_one_who_asks_said_is_told_from_what_others_said(page: Page, busy: tuple[Service, dict[str, Any]]) -> None:
+    with young(busy[0], "users") as rest:
+        for user, town in (("Ann", "Oslo"), ("Bea", "Braga")):
+            ok(rest.post("/memories", json={"content": f"I live in {town}", "source": user}), 201)
+        page.go("/ask?ns=users&q=Where+do+I+live%3F")
+        page.fill("input[name=user]", "Ann")
+        page.press("Enter", at="input[name=user]")
+        page.until("location.search.includes('user=Ann')")
+        page.until("document.querySelector('.result .content')?.innerText === 'I live in Oslo'")
+        page.click(".why summary")
+        assert "said in the first person by the one who asks" in page.see(".result:first-child .why p")
 
 
 def test_a_job_that_was_given_up_is_tried_again_and_its_state_comes_by_itself(
@@ -257,7 +309,7 @@ def test_an_empty_namespace_explains_itself_in_each_view(page: Page, rest: httpx
         page.click(f"nav >> text={view}")
         page.until(f"document.title.startsWith('{view}') && document.querySelector('main .empty')?.textContent.length > 20")
     page.click("nav >> text=Changes")
-    for tab in ("Jobs", "Dreams", "Supersessions", "Model calls"):
+    for tab in ("Jobs", "Dreams", "Supersessions", "Not settled", "Model calls"):
         page.click(f".tab >> text={tab}")
         page.until(
             f"document.querySelector('.tab[aria-current]').textContent === '{tab}' && !!document.querySelector('main .empty')"

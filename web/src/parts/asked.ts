@@ -44,10 +44,12 @@ export function bodyOf(params: URLSearchParams, at: Times, side: Side | null = n
   const weights = weightsOf(side?.weights ?? params.get("weights"));
   const fusion = side?.fusion ?? params.get("fusion");
   const filters = filtersOf(params);
+  const user = params.get("user")?.trim();
   return {
     query,
     k: Math.min(100, Math.max(1, Math.trunc(Number(params.get("k"))) || 10)),
     explain: true,
+    ...(user ? { user } : {}),
     as_of: moment(side?.as_of ?? null) ?? at.as_of,
     known_at: moment(side?.known_at ?? null) ?? at.known_at,
     ...(arms?.length ? { arms } : {}),

@@ -2,7 +2,9 @@
 import type { Schemas } from "../api/client";
 import { exact, percent, when, words } from "../format";
 import { changed, href } from "../state";
+import { Other } from "./other";
 import { Text } from "./text";
+import { Whom } from "./whom";
 
 export type Result = Schemas["RecallOut"]["results"][number];
 
@@ -19,15 +21,28 @@ interface Explanation {
   rrf_k?: number | null;
   lent?: number;
   factor?: number;
+  standing?: string | null;
   waited?: boolean;
   arms?: Record<string, ArmFound>;
 }
+
+/** How a memory stands to whom the question is about, in the words of the explanation's own line. */
+const STANDINGS: Record<string, string> = {
+  about: "about whom the question names",
+  own: "said in the first person by the one who asks",
+  foreign: "said in the first person by another than the one who asks",
+  role: "the question asks for the other role of whom it names",
+  namesake: "about another name of the same stem",
+  told: "said in the first person by one whom the question names",
+  said: "said by one whom the question names",
+};
 
 export function Found({ of, place, best }: { of: Result; place: number; best: number }) {
   const why = (of.explain ?? {}) as Explanation;
   const arms = Object.entries(why.arms ?? {}).map(([name, arm]) => ({ name, arm, share: arm.part ?? 0 }));
   const sum = arms.reduce((all, each) => all + each.share, 0) || 1;
   arms.sort((a, b) => b.share - a.share);
+  const standing = why.standing ? (STANDINGS[why.standing] ?? words(why.standing)) : undefined;
   const content = of.tier === "working_memory" ? JSON.stringify(of.value) : of.content;
   return (
     <li class="result">
@@ -57,6 +72,7 @@ export function Found({ of, place, best }: { of: Result; place: number; best: nu
               ))}
               <span class="quiet">
                 true {when(of.valid_from)} – {when(of.valid_to, "now")}
+                <Whom of={of} />
               </span>
             </>
           ) : (
@@ -65,6 +81,20 @@ export function Found({ of, place, best }: { of: Result; place: number; best: nu
             </span>
           )}
         </p>
+        {of.tier === "memory" && of.contradicts && of.contradicts.length > 0 && (
+          <p class="facts open">
+            <span class="badge warn">not settled</span>
+            <span>
+              may contradict{" "}
+              {of.contradicts.map((id, nth) => (
+                <span key={id}>
+                  {nth > 0 && ", "}
+                  <Other id={id} />
+                </span>
+              ))}
+            </span>
+          </p>
+        )}
         <details class="why">
           <summary>
             <span class="share" style={{ "--share": String(Math.max(0.04, of.score / best)) }} aria-hidden="true">
@@ -110,6 +140,7 @@ export function Found({ of, place, best }: { of: Result; place: number; best: nu
           </table>
           <p class="quiet">
             {why.because && <Text of={`${why.because}.`} />}
+            {standing && !why.because?.includes(standing) && ` Its standing: ${standing}.`}
             {why.lent ? ` Neighbours in its session lent ${exact(why.lent)}.` : ""}
             {why.waited ? " Its vector was made for this question; it was not stored yet." : ""}
           </p>

@@ -72,6 +72,10 @@ function Question({ params }: { params: URLSearchParams }) {
           {params.get("b") || params.get("log") ? "One side only" : "Side by side…"}
         </a>
         <label class="size">
+          On behalf of
+          <input name="user" value={params.get("user") ?? ""} placeholder="nobody named" maxLength={255} onChange={(event) => go(changed({ user: event.currentTarget.value.trim() || null, log: null }))} />
+        </label>
+        <label class="size">
           Results
           <select value={params.get("k") ?? "10"} onChange={(event) => go(changed({ k: event.currentTarget.value }))}>
             {[...new Set([...SIZES, Number(params.get("k")) || 10])].sort((a, b) => a - b).map((size) => (

@@ -1,4 +1,4 @@
-/** What changes: operations as they come, jobs, passes of dreams, supersessions, vectors, and calls of language models. */
+/** What changes: operations as they come, jobs, passes of dreams, supersessions, pairs that are not settled, vectors, and calls of language models. */
 import type { ComponentType } from "preact";
 import { useState } from "preact/hooks";
 import { call } from "../api/client";
@@ -12,6 +12,7 @@ import { useAgain, usePages } from "../parts/more";
 import { Only } from "../parts/only";
 import { Operations } from "../parts/operations";
 import { Supersessions } from "../parts/supersessions";
+import { Unsettled } from "../parts/unsettled";
 import { Vectors } from "../parts/vectors";
 import { useSession } from "../session";
 import { href, useLoad, usePlace } from "../state";
@@ -27,6 +28,7 @@ const PARTS: { part: string; name: string; view: ComponentType<Part> }[] = [
   { part: "jobs", name: "Jobs", view: Jobs },
   { part: "dreams", name: "Dreams", view: Dreams },
   { part: "supersessions", name: "Supersessions", view: Supersessions },
+  { part: "unsettled", name: "Not settled", view: Unsettled },
   { part: "vectors", name: "Vectors", view: Vectors },
   { part: "models", name: "Model calls", view: ModelCalls },
 ];

@@ -9,7 +9,7 @@ import { changed, go, href, times, useLoad, usePlace } from "../state";
 
 const PAGE = 100;
 const TURNS = 50;
-const SECTIONS = ["profile", "memories", "constraints", "graph", "working_memory", "patrol", "subagents", "turns"] as const;
+const SECTIONS = ["profile", "memories", "constraints", "unsettled", "graph", "working_memory", "patrol", "subagents", "turns"] as const;
 
 export function Desk() {
   const place = usePlace();
@@ -83,6 +83,7 @@ function Built({ of, budget, busy }: { of: Schemas["ContextOut"]; budget: number
     profile: of.profile.length,
     memories: of.memories.length,
     constraints: of.constraints.length,
+    unsettled: of.unsettled.length,
     graph: of.graph?.edges.length ?? 0,
     working_memory: of.working_memory.length,
     patrol: of.patrol.length,

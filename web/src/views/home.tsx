@@ -124,16 +124,18 @@ function Pending() {
   const { namespace, about } = useSession();
   const found = useLoad(`pending ${namespace} ${about?.memories}`, async (signal) => {
     const read = (state: "waiting" | "running" | "dead") => call("get", "/api/v1/jobs", { query: { state, limit: MOST }, namespace, signal });
-    const [waiting, running, dead, pairs] = await Promise.all([
+    const [waiting, running, dead, pairs, open] = await Promise.all([
       read("waiting"),
       read("running"),
       read("dead"),
       call("get", "/api/v1/supersessions", { query: { status: "proposed", limit: MOST }, namespace, signal }),
+      call("get", "/api/v1/memories/unsettled", { query: { limit: MOST }, namespace, signal }),
     ]);
-    return { waiting, running, dead, pairs };
+    return { waiting, running, dead, pairs, open };
   });
   const rows = found.data && [
     { n: found.data.pairs, name: ["contradiction to decide on", "contradictions to decide on"], to: href("changes", { part: "supersessions" }) },
+    { n: found.data.open, name: ["pair is not settled", "pairs are not settled"], to: href("changes", { part: "unsettled" }) },
     { n: found.data.running, name: ["job runs", "jobs run"], to: href("changes", { part: "jobs", state: "running" }) },
     { n: found.data.waiting, name: ["job waits", "jobs wait"], to: href("changes", { part: "jobs", state: "waiting" }) },
     { n: found.data.dead, name: ["job was given up", "jobs were given up"], to: href("changes", { part: "jobs", state: "dead" }) },

@@ -7,8 +7,10 @@ import { Difference } from "../parts/difference";
 import { Edit, Erase } from "../parts/edit";
 import { usePages } from "../parts/more";
 import { Operations } from "../parts/operations";
+import { Other } from "../parts/other";
 import { Picture } from "../parts/picture";
 import { Recalled, Resting } from "../parts/use";
+import { Whom } from "../parts/whom";
 import { Text } from "../parts/text";
 import { beliefs, moments, type Memory } from "../parts/twotimes";
 import { mayWrite, useSession } from "../session";
@@ -130,12 +132,7 @@ function OneMemory({ id }: { id: string }) {
         {shown && (
           <span class="quiet">
             true {when(shown.valid_from)} – {when(shown.valid_to, "now")} · {LAYERS[shown.layer] ?? `layer ${shown.layer}`} · confidence {percent(shown.confidence)} · importance {percent(shown.importance)}
-            {shown.source && (
-              <>
-                {" "}
-                · said by <Text of={shown.source} cut={40} />
-              </>
-            )}
+            <Whom of={shown} />
           </span>
         )}
       </p>
@@ -363,11 +360,4 @@ function Links({ id }: { id: string }) {
       </ul>
     </Section>
   );
-}
-
-function Other({ id }: { id: string }) {
-  const { namespace } = useSession();
-  const found = useLoad(`other ${namespace} ${id}`, (signal) => call("get", "/api/v1/memories/{id}/history", { path: { id }, query: { limit: MOST }, namespace, signal }));
-  const shown = found.data?.items.at(-1);
-  return <a href={href("memory", { id })}>{shown ? <Text of={shown.content} cut={100} /> : "a memory"}</a>;
 }
