@@ -15,6 +15,7 @@ from service.recall.sources import unpack
 NAMES_FULL = 4.0  # score over shared names from which a hit has the whole weight of that arm
 COSINE_FLOOR = 0.5  # relative_score only
 ASSISTANT = "assistant"  # the role under which frameworks keep what a model said
+OWN_PART = 0.5
 ABOUT = 1.5  # what the score of a memory is multiplied by that is about whom the question names
 SPEECH = re.compile(
     r"\b(?:sa(?:y|ys|id)|tell|tells|told|mention\w*|think|thinks|thought|ask|asks|asked|suggest\w*|recommend\w*|propos\w*|opinion|"
@@ -85,8 +86,13 @@ class Plan:
         named = float(self.settings["speaker_weight"])
         if standing in {"told", "said"}:
             return named if not several and (standing == "told" or self.asks_what_was_said) else 1.0
-        factor = {"about": ABOUT, "own": named, **dict.fromkeys(OTHERS, 1 / named)}.get(standing or "", 1.0)
+        factor = {"about": ABOUT, "own": named * named, **dict.fromkeys(OTHERS, 1 / named)}.get(standing or "", 1.0)
         return factor * (float(self.settings["assistant_weight"]) if source == ASSISTANT else 1.0)
+
+    @property
+    def own_part(self) -> float:
+        """What it adds that the one who asks of himself has said it of himself: his questions share few words with it."""
+        return OWN_PART if self.question.fusion == "linear" else 0.0
 
     @cached_property
     def asks_what_was_said(self) -> bool:
@@ -105,7 +111,7 @@ class Fused:
 
     With relative_score, the mean of the parts. `evidence`: what says how likely it answers, by the place of a namespace. `near`:
     neighbours of a hit, with the share of its score that each gets; `shares`: by the place of a namespace, what hits lend at most.
-    `standings`: how memories stand to whom the question is about.
+    `standings`: how memories stand to whom the question is about; `own`: what it adds that it is the asker's own.
     """
 
     scores: dict[int, float]
@@ -117,3 +123,4 @@ class Fused:
     near: Mapping[int, list[tuple[int, float]]] = field(default_factory=dict)
     shares: Mapping[int, float] = field(default_factory=dict)
     standings: Mapping[int, str] = field(default_factory=dict)
+    own: float = 0.0

@@ -229,8 +229,13 @@ class Around:
             key: plan.factor(self.sources.get(key), self.standings.get(key), several=several)
             for key in {*self.sources, *self.standings}
         }
-        scores = {key: (alone.get(key, 0.0) + given.get(key, 0.0)) * factors.get(key, 1.0) for key in {*alone, *given}}
-        return Fused(scores, parts, given, factors, self.sources, evidence, self.near, self.shares, self.standings)
+        own = plan.own_part
+        scores = {
+            key: (alone.get(key, 0.0) + given.get(key, 0.0) + (own if self.standings.get(key) == "own" else 0.0))
+            * factors.get(key, 1.0)
+            for key in {*alone, *given}
+        }
+        return Fused(scores, parts, given, factors, self.sources, evidence, self.near, self.shares, self.standings, own)
 
 
 async def with_turns(ranking: Ranking, keys: list[int]) -> Ranking:

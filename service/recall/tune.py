@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.recall.measures import Mean, gain, ideal, mean
-from service.recall.plan import ASSISTANT, first_word
+from service.recall.plan import ASSISTANT
 from service.recall.ranking import LENDERS, Ranking
 
 Values = NDArray[np.float64]
@@ -58,7 +58,8 @@ class Case:
     """A question with what was found: numbers of hits and of their neighbours, and all else in their order.
 
     `parts`: of each arm the normalised score of each hit; `ranks`: its rank there, 0: not found. `lent`: the share of the score of
-    the row's hit that the column's gets. `roles`: SPEAKER or AIDE. `scale`: times the vector arm's weight, for the model.
+    the row's hit that the column's gets. `roles`: SPEAKER or AIDE. `fixed`: a factor that no setting
+    changes, for whom it is about. `scale`: times the vector arm's weight, for the model.
     """
 
     question: str
@@ -69,6 +70,7 @@ class Case:
     ranks: Values
     lent: Values
     roles: NDArray[np.int8]
+    fixed: Values
     scale: float = 1.0
 
     @classmethod
@@ -89,12 +91,18 @@ class Case:
                 if key in at and other in at:
                     lent[at[key], at[other]] += share
         roles = np.zeros(len(keys), dtype=np.int8)
+        fixed = np.ones(len(keys))
         for key in fused.factors.keys() & at.keys():
-            source = fused.sources[key]
-            roles[at[key]] = SPEAKER if first_word(source) in plan.words else AIDE if source == ASSISTANT else 0
+            standing, place = fused.standings.get(key), at[key]
+            if standing in {"told", "said"}:
+                roles[place] = SPEAKER if fused.factors[key] > 1 else 0
+            elif fused.sources.get(key) == ASSISTANT and standing is None:
+                roles[place] = AIDE
+            else:
+                fixed[place] = fused.factors[key]
         own = float(ranking.asked.settings["weights"].get("vector", 1.0))
         scale = plan.weights.get("vector", own) / own if own else 1.0
-        return cls(question, tuple(evidence), keys, arms, parts, ranks, lent, roles, scale)
+        return cls(question, tuple(evidence), keys, arms, parts, ranks, lent, roles, fixed, scale)
 
     def scores(self, settings: list[Setting], fusion: str = "linear") -> Values:
         """Score of each hit by each setting: shape (settings, hits)."""
@@ -112,7 +120,7 @@ class Case:
         if len(self.keys) > LENDERS:
             least = -np.partition(-alone, LENDERS - 1, axis=1)[:, LENDERS - 1 : LENDERS]
             lending = np.where(alone >= least, alone, 0.0)
-        factors = np.ones_like(alone)
+        factors = np.tile(self.fixed, (len(settings), 1))
         for role, values in ((SPEAKER, [s.speaker for s in settings]), (AIDE, [s.assistant for s in settings])):
             factors[:, self.roles == role] = np.array(values)[:, None]
         totals: Values = (alone + lending @ self.lent) * factors

@@ -21,8 +21,7 @@ declare
 begin
     select m.lineage into v_sought from loci_data.memories m where m.namespace_id = v_ns and m.id = p_id;
     if not found or not loci_internal.lock_facts(v_ns,
-                                                 array[jsonb_populate_record(
-                                                     null::loci_api.fact_decision,
+                                                 array[jsonb_populate_record(null::loci_api.fact_decision,
                                                      jsonb_build_object('ordinal', 0, 'action', 'update', 'target_id',
                                                                         p_id, 'lineage', v_sought.lineage))],
                                                  null) then
@@ -133,8 +132,8 @@ begin
                              group by u.tag order by min(u.nth), u.tag limit 100)),
             'importance', case when p_raw.importance = 0.5 then
                 coalesce(nullif(e.value -> 'importance', 'null'), '0.5') else to_jsonb(p_raw.importance) end,
-            'layer', p_raw.layer, 'confidence', p_raw.confidence, 'source', p_raw.source,
-            'about', p_raw.about, 'session_id', p_raw.session_id,
+            'layer', p_raw.layer, 'confidence', p_raw.confidence, 'source', p_raw.source, 'about', p_raw.about,
+            'session_id', p_raw.session_id,
             'corrects', p_corrects, 'valid_from', case when p_corrects is null then p_raw.valid_from end,
             'valid_to', case when p_corrects is null then p_raw.valid_to end,
             'parent_id', case when p_corrects is null

@@ -18,10 +18,10 @@ create or replace function loci.leading_entity(p_namespace_id integer, p_text te
 language sql stable parallel safe
 as $$
     select e.name
-    from (select array(select loci.opening_phrases(p_text)) as phrases) o
+    from loci.opening_phrases(p_text) o(phrase)
     cross join lateral (
         select n.entity_id, n.canonical_name, n.is_alias from loci_data.entity_names n
-        where n.namespace_id = p_namespace_id and n.canonical_name = any (o.phrases)) n
+        where n.namespace_id = p_namespace_id and n.canonical_name = o.phrase) n
     join loci_data.entities e on e.namespace_id = p_namespace_id and e.id = n.entity_id
     where e.type <> 'extracted'
        or numnode(plainto_tsquery('pg_catalog.english', n.canonical_name)) > 0

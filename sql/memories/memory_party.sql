@@ -29,7 +29,7 @@ begin
             message = format('this key speaks for %s, and not for %s', v_bound, p_user),
             hint = 'Leave `user` out, or ask with a key that is bound to no user.';
     end if;
-    return coalesce(p_user, v_bound);
+    return coalesce(v_bound, p_user);
 end $$;
 comment on function loci_internal.speaking_user(text) is
     'The user for whom the caller speaks: as named, else as its key is bound. Errors: 42501.';
@@ -39,8 +39,9 @@ comment on function loci_internal.speaking_user(text) is
 create or replace function loci_internal.speaker_of(p_source text, p_user text) returns text
 language sql stable
 as $$
-    select case when loci_internal.is_nobody(p_source) then coalesce(loci_internal.speaking_user(p_user), p_source)
-                else p_source end
+    select case when loci_internal.is_nobody(p_source)
+                     and (p_user is not null or coalesce(current_setting('loci.user', true), '') <> '')
+                then loci_internal.speaking_user(p_user) else p_source end
 $$;
 comment on function loci_internal.speaker_of(text, text) is
     'Who said something, for a source and the user of a call.';

@@ -81,7 +81,8 @@ as $$
                             u.corrects::text) as lineage,
                    u.parent_id, u.valid_from, u.valid_to, loci_internal.speaker_of(u.source, u."user") as source,
                    u.session_id, u.embedding, u.corrects, u.on_duplicate, jsonb_populate_record(
-                       null::loci.memory_details, loci_internal.name_subject(p_namespace_id, u.item)) as details,
+                       null::loci.memory_details, case when u.item ->> 'about' is null then u.item
+                           else loci_internal.name_subject(p_namespace_id, u.item) end) as details,
                    u.ordinal
             from rows from (jsonb_to_recordset(p_items) as (
                      id uuid, content text, lineage text, parent_id uuid, valid_from timestamptz, valid_to timestamptz,

@@ -23,14 +23,15 @@ begin
                ltrim(loci.fold_characters(left(o.content, 500)), ' "([*#>-') as opening
         from loci_data.memories o where o.namespace_id = p_namespace_id and o.doc_id = d.doc_id limit 1) m
     cross join lateral (select case
-        when loci_internal.is_about_names(m.about, m.opening, v_asked) then 'about'
+        when v_asked.names <> '{}' and loci_internal.is_about_names(m.about, m.opening, v_asked) then 'about'
         when v_asked.object and m.about is null and exists (
             select from unnest(v_asked.names) n(name) where starts_with(m.opening, n.name || ' ')) then 'role'
         when v_asked.first and m.first and m.about is null then
             case when loci_internal.memory_party(m.source, m.created_by) = v_asked.party then 'own' else 'foreign' end
         when substring(lower(m.source), '[[:alnum:]]+') = any (v_asked.words) then
             case when m.first then 'told' else 'said' end
-        when m.about is null and loci_internal.is_namesake(m.opening, v_asked.names) then 'namesake' end as standing) s
+        when v_asked.names <> '{}' and m.about is null and loci_internal.is_namesake(m.opening, v_asked.names)
+            then 'namesake' end as standing) s
     where s.standing is not null;
 end $$;
 comment on function loci_internal.hit_standings(integer, text, text, bigint[]) is
@@ -71,41 +72,48 @@ $$;
 comment on function loci_internal.is_namesake(text, text[]) is
     'Whether a text begins with another name of the same stem.';
 
--- Of whom does a question ask? names: canonical names of what it names, aliases too: known ones (question_names), and
--- words with a capital that are not its first; words: its words, by which speakers are named; first: it asks of the one
--- who asks (I, my, and me where it names nobody); party: whom that means; object: what it names is the object of its
--- verb (who manages Bob), and not its subject (whom does Bob manage). Cost: question_names. Errors: 42501 (user).
+-- Of whom does a question ask? names: canonical names of what it names: entities by up to four of its words, with all
+-- their names, but for those that were only read out of texts; and words with a capital that are not its first. words:
+-- its words, by which speakers are named; first: it asks of the one who asks (I, my, and me where it names nobody);
+-- party: whom that means; object: what it names is the object of its verb (who manages Bob), and not its subject (whom
+-- does Bob manage). One probe of entity_names for each phrase. Errors: 42501 (user).
 create or replace function loci_internal.whom_is_asked(p_namespace_id integer, p_query text, p_user text)
 returns loci_internal.asked_of
 language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$
 declare
-    v_text  constant text := left(p_query, 2000);
-    v_asked loci_internal.asked_of;
+    v_text   constant text := left(p_query, 2000);
+    v_folded constant text := loci.fold_characters(v_text);
+    v_asked  loci_internal.asked_of;
+    v_spelt  text[];
 begin
-    v_asked.words := array(select distinct regexp_replace(w.word[1], '''s$', '')
-                           from regexp_matches(loci.fold_characters(v_text), '[[:alnum:]]+(?:''[[:alnum:]]+)*',
-                                               'g') w(word));
+    v_asked.words := array(select regexp_replace(w.word[1], '''s$', '')
+                           from regexp_matches(v_folded, '[[:alnum:]]+(?:''[[:alnum:]]+)*', 'g') w(word));
+    v_spelt := array(select loci.canonical_name(regexp_replace(c.word[1], '[''’]s$', ''))
+                     from regexp_matches(regexp_replace(v_text, '^\W*\w+', ''),
+                                         '\m([[:upper:]][[:alnum:]]*(?:[''’]s\M)?(?: +[[:upper:]][[:alnum:]]+)*)',
+                                         'g') c(word)
+                     where c.word[1] !~ '^I\M');
     v_asked.names := array(
-        select distinct k.name
-        from (select q.name, q.entity_id from loci_internal.question_names(p_namespace_id, v_text) q
-              union all
-              select loci.canonical_name(regexp_replace(c.word[1], '[''’]s$', '')), null
-              from regexp_matches(regexp_replace(v_text, '^\W*\w+', ''),
-                                  '\m([[:upper:]][[:alnum:]]*(?:[''’]s\M)?(?: +[[:upper:]][[:alnum:]]+)*)', 'g') c(word)
-              where c.word[1] !~ '^I\M') a(name, entity_id)
-        cross join lateral (select a.name union select n.canonical_name from loci_data.entity_names n
-                            where n.namespace_id = p_namespace_id and n.entity_id = a.entity_id) k(name));
+        select distinct o.canonical_name::text
+        from loci_data.entity_names n
+        join loci_data.entities e on e.namespace_id = p_namespace_id and e.id = n.entity_id
+        join loci_data.entity_names o on o.namespace_id = p_namespace_id and o.entity_id = n.entity_id
+        where n.namespace_id = p_namespace_id and (e.type <> 'extracted' or n.canonical_name = any (v_spelt))
+          and n.canonical_name = any (array(
+              select array_to_string(v_asked.words[f.i:f.i + k.n - 1], ' ')
+              from generate_series(1, least(cardinality(v_asked.words), 100)) f(i)
+              cross join generate_series(1, 4) k(n)))
+        union select u from unnest(v_spelt) u);
     v_asked.first := loci.is_first_person(v_text)
         and (v_asked.names = '{}' or v_text ~* '\m(I|my|we|our|ich|mein|meine[nmrs]?|wir|unsere?[nmrs]?)\M');
     v_asked.party := loci_internal.asking_party(p_user);
     v_asked.object := exists (
         select from unnest(v_asked.names) n(name)
-        where substr(loci.fold_characters(v_text), 1, greatest(strpos(loci.fold_characters(v_text), n.name) - 1, 0))
+        where substr(v_folded, 1, greatest(strpos(v_folded, n.name) - 1, 0))
               ~ ('^[^[:alnum:]]*(who|what|which|wer|was|welche[rs]?) '
                  '((?!(is|are|was|were|am|be|been|do|does|did|has|have|had|will|would|can|could|should|may|might|'
-                 'must|by|'
-                 'ist|sind|war|waren|hat|haben|hatte|wird|wurde|kann|soll|muss|von)\M)[[:alnum:]]+ )+$'));
+                 'must|by|ist|sind|war|waren|hat|haben|hatte|wird|wurde|kann|soll|muss|von)\M)[[:alnum:]]+ )+$'));
     return v_asked;
 end $$;
 comment on function loci_internal.whom_is_asked(integer, text, text) is

@@ -267,7 +267,7 @@ def test_settings_and_rights_of_a_recall_are_resolved_once_a_statement(tracked: 
     asked = {"loci.match_entities", "loci_api.recall_graph_arm", "loci_api.recall_walk_arm", "loci_api.related_memories"}
     assert asked.isdisjoint(made)
     assert "loci_internal.document_frequency" not in made  # part of the plans of those who ask
-    assert sum(made.values()) <= 43, made
+    assert sum(made.values()) <= 55, made  # one for each of ten results says whom it is about
 
 
 def test_a_write_calls_no_more_functions_than_it_did(tracked: World) -> None:
@@ -280,7 +280,7 @@ def test_a_write_calls_no_more_functions_than_it_did(tracked: World) -> None:
     one = "select loci_api.remember_one(%(ns)s, %(item)s::jsonb)"
     made = counted(tracked.connection, lambda: tracked.rows(one, item=json.dumps({"content": next(texts)})))
     assert made["loci_internal.authorize"] == 1
-    assert sum(made.values()) <= 18, made
+    assert sum(made.values()) <= 21, made  # three of them say whose fact it is
 
 
 def test_a_write_does_not_ask_for_its_namespace_once_a_word(tracked: World) -> None:

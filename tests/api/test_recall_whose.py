@@ -1,0 +1,122 @@
+"""A question finds what is about whom it names, and what the one who asks said of himself."""
+
+from typing import Any
+
+import pytest
+
+from tests.services import Api, eventually
+
+BESIDE = [
+    "The kitchen was painted in May.",
+    "Invoices go out on Fridays.",
+    "The van is red.",
+    "Omar drives to work.",
+    "Bruno lives in Oslo.",
+    "Petra works at Ilex Labs.",
+    "Ines lives in Bergen.",
+]
+
+
+def told(api: Api, *texts: str, **fields: Any) -> None:
+    for text in (*BESIDE, *texts):
+        api.write(text, **fields)
+    eventually(api.embedded)
+
+
+def first(api: Api, question: str, **fields: Any) -> str:
+    return str(api.recall(question, **fields)["results"][0]["content"])
+
+
+@pytest.mark.parametrize(
+    ("fact", "turn", "question"),
+    [
+        ("Alice lives in Porto", "I can review the schema on Thursday, after my cello rehearsal.", "Where does Alice live?"),
+        ("Alice is the lead of RockBot", "We did that last spring. Build the index after the load.", "Who is Alice?"),
+        ("Alice is the lead of RockBot", "I was late again, start without me.", "What is Alice at RockBot?"),
+        ("Tamara wohnt in Kiel", "Ich komme am Donnerstag, nach der Probe.", "Wo wohnt Tamara?"),
+    ],
+)
+def test_what_is_about_somebody_stands_before_what_she_said(api: Api, fact: str, turn: str, question: str) -> None:
+    api.write(turn, source=fact.split()[0], session_id="s")
+    told(api, fact)
+    answer = api.recall(question, explain=True)["results"]
+    assert (answer[0]["content"], answer[0]["explain"]["standing"]) == (fact, "about")
+    assert answer[0]["relevance"] > 0.8
+
+
+def test_what_somebody_said_counts_where_that_is_asked(api: Api) -> None:
+    api.write("The index must be built after the load.", source="Alice", session_id="s")
+    told(api, "The index of RockBot is small.", "Alice likes tea.")
+    assert first(api, "What did Alice say about the index?") == "The index must be built after the load."
+
+
+@pytest.mark.parametrize(("one", "other"), [("Andrea", "Andreas"), ("Luca", "Lucas"), ("Nicola", "Nicolas"), ("Simon", "Simone")])
+def test_a_name_is_equal_or_not_whatever_its_stem_is(api: Api, one: str, other: str) -> None:
+    told(api, f"{one} lives in Brno.", f"{other} lives in Ghent.")
+    assert first(api, f"Where does {one} live?") == f"{one} lives in Brno."
+    assert first(api, f"Where does {other} live?") == f"{other} lives in Ghent."
+
+
+def test_a_namesake_is_no_answer(api: Api) -> None:
+    told(api, "Andreas lives in Ghent.")
+    assert api.recall("Where does Andrea live?")["relevance"] < 0.2
+
+
+@pytest.mark.parametrize("question", ["What is my name?", "What is my job?", "Suggest a dinner for me", "Where do I live?"])
+def test_what_the_one_who_asks_said_of_himself_is_known(api: Api, question: str) -> None:
+    api.post(
+        "/remember",
+        {"messages": [{"role": "user", "content": "Hi, I am Marta, I live in Oslo and I work as a nurse."}], "user": "m1"},
+    )
+    told(api)
+    results = api.recall(question, user="m1", explain=True)["results"]
+    assert "Marta" in results[0]["content"]
+    assert results[0]["explain"]["standing"] == "own"
+    assert results[0]["relevance"] >= 0.5
+
+
+def test_a_question_in_the_first_person_is_about_the_one_who_asks(api: Api) -> None:
+    for user, city in (("ada", "Rome"), ("ben", "Oslo"), ("cleo", "Kiel")):
+        api.post("/retain", {"content": f"I live in {city}.", "user": user})
+    told(api)
+    assert [first(api, "Where do I live?", user=user) for user in ("ada", "ben", "cleo")] == [
+        f"I live in {city}." for city in ("Rome", "Oslo", "Kiel")
+    ]
+
+
+def test_what_others_say_of_themselves_is_no_answer_about_oneself(api: Api) -> None:
+    for user in ("ada", "cleo"):
+        api.post("/retain", {"content": f"I live in the house of {user}.", "user": user})
+    eventually(api.embedded)
+    assert api.recall("Where do I live?", user="ada")["relevance"] > 0.5
+    assert api.recall("Where do I live?", user="ben")["relevance"] < 0.3
+
+
+def test_the_latest_of_one_party_takes_no_place_of_anothers(api: Api) -> None:
+    for user in ("ada", "bo"):
+        api.post("/retain", {"content": f"I drink tea{' with milk' if user == 'bo' else ''}.", "user": user})
+    told(api)
+    assert first(api, "What do I drink?", user="ada") == "I drink tea."
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "question"),
+    [
+        ("Ann manages Bob.", "Bob manages Ann.", "Who manages Bob?"),
+        ("Carla trains Dora.", "Dora trains Carla.", "Who trains Dora?"),
+        ("Lena leitet Marek.", "Marek leitet Lena.", "Wer leitet Marek?"),
+    ],
+)
+def test_subject_and_object_of_a_verb_are_told_apart(api: Api, one: str, other: str, question: str) -> None:
+    told(api, one, other)
+    assert first(api, question) == one
+
+
+def test_an_observation_is_found_by_whom_it_is_about(api: Api) -> None:
+    for name, city in (("Rosa", "Braga"), ("Emil", "Kiel")):
+        api.write(f"Lives in {city}", about=name)
+        api.write("Allergic to nuts" if name == "Rosa" else "Vegetarian", about=name)
+    told(api)
+    (best, *_) = api.recall("Where does Emil live?")["results"]
+    assert (best["content"], best["about"]) == ("Lives in Kiel", "Emil")
+    assert best["relevance"] > 0.8
