@@ -18,8 +18,8 @@ class Question:
 
     `similarity`: the cosine from which a memory counts that only its meaning found; None: any. `namespaces` None: the
     transaction's; "*": all that the caller may read. `user`: whom the first person means; None: the key's user, or nobody in
-    particular. `min_relevance`: results below it are left out. `rerank`: how many results a reranker judges; True and None: as configured;
-    False: none. `rewrite`: how a language model adds questions to this one; None: not at all.
+    particular. `min_relevance`: results below it are left out. `rerank`: how many results a reranker judges; True and None: as
+    configured; False: none. `rewrite`: how a language model adds questions to this one; None: not at all.
     """
 
     query: str

@@ -37,7 +37,7 @@ def first(api: Api, question: str, **fields: Any) -> str:
     ],
 )
 def test_what_is_about_somebody_stands_before_what_she_said(api: Api, fact: str, turn: str, question: str) -> None:
-    api.write(turn, source=fact.split()[0], session_id="s")
+    api.write(turn, source=fact.split(maxsplit=1)[0], session_id="s")
     told(api, fact)
     answer = api.recall(question, explain=True)["results"]
     assert (answer[0]["content"], answer[0]["explain"]["standing"]) == (fact, "about")

@@ -30,6 +30,12 @@ export const memoriesOf = (call: Call) => ({
   /** Change what is said about a memory; `parent_id=null` detaches it, `valid_to=null` says that it still holds. */
   change: (id: string, body: Fields<"/api/v1/memories/{id}", "patch"> = {}) =>
     call("patch", "/api/v1/memories/{id}", { path: { id }, body }),
+  /** Pairs of which the newer memory may outdate the older one and nobody has said which holds, newest first. */
+  unsettled: (query: Query<"/api/v1/memories/unsettled", "get"> = {}) =>
+    call("get", "/api/v1/memories/unsettled", { query }),
+  /** Say which of two memories holds, this one or an older one. */
+  settle: (id: string, body: Fields<"/api/v1/memories/{id}/settle", "post">) =>
+    call("post", "/api/v1/memories/{id}/settle", { path: { id }, body }),
   /** Forget a memory: recall no longer finds it. `restore` takes it back. `already_forgotten`: it had been before. */
   forget: (id: string, query: Query<"/api/v1/memories/{id}", "delete"> = {}) =>
     call("delete", "/api/v1/memories/{id}", { path: { id }, query }),
