@@ -49,7 +49,12 @@ begin
                              m.importance, m.observations);
         else
             select r.* into v_written from loci_api.remember(p_namespace, jsonb_build_array(jsonb_build_object(
-                'content', v_item -> 'content', 'category', 'user-preferences/inferred',
+                'content', v_item -> 'content',
+                'category', case when not exists (  -- what somebody wrote in the same words is reinforced where it is
+                    select from loci_data.memories o
+                    where o.namespace_id = v_ns and o.content_hash = loci_internal.content_hash(v_item ->> 'content')
+                      and o.valid_to is null and o.status = 'active' and starts_with(o.category, 'user-preferences/'))
+                    then 'user-preferences/inferred' end,
                 'tags', jsonb_build_array('inferred'), 'metadata', v_item -> 'metadata')
                 || case when id is null then '{}' else jsonb_build_object('lineage', coalesce(m.lineage, m.id::text))
                     end)) r;

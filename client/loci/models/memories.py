@@ -77,8 +77,8 @@ class MemoryInput(Model):
     metadata: Metadata | None = Field(default=None, description="Your own JSON object, at most 1 MiB; kept as it is; default: {}")
     about: Label | None = Field(
         default=None,
-        description="Whom or what it is about: name or id of an entity, which is made if it is not there. Default: that of the "
-        "version before, or what the text says (GET shows it)",
+        description="Whom or what it is about: name or id of an entity, which is made if it is not there; GET shows what the text "
+        "says by itself. Default: that of the version before, or None",
     )
     source: Label | None = Field(default=None, description="Who said it; default: the user that the key is bound to")
     session_id: Label | None = Field(default=None, description="The conversation it comes from")
