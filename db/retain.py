@@ -1,13 +1,122 @@
-"""Facts of a text, and orphans: wrappers of the SQL functions that decide about them."""
+"""Facts of a text, orphans, and what is not settled: wrappers of the SQL functions that decide about them."""
 
-from typing import TypedDict
+from datetime import UTC, datetime
+from typing import TypedDict, TypeVar, cast
 from uuid import UUID
 
 from psycopg.errors import SerializationFailure
 from psycopg.types.json import Jsonb
 
+from db.memories import MemoryRow
 from db.pool import JsonObject, Transaction
-from db.settling import UnsettledRow, dated
+
+
+class UnsettledRow(TypedDict):
+    """A memory that a new one may outdate."""
+
+    id: str
+    content: str
+    valid_from: datetime
+    similarity: float
+
+
+class PairSide(TypedDict):
+    """A memory of a pair of which one may outdate the other."""
+
+    id: str
+    content: str
+    valid_from: datetime
+    category: str
+    about: str | None
+    source: str | None
+
+
+class UnsettledPair(TypedDict):
+    """Two memories of which the newer one may outdate the older one."""
+
+    newer: PairSide
+    older: PairSide
+    similarity: float
+
+
+class UnsettledPairRow(UnsettledPair):
+    """A pair and its place in the list."""
+
+    cursor: str
+
+
+async def notice_memory(tx: Transaction, *, id: UUID, embedding: list[float] | None, model: int | None) -> list[UnsettledRow]:
+    """Compare a memory that was just written with what is known; what it may outdate, near ones linked."""
+    found = await tx.value(
+        list[UnsettledRow],
+        "select loci_api.notice_memory(%(namespace)s, %(id)s, %(embedding)s::real[], %(model)s::integer) as unsettled",
+        id=id,
+        embedding=embedding,
+        model=model,
+    )
+    return [dated(row) for row in found]
+
+
+T = TypeVar("T", UnsettledRow, PairSide)
+
+
+def dated(row: T) -> T:
+    """A memory out of JSON, with its `valid_from` as a time."""
+    row["valid_from"] = datetime.fromisoformat(cast("str", row["valid_from"])).astimezone(UTC)
+    return row
+
+
+async def settle_memories(tx: Transaction, *, newer: UUID, older: UUID, verdict: str) -> list[MemoryRow]:
+    """Say which of two memories holds; the newer and the older one as they are then."""
+    return await tx.rows(
+        MemoryRow,
+        "select * from loci_api.settle_memories(%(namespace)s, %(newer)s, %(older)s, %(verdict)s)",
+        newer=newer,
+        older=older,
+        verdict=verdict,
+    )
+
+
+async def list_unsettled(tx: Transaction, *, limit: int, cursor: str | None) -> list[UnsettledPairRow]:
+    """A page of open pairs, newest first."""
+    rows = await tx.rows(
+        UnsettledPairRow, "select * from loci_api.list_unsettled(%(namespace)s, %(limit)s, %(cursor)s)", limit=limit, cursor=cursor
+    )
+    return [{**row, "newer": dated(row["newer"]), "older": dated(row["older"])} for row in rows]
+
+
+class PairToSettle(TypedDict):
+    """An open pair that a model is asked about, and how the two memories stand to each other."""
+
+    newer_id: UUID
+    older_id: UUID
+    newer: PairSide
+    older: PairSide
+    comparable: bool
+    same_subject: bool
+    signal: str | None
+
+
+class SettledByModel(TypedDict):
+    """What a model says of a pair, and the guard that refused it; None: the pair is settled."""
+
+    newer_id: UUID
+    older_id: UUID
+    verdict: str
+    guard: str | None
+
+
+async def pairs_to_settle(tx: Transaction, *, limit: int) -> list[PairToSettle]:
+    """Open pairs that no job has asked about yet, oldest first."""
+    rows = await tx.rows(PairToSettle, "select * from loci_api.pairs_to_settle(%(namespace)s, %(limit)s)", limit=limit)
+    return [{**row, "newer": dated(row["newer"]), "older": dated(row["older"])} for row in rows]
+
+
+async def settle_by_model(tx: Transaction, *, verdicts: list[JsonObject]) -> list[SettledByModel]:
+    """Settle open pairs as a model says, as far as the guards allow; one row each."""
+    return await tx.rows(
+        SettledByModel, "select * from loci_api.settle_by_model(%(namespace)s, %(verdicts)s)", verdicts=Jsonb(verdicts)
+    )
 
 
 class FactBasis(TypedDict):

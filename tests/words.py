@@ -298,7 +298,7 @@ COLUMNS = {
     "contradiction.evidence": "The words that say so.",
     "holds_at": "Whether it holds.",
     "is_first_person": "Whether it is.",
-    "leading_entity": "Its name; null: none.",
+    "leading_entity": "Its name.",
     "memory_about": "The name; null: nobody.",
     "opening_phrases": "A phrase, as names are compared.",
     "memory_details.category": "Slash-separated path.",

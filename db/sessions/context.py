@@ -6,7 +6,7 @@ from uuid import UUID
 
 from db.pool import JsonObject, Transaction
 from db.recall.search import Scope
-from db.settling import UnsettledPair, dated
+from db.retain import UnsettledPair, dated
 
 MOMENTS = {
     **dict.fromkeys(

@@ -4,11 +4,11 @@ import re
 from datetime import datetime
 from uuid import UUID
 
-from db import memories, settling
+from db import memories, retain
 from db.errors import FieldError, NotFound
 from db.memories import CategoryRow, DependentRow, LinkRow, ListedLink, MemoryRow
 from db.pool import JsonObject, Transaction
-from db.settling import UnsettledPairRow
+from db.retain import UnsettledPairRow
 from loci.models.memories import EraseInput
 from service.pages import Page, page, whole, without_place
 
@@ -141,13 +141,13 @@ async def list_links(
 
 async def settle_memories(tx: Transaction, *, newer: UUID, older: UUID, verdict: str) -> JsonObject:
     """Say which of two memories holds; both as they are then."""
-    rows = await settling.settle_memories(tx, newer=newer, older=older, verdict=verdict)
+    rows = await retain.settle_memories(tx, newer=newer, older=older, verdict=verdict)
     return {"newer": without_place(rows[0]), "older": without_place(rows[1]), "verdict": verdict}
 
 
 async def list_unsettled(tx: Transaction, *, limit: int, cursor: str | None) -> Page[UnsettledPairRow]:
     """Pairs of which the newer memory may outdate the older one, newest first."""
-    return page(await settling.list_unsettled(tx, limit=limit + 1, cursor=cursor), limit)
+    return page(await retain.list_unsettled(tx, limit=limit + 1, cursor=cursor), limit)
 
 
 async def list_categories(

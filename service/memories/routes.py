@@ -28,7 +28,7 @@ from loci.models.memories import (
     MemoryStored,
     Versions,
 )
-from loci.models.settling import Settled, SettleInput, UnsettledPage
+from loci.models.retain import Settled, SettleInput, UnsettledPage
 from service.http.caller import CallerDependency
 from service.http.parameters import AsOf, Cursor, KnownAt, Limit, MemoryId, json_object
 from service.http.replies import reply

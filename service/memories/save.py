@@ -1,10 +1,10 @@
 """Saving a memory, comparing it with what is known, and having a model expand it later."""
 
-from db import memories, settling
+from db import memories, retain
 from db.jobs import jobs
 from db.memories import WrittenMemory
 from db.pool import JsonObject, Transaction
-from db.settling import UnsettledRow
+from db.retain import UnsettledRow
 from service.resources import Resources
 from service.retain.facts import prepare_items
 from service.retain.rules_or_model import Read
@@ -38,7 +38,7 @@ async def _unsettled(tx: Transaction, row: WrittenMemory, compared: JsonObject) 
     if row["duplicate"]:
         return []
     vector, model = compared.get("embedding"), compared.get("embedding_model")
-    return await settling.notice_memory(tx, id=row["id"], embedding=vector, model=model)
+    return await retain.notice_memory(tx, id=row["id"], embedding=vector, model=model)
 
 
 async def _enrichment(tx: Transaction, row: WrittenMemory, *, has_model: bool) -> JsonObject:

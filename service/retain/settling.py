@@ -10,10 +10,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from db import settling, text
+from db import retain, text
 from db.jobs import jobs
 from db.pool import JsonObject, Transaction
-from db.settling import PairToSettle
+from db.retain import PairToSettle
 from service.dreams.days import day_of
 from service.jobs.job import Job, Postponed
 from service.llm.output import Answer
@@ -65,7 +65,7 @@ async def settle_pairs(resources: Resources, job: Job) -> None:
     if resources.model is None:
         raise Postponed("this needs a language model, and none is configured", datetime.now(UTC) + NO_MODEL)
     async with resources.transaction("settle", job.namespace, "admin") as tx:
-        pairs = await settling.pairs_to_settle(tx, limit=AT_ONCE)
+        pairs = await retain.pairs_to_settle(tx, limit=AT_ONCE)
     judged: list[JsonObject] = []
     if pairs:
         data = {"pairs": [shown(pair, number) for number, pair in enumerate(pairs, 1)]}
@@ -128,7 +128,7 @@ async def _apply(resources: Resources, job: Job, judged: list[JsonObject], *, fu
     operation = str(uuid7())
     async with job.holding(resources, "settle", operation_id=operation) as tx:
         standing = [one for one in judged if one["verdict"] != "unsure" and "guard" not in one]
-        done = await settling.settle_by_model(tx, verdicts=standing)
+        done = await retain.settle_by_model(tx, verdicts=standing)
         guards = {(str(row["newer_id"]), str(row["older_id"])): row["guard"] for row in done}
         settled, report = 0, []
         for one in judged:

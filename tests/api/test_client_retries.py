@@ -117,7 +117,17 @@ def test_what_cannot_be_repeated_is_sent_again_only_if_it_never_left(script: Cal
     made = {"id": str(UUID(int=1)), "agent_id": str(UUID(int=2)), "name": "k", "role": "reader", "key": "loci_…"}
     made |= {"created_at": "2026-01-01T00:00:00Z", "scope": "admin"}
     made |= dict.fromkeys(
-        ["expires_at", "revoked_at", "last_used_at", "replaced_by", "namespaces", "rate_limit", "default_namespace", "space"]
+        [
+            "expires_at",
+            "revoked_at",
+            "last_used_at",
+            "replaced_by",
+            "namespaces",
+            "rate_limit",
+            "default_namespace",
+            "space",
+            "user",
+        ]
     )
     service = script(httpx.ConnectError, reply(429), reply(201, made))  # too many: it was not looked at
     assert service.client().access.create_key().name == "k"

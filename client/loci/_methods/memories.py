@@ -20,7 +20,7 @@ from loci.models.memories import (
     Versions,
 )
 from loci.models.recall import MemoryRecall, SearchOut
-from loci.models.settling import Settled, UnsettledPair, Verdict
+from loci.models.retain import Settled, UnsettledPair, Verdict
 from loci.requests import OMITTED, Id, Json, Moment, Omitted, Page, Request, change, delete, get, page, post
 
 
@@ -187,10 +187,11 @@ class Memories(Group[C]):
         importance: float | Omitted = OMITTED,
         confidence: float | Omitted = OMITTED,
         metadata: Json | Omitted = OMITTED,
+        about: str | Omitted | None = OMITTED,
     ) -> Request[MemoryOut]:
         """Change what is said about a memory; `parent_id=None` detaches it, `valid_to=None` says that it still holds.
 
-        Content changes by a new version: write it with the lineage ("it changed") or with `corrects` ("we were wrong").
+        `about=None`: its text says whom it is about. Content changes by a new version: write it with the lineage ("it changed") or with `corrects` ("we were wrong").
         """
         return change(
             "PATCH",
@@ -207,6 +208,7 @@ class Memories(Group[C]):
             importance=importance,
             confidence=confidence,
             metadata=metadata,
+            about=about,
         )
 
     @listing

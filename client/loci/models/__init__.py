@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from loci.models.retain import *
     from loci.models.server import *
     from loci.models.sessions import *
-    from loci.models.settling import *
     from loci.models.transfer import *
 else:
 
@@ -61,6 +60,5 @@ SUBJECTS = (
     "retain",
     "server",
     "sessions",
-    "settling",
     "transfer",
 )

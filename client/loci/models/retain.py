@@ -5,8 +5,25 @@ from uuid import UUID
 
 from pydantic import AliasChoices, BaseModel, Field
 
-from loci.models.fields import UNQUOTED, Category, Confidence, Content, Flag, Label, Metadata, Model, Moment, Tags, Text, User
-from loci.models.memories import Unsettled
+from loci.models.fields import (
+    UNQUOTED,
+    Category,
+    Confidence,
+    Content,
+    Flag,
+    Id,
+    Items,
+    Label,
+    Metadata,
+    Model,
+    Moment,
+    NextCursor,
+    Tags,
+    Text,
+    User,
+    ValidFrom,
+)
+from loci.models.memories import MemoryOut, Unsettled
 from loci.models.messages import Message
 from loci.models.recall import MentionedEntity
 
@@ -201,3 +218,53 @@ class ReflectOut(BaseModel):
     dry_run: bool = Field(description="Whether nothing was written")
     refused: list[RefusedChange] = Field(description="What a model proposed and a guard refused; rules decided instead")
     skipped: dict[str, str] = Field(description="What did not take part, and why")
+
+
+Verdict = Annotated[
+    Literal["replaces", "corrects", "both_true"],
+    Field(
+        description="replaces: the older one was true until the newer one began; corrects: the older one was never true; "
+        "both_true: both hold"
+    ),
+]
+
+
+class SettleInput(Model):
+    """Which of two memories holds."""
+
+    older: UUID = Field(description="The memory that the newer one may outdate")
+    verdict: Verdict
+
+
+class Settled(BaseModel):
+    """Two memories as they are now, and what was said of them."""
+
+    newer: MemoryOut = Field(description="The newer memory")
+    older: MemoryOut = Field(description="The older memory")
+    verdict: Verdict
+
+
+class PairSide(BaseModel):
+    """A memory of a pair."""
+
+    id: Id
+    content: str = Field(description="The statement")
+    valid_from: ValidFrom
+    category: str = Field(description="Slash-separated path")
+    about: str | None = Field(description="Whom or what it is about; null: nobody")
+    source: str | None = Field(description="Who said it; null: nobody was named")
+
+
+class UnsettledPair(BaseModel):
+    """Two memories of which the newer one may outdate the older one."""
+
+    newer: PairSide = Field(description="What was told later")
+    older: PairSide = Field(description="What it may outdate")
+    similarity: float = Field(description="How near both are by meaning, or how sure a rule is")
+
+
+class UnsettledPage(BaseModel):
+    """A page of open pairs, newest first."""
+
+    items: Items[UnsettledPair]
+    next_cursor: NextCursor

@@ -30,7 +30,7 @@ from loci.models.fields import (
 )
 from loci.models.memories import Contradicts, MemoryOut
 from loci.models.recall import Rating
-from loci.models.settling import UnsettledPair
+from loci.models.retain import UnsettledPair
 
 SectionName = Literal["profile", "memories", "constraints", "unsettled", "graph", "working_memory", "patrol", "subagents", "turns"]
 

@@ -4,7 +4,7 @@
 create or replace function loci.memory_about(p_memory loci_data.memories) returns text
 language sql stable parallel safe
 as $$
-    select coalesce(p_memory.about, loci.leading_entity(p_memory.namespace_id, p_memory.content),
+    select coalesce(p_memory.about, (select e from loci.leading_entity(p_memory.namespace_id, p_memory.content) e),
                     case when loci.is_first_person(p_memory.content) then p_memory.source end)
 $$;
 comment on function loci.memory_about(loci_data.memories) is
@@ -14,7 +14,7 @@ comment on function loci.memory_about(loci_data.memories) is
 -- With the name or alias of which entity does a text begin? The longest of up to five words. A name before a comma is
 -- called, and is nobody of whom something is said ("Ann, this is great"). A single word that was only read out of texts
 -- and is a stop word of English ("The") is none. One probe of the primary key of entity_names for each of five phrases.
-create or replace function loci.leading_entity(p_namespace_id integer, p_text text) returns text
+create or replace function loci.leading_entity(p_namespace_id integer, p_text text) returns setof text
 language sql stable parallel safe
 as $$
     select e.name
@@ -28,7 +28,7 @@ as $$
     order by length(n.canonical_name) desc, n.is_alias, n.entity_id limit 1
 $$;
 comment on function loci.leading_entity(integer, text) is
-    'Name of the entity that a text begins with; null: none.';
+    'Name of the entity that a text begins with; no row: none.';
 
 -- The phrases of up to five words that a text begins with, in the form of canonical names, without the signs around
 -- them and the ending of an English genitive. One that a comma follows is left out. Pure.
