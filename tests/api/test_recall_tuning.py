@@ -39,7 +39,7 @@ def misled(api: Api) -> tuple[Api, list[dict[str, Any]]]:
     draw, items, questions = random.Random(7), [], []
     for goods in GOODS:
         place, other = draw.sample(PLACES, 2)
-        items += [f"a shipment of {goods} went out by way of {place}", f"{place} and {other} signed a treaty, {goods[0]}"]
+        items += [f"{place} saw a shipment of {goods} go out", f"{place} and {other} signed a treaty, {goods[0]}"]
         questions.append({"question": f"Which {goods} went by {place} to Captain Olsen?", "contents": [items[-2]]})
     items += [f"{place} has met Captain Olsen in {draw.choice(PLACES)}" for place in PLACES for _ in range(2)]
     written = ok(api.post("/memories/batch", {"items": [{"content": content} for content in dict.fromkeys(items)]}))

@@ -9,6 +9,8 @@ from psycopg import errors
 from tests.details import DETAILS, OTHERS, STATED
 from tests.factories import World, day
 
+SAME = {name: value for name, value in STATED.items() if name != "about"}  # as a write without any of them has it
+
 
 def test_an_exact_duplicate_reinforces_instead_of_making_a_row(world: World) -> None:
     first = world.write("The sky is blue.")
@@ -27,16 +29,24 @@ def test_a_content_that_differs_in_one_character_does_not_fold(world: World, oth
 
 def test_a_fold_keeps_the_fields_of_the_first_write(world: World) -> None:
     world.write("x", category="a", tags=["t"])
-    assert world.write("x", category="b", tags=[])["category"] == "a"
+    folded = world.write("x", category="a", tags=[])
+    assert (folded["duplicate"], folded["tags"]) == (True, ["t"])
 
 
-@pytest.mark.parametrize("name", DETAILS)
-def test_a_fold_says_what_it_did_not_take_over_and_an_update_takes_it_over(world: World, name: str) -> None:
+@pytest.mark.parametrize("name", ["category", "about"])
+def test_the_same_words_in_another_category_or_about_another_do_not_fold(world: World, name: str) -> None:
     before = world.write("x", **STATED)
-    stated = {**STATED, name: OTHERS[name]}
+    other = world.write("x", **{**STATED, name: OTHERS[name]})
+    assert (other["duplicate"], other["id"] == before["id"]) == (False, False)
+
+
+@pytest.mark.parametrize("name", [name for name in DETAILS if name not in {"category", "about"}])
+def test_a_fold_says_what_it_did_not_take_over_and_an_update_takes_it_over(world: World, name: str) -> None:
+    before = world.write("x", **SAME)
+    stated = {**SAME, name: OTHERS[name]}
     folded = world.write("x", **stated)
     assert (folded["id"], folded["ignored"], folded[name]) == (before["id"], [name], STATED[name])
-    assert world.write("x", **STATED)["ignored"] == world.write("x")["ignored"] == []
+    assert world.write("x", **SAME)["ignored"] == world.write("x")["ignored"] == []
     then = world.now()
     updated = world.write("x", **stated, on_duplicate="update")
     assert (updated["id"], updated["duplicate"], updated["ignored"], updated[name]) == (before["id"], True, [], OTHERS[name])

@@ -191,7 +191,8 @@ class Memories(Group[C]):
     ) -> Request[MemoryOut]:
         """Change what is said about a memory; `parent_id=None` detaches it, `valid_to=None` says that it still holds.
 
-        `about=None`: its text says whom it is about. Content changes by a new version: write it with the lineage ("it changed") or with `corrects` ("we were wrong").
+        `about=None`: its text says whom it is about.
+        Content changes by a new version: write it with the lineage ("it changed") or with `corrects` ("we were wrong").
         """
         return change(
             "PATCH",

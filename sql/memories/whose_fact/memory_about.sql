@@ -4,31 +4,32 @@
 create or replace function loci.memory_about(p_memory loci_data.memories) returns text
 language sql stable parallel safe
 as $$
-    select coalesce(p_memory.about, (select e from loci.leading_entity(p_memory.namespace_id, p_memory.content) e),
+    select coalesce(p_memory.about, loci.leading_entity(p_memory),
                     case when loci.is_first_person(p_memory.content) then p_memory.source end)
 $$;
 comment on function loci.memory_about(loci_data.memories) is
     'Whom or what a memory is about, by name: as stated, else the entity that its text begins with, else who says it '
     'in the first person; null: nobody.';
 
--- With the name or alias of which entity does a text begin? The longest of up to five words. A name before a comma is
--- called, and is nobody of whom something is said ("Ann, this is great"). A single word that was only read out of texts
--- and is a stop word of English ("The") is none. One probe of the primary key of entity_names for each of five phrases.
-create or replace function loci.leading_entity(p_namespace_id integer, p_text text) returns setof text
+-- With the name or alias of which entity does the text of a memory begin? The longest of up to five words. A name
+-- before a comma is called, and is nobody of whom something is said ("Ann, this is great"). A single word that was
+-- only read out of texts and is a stop word of English ("The") is none. One probe of the primary key of entity_names
+-- for each of five phrases.
+create or replace function loci.leading_entity(p_memory loci_data.memories) returns text
 language sql stable parallel safe
 as $$
     select e.name
-    from loci.opening_phrases(p_text) o(phrase)
+    from loci.opening_phrases(p_memory.content) o(phrase)
     cross join lateral (
         select n.entity_id, n.canonical_name, n.is_alias from loci_data.entity_names n
-        where n.namespace_id = p_namespace_id and n.canonical_name = o.phrase) n
-    join loci_data.entities e on e.namespace_id = p_namespace_id and e.id = n.entity_id
+        where n.namespace_id = p_memory.namespace_id and n.canonical_name = o.phrase) n
+    join loci_data.entities e on e.namespace_id = p_memory.namespace_id and e.id = n.entity_id
     where e.type <> 'extracted'
        or numnode(plainto_tsquery('pg_catalog.english', n.canonical_name)) > 0
     order by length(n.canonical_name) desc, n.is_alias, n.entity_id limit 1
 $$;
-comment on function loci.leading_entity(integer, text) is
-    'Name of the entity that a text begins with; no row: none.';
+comment on function loci.leading_entity(loci_data.memories) is
+    'Name of the entity that the text of a memory begins with; null: none.';
 
 -- The phrases of up to five words that a text begins with, in the form of canonical names, without the signs around
 -- them and the ending of an English genitive. One that a comma follows is left out. Pure.
