@@ -23,9 +23,8 @@ begin
                ltrim(loci.fold_characters(left(o.content, 500)), ' "([*#>-') as opening
         from loci_data.memories o where o.namespace_id = p_namespace_id and o.doc_id = d.doc_id limit 1) m
     cross join lateral (select case
+        when v_asked.object and m.about is null and loci_internal.has_other_role(m.opening, v_asked) then 'role'
         when v_asked.names <> '{}' and loci_internal.is_about_names(m.about, m.opening, v_asked) then 'about'
-        when v_asked.object and m.about is null and exists (
-            select from unnest(v_asked.names) n(name) where starts_with(m.opening, n.name || ' ')) then 'role'
         when v_asked.first and m.first and m.about is null then
             case when loci_internal.memory_party(m.source, m.created_by) = v_asked.party then 'own' else 'foreign' end
         when substring(lower(m.source), '[[:alnum:]]+') = any (v_asked.words) then
@@ -37,9 +36,8 @@ end $$;
 comment on function loci_internal.hit_standings(integer, text, text, bigint[]) is
     'How memories stand to whom a question is about: about, told, said, own, foreign, role, namesake.';
 
--- Is a memory about one of the names that a question asks for? As stated, else by the words that it begins with; but
--- where the name is the object of the question's verb (who manages Bob), the name must stand behind the beginning, or
--- be the subject of a passive. Pure.
+-- Is a memory about one of the names that a question asks for? As stated, else by the words that it begins with; where
+-- the name is the object of the question's verb (who manages Bob), also by that verb before the name. Pure.
 create or replace function loci_internal.is_about_names(p_about text, p_opening text, p_asked loci_internal.asked_of)
 returns boolean
 language sql immutable parallel safe
@@ -49,14 +47,38 @@ as $$
         select from unnest(p_asked.names) n(name)
         where case when starts_with(p_opening, n.name)
                    then substr(p_opening, length(n.name) + 1, 1) !~ '[[:alnum:],]'
-                        and (not p_asked.object
-                             or substr(p_opening, length(n.name) + 1, 100)
-                                ~ '^ (is|are|was|were|been|being|wird|wurde|werden) .*\m(by|von)\M')
-                   else p_asked.object and strpos(regexp_replace(p_opening, '[^[:alnum:]]+', ' ', 'g') || ' ',
-                                                  ' ' || n.name || ' ') > 0 end) end
+                   else p_asked.object and strpos(p_opening, ' ' || n.name) > 0
+                        and loci_internal.is_word_of_question(
+                            substring(left(p_opening, strpos(p_opening, ' ' || n.name) - 1), '[[:alnum:]]+$'),
+                            p_asked) end) end
 $$;
 comment on function loci_internal.is_about_names(text, text, loci_internal.asked_of) is
     'Whether a memory is about one of the names that a question asks for.';
+
+-- Does a memory begin with a name that the question has as the object of its verb, and then with that verb? Bob manages
+-- Ann, where it is asked who manages Bob. Pure.
+create or replace function loci_internal.has_other_role(p_opening text, p_asked loci_internal.asked_of) returns boolean
+language sql immutable parallel safe
+as $$
+    select exists (
+        select from unnest(p_asked.names) n(name)
+        where starts_with(p_opening, n.name || ' ')
+          and loci_internal.is_word_of_question(substring(substr(p_opening, length(n.name) + 2), '^[[:alnum:]]+'),
+                                                p_asked))
+$$;
+comment on function loci_internal.has_other_role(text, loci_internal.asked_of) is
+    'Whether a memory has what a question names in the other role of the same verb.';
+
+-- Is a word one of a question's, in any form, and no name and not little? Pure.
+create or replace function loci_internal.is_word_of_question(p_word text, p_asked loci_internal.asked_of) returns boolean
+language sql immutable parallel safe
+as $$
+    select length(p_word) > 3 and exists (
+        select from unnest(p_asked.words) w(word)
+        where loci_internal.word_stem(w.word) = loci_internal.word_stem(p_word))
+$$;
+comment on function loci_internal.is_word_of_question(text, loci_internal.asked_of) is
+    'Whether a word is one of a question''s, in any form.';
 
 -- Does a text begin with a name that only shares its stem with one that is asked for, and not have that one? Names are
 -- equal or not: Andreas is not Andrea, whatever the stems say. Pure.
@@ -72,11 +94,11 @@ $$;
 comment on function loci_internal.is_namesake(text, text[]) is
     'Whether a text begins with another name of the same stem.';
 
--- Of whom does a question ask? names: canonical names of what it names: entities by up to four of its words, with all
--- their names, but for those that were only read out of texts; and words with a capital that are not its first. words:
+-- Of whom does a question ask? names: canonical names of what it names: known ones (question_names), with all
+-- their aliases, and words with a capital that are not its first. words:
 -- its words, by which speakers are named; first: it asks of the one who asks (I, my, and me where it names nobody);
 -- party: whom that means; object: what it names is the object of its verb (who manages Bob), and not its subject (whom
--- does Bob manage). One probe of entity_names for each phrase. Errors: 42501 (user).
+-- does Bob manage). Cost: question_names. Errors: 42501 (user).
 create or replace function loci_internal.whom_is_asked(p_namespace_id integer, p_query text, p_user text)
 returns loci_internal.asked_of
 language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
@@ -95,16 +117,11 @@ begin
                                          'g') c(word)
                      where c.word[1] !~ '^I\M');
     v_asked.names := array(
-        select distinct o.canonical_name::text
-        from loci_data.entity_names n
-        join loci_data.entities e on e.namespace_id = p_namespace_id and e.id = n.entity_id
-        join loci_data.entity_names o on o.namespace_id = p_namespace_id and o.entity_id = n.entity_id
-        where n.namespace_id = p_namespace_id and (e.type <> 'extracted' or n.canonical_name = any (v_spelt))
-          and n.canonical_name = any (array(
-              select array_to_string(v_asked.words[f.i:f.i + k.n - 1], ' ')
-              from generate_series(1, least(cardinality(v_asked.words), 100)) f(i)
-              cross join generate_series(1, 4) k(n)))
-        union select u from unnest(v_spelt) u);
+        select distinct k.name
+        from (select q.name, q.entity_id from loci_internal.question_names(p_namespace_id, v_text) q
+              union all select u, null from unnest(v_spelt) u) a(name, entity_id)
+        cross join lateral (select a.name union select n.canonical_name from loci_data.entity_names n
+                            where n.namespace_id = p_namespace_id and n.entity_id = a.entity_id) k(name));
     v_asked.first := loci.is_first_person(v_text)
         and (v_asked.names = '{}' or v_text ~* '\m(I|my|we|our|ich|mein|meine[nmrs]?|wir|unsere?[nmrs]?)\M');
     v_asked.party := loci_internal.asking_party(p_user);
