@@ -70,7 +70,8 @@ comment on function loci_internal.has_other_role(text, loci_internal.asked_of) i
     'Whether a memory has what a question names in the other role of the same verb.';
 
 -- Is a word one of a question's, in any form, and no name and not little? Pure.
-create or replace function loci_internal.is_word_of_question(p_word text, p_asked loci_internal.asked_of) returns boolean
+create or replace function loci_internal.is_word_of_question(p_word text, p_asked loci_internal.asked_of)
+returns boolean
 language sql immutable parallel safe
 as $$
     select length(p_word) > 3 and exists (
@@ -123,7 +124,9 @@ begin
         cross join lateral (select a.name union select n.canonical_name from loci_data.entity_names n
                             where n.namespace_id = p_namespace_id and n.entity_id = a.entity_id) k(name));
     v_asked.first := loci.is_first_person(v_text)
-        and (v_asked.names = '{}' or v_text ~* '\m(I|my|we|our|ich|mein|meine[nmrs]?|wir|unsere?[nmrs]?)\M');
+        and (v_asked.names = '{}' or v_text ~ '\m([Mm]y|[Oo]ur|[Mm]eine?[mnrs]?|[Uu]nsere?[mnrs]?)\M'
+             or v_text ~* ('\m(do|did|am|are|was|were|have|had|can|could|should|will|would|must|may|habe|haben|hatte|bin|'
+                           'sind|war|kann|soll|muss|will|darf)\s+(i|we|ich|wir)\M'));  -- and not Margaret I of Burgundy
     v_asked.party := loci_internal.asking_party(p_user);
     v_asked.object := exists (
         select from unnest(v_asked.names) n(name)
