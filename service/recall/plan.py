@@ -81,12 +81,18 @@ class Plan:
         """Weight of an arm."""
         return self.weights.get(arm, 1.0)
 
-    def factor(self, source: str | None, standing: str | None, *, several: bool) -> float:
-        """What the score of a memory is multiplied by, for who said it and whom it is about. `several`: speakers are named."""
+    def factor(self, source: str | None, standing: str | None, *, several: bool, spoken: bool) -> float:
+        """What the score of a memory is multiplied by, for who said it and whom it is about.
+
+        `several`: more than one speaker is named. `spoken`: among the hits are some of a speaker who is named; only beside these it
+        counts that a memory is about that one.
+        """
         named = float(self.settings["speaker_weight"])
         if standing in {"told", "said"}:
             return named if not several and (standing == "told" or self.asks_what_was_said) else 1.0
-        factor = {"about": ABOUT, "own": named * named, **dict.fromkeys(OTHERS, 1 / named)}.get(standing or "", 1.0)
+        factor = {"about": ABOUT if spoken else 1.0, "own": named * named, **dict.fromkeys(OTHERS, 1 / named)}.get(
+            standing or "", 1.0
+        )
         return factor * (float(self.settings["assistant_weight"]) if source == ASSISTANT else 1.0)
 
     @property

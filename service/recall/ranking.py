@@ -225,8 +225,9 @@ class Around:
         alone = plan.fuse(parts)
         given = lent({key: alone[key] for key in ranked(alone)[:LENDERS]}, self.near)
         several = len(self.named(plan)) > 1
+        spoken = not {"told", "said"}.isdisjoint(self.standings.values())
         factors = {
-            key: plan.factor(self.sources.get(key), self.standings.get(key), several=several)
+            key: plan.factor(self.sources.get(key), self.standings.get(key), several=several, spoken=spoken)
             for key in {*self.sources, *self.standings}
         }
         own = plan.own_part

@@ -125,8 +125,8 @@ begin
                             where n.namespace_id = p_namespace_id and n.entity_id = a.entity_id) k(name));
     v_asked.first := loci.is_first_person(v_text)
         and (v_asked.names = '{}' or v_text ~ '\m([Mm]y|[Oo]ur|[Mm]eine?[mnrs]?|[Uu]nsere?[mnrs]?)\M'
-             or v_text ~* ('\m(do|did|am|are|was|were|have|had|can|could|should|will|would|must|may|habe|haben|hatte|bin|'
-                           'sind|war|kann|soll|muss|will|darf)\s+(i|we|ich|wir)\M'));  -- and not Margaret I of Burgundy
+             or v_text ~* ('\m(do|did|am|are|was|were|have|had|can|could|should|will|would|must|may|habe|haben|hatte|'
+                           'bin|sind|war|kann|soll|muss|will|darf)\s+(i|we|ich|wir)\M'));  -- not Margaret I of Spain
     v_asked.party := loci_internal.asking_party(p_user);
     v_asked.object := exists (
         select from unnest(v_asked.names) n(name)
