@@ -15,7 +15,7 @@ from service.recall.sources import unpack
 NAMES_FULL = 4.0  # score over shared names from which a hit has the whole weight of that arm
 COSINE_FLOOR = 0.5  # relative_score only
 ASSISTANT = "assistant"  # the role under which frameworks keep what a model said
-OWN_PART = 0.5
+OWN_PART = 0.5  # of a score by words: what somebody said of himself, where he asks of himself
 ABOUT = 1.5  # what the score of a memory is multiplied by that is about whom the question names
 SPEECH = re.compile(
     r"\b(?:sa(?:y|ys|id)|tell|tells|told|mention\w*|think|thinks|thought|ask|asks|asked|suggest\w*|recommend\w*|propos\w*|opinion|"
