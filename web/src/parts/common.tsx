@@ -25,6 +25,11 @@ export function useField(asked: string) {
   return field;
 }
 
+/** A field of an address's parameter: shows it, keeps what is typed while the page is drawn anew, and says its text when it is changed. */
+export function Parameter({ asked, change, ...field }: { asked: string; change: (text: string | null) => void } & JSX.IntrinsicElements["input"]) {
+  return <input {...field} ref={useField(asked)} defaultValue={asked} onChange={(event) => change(event.currentTarget.value.trim() || null)} />;
+}
+
 export const sentence = (text: string): string => {
   const trimmed = text.trim();
   return trimmed.charAt(0).toUpperCase() + trimmed.slice(1) + (/[.!?:]$/.test(trimmed) ? "" : ".");

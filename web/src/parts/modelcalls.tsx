@@ -3,7 +3,7 @@ import { call, type Schemas } from "../api/client";
 import { count, exact, many, when } from "../format";
 import { useSession } from "../session";
 import { changed, go, href, useLoad, usePlace } from "../state";
-import { Empty, Loading, Section, Trouble } from "./common";
+import { Empty, Loading, Parameter, Section, Trouble } from "./common";
 import { useAgain, usePages, useWatch } from "./more";
 import { Text } from "./text";
 
@@ -32,7 +32,7 @@ export function ModelCalls({ turn }: { turn: number }) {
         note={
           <label class="size">
             Day (UTC)
-            <input type="date" value={day} onChange={(event) => go(changed({ day: event.currentTarget.value || null }))} />
+            <Parameter type="date" asked={day} change={(text) => go(changed({ day: text }))} />
           </label>
         }
       >

@@ -4,7 +4,7 @@ import { exact, many, when, words } from "../format";
 import { changed, go, href, useLoad } from "../state";
 import { useSession } from "../session";
 import { ARMS, type Body, type Side, weightsOf } from "./asked";
-import { Loading, Section, Trouble } from "./common";
+import { Loading, Parameter, Section, Trouble } from "./common";
 import { Text } from "./text";
 
 interface Line {
@@ -131,7 +131,7 @@ export function Other({ side }: { side: Side }) {
   const time = (name: "as_of" | "known_at", label: string) => (
     <label>
       {label}
-      <input type="date" value={side[name]?.slice(0, 10) ?? ""} onChange={(event) => set(name, event.currentTarget.value ? `${event.currentTarget.value}T00:00:00Z` : null)} />
+      <Parameter type="date" asked={side[name]?.slice(0, 10) ?? ""} change={(text) => set(name, text && `${text}T00:00:00Z`)} />
     </label>
   );
   return (

@@ -2,7 +2,7 @@
 import { call, type Schemas } from "../api/client";
 import { ago, many, words } from "../format";
 import { ARMS, bodyOf, logged, MORE_ARMS, sideOf, SIZES } from "../parts/asked";
-import { Empty, Loading, Section, Trouble, useField } from "../parts/common";
+import { Empty, Loading, Parameter, Section, Trouble, useField } from "../parts/common";
 import { Found } from "../parts/found";
 import { Logged, Other, Sides } from "../parts/sides";
 import { Text } from "../parts/text";
@@ -73,7 +73,7 @@ function Question({ params }: { params: URLSearchParams }) {
         </a>
         <label class="size">
           On behalf of
-          <input name="user" value={params.get("user") ?? ""} placeholder="nobody named" maxLength={255} onChange={(event) => go(changed({ user: event.currentTarget.value.trim() || null, log: null }))} />
+          <Parameter name="user" asked={params.get("user") ?? ""} placeholder="nobody named" maxLength={255} change={(user) => go(changed({ user, log: null }))} />
         </label>
         <label class="size">
           Results

@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { call, type Schemas } from "../api/client";
 import { ago, count, many, percent, when, words } from "../format";
-import { Empty, Loading, Section, Trouble, useField } from "../parts/common";
+import { Empty, Loading, Parameter, Section, Trouble, useField } from "../parts/common";
 import { Text } from "../parts/text";
 import { useSession } from "../session";
 import { changed, go, href, times, useLoad, usePlace } from "../state";
@@ -65,7 +65,7 @@ function Context({ session }: { session: string | null }) {
         <input ref={field} type="search" name="message" defaultValue={message ?? ""} placeholder="The message that is about to be answered" aria-label="The message that is about to be answered" />
         <label class="size">
           Budget
-          <input type="number" min="1" step="100" value={budget ?? ""} placeholder="characters" onChange={(event) => go(changed({ chars: event.currentTarget.value || null }), { replace: true })} />
+          <Parameter type="number" min="1" step="100" asked={String(budget ?? "")} placeholder="characters" change={(chars) => go(changed({ chars }), { replace: true })} />
         </label>
         <button class="primary">Build</button>
       </form>
