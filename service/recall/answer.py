@@ -158,8 +158,8 @@ def because(fused: Fused, key: int, *, relative: bool) -> str:
     parts = [f"{name} {part[key]:.3g}" for name, part in fused.parts.items() if key in part]
     if relative:
         return f"{fused.scores[key]:.3g} = mean of {', '.join(parts)}"
-    if fused.own and fused.standings.get(key) == "own":
-        parts.append(f"one's own {fused.own:g}")
+    if stands := fused.added.get(key):
+        parts.append(f"whose it is {stands:g}")
     if given := fused.lent.get(key):
         parts.append(f"neighbours {given:.3g}")
     sum_, factor = " + ".join(parts) or "0", fused.factors.get(key, 1.0)

@@ -15,8 +15,13 @@ from service.recall.sources import unpack
 NAMES_FULL = 4.0  # score over shared names from which a hit has the whole weight of that arm
 COSINE_FLOOR = 0.5  # relative_score only
 ASSISTANT = "assistant"  # the role under which frameworks keep what a model said
-OWN_PART = 0.5  # of a score by words: what somebody said of himself, where he asks of himself
+NAMING_ARMS = frozenset({"graph", "names"})  # they say that a hit has to do with whom the question names, and no more
+ABOUT_PART = 0.7  # of a score, in place of these: that the memory is about whom the question names
+OWN_PART = 0.25  # the same, of what somebody said of himself, where he asks of himself: his questions share few words with it
+LENT_TO_STANDING = 0.3  # share of what neighbours lend that counts for these
 ABOUT = 1.5  # what the score of a memory is multiplied by that is about whom the question names
+ABOUT_BESIDE_SPEECH = 2.0  # the same where that one also speaks
+SPEECH_WEIGHT = 2.0  # times the weight of a speaker, where the question asks what was said
 SPEECH = re.compile(
     r"\b(?:sa(?:y|ys|id)|tell|tells|told|mention\w*|think|thinks|thought|ask|asks|asked|suggest\w*|recommend\w*|propos\w*|opinion|"
     r"according|feel|feels|felt|believe\w*|claim\w*|promise\w*|talk\w*|discuss\w*|express\w*|describe\w*|repl(?:y|ied|ies)|"
@@ -81,24 +86,28 @@ class Plan:
         """Weight of an arm."""
         return self.weights.get(arm, 1.0)
 
-    def factor(self, source: str | None, standing: str | None, *, several: bool, spoken: bool) -> float:
+    def factor(self, source: str | None, standing: str | None, *, several: bool, spoken: bool, own: bool) -> float:
         """What the score of a memory is multiplied by, for who said it and whom it is about.
 
         `several`: more than one speaker is named. `spoken`: among the hits are some of a speaker who is named; only beside these it
-        counts that a memory is about that one.
+        counts that a memory is about that one. `own`: among the hits are some that the one who asks says of himself; what an
+        assistant answered belongs to them.
         """
         named = float(self.settings["speaker_weight"])
         if standing in {"told", "said"}:
-            return named if not several and (standing == "told" or self.asks_what_was_said) else 1.0
-        factor = {"about": ABOUT if spoken else 1.0, "own": named * named, **dict.fromkeys(OTHERS, 1 / named)}.get(
-            standing or "", 1.0
-        )
-        return factor * (float(self.settings["assistant_weight"]) if source == ASSISTANT else 1.0)
+            said = named * SPEECH_WEIGHT if self.asks_what_was_said else named if standing == "told" else 1.0
+            return 1.0 if several else said
+        about = 1.0 if self.asks_what_was_said else ABOUT_BESIDE_SPEECH if spoken else ABOUT
+        factors = {"about": about, "own": named * named, **dict.fromkeys(OTHERS, 1 / named)}
+        if source == ASSISTANT:
+            return factors.get("own" if own else standing or "", 1.0) * float(self.settings["assistant_weight"])
+        return factors.get(standing or "", 1.0)
 
-    @property
-    def own_part(self) -> float:
-        """What it adds that the one who asks of himself has said it of himself: his questions share few words with it."""
-        return OWN_PART if self.question.fusion == "linear" else 0.0
+    def standing_part(self, standing: str) -> float:
+        """What it adds that a memory stands so to whom the question is about, in place of the arms that look for names."""
+        if self.question.fusion != "linear":
+            return 0.0
+        return {"about": ABOUT_PART, "own": OWN_PART}.get(standing, 0.0)
 
     @cached_property
     def asks_what_was_said(self) -> bool:
@@ -117,7 +126,7 @@ class Fused:
 
     With relative_score, the mean of the parts. `evidence`: what says how likely it answers, by the place of a namespace. `near`:
     neighbours of a hit, with the share of its score that each gets; `shares`: by the place of a namespace, what hits lend at most.
-    `standings`: how memories stand to whom the question is about; `own`: what it adds that it is the asker's own.
+    `standings`: how memories stand to whom the question is about; `added`: what that adds, in place of the arms for names.
     """
 
     scores: dict[int, float]
@@ -129,4 +138,4 @@ class Fused:
     near: Mapping[int, list[tuple[int, float]]] = field(default_factory=dict)
     shares: Mapping[int, float] = field(default_factory=dict)
     standings: Mapping[int, str] = field(default_factory=dict)
-    own: float = 0.0
+    added: Mapping[int, float] = field(default_factory=dict)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.recall.measures import Mean, gain, ideal, mean
-from service.recall.plan import ASSISTANT
+from service.recall.plan import ASSISTANT, LENT_TO_STANDING, NAMING_ARMS
 from service.recall.ranking import LENDERS, Ranking
 
 Values = NDArray[np.float64]
@@ -58,8 +58,8 @@ class Case:
     """A question with what was found: numbers of hits and of their neighbours, and all else in their order.
 
     `parts`: of each arm the normalised score of each hit; `ranks`: its rank there, 0: not found. `lent`: the share of the score of
-    the row's hit that the column's gets. `roles`: SPEAKER or AIDE. `fixed`: a factor that no setting
-    changes, for whom it is about. `scale`: times the vector arm's weight, for the model.
+    the row's hit that the column's gets. `roles`: SPEAKER or AIDE. `added`, `fixed`: a part and a factor that no setting changes,
+    for whom it is about. `scale`: times the vector arm's weight, for the model.
     """
 
     question: str
@@ -70,6 +70,7 @@ class Case:
     ranks: Values
     lent: Values
     roles: NDArray[np.int8]
+    added: Values
     fixed: Values
     scale: float = 1.0
 
@@ -91,18 +92,21 @@ class Case:
                 if key in at and other in at:
                     lent[at[key], at[other]] += share
         roles = np.zeros(len(keys), dtype=np.int8)
-        fixed = np.ones(len(keys))
+        added, fixed = np.zeros(len(keys)), np.ones(len(keys))
+        for key, part in fused.added.items():
+            if key in at:
+                added[at[key]] = part
         for key in fused.factors.keys() & at.keys():
             standing, place = fused.standings.get(key), at[key]
-            if standing in {"told", "said"}:
-                roles[place] = SPEAKER if fused.factors[key] > 1 else 0
+            fixed[place], weight = fused.factors[key], 1.0
+            if standing in {"told", "said"} and fused.factors[key] > 1:
+                roles[place], weight = SPEAKER, float(plan.settings["speaker_weight"])
             elif fused.sources.get(key) == ASSISTANT and standing is None:
-                roles[place] = AIDE
-            else:
-                fixed[place] = fused.factors[key]
+                roles[place], weight = AIDE, float(plan.settings["assistant_weight"])
+            fixed[place] = fixed[place] / weight if weight else 1.0
         own = float(ranking.asked.settings["weights"].get("vector", 1.0))
         scale = plan.weights.get("vector", own) / own if own else 1.0
-        return cls(question, tuple(evidence), keys, arms, parts, ranks, lent, roles, fixed, scale)
+        return cls(question, tuple(evidence), keys, arms, parts, ranks, lent, roles, added, fixed, scale)
 
     def scores(self, settings: list[Setting], fusion: str = "linear") -> Values:
         """Score of each hit by each setting: shape (settings, hits)."""
@@ -122,8 +126,13 @@ class Case:
             lending = np.where(alone >= least, alone, 0.0)
         factors = np.tile(self.fixed, (len(settings), 1))
         for role, values in ((SPEAKER, [s.speaker for s in settings]), (AIDE, [s.assistant for s in settings])):
-            factors[:, self.roles == role] = np.array(values)[:, None]
-        totals: Values = (alone + lending @ self.lent) * factors
+            factors[:, self.roles == role] *= np.array(values)[:, None]
+        given = lending @ self.lent
+        if fusion != "rrf":
+            stands, names = self.added > 0, np.isin(self.arms, list(NAMING_ARMS))
+            given *= np.where(stands, LENT_TO_STANDING, 1.0)
+            alone = alone + self.added - times[:, names] @ (self.parts[names] * stands)
+        totals: Values = (alone + given) * factors
         return totals
 
     def worth(self, settings: list[Setting], k: int, fusion: str = "linear") -> Values:

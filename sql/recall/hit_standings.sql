@@ -26,7 +26,8 @@ begin
         when v_asked.object and m.about is null and loci_internal.has_other_role(m.opening, v_asked) then 'role'
         when v_asked.names <> '{}' and loci_internal.is_about_names(m.about, m.opening, v_asked) then 'about'
         when v_asked.first and m.first and m.about is null then
-            case when loci_internal.memory_party(m.source, m.created_by) = v_asked.party then 'own' else 'foreign' end
+            case when loci_internal.memory_party(m.source, m.created_by) = v_asked.party then 'own'
+                 when lower(m.source) <> 'assistant' then 'foreign' end  -- what answers is no other user
         when substring(lower(m.source), '[[:alnum:]]+') = any (v_asked.words) then
             case when m.first then 'told' else 'said' end
         when v_asked.names <> '{}' and m.about is null and loci_internal.is_namesake(m.opening, v_asked.names)
@@ -107,6 +108,8 @@ as $$
 declare
     v_text   constant text := left(p_query, 2000);
     v_folded constant text := loci.fold_characters(v_text);
+    -- Without titles: what is quoted, and two and more words with a capital ("My Three Merry Widows").
+    v_plain  constant text := regexp_replace(v_text, '"[^"]*"|(?<=\w\W+)([[:upper:]]\w* +)+[[:upper:]]\w*', ' ', 'g');
     v_asked  loci_internal.asked_of;
     v_spelt  text[];
 begin
@@ -123,17 +126,17 @@ begin
               union all select u, null from unnest(v_spelt) u) a(name, entity_id)
         cross join lateral (select a.name union select n.canonical_name from loci_data.entity_names n
                             where n.namespace_id = p_namespace_id and n.entity_id = a.entity_id) k(name));
-    v_asked.first := loci.is_first_person(v_text)
-        and (v_asked.names = '{}' or v_text ~ '\m([Mm]y|[Oo]ur|[Mm]eine?[mnrs]?|[Uu]nsere?[mnrs]?)\M'
-             or v_text ~* ('\m(do|did|am|are|was|were|have|had|can|could|should|will|would|must|may|habe|haben|hatte|'
-                           'bin|sind|war|kann|soll|muss|will|darf)\s+(i|we|ich|wir)\M'));  -- not Margaret I of Spain
+    v_asked.first := loci.is_first_person(v_plain)
+        and (v_asked.names = '{}' or v_plain ~ '\m([Mm]y|[Oo]ur|[Mm]eine?[mnrs]?|[Uu]nsere?[mnrs]?)\M'
+             or v_plain ~* ('\m(do|did|am|are|was|were|have|had|can|could|should|will|would|must|may|habe|haben|hatte|'
+                            'bin|sind|war|kann|soll|muss|will|darf)\s+(i|we|ich|wir)\M'));  -- not Margaret I of Spain
     v_asked.party := loci_internal.asking_party(p_user);
-    v_asked.object := exists (
-        select from unnest(v_asked.names) n(name)
-        where substr(v_folded, 1, greatest(strpos(v_folded, n.name) - 1, 0))
-              ~ ('^[^[:alnum:]]*(who|what|which|wer|was|welche[rs]?) '
-                 '((?!(is|are|was|were|am|be|been|do|does|did|has|have|had|will|would|can|could|should|may|might|'
-                 'must|by|ist|sind|war|waren|hat|haben|hatte|wird|wurde|kann|soll|muss|von)\M)[[:alnum:]]+ )+$'));
+    v_asked.object := (
+        select substr(v_folded, 1, min(strpos(v_folded, n.name)) - 1)
+               ~ ('^[^[:alnum:]]*(who|what|which|wer|was|welche[rs]?) '
+                  '((?!(is|are|was|were|am|be|been|do|does|did|has|have|had|will|would|can|could|should|may|might|'
+                  'must|by|ist|sind|war|waren|hat|haben|hatte|wird|wurde|kann|soll|muss|von)\M)[[:alnum:]]+ )+$')
+        from unnest(v_asked.names) n(name) where strpos(v_folded, n.name) > 0);
     return v_asked;
 end $$;
 comment on function loci_internal.whom_is_asked(integer, text, text) is

@@ -120,3 +120,45 @@ def test_an_observation_is_found_by_whom_it_is_about(api: Api) -> None:
     (best, *_) = api.recall("Where does Emil live?")["results"]
     assert (best["content"], best["about"]) == ("Lives in Kiel", "Emil")
     assert best["relevance"] > 0.8
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Who directed My Three Merry Widows?", "Which nationality has the singer of Am I Wrong?", 'Who wrote "I never cry"?'],
+)
+def test_a_title_does_not_make_a_question_one_about_the_one_who_asks(api: Api, question: str) -> None:
+    api.post("/retain", {"content": "I live in Oslo and wrote a letter.", "user": "ada"})
+    told(api)
+    results = api.recall(question, user="ada", explain=True)["results"]
+    assert "own" not in {each["explain"]["standing"] for each in results}
+
+
+def test_what_an_assistant_answered_belongs_to_what_the_one_who_asks_said(api: Api) -> None:
+    api.write("I need a plan for my garden.", source="user", session_id="s")
+    api.write("I suggest you begin the garden with two beds of beans.", source="assistant", session_id="s")
+    told(api)
+    found = {each["content"]: each["explain"] for each in api.recall("How do I begin my garden?", explain=True)["results"]}
+    own, answer = found["I need a plan for my garden."], found["I suggest you begin the garden with two beds of beans."]
+    assert own["standing"] == "own"
+    assert answer["standing"] is None
+    assert answer["factor"] == own["factor"] / 2  # the weight of an assistant, and nothing else
+
+
+def test_one_speaker_in_two_spellings_is_one(api: Api) -> None:
+    api.write("I moved to the mill.", source="Yusra", session_id="s")
+    api.write("I work at night.", source="yusra", session_id="s")
+    told(api)
+    results = api.recall("When does Yusra work?", explain=True)["results"]
+    factors = {each["content"]: each["explain"]["factor"] for each in results if each["explain"]["standing"] == "told"}
+    assert factors == {"I moved to the mill.": 2.0, "I work at night.": 2.0}
+
+
+def test_each_memory_about_the_one_who_is_named_has_the_same_part_for_that(api: Api) -> None:
+    api.write("Sits on the fourth floor", about="Kofi")
+    told(api, "Kofi came from the railway.")
+    results = api.recall("Where does Kofi come from?", explain=True)["results"]
+    about = [each["explain"] for each in results if each["explain"]["standing"] == "about"]
+    assert len(about) == 2
+    for each in about:
+        assert "whose it is 0.7" in each["because"]
+        assert all(arm["part"] is None for name, arm in each["arms"].items() if name in {"graph", "names"})
