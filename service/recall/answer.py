@@ -159,7 +159,7 @@ def because(fused: Fused, key: int, *, relative: bool) -> str:
     if relative:
         return f"{fused.scores[key]:.3g} = mean of {', '.join(parts)}"
     if stands := fused.added.get(key):
-        parts.append(f"whose it is {stands:g}")
+        parts.append(f"whose it is {stands:.3g}")
     if given := fused.lent.get(key):
         parts.append(f"neighbours {given:.3g}")
     sum_, factor = " + ".join(parts) or "0", fused.factors.get(key, 1.0)

@@ -15,11 +15,12 @@ from service.recall.sources import unpack
 NAMES_FULL = 4.0  # score over shared names from which a hit has the whole weight of that arm
 COSINE_FLOOR = 0.5  # relative_score only
 ASSISTANT = "assistant"  # the role under which frameworks keep what a model said
-NAMING_ARMS = frozenset({"graph", "names"})  # they say that a hit has to do with whom the question names, and no more
-ABOUT_PART = 0.7  # of a score, in place of these: that the memory is about whom the question names
-OWN_PART = 0.25  # the same, of what somebody said of himself, where he asks of himself: his questions share few words with it
-LENT_TO_STANDING = 0.3  # share of what neighbours lend that counts for these
-ABOUT = 1.5  # what the score of a memory is multiplied by that is about whom the question names
+NAMING_ARMS = frozenset({"graph", "names"})  # they say that a hit has to do with whom the question names
+ABOUT_PART = 0.7  # what these add at least for a memory that is about whom the question names, found by them or not
+OWN_PART = 0.25  # what is added for what somebody said of himself, where he asks of himself: his questions share few words with it
+SUBJECTS = frozenset({"about", "own"})  # standings of what says something of whom the question is about
+LENT_TO_STANDING = 0.3  # share of what neighbours lend that counts for these: they speak for themselves
+ABOUT = 1.0  # what the score of a memory is multiplied by that is about whom the question names
 ABOUT_BESIDE_SPEECH = 2.0  # the same where that one also speaks
 SPEECH_WEIGHT = 2.0  # times the weight of a speaker, where the question asks what was said
 SPEECH = re.compile(
@@ -103,11 +104,11 @@ class Plan:
             return factors.get("own" if own else standing or "", 1.0) * float(self.settings["assistant_weight"])
         return factors.get(standing or "", 1.0)
 
-    def standing_part(self, standing: str) -> float:
-        """What it adds that a memory stands so to whom the question is about, in place of the arms that look for names."""
+    def standing_part(self, standing: str, found: float) -> float:
+        """What it adds that a memory stands so to whom the question is about; `found`: what the arms that look for names add."""
         if self.question.fusion != "linear":
             return 0.0
-        return {"about": ABOUT_PART, "own": OWN_PART}.get(standing, 0.0)
+        return max(0.0, ABOUT_PART - found) if standing == "about" else OWN_PART if standing == "own" else 0.0
 
     @cached_property
     def asks_what_was_said(self) -> bool:
@@ -126,7 +127,7 @@ class Fused:
 
     With relative_score, the mean of the parts. `evidence`: what says how likely it answers, by the place of a namespace. `near`:
     neighbours of a hit, with the share of its score that each gets; `shares`: by the place of a namespace, what hits lend at most.
-    `standings`: how memories stand to whom the question is about; `added`: what that adds, in place of the arms for names.
+    `standings`: how memories stand to whom the question is about; `added`: what that adds.
     """
 
     scores: dict[int, float]

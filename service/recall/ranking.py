@@ -1,7 +1,7 @@
 """Ranking: arms side by side in the database, fused here. Hits are numbers: see service/recall/sources.py."""
 
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -12,8 +12,8 @@ from db.recall.search import Expansion, Hits
 from db.sessions import feedback
 from service.embedding.active import ActiveModel, ActiveProvider, active_model, embed_words
 from service.embedding.provider import Provider
-from service.recall.fusion import lent, ranked
-from service.recall.plan import LENT_TO_STANDING, NAMING_ARMS, Fused, Plan, first_word
+from service.recall.fusion import lent, linear, ranked
+from service.recall.plan import LENT_TO_STANDING, NAMING_ARMS, SUBJECTS, Fused, Plan, first_word
 from service.recall.question import Question
 from service.recall.relevance import Evidence, gather, nearest, raise_own, relevance
 from service.recall.sources import Asked, Source, ask_arms, by_place, hits_at_place, is_memory, join_hits, pack
@@ -224,11 +224,9 @@ class Around:
         """Scores with what neighbours lend, times what it counts who said it."""
         alone = plan.fuse(parts)
         given = lent({key: alone[key] for key in ranked(alone)[:LENDERS]}, self.near)
-        added = {key: part for key, standing in self.standings.items() if (part := plan.standing_part(standing))}
-        if added:
-            parts = {name: without(part, added) if name in NAMING_ARMS else part for name, part in parts.items()}
-            given = {key: share * (LENT_TO_STANDING if key in added else 1.0) for key, share in given.items()}
-            alone = plan.fuse(parts)
+        naming = linear((part, 1.0) for name, part in parts.items() if name in NAMING_ARMS)
+        added = {key: plan.standing_part(standing, naming.get(key, 0.0)) for key, standing in self.standings.items()}
+        given = {key: share * (LENT_TO_STANDING if self.standings.get(key) in SUBJECTS else 1.0) for key, share in given.items()}
         kinds = set(self.standings.values())
         beside = {
             "several": len({first_word(source) for source in self.named(plan)}) > 1,
@@ -243,11 +241,6 @@ class Around:
             for key in {*alone, *given, *added}
         }
         return Fused(scores, parts, given, factors, self.sources, evidence, self.near, self.shares, self.standings, added)
-
-
-def without(part: Mapping[int, float], keys: Collection[int]) -> dict[int, float]:
-    """What an arm adds, but for these hits."""
-    return {key: value for key, value in part.items() if key not in keys}
 
 
 async def with_turns(ranking: Ranking, keys: list[int]) -> Ranking:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.recall.measures import Mean, gain, ideal, mean
-from service.recall.plan import ASSISTANT, LENT_TO_STANDING, NAMING_ARMS
+from service.recall.plan import ASSISTANT, LENT_TO_STANDING, SUBJECTS
 from service.recall.ranking import LENDERS, Ranking
 
 Values = NDArray[np.float64]
@@ -93,9 +93,9 @@ class Case:
                     lent[at[key], at[other]] += share
         roles = np.zeros(len(keys), dtype=np.int8)
         added, fixed = np.zeros(len(keys)), np.ones(len(keys))
-        for key, part in fused.added.items():
-            if key in at:
-                added[at[key]] = part
+        for key in fused.standings.keys() & at.keys():
+            added[at[key]] = fused.added.get(key, 0.0)
+            lent[:, at[key]] *= LENT_TO_STANDING if fused.standings[key] in SUBJECTS else 1.0
         for key in fused.factors.keys() & at.keys():
             standing, place = fused.standings.get(key), at[key]
             fixed[place], weight = fused.factors[key], 1.0
@@ -127,12 +127,7 @@ class Case:
         factors = np.tile(self.fixed, (len(settings), 1))
         for role, values in ((SPEAKER, [s.speaker for s in settings]), (AIDE, [s.assistant for s in settings])):
             factors[:, self.roles == role] *= np.array(values)[:, None]
-        given = lending @ self.lent
-        if fusion != "rrf":
-            stands, names = self.added > 0, np.isin(self.arms, list(NAMING_ARMS))
-            given *= np.where(stands, LENT_TO_STANDING, 1.0)
-            alone = alone + self.added - times[:, names] @ (self.parts[names] * stands)
-        totals: Values = (alone + given) * factors
+        totals: Values = (alone + lending @ self.lent + (0.0 if fusion == "rrf" else self.added)) * factors
         return totals
 
     def worth(self, settings: list[Setting], k: int, fusion: str = "linear") -> Values:

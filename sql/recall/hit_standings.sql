@@ -131,12 +131,12 @@ begin
              or v_plain ~* ('\m(do|did|am|are|was|were|have|had|can|could|should|will|would|must|may|habe|haben|hatte|'
                             'bin|sind|war|kann|soll|muss|will|darf)\s+(i|we|ich|wir)\M'));  -- not Margaret I of Spain
     v_asked.party := loci_internal.asking_party(p_user);
-    v_asked.object := (
+    v_asked.object := coalesce((
         select substr(v_folded, 1, min(strpos(v_folded, n.name)) - 1)
                ~ ('^[^[:alnum:]]*(who|what|which|wer|was|welche[rs]?) '
                   '((?!(is|are|was|were|am|be|been|do|does|did|has|have|had|will|would|can|could|should|may|might|'
                   'must|by|ist|sind|war|waren|hat|haben|hatte|wird|wurde|kann|soll|muss|von)\M)[[:alnum:]]+ )+$')
-        from unnest(v_asked.names) n(name) where strpos(v_folded, n.name) > 0);
+        from unnest(v_asked.names) n(name) where strpos(v_folded, n.name) > 0), false);
     return v_asked;
 end $$;
 comment on function loci_internal.whom_is_asked(integer, text, text) is

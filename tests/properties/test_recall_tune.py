@@ -16,18 +16,18 @@ from service.resources import Resources
 PRESENT = Setting({"lexical": 1.0, "vector": 0.8, "graph": 0.7, "names": 2.5, "hierarchy": 0.5, "walk": 0.35}, 1.5, 0.5, 5.0)
 
 
-def case(question: str, *, right: int = 2, names: float = 1.0) -> Case:
-    """Hit 2 has the words, hit 1 a name, hit 3 stands beside hit 1; hit 3 was said by who is named."""
+def case(question: str, *, right: int = 2, names: float = 1.0, about: float = 0.0) -> Case:
+    """Hit 2 has the words and is about whom it asks for, hit 1 a name, hit 3 stands beside hit 1 and was said by who is named."""
     parts = np.array([[0.1, 1.0, 0.0], [names, 0.0, 0.0]])
     lent = np.zeros((3, 3))
     lent[0, 2] = 0.4
     return Case(question, (right,), np.array([1, 2, 3]), ("lexical", "names"), parts, (parts > 0).astype(float), lent,
-                np.array([0, 0, SPEAKER], dtype=np.int8), np.ones(3))  # fmt: skip
+                np.array([0, 0, SPEAKER], dtype=np.int8), np.array([0.0, about, 0.0]), np.ones(3))  # fmt: skip
 
 
-def test_a_score_is_the_parts_by_their_weights_with_what_neighbours_lend_times_who_said_it() -> None:
-    assert case("q").scores([PRESENT]).tolist() == [pytest.approx([2.6, 1.0, 0.4 * 2.6 * 1.5])]
-    ranked = case("q").scores([PRESENT], "rrf")[0]
+def test_a_score_is_the_parts_by_their_weights_with_whose_it_is_and_what_neighbours_lend_times_who_said_it() -> None:
+    assert case("q", about=0.7).scores([PRESENT]).tolist() == [pytest.approx([2.6, 1.0 + 0.7, 0.4 * 2.6 * 1.5])]
+    ranked = case("q", about=0.7).scores([PRESENT], "rrf")[0]
     assert ranked.tolist() == pytest.approx([(1 + 2.5) / 6, 1 / 6, 0.4 * (1 + 2.5) / 6 * 1.5])
 
 
