@@ -124,7 +124,7 @@ def _result(ranking: Ranking, key: int, row: JsonObject) -> JsonObject:
 
 
 def explain(ranking: Ranking, key: int) -> JsonObject:
-    """What a score is made of: each arm's part with its rank, score, weight and path; what neighbours lent; who said it.
+    """What a score is made of: each arm's part with its rank, score, weight and path; whose it is; what neighbours lent.
 
     `waited`: its vector was not stored yet; its place in the vector arm is that of one made with the question, or of its words.
     """
@@ -137,6 +137,7 @@ def explain(ranking: Ranking, key: int) -> JsonObject:
         "because": because(fused, key, relative=plan.relative),
         "fusion": plan.question.fusion,
         "rrf_k": plan.k if plan.question.fusion == "rrf" else None,
+        "added": fused.added.get(key, 0.0),
         "lent": fused.lent.get(key, 0.0),
         "factor": fused.factors.get(key, 1.0),
         "standing": fused.standings.get(key),

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.recall.measures import Mean, gain, ideal, mean
-from service.recall.plan import ASSISTANT, LENT_TO_STANDING, SUBJECTS
+from service.recall.plan import ABOUT_PART, ASSISTANT, LENT_TO_STANDING, NAMING_ARMS, SUBJECTS
 from service.recall.ranking import LENDERS, Ranking
 
 Values = NDArray[np.float64]
@@ -59,7 +59,7 @@ class Case:
 
     `parts`: of each arm the normalised score of each hit; `ranks`: its rank there, 0: not found. `lent`: the share of the score of
     the row's hit that the column's gets. `roles`: SPEAKER or AIDE. `added`, `fixed`: a part and a factor that no setting changes,
-    for whom it is about. `scale`: times the vector arm's weight, for the model.
+    for whom it is about; `least`: what the arms for names add at least. `scale`: times the vector arm's weight, for the model.
     """
 
     question: str
@@ -71,6 +71,7 @@ class Case:
     lent: Values
     roles: NDArray[np.int8]
     added: Values
+    least: Values
     fixed: Values
     scale: float = 1.0
 
@@ -92,9 +93,10 @@ class Case:
                 if key in at and other in at:
                     lent[at[key], at[other]] += share
         roles = np.zeros(len(keys), dtype=np.int8)
-        added, fixed = np.zeros(len(keys)), np.ones(len(keys))
+        added, least, fixed = np.zeros(len(keys)), np.zeros(len(keys)), np.ones(len(keys))
         for key in fused.standings.keys() & at.keys():
-            added[at[key]] = fused.added.get(key, 0.0)
+            about = fused.standings[key] == "about"
+            added[at[key]], least[at[key]] = (0.0, ABOUT_PART) if about else (fused.added.get(key, 0.0), 0.0)
             lent[:, at[key]] *= LENT_TO_STANDING if fused.standings[key] in SUBJECTS else 1.0
         for key in fused.factors.keys() & at.keys():
             standing, place = fused.standings.get(key), at[key]
@@ -106,7 +108,7 @@ class Case:
             fixed[place] = fixed[place] / weight if weight else 1.0
         own = float(ranking.asked.settings["weights"].get("vector", 1.0))
         scale = plan.weights.get("vector", own) / own if own else 1.0
-        return cls(question, tuple(evidence), keys, arms, parts, ranks, lent, roles, added, fixed, scale)
+        return cls(question, tuple(evidence), keys, arms, parts, ranks, lent, roles, added, least, fixed, scale)
 
     def scores(self, settings: list[Setting], fusion: str = "linear") -> Values:
         """Score of each hit by each setting: shape (settings, hits)."""
@@ -127,8 +129,14 @@ class Case:
         factors = np.tile(self.fixed, (len(settings), 1))
         for role, values in ((SPEAKER, [s.speaker for s in settings]), (AIDE, [s.assistant for s in settings])):
             factors[:, self.roles == role] *= np.array(values)[:, None]
-        totals: Values = (alone + lending @ self.lent + (0.0 if fusion == "rrf" else self.added)) * factors
+        totals: Values = (alone + lending @ self.lent + (0.0 if fusion == "rrf" else self._stands(times))) * factors
         return totals
+
+    def _stands(self, times: Values) -> Values:
+        """What it adds by each setting whose a hit is: shape (settings, hits)."""
+        names = np.isin(self.arms, list(NAMING_ARMS))
+        added: Values = self.added + np.maximum(0.0, self.least - times[:, names] @ self.parts[names])
+        return added
 
     def worth(self, settings: list[Setting], k: int, fusion: str = "linear") -> Values:
         """NDCG and recall among the first k, by each setting: shape (2, settings)."""

@@ -294,7 +294,7 @@ def test_an_explanation_adds_up(api: Api, fusion: str) -> None:
     for question in ("What did Ann say of Oslo?", "crates", "Who is Bob Stone?"):
         for result in api.recall(question, fusion=fusion, explain=True)["results"]:
             explained = result["explain"]
-            sum_ = sum(arm["part"] for arm in explained["arms"].values()) + explained["lent"]
+            sum_ = sum(arm["part"] for arm in explained["arms"].values()) + explained["added"] + explained["lent"]
             assert result["score"] == pytest.approx(sum_ * explained["factor"])
             assert explained["because"].startswith(f"{result['score']:.3g} = ")
 

@@ -22,7 +22,7 @@ def case(question: str, *, right: int = 2, names: float = 1.0, about: float = 0.
     lent = np.zeros((3, 3))
     lent[0, 2] = 0.4
     return Case(question, (right,), np.array([1, 2, 3]), ("lexical", "names"), parts, (parts > 0).astype(float), lent,
-                np.array([0, 0, SPEAKER], dtype=np.int8), np.array([0.0, about, 0.0]), np.ones(3))  # fmt: skip
+                np.array([0, 0, SPEAKER], dtype=np.int8), np.zeros(3), np.array([0.0, about, 0.0]), np.ones(3))  # fmt: skip
 
 
 def test_a_score_is_the_parts_by_their_weights_with_whose_it_is_and_what_neighbours_lend_times_who_said_it() -> None:

@@ -154,8 +154,9 @@ class Explained(BaseModel):
     )
     explain: dict[str, Any] | None = Field(
         default=None,
-        description="What the score is made of: (the `part` of each arm + `lent` by neighbours in the session) × `factor`, for who "
-        "said it; with relative_score the mean of the parts. `because` says it in one line. Each arm's rank, score, weight and the "
+        description="What the score is made of: (the `part` of each arm + `added` for whose it is + `lent` by neighbours in the "
+        "session) × `factor`, for who said it; with relative_score the mean of the parts. `because` says it in one line. Each "
+        "arm's rank, score, weight and the "
         "path that led there; `waited`: its vector was not stored yet; `rerank`: the reranker's score, rank and score before; "
         "`rewrite`: further questions, and its rank for each; `succession`: its place among hits that tell the same, the latest "
         "first, or behind how many of these, and its score before; `relevance`: what that is made of",
