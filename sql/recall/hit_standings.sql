@@ -27,7 +27,7 @@ begin
         when v_asked.names <> '{}' and loci_internal.is_about_names(m.about, m.opening, v_asked) then 'about'
         when v_asked.first and m.first and m.about is null then
             case when loci_internal.memory_party(m.source, m.created_by) = v_asked.party then 'own'
-                 when lower(m.source) <> 'assistant' then 'foreign' end  -- what answers is no other user
+                 when lower(m.source) is distinct from 'assistant' then 'foreign' end  -- that is no other user
         when substring(lower(m.source), '[[:alnum:]]+') = any (v_asked.words) then
             case when m.first then 'told' else 'said' end
         when v_asked.names <> '{}' and m.about is null and loci_internal.is_namesake(m.opening, v_asked.names)
