@@ -20,8 +20,7 @@ ABOUT_PART = 0.7  # what these add at least for a memory that is about whom the 
 OWN_PART = 0.25  # what is added for what somebody said of himself, where he asks of himself: his questions share few words with it
 SUBJECTS = frozenset({"about", "own"})  # standings of what says something of whom the question is about
 LENT_TO_STANDING = 0.3  # share of what neighbours lend that counts for these: they speak for themselves
-ABOUT = 1.0  # what the score of a memory is multiplied by that is about whom the question names
-ABOUT_BESIDE_SPEECH = 2.0  # the same where that one also speaks
+ABOUT = 2.0  # what the score of a memory is multiplied by that is about whom the question names, where that one also speaks
 SPEECH_WEIGHT = 2.0  # times the weight of a speaker, where the question asks what was said
 SPEECH = re.compile(
     r"\b(?:sa(?:y|ys|id)|tell|tells|told|mention\w*|think|thinks|thought|ask|asks|asked|suggest\w*|recommend\w*|propos\w*|opinion|"
@@ -98,7 +97,7 @@ class Plan:
         if standing in {"told", "said"}:
             said = named * SPEECH_WEIGHT if self.asks_what_was_said else named if standing == "told" else 1.0
             return 1.0 if several else said
-        about = 1.0 if self.asks_what_was_said else ABOUT_BESIDE_SPEECH if spoken else ABOUT
+        about = ABOUT if spoken and not self.asks_what_was_said else 1.0
         factors = {"about": about, "own": named * named, **dict.fromkeys(OTHERS, 1 / named)}
         if source == ASSISTANT:
             return factors.get("own" if own else standing or "", 1.0) * float(self.settings["assistant_weight"])
