@@ -163,3 +163,9 @@ def test_a_memory_about_the_one_who_is_named_counts_so_whether_the_arms_for_name
     for each in about:
         found = sum(arm["part"] or 0 for name, arm in each["arms"].items() if name in NAMING_ARMS)
         assert found >= ABOUT_PART or f"whose it is {ABOUT_PART - found:.3g}" in each["because"]
+
+
+def test_what_an_agent_says_of_itself_without_a_speaker_is_foreign_to_a_user(api: Api) -> None:
+    told(api, "I live in Oslo.")
+    results = api.recall("Where do I live?", user="ada", explain=True)["results"]
+    assert {each["content"]: each["explain"]["standing"] for each in results}["I live in Oslo."] == "foreign"
