@@ -1,5 +1,6 @@
 """Running `loci` over a database of its own: inside this process, or as a process where signals and start-up matter."""
 
+import logging
 import os
 import signal
 import socket
@@ -33,6 +34,16 @@ testing._get_command = cache(get_command)  # type: ignore[attr-defined]  # the t
 Running = subprocess.Popen[str] | Command
 Ended = Callable[[Running], tuple[int, str, str]]
 OPERATOR = "00000000-0000-0000-0000-000000000000"
+
+
+@pytest.fixture(autouse=True)
+def process_logs_as_before() -> Iterator[None]:
+    """Undo what a command sets up for the logs of its process: this process runs many, and what others log is no output of theirs."""
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
 
 
 def environment_of(database: Database, **changes: str) -> dict[str, str]:
