@@ -161,9 +161,20 @@ class LimitSettings(BaseModel):
     )
     import_bytes: int = Field(default=4 * 1024**3, ge=1024, description="Bytes of the largest import or export")
     spool_bytes: int = Field(
-        default=8 * 1024**3, ge=1024, description="Bytes on disk of all imports and exports under way; one key may take half of it"
+        default=8 * 1024**3,
+        ge=1024,
+        description="Bytes on disk of imports and exports under way, also unpacked; a key has half",
     )
     spool_dir: Path | None = Field(default=None, description="Folder for them; none: that of the system for temporary files")
+    readers: int = Field(
+        default=2, ge=1, le=100, description="Imports that are read at a time, each by a process of its own; a key may have half"
+    )
+    reader_bytes: int = Field(
+        default=256 * 1024**2, ge=64 * 1024**2, description="Bytes of memory that each of these processes may take"
+    )
+    reader_seconds: int = Field(
+        default=3600, ge=1, description="Seconds of a processor that each may take; 30 and 10 for each MiB, if that is less"
+    )
     streams: int = Field(default=100, ge=1, description="Streams and waiting polls of changes of a key, or of all without one")
     connections: int | None = Field(
         default=512, ge=1, description="HTTP connections from one address; behind a proxy that is the proxy's. None: any number"

@@ -9,9 +9,10 @@ import os
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, cast
+from weakref import WeakValueDictionary
 
 from db.errors import TooLarge, TooManyAtOnce, Unavailable
 from service.settings import LimitSettings
@@ -29,11 +30,24 @@ class Spools:
     """Room on disk for what is under way in this process."""
 
     def __init__(self, limits: LimitSettings) -> None:
+        self.limits = limits
         self._folder: Path | None = limits.spool_dir
         self.most = limits.import_bytes
         self._all = limits.spool_bytes
         self.stall, self.pace = limits.stall, limits.pace
         self._taken: dict[Owner, int] = {}
+        self._turns = asyncio.Semaphore(limits.readers)
+        self._own_turns: WeakValueDictionary[Owner, asyncio.Semaphore] = WeakValueDictionary()
+
+    @asynccontextmanager
+    async def turn(self, owner: Owner) -> AsyncIterator[None]:
+        """Wait for a turn to have a file read: a few are at a time, and a key has half of them."""
+        own = self._own_turns.get(owner)
+        if own is None:
+            share = 1.0 if owner is None else KEY_SHARE
+            own = self._own_turns[owner] = asyncio.Semaphore(max(1, int(self.limits.readers * share)))
+        async with own, self._turns:
+            yield
 
     @contextmanager
     def opened(self, owner: Owner, what: str) -> Iterator["Spool"]:
@@ -52,7 +66,7 @@ class Spools:
         """Count bytes that will be written. Raises TooLarge, TooManyAtOnce, Unavailable."""
         if before + size > self.most:
             raise TooLarge(
-                f"the {what} is larger than {self.most:,} bytes", hint=f"Use `loci {what}`, or raise LOCI_LIMITS__IMPORT_BYTES."
+                f"the {what} is larger than {self.most:,} bytes", hint="Send it in parts, or raise LOCI_LIMITS__IMPORT_BYTES."
             )
         own = self._taken.get(owner, 0)
         if owner is not None and own + size > max(self._all * KEY_SHARE, self.most):
@@ -81,7 +95,7 @@ class Spool:
         self._what = what
         self._file = file
         self._waiting = bytearray()
-        self.size = self._written = 0
+        self.size = self._written = self._beside = 0
         self._ended = False
         self._failure: BaseException | None = None
         self._grown = asyncio.Event()
@@ -94,6 +108,23 @@ class Spool:
         self._waiting += data
         if len(self._waiting) >= PART:
             await self._flush()
+
+    @property
+    def limits(self) -> LimitSettings:
+        """The limits of the room."""
+        return self._room.limits
+
+    def turn(self) -> AbstractAsyncContextManager[None]:
+        """A turn to have it read."""
+        return self._room.turn(self._owner)
+
+    def take_beside(self, size: int) -> None:
+        """Count bytes that others write for it beside it; fewer than none are gone. Raises as Spools.take."""
+        if size > 0:
+            self._room.take(self._owner, f"unpacked {self._what}", size, self._beside)
+        else:
+            self._room.give_back(self._owner, min(-size, self._beside))
+        self._beside = max(0, self._beside + size)
 
     @property
     def file(self) -> BinaryIO:
@@ -142,7 +173,7 @@ class Spool:
         if self._filling is not None:
             self._filling.cancel()
         self._file.close()
-        self._room.give_back(self._owner, self.size)
+        self._room.give_back(self._owner, self.size + self._beside)
 
     async def _fill(self, work: Callable[["Spool"], Awaitable[None]]) -> None:
         try:

@@ -120,12 +120,12 @@ def complain(message: str, hint: str | None = None) -> None:
         flag("hint:", hint, "cyan")
 
 
-def complain_of_lines(wrong: Sequence[tuple[int, str]]) -> None:
-    """Print what is wrong with the lines of a file on stderr, the first hundred."""
+def complain_of_lines(wrong: Sequence[tuple[int, str]], count: int | None = None) -> None:
+    """Print what is wrong with the lines of a file on stderr, the first hundred. `count`: how many are wrong, if that is more."""
     for line, reason in wrong[:SHOWN]:
         echo(f"line {line}: {reason}", err=True)
-    if len(wrong) > SHOWN:
-        echo(f"… and {len(wrong) - SHOWN:,} more", err=True)
+    if (more := (count or len(wrong)) - SHOWN) > 0:
+        echo(f"… and {more:,} more", err=True)
 
 
 def explain(error: Exception) -> tuple[str, str | None] | None:

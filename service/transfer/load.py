@@ -1,7 +1,7 @@
 """The work behind `loci import`: lines are checked here, written in batches, and refused one by one."""
 
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import asdict, dataclass, field
 from difflib import get_close_matches
@@ -17,13 +17,14 @@ from db.pool import JsonObject, Transaction
 from loci.models.fields import Model
 from loci.models.graph import EdgeWrite, EntityWrite
 from loci.models.memories import MemoryInput
-from service.exact_json import read_exactly
 from service.http.problems import field_errors
+from service.transfer.foreign.records import LONGEST_KIND, LONGEST_REASON, MOST_ERRORS, Notes
+from service.transfer.reading.process import Frame, Reading
 
 Open = Callable[[str | None, str | None], AbstractAsyncContextManager[Transaction]]  # in a namespace, with a role
 Write = Callable[[Transaction, list[JsonObject]], Awaitable[Sequence[Mapping[str, Any]]]]
 ATTEMPTS = 4
-BATCH = 1000
+BATCH, BATCH_BYTES = 1000, 1024 * 1024  # lines of a kind, and bytes of all that wait
 
 
 class WrongLine(Exception):
@@ -59,6 +60,7 @@ class Load:
     superseded: int = 0
     cut_short: int = 0
     errors: list[LineError] = field(default_factory=list)
+    wrong: int = 0
     started: float = field(default_factory=time.perf_counter)
     seconds: float = 0.0
 
@@ -73,8 +75,27 @@ class Load:
             "cut_short": self.cut_short,
             "lines": self.lines,
             "seconds": round(self.seconds, 3),
+            "wrong": self.wrong,
             "errors": [asdict(error) for error in self.errors],
         }
+
+    def refuse(self, line: int, reason: str) -> None:
+        """A line does not go in. All are counted; the first are listed, and some more until all are known."""
+        self.wrong += 1
+        self.errors.append(LineError(line, reason[:LONGEST_REASON]))
+        if len(self.errors) >= 2 * MOST_ERRORS:
+            self.trim()
+
+    def take_over(self, notes: Notes, lines: int) -> None:
+        """Take over what the process that read the lines noted: places are their numbers."""
+        for place, reason in notes.errors:
+            self.refuse(int(place), reason)
+        self.wrong += notes.wrong - len(notes.errors)
+        self.lines = lines
+
+    def trim(self) -> None:
+        """Keep the first errors, in order of their lines."""
+        self.errors = sorted(self.errors, key=lambda error: error.line)[:MOST_ERRORS]
 
     def add(self, kind: Kind, outcomes: Sequence[Mapping[str, Any]]) -> None:
         """Count rows that were written."""
@@ -92,20 +113,19 @@ KINDS = {
 }
 
 
-def parse_line(line: bytes) -> tuple[str, JsonObject]:
+def parse_line(item: Any) -> tuple[str, JsonObject]:
     """The kind of a line and what it states. Raises WrongLine."""
-    try:
-        item = read_exactly(line)
-    except ValueError as error:
-        raise WrongLine(f"is not JSON: {error}") from None
     if not isinstance(item, dict):
         raise WrongLine("must be a JSON object")
     name = item.pop("kind", "memory" if "content" in item else None)
     if name is None:
         raise WrongLine("kind: must be memory, entity or edge; it is missing, and there is no content")
     if not isinstance(name, str) or name not in KINDS:
-        near = get_close_matches(str(name), KINDS)
-        raise WrongLine(f"kind: must be memory, entity or edge, not {name!r}" + (f". Did you mean {near[0]}?" if near else ""))
+        near = get_close_matches(str(name)[:LONGEST_KIND], KINDS)
+        raise WrongLine(
+            f"kind: must be memory, entity or edge, not {str(name)[:LONGEST_KIND]!r}"
+            + (f". Did you mean {near[0]}?" if near else "")
+        )
     try:
         return name, KINDS[name].model.model_validate(item).stated()
     except ValidationError as error:
@@ -126,6 +146,7 @@ class Loader:
         self._operator = operator
         self.whole: Transaction | None = None
         self._waiting: dict[str, list[tuple[int, JsonObject]]] = {name: [] for name in KINDS}
+        self._bytes = 0
         self._first = True
         self.load = Load()
 
@@ -134,22 +155,21 @@ class Loader:
         async with self._open(self._namespace, "writer") as tx:
             await tx.entered()
 
-    async def take(self, line: bytes) -> None:
-        """Check a line and keep it for its batch."""
-        self.load.lines += 1
-        if not line.strip():
-            return
+    async def take(self, line: int, item: Any, size: int) -> None:
+        """Check what a line of so many bytes says, and keep it for its batch."""
         try:
-            name, row = parse_line(line)
+            name, row = parse_line(item)
         except WrongLine as error:
-            self.load.errors.append(LineError(self.load.lines, str(error)))
+            self.load.refuse(line, str(error))
             return
-        self._waiting[name].append((self.load.lines, row))
-        if len(self._waiting[name]) >= self._size:
+        self._waiting[name].append((line, row))
+        self._bytes += size
+        if len(self._waiting[name]) >= self._size or self._bytes >= BATCH_BYTES:
             await self.flush()
 
     async def flush(self) -> None:
         """Write what waits."""
+        self._bytes = 0
         for name, kind in KINDS.items():
             items, self._waiting[name] = self._waiting[name], []
             if items and self.whole is not None:
@@ -180,7 +200,8 @@ class Loader:
                     raise
             else:
                 break
-        self.load.errors += part.errors
+        for refused in part.errors:
+            self.load.refuse(refused.line, refused.reason)
         self.load.written[kind.plural] += part.written[kind.plural]
         self.load.duplicates += part.duplicates
         self.load.ignored += part.ignored
@@ -198,7 +219,7 @@ async def write_or_split(tx: Transaction, kind: Kind, items: list[tuple[int, Jso
         if known is None:
             raise
         if len(items) == 1:
-            load.errors.append(LineError(items[0][0], known.detail))
+            load.refuse(items[0][0], known.detail)
             return
         half = len(items) // 2
         await write_or_split(tx, kind, items[:half], load)
@@ -209,7 +230,8 @@ async def write_or_split(tx: Transaction, kind: Kind, items: list[tuple[int, Jso
 
 async def load(
     open_transaction: Open,
-    lines: Iterable[bytes],
+    process: Reading,
+    frames: AsyncIterator[Frame],
     *,
     namespace: str,
     atomic: bool,
@@ -217,9 +239,9 @@ async def load(
     dry_run: bool = False,
     batch_size: int = BATCH,
 ) -> Load:
-    """Import lines. With `atomic`, one wrong line and nothing is written. The `operator` may analyze tables.
+    """Import lines, as the process that reads them says them. With `atomic`, one wrong line and nothing is written.
 
-    A dry run does the same in one transaction, and takes it back.
+    The `operator` may analyze tables. A dry run does the same in one transaction, and takes it back.
     """
     loader = Loader(open_transaction, namespace, batch_size, operator=operator)
     loader.load.dry_run = dry_run
@@ -228,14 +250,17 @@ async def load(
             loader.whole = await stack.enter_async_context(open_transaction(namespace, "writer"))
         else:
             await loader.enter()
-        for line in lines:
-            await loader.take(line)
+        async for frame in frames:
+            if frame[0] == "end":
+                loader.load.take_over(Notes.said(frame[1]), frame[1]["lines"])
+                break
+            await loader.take(frame[2], frame[3], process.size)
         await loader.flush()
-        if atomic and loader.load.errors:
+        loader.load.trim()
+        if atomic and loader.load.wrong:
             done = loader.load
-            loader.load = Load(dry_run, done.lines, errors=done.errors, started=done.started)
-        if dry_run or (atomic and loader.load.errors):
+            loader.load = Load(dry_run, done.lines, errors=done.errors, wrong=done.wrong, started=done.started)
+        if dry_run or (atomic and loader.load.wrong):
             raise psycopg.Rollback  # ends the transaction and goes no further
     loader.load.seconds = time.perf_counter() - loader.load.started
-    loader.load.errors.sort(key=lambda error: error.line)
     return loader.load

@@ -1,6 +1,5 @@
 """Restoring a namespace from the lines of an export: all of it in one transaction, or nothing. See docs/export.md."""
 
-import hashlib
 import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -18,11 +17,13 @@ from db.errors import Conflict, refused_rows
 from db.pool import JsonObject, Transaction
 from loci.models.fields import UNQUOTED, Metadata, Model, Moment, NamespaceName, Text
 from service.http.problems import field_errors
+from service.transfer.reading.process import Reading
 
 VERSION = 1
 MOST_PROBLEMS = 100  # after which reading stops
 BATCH_BYTES = 4 * 1024 * 1024
-LONGEST_LINE = 256 * 1024 * 1024
+LONGEST_HEADER = 1024 * 1024  # bytes of the first and the last line
+LONGEST_REASON = 500
 Count = dict[str, int]
 M = TypeVar("M", bound=Model)
 
@@ -100,18 +101,9 @@ class Restored:
         return {**{part: getattr(self, part) for part in parts}, "seconds": round(self.seconds, 3)}
 
 
-def begins_export(line: bytes) -> bool:
-    """Whether a first line is that of an export, of whatever version."""
-    try:
-        item = orjson.loads(line)
-    except orjson.JSONDecodeError:
-        return False
-    return isinstance(item, dict) and item.get("kind") == "namespace"
-
-
 def parse_header(line: bytes) -> Header:
     """The first line of an export. Raises Refused."""
-    item = _object(line)
+    item = _object(line) if len(line) <= LONGEST_HEADER else f"is longer than {LONGEST_HEADER:,} bytes"
     if isinstance(item, str):
         raise Refused([LineProblem(1, item)])
     if item.get("kind") != "namespace" or item.get("format") != "loci":
@@ -157,7 +149,7 @@ class Restore:
         self._header = header
         self._size = batch_size
         self._kinds: list[str] = []
-        self._digest = hashlib.sha256()
+        self._digest: str | None = None  # of the lines between the first and the last
         self._seen: Count = {}
         self._end: End | None = None
         self._kind = ""
@@ -180,23 +172,19 @@ class Restore:
             raise Refused([LineProblem(1, known.detail)]) from None
         self.done.created, self.done.kept, self.done.vectors = begun["created"], begun["kept"], begun["vectors"]
 
-    async def take(self, line: bytes) -> None:
-        """Check a line and keep it for its batch."""
+    async def take(self, kind: str | None, said: str | None, line: bytes) -> None:
+        """Keep a line for its batch. `said`: what is wrong with it; of the last one, what the lines before amount to."""
         self.done.lines += 1
         if self._end is not None:
             if line.strip():
                 self._refuse(self.done.lines, "stands after the end line")
-            return
-        item = _object(line)
-        kind = item if isinstance(item, str) else item.get("kind")
-        if kind == "end" and isinstance(item, dict):
-            await self._take_end(item)
-            return
-        self._digest.update(line)
-        if isinstance(item, str):
-            self._refuse(self.done.lines, item)
+        elif kind == "end":
+            self._digest = said
+            await self._take_end(line)
+        elif kind is None:
+            self._refuse(self.done.lines, said or "is no line of an export")
         elif kind not in self._seen:
-            near = get_close_matches(str(kind), self._kinds)
+            near = get_close_matches(kind, self._kinds)
             hint = f". Did you mean {near[0]}?" if near else ""
             self._refuse(self.done.lines, f"kind: {kind!r} is no kind of line in an export{hint}")
         elif self._kind and self._kinds.index(kind) < self._kinds.index(self._kind):
@@ -217,7 +205,7 @@ class Restore:
             self._refuse(self.done.lines, "the file stops here, without its end line: it was cut off")
         elif not end.counts == self._seen == self._header.counts:
             self._refuse(self.done.lines, "the numbers of lines are not those that the first and the last line say")
-        elif end.sha256 != self._digest.hexdigest():
+        elif end.sha256 != self._digest:
             self._refuse(self.done.lines, "sha256: the lines are not those that were exported")
         elif not self._problems:
             await self._guarded([(self.done.lines, b"")], lambda _: transfer.finish_restore(self._tx))
@@ -225,16 +213,17 @@ class Restore:
             raise Refused(self._problems)
         return self.done
 
-    async def _take_end(self, item: JsonObject) -> None:
+    async def _take_end(self, line: bytes) -> None:
         await self._flush()
-        parsed = _parsed(End, item)
+        item = _object(line) if len(line) <= LONGEST_HEADER else f"is longer than {LONGEST_HEADER:,} bytes"
+        parsed = item if isinstance(item, str) else _parsed(End, item)
         if isinstance(parsed, str):
             self._refuse(self.done.lines, parsed)
         else:
             self._end = parsed
 
     def _refuse(self, line: int, reason: str, *, conflict: bool = False) -> None:
-        self._problems.append(LineProblem(line, reason, conflict))
+        self._problems.append(LineProblem(line, reason[:LONGEST_REASON], conflict))
         if len(self._problems) >= MOST_PROBLEMS:
             raise Refused(self._problems)
 
@@ -275,43 +264,33 @@ class Restore:
 
 async def restore(
     open_: Callable[[str], AbstractAsyncContextManager[Transaction]],
-    lines: AsyncIterator[bytes],
+    process: Reading,
     *,
     namespace: str | None = None,
     batch_size: int = 1000,
-    advance: Callable[[int, Restored], None] | None = None,
 ) -> Restored:
-    """Restore the lines of an export into `namespace`, or the one that they name, in one transaction that `open_` opens.
+    """Restore an export that a process reads into `namespace`, or the one that it names, in one transaction that `open_` opens.
 
-    `advance` is told the bytes read. Raises Refused, and nothing is written.
+    Raises Refused, and nothing is written.
     """
-    first = await anext(lines, b"")
+    lines = _lines(process)
+    try:
+        _, wrong, first = await anext(lines)
+    except StopAsyncIteration:
+        wrong, first = "is empty", b""
+    if wrong is not None:
+        raise Refused([LineProblem(1, wrong)])
     header = parse_header(first)
-    read = len(first)
     async with open_(namespace or header.name) as tx:
         work = Restore(tx, header, batch_size)
         await work.begin(first)
         async for line in lines:
-            await work.take(line)
-            read += len(line)
-            if advance is not None and work.done.lines % batch_size == 0:
-                advance(read, work.done)
+            await work.take(*line)
         return await work.finish()
 
 
-async def split_lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield the lines of a body, each with its newline. Raises Refused for one that is too long to be held."""
-    parts: list[bytes] = []
-    held = number = 0
-    async for chunk in chunks:
-        first, *rest = chunk.split(b"\n")
-        parts.append(first)
-        held += len(first)
-        for piece in rest:
-            number += 1
-            yield b"".join(parts) + b"\n"
-            parts, held = [piece], len(piece)
-        if held > LONGEST_LINE:
-            raise Refused([LineProblem(number + 1, f"is longer than {LONGEST_LINE:,} bytes")])
-    if held:
-        yield b"".join(parts)
+async def _lines(process: Reading) -> AsyncIterator[tuple[str | None, str | None, bytes]]:
+    """The lines as the process says them: kind, what is said of each, and the line as it stands."""
+    async for frame in process.frames():
+        if frame[0] == "line":
+            yield frame[1], frame[2], await process.beside()

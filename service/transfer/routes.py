@@ -19,11 +19,13 @@ from service.http.replies import reply
 from service.http.responses import problems
 from service.spool import Behind, Spool
 from service.transfer.export import export_lines
-from service.transfer.foreign.run import import_stream
+from service.transfer.foreign.run import import_spool
 from service.transfer.foreign.write import Report
 from service.transfer.load import Load
 from service.transfer.markdown import markdown_lines
-from service.transfer.restore import Refused, Restored, restore, split_lines
+from service.transfer.reading.job import LOCI
+from service.transfer.reading.process import reading
+from service.transfer.restore import Refused, Restored, restore
 
 log = logging.getLogger(__name__)
 router = APIRouter(tags=["namespaces"])
@@ -93,7 +95,7 @@ async def import_namespace(
     def open_as(into: str | None, role: str | None) -> AbstractAsyncContextManager[Transaction]:
         return caller.transaction(role, into)
 
-    foreign = format != "loci"
+    foreign = format != LOCI
     if not foreign and (dry_run or account or valid_from_created):
         wrong = [FieldError("format", "is loci, which has no dry_run, account or valid_from_created")]
         raise Invalid("dry_run, account and valid_from_created are not for an export, which is all or nothing", wrong)
@@ -107,9 +109,10 @@ async def import_namespace(
             if foreign:
                 report = Report("", name, dry_run=dry_run, atomic=atomic, operator=caller.key_hash is OPERATOR)
                 options: dict[str, Any] = {"account": account, "valid_from_created": valid_from_created}
-                done: Restored | Report | Load = await import_stream(open_as, spool.file, format, report, **options)
+                done: Restored | Report | Load = await import_spool(open_as, spool, format, report, **options)
             else:
-                done = await restore(open_, split_lines(spool.parts()), namespace=name)
+                async with reading(spool, LOCI) as process:
+                    done = await restore(open_, process, namespace=name)
         except Refused as error:
             raise _problem(error) from None
     caller.state.worker.wake()

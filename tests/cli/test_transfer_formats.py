@@ -22,9 +22,11 @@ from service.transfer.foreign.formats import FORMATS
 from service.transfer.foreign.recognise import recognise
 from service.transfer.foreign.records import Link, Memory, Notes, Record, Unreadable
 from service.transfer.foreign.rows import Rows
+from service.transfer.foreign.run import record_of
 from service.transfer.foreign.sources import open_source
 from service.transfer.foreign.values import end_of, moment
-from service.transfer.foreign.write import read_some
+from service.transfer.reading.__main__ import read_records
+from service.transfer.reading.output import Output
 from tests.catalogue import ROOT
 from tests.foreign import CHATGPT, CLAUDE, CLAUDE_MEMORIES, SAMPLES, Sample, mem0_history, message
 
@@ -116,11 +118,14 @@ def test_a_file_however_damaged_it_is_ends_in_a_report_and_in_nothing_else(sampl
     for number in range(15):
         files = {name: retold(text, chance) for name, text in sample.files.items()}
         source = open_source(replace(sample, files=files).write(tmp_path / str(number)))
-        notes = Notes()
-        rows, records = Rows(sample.format, "", notes), FORMATS[sample.format].read(source, notes)
-        while found := read_some(records, notes):
-            made = [rows.make(record) for record in found if not isinstance(record, Link)]
-            assert all(row is None or row.place for row in made)
+        pipe, notes = io.BytesIO(), Notes()
+        read_records(source, sample.format, Output(pipe, 0, 2**30))
+        *said, end = map(json.loads, pipe.getvalue().splitlines())
+        records = [record_of(kind, fields) for _, kind, fields in said]
+        rows = Rows(sample.format, "", notes)
+        made = [rows.make(record) for record in records if not isinstance(record, Link)]
+        assert all(row is None or row.place for row in made)
+        notes.add(Notes.said(end[1]))
         assert not [place for place, reason in notes.errors if place == "the file" and "not known" in reason]
 
 

@@ -90,5 +90,6 @@ class LinesImported(BaseModel):
     superseded: int = Field(description="Memories that replaced a version before")
     cut_short: int = Field(description="Memories whose validity ends where a later version begins")
     lines: int = Field(description="How many lines were read")
-    errors: list[WrongLine] = Field(description="Lines that are wrong")
+    wrong: int = Field(description="How many lines are wrong")
+    errors: list[WrongLine] = Field(description="Lines that are wrong, the first thousand")
     seconds: float = Field(description="Seconds that it took")

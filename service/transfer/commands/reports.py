@@ -10,8 +10,8 @@ MOST_PROBLEMS = 100  # after which the service stops reading
 
 def tell_lines(done: dict[str, Any], *, atomic: bool) -> None:
     """What has become of loose lines."""
-    wrong = done["errors"]
-    complain_of_lines([(error["line"], error["reason"]) for error in wrong])
+    wrong = done["wrong"]
+    complain_of_lines([(error["line"], error["reason"]) for error in done["errors"]], wrong)
     rate = sum(done[kind] for kind in ("memories", "entities", "edges")) / max(done["seconds"], 1e-3)
     echo(
         f"{done['memories']:,} memories ({done['duplicates']:,} known already, {done['superseded']:,} replaced an older "
@@ -27,7 +27,7 @@ def tell_lines(done: dict[str, Any], *, atomic: bool) -> None:
             echo(f"{done[name]:,} memories were {meaning}")
     if wrong:
         nothing = "; nothing was written" if atomic and not done["dry_run"] else ""
-        complain(f"{len(wrong):,} of {done['lines']:,} lines are wrong{nothing}")
+        complain(f"{wrong:,} of {done['lines']:,} lines are wrong{nothing}")
 
 
 def tell_wrong(problems: list[dict[str, Any]]) -> None:

@@ -6,11 +6,14 @@ from typing import Any
 
 from service.transfer.foreign.chats import path_to
 from service.transfer.foreign.items import each, first_of, values
+from service.transfer.foreign.markdown import without
 from service.transfer.foreign.records import Json, Memory, Notes, Record, Turn
 from service.transfer.foreign.sources import File, Source
-from service.transfer.foreign.values import WrongValue, category, label, moment, object_of, stated, text_of
+from service.transfer.foreign.values import WrongValue, category, identity_of, label, moment, object_of, short, stated, text_of
 
-MARKS = re.compile("\ue200.*?\ue201|[\ue200-\ue203]|【[^】]*】", re.DOTALL)
+CITATIONS = (("\ue200", "\ue201"), ("【", "】"))
+MARKS = re.compile("[\ue200-\ue203]")
+CONVERSATIONS = re.compile(r"(?:^|/)conversations[^/]*+(?<=\.json)$")
 SEEN = ("text", "multimodal_text")
 ROLES = ("user", "assistant")
 
@@ -25,11 +28,11 @@ def conversations(source: Source) -> list[File]:
     """The file that was given, or those of an export that hold conversations."""
     if source.single is not None:
         return [source.single]
-    return [file for file in source.files if re.search(r"(^|/)conversations[^/]*\.json$", file.path)]
+    return [file for file in source.files if CONVERSATIONS.search(file.path)]
 
 
 def _conversation(place: str, item: Json, notes: Notes) -> Iterator[Record]:
-    session = text_of(first_of(item, "conversation_id", "id"), "conversation_id")
+    session = identity_of(first_of(item, "conversation_id", "id"), "conversation_id")
     if item.get("is_do_not_remember"):
         notes.skip("conversations that are not to be remembered")
         return
@@ -40,7 +43,7 @@ def _conversation(place: str, item: Json, notes: Notes) -> Iterator[Record]:
         "messages on branches that were given up",
         sum(1 for node in mapping.values() if node.get("message")) - sum(1 for node in path if node.get("message")),
     )
-    about = stated(title=item.get("title"), project=item.get("conversation_template_id"))
+    about = stated(title=short(item.get("title")), project=short(item.get("conversation_template_id")))
     for node in path:
         message = node.get("message")
         if message is None:
@@ -93,4 +96,4 @@ def _text(content: Json, notes: Notes) -> str:
     if not isinstance(parts, list):
         raise WrongValue("content.parts: must be a list")
     notes.lose("images and other parts that are no text", sum(1 for part in parts if not isinstance(part, str)))
-    return MARKS.sub("", "\n".join(part for part in parts if isinstance(part, str))).strip()
+    return MARKS.sub("", without("\n".join(part for part in parts if isinstance(part, str)), *CITATIONS)).strip()

@@ -11,21 +11,41 @@ from service.transfer.foreign.chats import path_to
 from service.transfer.foreign.items import each, first_of, is_list, preview, values
 from service.transfer.foreign.records import Json, Memory, Notes, Record, Turn
 from service.transfer.foreign.sources import File, Source
-from service.transfer.foreign.values import WrongValue, category, kind_of, label, list_of, moment, object_of, stated, text_of
+from service.transfer.foreign.values import (
+    WrongValue,
+    category,
+    identity,
+    identity_of,
+    kind_of,
+    label,
+    list_of,
+    moment,
+    object_of,
+    short,
+    stated,
+    text_of,
+)
 
 ROLES = {"human": "user", "assistant": "assistant"}
 ROOT = "00000000-0000-4000-8000-000000000000"
-HEADING = re.compile(r"^(?:\*\*([^*\n]+)\*\*|#{1,3}\s+([^\n]+))\s*$", re.MULTILINE)
-OPENED = re.compile(r"(^|/)(conversations|memories|projects)[^/]*(\.zip/.*|/[^/]*)?\.json$")
+HEADING = re.compile(r"^(?:\*\*([^*\n]++)\*\*[ \t\r]*+|#{1,3}[ \t]++([^\n]++))$", re.MULTILINE)
+OPENED = ("conversations", "memories", "projects")
 
 
 def read(source: Source, notes: Notes) -> Iterator[Record]:
     """Turns of the path that was seen last, sections of memories, documents of projects."""
     for file in [source.single] if source.single is not None else source.files:
-        if source.single is None and not OPENED.search(file.path):
+        if source.single is None and not _is_opened(file.path):
             notes.skip("files that hold no conversations, memories or projects, which are not opened")
             continue
         yield from each(_items(file, notes), notes, lambda place, item: _item(place, item, notes))
+
+
+def _is_opened(path: str) -> bool:
+    """Whether a file is one of those that are read: by its own name, or that of its folder or of the archive in the archive."""
+    *folders, name = path.split("/")
+    packed = any(folder.startswith(OPENED) and folder.endswith(".zip") for folder in folders)
+    return name.endswith(".json") and (name.startswith(OPENED) or packed or bool(folders and folders[-1].startswith(OPENED)))
 
 
 def _items(file: File, notes: Notes) -> Iterator[tuple[str, Any]]:
@@ -48,7 +68,7 @@ def _item(place: str, item: Json, notes: Notes) -> Iterator[Record]:
 
 
 def _conversation(place: str, item: Json, notes: Notes) -> Iterator[Record]:
-    session = text_of(item.get("uuid"), "uuid")
+    session = identity_of(item.get("uuid"), "uuid")
     messages = [object_of(message, "chat_messages") for message in list_of(item.get("chat_messages"), "chat_messages")]
     if not messages:
         notes.skip("conversations without messages")
@@ -93,12 +113,12 @@ def _turn(place: str, message: Json, session: str, about: Json, notes: Notes) ->
         notes.skip("messages without words")
         return None
     names = [name for name in (*files, *(each.get("file_name") for each in attachments)) if name]
-    more = stated(source_system="claude", title=about.get("name"), files=names, pasted=len(pasted) or None)
+    more = stated(source_system="claude", title=short(about.get("name")), files=names, pasted=len(pasted) or None)
     return Turn(place, key, session, ROLES[sender], content, moment(message.get("created_at"), "created_at"), more)
 
 
 def _memories(place: str, item: Json, notes: Notes) -> Iterator[Record]:
-    account = item.get("account_uuid") or "account"
+    account = identity(str(item.get("account_uuid") or "account"))
     whole: list[tuple[str, Any, str | None]] = [("conversations_memory", item.get("conversations_memory"), None)]
     projects = object_of(item.get("project_memories") or {}, "project_memories")
     whole += [(f"project_memories.{uuid}", text, uuid) for uuid, text in projects.items()]
@@ -158,7 +178,7 @@ def _file(place: str, file: Json, account: str) -> Memory:
 
 
 def _project(place: str, item: Json) -> Iterator[Record]:
-    uuid, name = text_of(item.get("uuid"), "uuid"), first_of(item, "name") or ""
+    uuid, name = identity_of(item.get("uuid"), "uuid"), first_of(item, "name") or ""
     made, changed = moment(item.get("created_at"), "created_at"), moment(item.get("updated_at"), "updated_at")
     about = [part for part in (item.get("description"), item.get("prompt_template")) if isinstance(part, str) and part.strip()]
     if about:
@@ -171,7 +191,7 @@ def _project(place: str, item: Json) -> Iterator[Record]:
             made=made,
             changed=changed,
             source="claude",
-            metadata=stated(project=uuid, name=name),
+            metadata=stated(project=uuid, name=short(name)),
         )
     for number, file in enumerate(list_of(item.get("docs"), "docs")):
         document = object_of(file, f"docs[{number}]")

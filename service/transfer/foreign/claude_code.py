@@ -11,9 +11,7 @@ from service.transfer.foreign.records import Json, Link, Memory, Notes, Record, 
 from service.transfer.foreign.sources import File, Source
 from service.transfer.foreign.values import WrongValue, category, moment, object_of, stated, text_of
 
-MACHINE = re.compile(
-    r"<(command-[\w-]+|system-reminder|local-command-[\w-]+|bash-[\w-]+|task-notification)>.*?</\1>", re.DOTALL
-)  # what programs wrote between the words of people
+MACHINE = re.compile(r"<(/?+)(command-[\w-]++|system-reminder|local-command-[\w-]++|bash-[\w-]++|task-notification)>")
 DOCUMENTS = {"claude.md": "instructions", "claude.local.md": "instructions", "memory.md": "index"}
 
 
@@ -32,6 +30,7 @@ def _session(file: File, notes: Notes) -> Iterator[Record]:
     """The turns of a session. One answer may be spread over lines; those of one message id are put together."""
     seen: set[str] = set()
     answer: Turn | None = None
+    parts: list[str] = []  # of the answer
     about: Json = {}
     for place, item in lines(file, notes):
         if not isinstance(item, dict):
@@ -48,15 +47,18 @@ def _session(file: File, notes: Notes) -> Iterator[Record]:
             and answer is not None
             and found.metadata.get("message_id") == answer.metadata.get("message_id") is not None
         ):
-            answer.content += "\n\n" + found.content
+            parts.append(found.content)
             continue
         if found is not None:
             if answer is not None:
+                answer.content = "\n\n".join(parts)
                 yield answer
             answer = found if isinstance(found, Turn) else None
+            parts = [found.content]
             if answer is None:
                 yield found
     if answer is not None:
+        answer.content = "\n\n".join(parts)
         yield answer
     if about:
         notes.remark(f"{file.place()}: the session is called {next(reversed(about.values()))!r}")
@@ -75,7 +77,7 @@ def _line(place: str, item: Json, seen: set[str], notes: Notes) -> Turn | Memory
         notes.skip("lines that are there twice" if repeated else "lines of subagents, and of the program in the name of the user")
         return None
     message = object_of(item.get("message"), "message")
-    words = MACHINE.sub("", _words(message.get("content"))).strip()
+    words = without_machine(_words(message.get("content"))).strip()
     if not words:
         notes.skip("lines without words: tool calls, their results, thoughts")
         return None
@@ -99,6 +101,29 @@ def _line(place: str, item: Json, seen: set[str], notes: Notes) -> Turn | Memory
         )
     about = stated(message_id=message.get("id") if kind == "assistant" else None, **facts)
     return Turn(place, uuid, session, str(kind), words, said, about)
+
+
+def without_machine(text: str) -> str:
+    """A text without what programs wrote between the words of people. What does not end is text."""
+    marks = list(MACHINE.finditer(text))
+    ends: dict[str, list[int]] = {}
+    for mark in marks:
+        if mark[1]:
+            ends.setdefault(mark[2], []).append(mark.end())
+    for places in ends.values():
+        places.reverse()  # the next one is taken from the back
+    kept, place = [], 0
+    for mark in marks:
+        if mark[1] or mark.start() < place or mark[2] not in ends:
+            continue
+        following = ends[mark[2]]
+        while following and following[-1] <= mark.start():
+            following.pop()
+        if following:
+            kept.append(text[place : mark.start()])
+            place = following.pop()
+    kept.append(text[place:])
+    return "".join(kept)
 
 
 def _words(content: Any) -> str:

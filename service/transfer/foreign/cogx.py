@@ -11,10 +11,12 @@ from service.transfer.foreign.values import (
     category,
     edge_type,
     entity_type,
+    identity,
     label,
     list_of,
     moment,
     object_of,
+    short,
     stated,
     text_of,
     words_of,
@@ -131,6 +133,14 @@ def _episode(place: str, item: Json, notes: Notes) -> Iterator[Record]:
             turn = object_of(found)
             said = moment(turn.get("occurred_at"), "occurred_at")
             role, content = text_of(turn.get("role"), "role"), text_of(turn.get("content"), "content")
-            yield Turn(here, f"{system}/{key}/{number}", str(session), role, content, said, stated(title=item.get("title")))
+            yield Turn(
+                here,
+                f"{identity(f'{system}/{key}')}/{number}",
+                label(str(session)),
+                role,
+                content,
+                said,
+                stated(title=short(item.get("title"))),
+            )
         except WrongValue as error:
             notes.error(here, str(error))

@@ -6,9 +6,19 @@ from typing import Any
 
 from service.transfer.foreign.items import each
 from service.transfer.foreign.records import Json, Link, Memory, Notes, Record, Unreadable
-from service.transfer.foreign.rows import named
 from service.transfer.foreign.sources import File, Source
-from service.transfer.foreign.values import WrongValue, category, list_of, moment, object_of, stated, text_of, words_of
+from service.transfer.foreign.values import (
+    WrongValue,
+    category,
+    identity_of,
+    list_of,
+    moment,
+    named,
+    object_of,
+    stated,
+    text_of,
+    words_of,
+)
 
 SCHEMA = 1
 FACTS = ("world", "experience", "opinion")
@@ -43,7 +53,7 @@ class _Document:
         self._notes = notes
 
     def make(self, place: str, item: Json) -> Iterator[Record]:
-        document = text_of(item.get("id"), "id")
+        document = identity_of(item.get("id"), "id")
         made, tags = moment(item.get("created_at"), "created_at"), words_of(item.get("tags"))
         text = item.get("original_text")
         if isinstance(text, str) and text.strip():

@@ -61,21 +61,22 @@ def values(file: File, notes: Notes, *wrappers: str) -> Iterator[tuple[str, Any]
 
 def lines(file: File, notes: Notes) -> Iterator[tuple[str, Any]]:
     """The values on the lines of a file; a line that is no JSON is named and left out. One value over many lines is one item."""
-    wrong: list[tuple[str, str]] = []
-    good = 0
+    wrong = Notes()
+    good = False
     for number, line in file.lines():
         place = file.place(f"line {number}")
         try:
-            yield place, parse_json(line, place)
-            good += 1
+            value = parse_json(line, place)
         except Unreadable as error:
-            wrong.append((error.place, error.reason))
+            wrong.error(error.place, error.reason)
             if not good and number > FIRST_LINES:
                 break
-    if good or not wrong:
-        for place, reason in wrong:
-            notes.error(place, reason)
-    else:
+            continue
+        yield place, value
+        good = True
+    if good:
+        notes.add(wrong)
+    elif wrong.wrong:
         yield file.place(), file.json()
 
 

@@ -11,12 +11,14 @@ from service.transfer.foreign.records import Json
 from service.transfer.foreign.values import WrongValue
 
 LONGEST = 64 * 1024  # of front matter
-FENCED = re.compile(r"^(```|~~~).*?^\1[^\n]*$", re.MULTILINE | re.DOTALL)
-QUOTED_CODE = re.compile(r"`[^`\n]+`")
-COMMENT = re.compile(r"%%.*?%%|<!--.*?-->", re.DOTALL)
-WIKI = re.compile(r"(!?)\[\[([^\[\]\n]+)\]\]")
-INLINE = re.compile(r"(?<!!)\[([^\[\]\n]*)\]\(<?([^()\s<>]+)>?(?:\s+\"[^\"]*\")?\)")
-TAG = re.compile(r"(?<![\w#/&])#([\w/-]*[^\W\d][\w/-]*)")
+FENCES = ("```", "~~~")
+COMMENTS = (("%%", "%%"), ("<!--", "-->"))
+FRONT, FRONT_END = re.compile(r"---[ \t]*+\r?\n"), re.compile(r"^(?:---|\.\.\.)[ \t]*+(?:\r?\n|\Z)", re.MULTILINE)
+QUOTED_CODE = re.compile(r"`[^`\n]++`")
+WIKI = re.compile(r"(!?)\[\[([^\[\]\n]++)\]\]")
+INLINE = re.compile(r"(?<!!)\[[^\[\]\n]*+\]\(<?([^()\s<>]++)>?(?:\s++\"[^\"]*+\")?\)")
+TAG = re.compile(r"(?<![\w#/&])#([\w/-]++)")
+LETTER = re.compile(r"[^\W\d]")
 SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 
@@ -32,9 +34,9 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]
 def split(text: str) -> tuple[str | None, str]:
     """Front matter as it stands, None where there is none, and the body. Raises WrongValue where it does not end."""
     text = text.removeprefix("\ufeff")
-    if not re.match(r"---[ \t]*\r?\n", text):
+    if not FRONT.match(text):
         return None, text
-    end = re.compile(r"^(---|\.\.\.)[ \t]*(\r?\n|\Z)", re.MULTILINE).search(text, text.index("\n") + 1)
+    end = FRONT_END.search(text, text.index("\n") + 1)
     if end is None:
         raise WrongValue("the front matter does not end")
     return text[text.index("\n") + 1 : end.start()], text[end.end() :]
@@ -68,17 +70,52 @@ def lenient(text: str) -> tuple[Json, str, str | None]:
 
 def prose(text: str) -> str:
     """A text without its code and its comments."""
-    return COMMENT.sub("", QUOTED_CODE.sub("", FENCED.sub("", text)))
+    return without(QUOTED_CODE.sub("", without_fences(text)), *COMMENTS)
+
+
+def without_fences(text: str) -> str:
+    """A text without its blocks of code; one that does not end goes on to the end."""
+    kept: list[str] = []
+    fence: str | None = None
+    for line in text.split("\n"):
+        if fence is None:
+            fence = next((each for each in FENCES if line.startswith(each)), None)
+            kept.append(line if fence is None else "")
+        elif line.startswith(fence):
+            fence = None
+    return "\n".join(kept)
+
+
+def without(text: str, *pairs: tuple[str, str]) -> str:
+    """A text without what stands between two marks, the marks included. A mark that is not closed is text.
+
+    Each place is looked at once, however many marks are open: whether one is closed at all is found out once for all of them.
+    """
+    kept: list[str] = []
+    place = 0
+    last = {end: text.rfind(end) for _, end in pairs}
+    opening = re.compile("|".join(re.escape(start) for start, _ in pairs))
+    ends = dict(pairs)
+    while found := opening.search(text, place):
+        end = ends[found[0]]
+        if last[end] < found.end():
+            kept.append(text[place : found.end()])
+            place = found.end()
+            continue
+        kept.append(text[place : found.start()])
+        place = text.index(end, found.end()) + len(end)
+    kept.append(text[place:])
+    return "".join(kept)
 
 
 def without_comments(text: str) -> str:
     """A text without what its author hid, which is kept inside of code."""
-    return re.sub(r"%%.*?%%", "", text, flags=re.DOTALL).strip()
+    return without(text, COMMENTS[0]).strip()
 
 
 def tags_in(text: str) -> list[str]:
     """Tags in a text: `#a/b`, with something that is no digit."""
-    return list(dict.fromkeys(TAG.findall(prose(text))))
+    return list(dict.fromkeys(tag for tag in TAG.findall(prose(text)) if LETTER.search(tag)))
 
 
 def wiki_links(text: str) -> Iterator[tuple[str, bool]]:
@@ -91,7 +128,7 @@ def wiki_links(text: str) -> Iterator[tuple[str, bool]]:
 
 def inline_links(text: str) -> Iterator[str]:
     """Targets of Markdown links to other notes: paths without their heading."""
-    for _, target in INLINE.findall(text):
+    for target in INLINE.findall(text):
         path = unquote(target.split("#", 1)[0]).strip()
         if path and not SCHEME.match(path) and not path.startswith("//"):
             yield path

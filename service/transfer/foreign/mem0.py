@@ -121,10 +121,11 @@ def _item(place: str, item: Json, notes: Notes, mentions: dict[str, list[str]], 
 
 def _last(key: str, later: dict[str, str]) -> str:
     """The memory that a chain of replacements ends in: the name of the lineage of all of them."""
-    seen = {key}
+    seen = {key: None}
     while (following := later.get(key)) is not None and following not in seen:
-        seen.add(following)
+        seen[following] = None
         key = following
+    later.update(dict.fromkeys([each for each in seen if each != key], key))  # so that a chain is gone along once
     return key
 
 

@@ -14,11 +14,22 @@ from typing import Any
 from service.transfer.foreign.markdown import inline_links, lenient, prose, tags_in, wiki_links, without_comments
 from service.transfer.foreign.records import Entity, Json, Link, Memory, Notes, Record
 from service.transfer.foreign.sources import File, Source
-from service.transfer.foreign.values import WrongValue, category, entity_type, label, moment, rest_of, stated, words_of
+from service.transfer.foreign.values import (
+    WrongValue,
+    category,
+    entity_type,
+    identity,
+    label,
+    moment,
+    rest_of,
+    stated,
+    words_of,
+)
 
-OBSERVATION = re.compile(r"^\s*[-*]\s+(?:\[(?![ xX]\]|\d\d:|\[)([^\[\]()]+)\](?!\()\s+)?(.+)$", re.MULTILINE)
-CONTEXT = re.compile(r"\s*\(([^()]*)\)\s*$")
-RELATION = re.compile(r"^\s*[-*]\s+(?:\"([^\"]+)\"|([\w-]+))\s+\[\[([^\[\]]+)\]\]", re.MULTILINE)
+OBSERVATION = re.compile(r"^[ \t]*+[-*][ \t]++(?:\[(?![ xX]\]|\d\d:|\[)([^\[\]()\n]++)\](?!\()[ \t]++)?([^\n]++)$", re.MULTILINE)
+RELATION = re.compile(r"^[ \t]*+[-*][ \t]++(?:\"([^\"\n]++)\"|([\w-]++))[ \t]++\[\[([^\[\]\n]++)\]\]", re.MULTILINE)
+HASH_WORD = re.compile(r"(?<!\S)#[\w/-]++")
+ENTRY = re.compile(r"^<!-- okf-entry -->[ \t\r]*+$", re.MULTILINE)
 LISTED = {"tags", "aliases", "title", "type", "permalink", "created", "modified", "schema"}
 WIKI_ONLY = re.compile(r"^\[\[([^\[\]]+)\]\]$")
 
@@ -43,10 +54,11 @@ class Vault:
 
     def __init__(self, source: Source, notes: Notes) -> None:
         self.notes: list[Note] = []
-        self._by: dict[str, list[Note]] = {}
-        hidden = {part for part in source.folders if PurePosixPath(part).name.startswith(".")}
+        self._first: dict[str, Note] = {}  # of a name
+        self._nearest: dict[tuple[str, PurePosixPath], Note] = {}  # of a name, in a folder
+        self._at: dict[str, Note] = {}
         for file in source.files:
-            if any(file.path.startswith(f"{folder}/") for folder in hidden):
+            if any(folder.startswith(".") for folder in file.path.split("/")[:-1]):
                 continue
             if file.path and not file.path.lower().endswith(".md"):
                 notes.skip("files that are no notes")
@@ -60,15 +72,19 @@ class Vault:
         name = str(fields.get("title") or PurePosixPath(file.path).stem or "note").strip()
         note = Note(file, fields, body, label(name))
         self.notes.append(note)
-        for key in {note.path, PurePosixPath(note.path).name, name, str(fields.get("permalink") or name)}:
-            self._by.setdefault(key.lower(), []).append(note)
+        self._at.setdefault(note.path.lower(), note)
+        folder = PurePosixPath(note.path).parent
+        for key in {
+            each.lower() for each in (note.path, PurePosixPath(note.path).name, name, str(fields.get("permalink") or name))
+        }:
+            self._first[key] = min(self._first.get(key, note), note, key=_path_of)
+            near = (key, folder)
+            self._nearest[near] = min(self._nearest.get(near, note), note, key=_path_of)
 
     def find(self, target: str, near: Note) -> Note | None:
         """The note that a link means: by its path, else the nearest of that name."""
-        found = self._by.get(target.strip("/").removesuffix(".md").lower(), [])
-        return min(
-            found, key=lambda note: (PurePosixPath(note.path).parent != PurePosixPath(near.path).parent, note.path), default=None
-        )
+        name = target.strip("/").removesuffix(".md").lower()
+        return self._nearest.get((name, PurePosixPath(near.path).parent)) or self._first.get(name)
 
     def at(self, path: str, near: Note) -> Note | None:
         """The note at a path of a Markdown link, from the note or the root. Raises WrongValue for one that leaves the folder."""
@@ -78,7 +94,11 @@ class Vault:
                 raise WrongValue(f"a link leads out of the folder: {path!r}")
             steps.pop() if step == ".." else steps.append(step) if step != "." else None
         wanted = "/".join(steps).removesuffix(".md").lower()
-        return next((note for note in self._by.get(wanted, []) if note.path.lower() == wanted), None)
+        return self._at.get(wanted)
+
+
+def _path_of(note: Note) -> str:
+    return note.path
 
 
 def read_obsidian(source: Source, notes: Notes) -> Iterator[Record]:
@@ -108,7 +128,7 @@ def read_basic_memory(source: Source, notes: Notes) -> Iterator[Record]:
     """basic-memory: the note, its observations as memories of their own, its relations as edges."""
     vault = Vault(source, notes)
     for note in vault.notes:
-        key = str(note.fields.get("permalink") or note.path)
+        key = identity(str(note.fields.get("permalink") or note.path))
         made, changed = _moments(note, notes, "created", "modified")
         plain = prose(note.body)
         relations = [(quoted or word, target.split("|")[0].strip()) for quoted, word, target in RELATION.findall(plain)]
@@ -154,11 +174,26 @@ def observations(text: str) -> Iterator[tuple[str | None, str, str | None, list[
         if "[[" in line or (not kind and (line.startswith("[") or not tags_in(line))):
             continue
         tags = tags_in(line)
-        words = re.sub(r"\s*(?<!\S)#[\w/-]+", "", line).strip()
-        context = CONTEXT.search(words)
-        said = words[: context.start()] if context else words
-        if said.strip():
-            yield kind.strip() or "Note", said.strip(), context[1] if context else None, tags
+        said, context = _said_and_context(_without_tags(line))
+        if said:
+            yield kind.strip() or "Note", said, context, tags
+
+
+def _without_tags(line: str) -> str:
+    """A line without its tags, and the blanks before each."""
+    kept, place = [], 0
+    for tag in HASH_WORD.finditer(line):
+        kept.append(line[place : tag.start()].rstrip())
+        place = tag.end()
+    return ("".join(kept) + line[place:]).strip()
+
+
+def _said_and_context(words: str) -> tuple[str, str | None]:
+    """What is said, and what stands behind it in brackets."""
+    start = words.rfind("(")
+    if not words.endswith(")") or start < 0 or ")" in words[start:-1]:
+        return words, None
+    return words[:start].strip(), words[start + 1 : -1]
 
 
 def read_okf(source: Source, notes: Notes) -> Iterator[Record]:
@@ -179,7 +214,7 @@ def read_okf(source: Source, notes: Notes) -> Iterator[Record]:
 
 
 def _entries(note: Note) -> Iterator[tuple[Json, str]]:
-    first, *rest = re.split(r"^<!-- okf-entry -->\s*$", note.body, flags=re.MULTILINE)
+    first, *rest = ENTRY.split(note.body)
     yield note.fields, first
     for part in rest:
         fields, body, _ = lenient(part.lstrip())
@@ -281,7 +316,7 @@ def _links_of(value: Any) -> Iterator[str]:
 
 def _links(note: Note, vault: Vault, notes: Notes, but: frozenset[str] = frozenset()) -> Iterator[Record]:
     """Links to other notes of the folder; those to no note are counted."""
-    key = str(note.fields.get("permalink") or note.path)
+    key = identity(str(note.fields.get("permalink") or note.path))
     text = prose(note.body)
     found: dict[str, Note | None] = {}
     for target, embed in wiki_links(text):
@@ -295,7 +330,7 @@ def _links(note: Note, vault: Vault, notes: Notes, but: frozenset[str] = frozens
         except WrongValue as error:
             notes.remark(f"{note.file.place()}: {error}")
     notes.skip("links to no note", sum(1 for target in found.values() if target is None))
-    ends = {str(target.fields.get("permalink") or target.path) for target in found.values() if target is not None} - {key}
+    ends = {identity(str(target.fields.get("permalink") or target.path)) for target in found.values() if target is not None} - {key}
     for end in sorted(ends):
         yield Link(note.file.place(), key, end, "links_to")
 

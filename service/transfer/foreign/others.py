@@ -14,8 +14,10 @@ from service.transfer.foreign.values import WrongValue, category, list_of, momen
 STATES = ("active", "paused", "archived", "deleted")
 RELATIONS = {"updates", "extends", "derives"}
 ACTIVITY = ("Prompted ", "Asked ", "Said ")
-UNSEEN = re.compile(r"<(script|style)\b.*?(</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
-MARKUP = re.compile(r"<[^>]*>?")
+UNSEEN = re.compile(r"<(?P<script>script\b)|<style\b", re.IGNORECASE)
+ENDS = {"script": re.compile(r"</script\s*+>", re.IGNORECASE), "style": re.compile(r"</style\s*+>", re.IGNORECASE)}
+MARKUP = re.compile(r"<[^>]*+>?")
+BREAK = re.compile(r"<(?:br|/p|/li|/div)\b[^<>]*+>", re.IGNORECASE)
 
 
 def read_openmemory(source: Source, notes: Notes) -> Iterator[Record]:
@@ -220,5 +222,10 @@ def read_gemini(source: Source, notes: Notes) -> Iterator[Record]:
 
 def plain(markup: str) -> str:
     """What a text says without its markup; scripts and styles say nothing."""
-    text = re.sub(r"<(br|/p|/li|/div)\b[^>]*>", "\n", UNSEEN.sub("", markup), flags=re.IGNORECASE)
-    return html.unescape(MARKUP.sub("", text)).strip()
+    kept, place = [], 0
+    while found := UNSEEN.search(markup, place):
+        kept.append(markup[place : found.start()])
+        end = ENDS["script" if found["script"] else "style"].search(markup, found.end())
+        place = end.end() if end else len(markup)  # one that does not end hides the rest
+    kept.append(markup[place:])
+    return html.unescape(MARKUP.sub("", BREAK.sub("\n", "".join(kept)))).strip()

@@ -107,7 +107,7 @@ def _of_memories(items: Any) -> bool:
 
 
 def _of_folder(source: Source) -> str | None:
-    if any(PurePosixPath(folder).name == ".obsidian" for folder in source.folders):
+    if source.lies_in(".obsidian"):
         return "obsidian"
     files = [file for file in source.files if file.size]
     for file in sorted(files, key=lambda file: (PurePosixPath(file.path).name != "manifest.json", file.path.count("/"), file.path))[

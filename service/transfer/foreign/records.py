@@ -7,6 +7,9 @@ from typing import Any, TypeAlias
 
 Json: TypeAlias = dict[str, Any]
 MOST_ERRORS = 1000  # that are listed; all are counted
+MOST_KINDS = 1000  # of what is left out; and remarks
+LONGEST_REASON, LONGEST_KIND = 500, 200
+OTHERS = "others"
 
 
 # What code meets in items of shapes that nobody has described: the item is wrong, and the next one follows.
@@ -110,25 +113,47 @@ class Notes:
     wrong: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
     no_place: Counter[str] = field(default_factory=Counter)
-    remarks: list[str] = field(default_factory=list)
+    remarks: dict[str, None] = field(default_factory=dict)  # each once, in their order
+
+    @classmethod
+    def said(cls, said: Json) -> "Notes":
+        """What another process noted."""
+        errors = [(place, reason) for place, reason in said["errors"]]
+        return cls(errors, said["wrong"], Counter(said["skipped"]), Counter(said["no_place"]), dict.fromkeys(said["remarks"]))
 
     def error(self, place: str, reason: str) -> None:
         """An item is wrong and does not go in."""
         self.wrong += 1
         if len(self.errors) < MOST_ERRORS:
-            self.errors.append((place, reason))
+            self.errors.append((place[:LONGEST_REASON], reason[:LONGEST_REASON]))
+
+    def add(self, others: "Notes") -> None:
+        """Take over what others say."""
+        self.errors += others.errors[: MOST_ERRORS - len(self.errors)]
+        self.wrong += others.wrong
+        for what, count in others.skipped.items():
+            self.skip(what, count)
+        for what, count in others.no_place.items():
+            self.lose(what, count)
+        for what in others.remarks:
+            self.remark(what)
 
     def skip(self, what: str, count: int = 1) -> None:
         """Items were left out on purpose."""
-        if count:
-            self.skipped[what] += count
+        _count(self.skipped, what, count)
 
     def lose(self, what: str, count: int = 1) -> None:
         """Something has no place in Loci."""
-        if count:
-            self.no_place[what] += count
+        _count(self.no_place, what, count)
 
     def remark(self, what: str) -> None:
         """Something that readers of the report should know, said once."""
-        if what not in self.remarks:
-            self.remarks.append(what)
+        if len(self.remarks) < MOST_KINDS:
+            self.remarks[what[:LONGEST_REASON]] = None
+
+
+def _count(kinds: Counter[str], what: str, count: int) -> None:
+    """Count a kind; a file that has more kinds than anybody reads has others."""
+    if count:
+        what = what[:LONGEST_KIND]
+        kinds[what if what in kinds or len(kinds) < MOST_KINDS else OTHERS] += count

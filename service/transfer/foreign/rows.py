@@ -2,7 +2,7 @@
 
 import hashlib
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 from pydantic import ValidationError
@@ -14,7 +14,7 @@ from loci.models.sessions import TurnInput
 from service.http.problems import field_errors
 from service.text.subject import is_first_person
 from service.transfer.foreign.records import UNKNOWN_SHAPE, Edge, Entity, Json, Memory, Notes, Record, Turn
-from service.transfer.foreign.values import WrongValue, entity_type, label, stated, storable, subject
+from service.transfer.foreign.values import WrongValue, entity_type, label, stated, subject
 
 IDS = uuid5(NAMESPACE_URL, "loci/import")
 MOST_TAGS = 100
@@ -119,7 +119,7 @@ class Rows:
         if record.said is not None:
             item["said_at"] = record.said
         checked = self._checked(TurnInput, item)
-        checked["session_id"] = label(storable(record.session)[0])
+        checked["session_id"] = label(record.session)
         return checked
 
     def _entity(self, record: Entity) -> Json:
@@ -135,9 +135,7 @@ class Rows:
         )
 
     def _checked(self, model: type[Model], item: Json) -> Json:
-        clean, replaced = storable(item)
-        self._notes.lose("characters that no database stores (NUL, halves of surrogates), now U+FFFD", replaced)
-        return model.model_validate(clean).stated()
+        return model.model_validate(item).stated()
 
 
 def _said(record: Memory, checked: Json) -> str:
@@ -146,10 +144,4 @@ def _said(record: Memory, checked: Json) -> str:
     return hashlib.sha256("\x1f".join(str(part) for part in parts).encode()).hexdigest()
 
 
-def named(names: Any) -> list[Json]:
-    """Entities that a memory mentions, by their names."""
-    found = dict.fromkeys(name.strip()[:255] for name in names if isinstance(name, str) and name.strip())
-    return [{"name": name} for name in found]
-
-
-__all__ = ["Row", "Rows", "named"]
+__all__ = ["Row", "Rows"]

@@ -6,11 +6,10 @@ Archives are refused that have links, absolute paths or `..`, or that are larger
 import gzip
 import io
 import json
+import lzma
 import os
-import shutil
 import stat
 import tarfile
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -23,6 +22,7 @@ import ijson
 import orjson
 
 from service.transfer.foreign.records import Unreadable
+from service.transfer.foreign.scratch import SCRATCH
 
 MIB = 1024 * 1024
 MOST_MEMBERS = 100_000
@@ -32,6 +32,8 @@ SMALL = 16 * MIB
 LONGEST_LINE = 256 * MIB
 HEAD = 256 * 1024
 IN_MEMORY = 64 * MIB  # the largest file that is read whole
+LONGEST_PATH = 4096  # characters in an archive
+MOST_FOLDERS = 100  # that a member lies in
 HIDDEN = frozenset({".git", ".trash", "__MACOSX"})
 Binary = IO[bytes]
 
@@ -53,7 +55,7 @@ class File:
                 if start != b"\xef\xbb\xbf":
                     stream.seek(0)
                 yield stream
-        except (zipfile.BadZipFile, zlib.error, gzip.BadGzipFile, EOFError, tarfile.TarError) as error:
+        except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError, EOFError, tarfile.TarError) as error:
             raise Unreadable(f"is damaged: {error}", self.place()) from None
 
     def place(self, inner: str = "") -> str:
@@ -68,12 +70,10 @@ class File:
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Its lines that are not blank, numbered from 1."""
         with self.open() as stream:
-            number = 0
-            while line := stream.readline(LONGEST_LINE):
-                number += 1
-                if len(line) == LONGEST_LINE:
+            for number, line in numbered_lines(stream, LONGEST_LINE):
+                if line is None:
                     raise Unreadable(f"is longer than {LONGEST_LINE:,} bytes", self.place(f"line {number}"))
-                if line.strip():
+                if not line.isspace():
                     yield number, line
 
     def text(self) -> str:
@@ -104,6 +104,17 @@ class File:
         return data
 
 
+def numbered_lines(stream: Binary, longest: int) -> Iterator[tuple[int, bytes | None]]:
+    """The lines of a file from 1, with their ends; None for one that is too long to be held."""
+    number, whole = 0, True
+    while line := stream.readline(longest):
+        ends = line.endswith(b"\n") or len(line) < longest
+        if whole:
+            number += 1
+            yield number, line if ends else None
+        whole = ends
+
+
 def parse_json(data: bytes, place: str) -> Any:
     """JSON, also with halves of surrogates, which are replaced later. Raises Unreadable."""
     try:
@@ -117,10 +128,10 @@ def parse_json(data: bytes, place: str) -> Any:
 
 @dataclass
 class Source:
-    """The files of an import, in order of their paths; folders is what they lie in. Close it at the end."""
+    """The files of an import, in order of their paths. Close it at the end."""
 
     files: list[File]
-    folders: set[str] = field(default_factory=set)
+    folders: set[str] = field(default_factory=set)  # of a folder; those of an archive are in the paths of its files
     skipped: int = 0  # links in a folder
     stack: ExitStack = field(default_factory=ExitStack)
 
@@ -128,6 +139,12 @@ class Source:
     def single(self) -> File | None:
         """The file, if one was given by itself."""
         return self.files[0] if len(self.files) == 1 and not self.files[0].path else None
+
+    def lies_in(self, name: str) -> bool:
+        """Whether a folder of this name is among those that the files lie in."""
+        return any(name in file.path.split("/")[:-1] for file in self.files) or any(
+            folder.rpartition("/")[2] == name for folder in self.folders
+        )
 
     def named(self, *endings: str) -> list[File]:
         """Files whose names end so."""
@@ -211,7 +228,11 @@ def _folder(path: Path) -> Source:
 
 
 def _inner_path(name: str) -> str:
-    """A path inside of an archive. Raises Unreadable for one that leaves it."""
+    """A path inside of an archive. Raises Unreadable for one that leaves it, or is longer than any system's."""
+    if len(name) > LONGEST_PATH or name.count("/") > MOST_FOLDERS:
+        raise Unreadable(
+            f"is longer than {LONGEST_PATH:,} characters, or lies in more than {MOST_FOLDERS} folders", repr(name[:100])
+        )
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts or "\\" in name or ":" in str(path)[:2]:
         raise Unreadable("leads out of the archive, which is refused", repr(name))
@@ -236,42 +257,30 @@ def _zip(file: File, depth: int = 0) -> Source:
             continue
         found = File(inner, member.file_size, lambda member=member: archive.open(member))  # type: ignore[misc]
         if inner.lower().endswith(".zip") and depth == 0:
-            found = File(inner, found.size, lambda found=found: _copy(found))  # type: ignore[misc]
+            with found.open() as stream:
+                copy = source.stack.enter_context(SCRATCH.copy(stream))
+            found = File(inner, found.size, lambda copy=copy: _shared(copy))  # type: ignore[misc]
             nested = _zip(found, depth=1)
             source.stack.push(nested.stack)
             source.files += [File(f"{inner}/{each.path}", each.size, each.opener) for each in nested.files]
         else:
             source.files.append(found)
-    _finish(source)
-    return source
-
-
-def _finish(source: Source) -> None:
-    """Order the files of an archive, and name their folders."""
     source.files.sort(key=lambda each: each.path)
-    source.folders.update(str(parent) for each in source.files for parent in PurePosixPath(each.path).parents if str(parent) != ".")
-
-
-def _copy(file: File) -> Binary:
-    """A member as a temporary file, which can be read from anywhere in it."""
-    target = tempfile.TemporaryFile()  # noqa: SIM115 (its reader closes it)
-    with file.opener() as stream:
-        shutil.copyfileobj(stream, target, MIB)
-    target.seek(0)
-    return target
+    return source
 
 
 def _gzip(file: File) -> Source:
     """What is packed: a tar archive, or a file of lines. It is unpacked to a temporary file, and no further than it may."""
-    target = tempfile.TemporaryFile()  # noqa: SIM115 (the stack closes it)
+    target = SCRATCH.file()
     size = 0
     try:
         with file.opener() as packed, gzip.GzipFile(fileobj=packed) as stream:
             while part := stream.read(MIB):
                 size += len(part)
                 _check_sizes(1, size, file.size)
+                SCRATCH.ask(len(part))
                 target.write(part)
-    except (OSError, EOFError, zlib.error) as error:
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         target.close()
         raise Unreadable(f"is damaged: {error}", file.place()) from None
     target.flush()
@@ -301,7 +310,7 @@ def _tar(file: File, source: Source) -> Source:
         if not member.isreg():
             raise Unreadable("is no file, and links in archives are refused", repr(member.name))
         source.files.append(File(inner, member.size, lambda member=member: archive.extractfile(member) or io.BytesIO()))  # type: ignore[misc]
-    _finish(source)
+    source.files.sort(key=lambda each: each.path)
     return source
 
 

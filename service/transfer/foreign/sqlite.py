@@ -1,63 +1,114 @@
-"""SQLite databases of other systems: mem0's history of changes, and LangGraph's store. Read as a copy, and nothing in them runs."""
+"""SQLite databases of other systems: mem0's history of changes, and LangGraph's store. Read as a copy, and nothing in them runs.
 
-import shutil
+A table is read where it is nothing but a table. Views, virtual tables and generated columns are programs that their author wrote.
+"""
+
 import sqlite3
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import groupby
 from typing import Any
 
 from service.transfer.foreign.records import Json, Memory, Notes, Record, Unreadable, end_versions
+from service.transfer.foreign.scratch import SCRATCH
 from service.transfer.foreign.sources import MIB, File, Source
-from service.transfer.foreign.values import WrongValue, moment, stated, text_of
+from service.transfer.foreign.values import WrongValue, identity, moment, stated, text_of
 
 MAGIC = b"SQLite format 3\x00"
 STEPS, MOST = 100_000, 50_000  # a query is ended after so many times so many steps
+LIMITS = {
+    sqlite3.SQLITE_LIMIT_LENGTH: 32 * MIB,
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 100_000,
+    sqlite3.SQLITE_LIMIT_COLUMN: 200,
+    sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 50,
+    sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 1,
+    sqlite3.SQLITE_LIMIT_FUNCTION_ARG: 2,
+    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+    sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER: 1,
+    sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 1,
+    sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
+}
+SAFE = (
+    "pragma trusted_schema = off",
+    "pragma cell_size_check = on",
+    "pragma query_only = on",
+    "pragma mmap_size = 0",
+    "pragma cache_size = -4096",
+    "pragma temp_store = file",
+)
+COLUMNS = {"history": "pragma table_xinfo(history)", "store": "pragma table_xinfo(store)"}
+FUNCTIONS = {"count"}
+NAMES = "select name from sqlite_schema where type = 'table' and rootpage > 0"  # a virtual table has no page
 
 
 @contextmanager
 def opened(file: File) -> Iterator[sqlite3.Connection]:
-    """A copy of a database, for reading only."""
-    with tempfile.NamedTemporaryFile(suffix=".db") as copy:
-        with file.open() as stream:
-            shutil.copyfileobj(stream, copy, MIB)
-        copy.flush()
-        connection = sqlite3.connect(f"file:{copy.name}?mode=ro&immutable=1", uri=True, check_same_thread=False)
+    """A copy of a database, for reading only, in which nothing of its own is executed."""
+    with file.open() as stream, SCRATCH.named(stream, file.size) as copy:
+        connection = sqlite3.connect(f"file:{copy}?mode=ro&immutable=1", uri=True, check_same_thread=False)
         try:
             connection.row_factory = sqlite3.Row
-            connection.execute("pragma trusted_schema = off")
-            connection.execute("pragma query_only = on")
+            for limit, most in LIMITS.items():
+                connection.setlimit(limit, most)
+            for pragma in SAFE:
+                connection.execute(pragma)
+            connection.set_authorizer(_may)
             left = [MOST]
             connection.set_progress_handler(lambda: left.append(left.pop() - 1) or left[0] < 0, STEPS)  # type: ignore[func-returns-value]
             yield connection
+        except sqlite3.DataError as error:
+            raise Unreadable(f"holds a value that is too large: {error}", file.place()) from None
         except sqlite3.DatabaseError as error:
             raise Unreadable(f"cannot be read as SQLite: {error}", file.place()) from None
         finally:
             connection.close()
 
 
+def _may(action: int, first: str | None, second: str | None, *_: Any) -> int:
+    """What statements may do: read tables, count rows, and ask of which columns a table is made."""
+    allowed = (
+        action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ)
+        or (action == sqlite3.SQLITE_PRAGMA and first == "table_xinfo")
+        or (action == sqlite3.SQLITE_FUNCTION and second in FUNCTIONS)
+    )
+    return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
+
+
 def tables(file: File) -> set[str]:
     """The names of its tables; views are none, because reading one runs what it says."""
     with opened(file) as connection:
-        return {row["name"] for row in connection.execute("select name from sqlite_master where type = 'table'")}
+        return _names(connection)
+
+
+def _names(connection: sqlite3.Connection) -> set[str]:
+    return {row["name"] for row in connection.execute(NAMES)}
+
+
+def _check(file: File, connection: sqlite3.Connection, table: str) -> None:
+    """Raise Unreadable where a name is not that of a plain table of stored columns."""
+    if table not in _names(connection):
+        raise Unreadable(f"has no table {table!r}, or it is a view or virtual table, which would run what it says", file.place())
+    if any(row["hidden"] for row in connection.execute(COLUMNS[table])):
+        raise Unreadable(f"its table {table!r} has generated columns, which are not read", file.place())
 
 
 def read_history(source: Source, notes: Notes) -> Iterator[Record]:
     """mem0's history: the rows of a memory are the versions of a lineage, and a deletion ends the last one."""
     for file in source.files:
         with opened(file) as connection:
-            rows = connection.execute("select * from history order by memory_id, rowid")
+            _check(file, connection, "history")
+            rows = connection.execute("select * from history not indexed order by memory_id, rowid")
             for memory_id, group in groupby(rows, key=lambda row: row["memory_id"]):
                 yield from _lineage(file, str(memory_id), [dict(row) for row in group], notes)
-            if "messages" in tables(file):
+            if "messages" in _names(connection):
                 notes.lose(
                     "recent messages of mem0 (its table messages)",
-                    connection.execute("select count(*) from messages").fetchone()[0],
+                    connection.execute("select count(*) from messages not indexed").fetchone()[0],
                 )
 
 
 def _lineage(file: File, memory_id: str, rows: list[Json], notes: Notes) -> list[Memory]:
+    memory_id = identity(memory_id)
     versions: list[Memory] = []
     current: Any = None
     ended = None
@@ -105,5 +156,6 @@ def _when(row: Json) -> Any:
 def store_rows(file: File) -> Iterator[tuple[str, Json]]:
     """The rows of LangGraph's store."""
     with opened(file) as connection:
-        for number, row in enumerate(connection.execute("select * from store order by prefix, key")):
+        _check(file, connection, "store")
+        for number, row in enumerate(connection.execute("select * from store not indexed order by prefix, key")):
             yield file.place(f"store row {number + 1}"), dict(row)

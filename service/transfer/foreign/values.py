@@ -11,6 +11,7 @@ from uuid import UUID
 from service.transfer.foreign.records import Json
 
 LONGEST = 255
+LONGEST_IDENTITY = 1000
 SECONDS_END = 2e10  # a number above this is no count of seconds
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 NO_TYPE = re.compile(r"[^a-z0-9]+")
@@ -90,10 +91,34 @@ def words_of(value: Any) -> list[str]:
 
 def label(value: str) -> str:
     """A text that fits where 255 characters do; a longer one ends in its own hash, so that two do not become one."""
-    value = value.strip()
-    if len(value) <= LONGEST:
+    return _shortened(value.strip(), LONGEST)
+
+
+def identity(value: str) -> str:
+    """What something is known by there. It stands beside many things, so it is kept short; a longer one ends in its hash."""
+    return _shortened(value, LONGEST_IDENTITY)
+
+
+def identity_of(value: Any, what: str) -> str:
+    """A text that something is known by. Raises WrongValue where there is none."""
+    return identity(text_of(value, what))
+
+
+def short(value: Any) -> Any:
+    """What many things say of what they all belong to: a text that is kept short; anything else as it is, unless it is a list."""
+    return label(value) if isinstance(value, str) else None if isinstance(value, (list, dict)) else value
+
+
+def _shortened(value: str, longest: int) -> str:
+    if len(value) <= longest:
         return value
-    return value[: LONGEST - 17] + "~" + hashlib.sha256(value.encode("utf-8", "replace")).hexdigest()[:16]
+    return value[: longest - 17] + "~" + hashlib.sha256(value.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def named(names: Any) -> list[Json]:
+    """Entities that a memory mentions, by their names."""
+    found = dict.fromkeys(name.strip()[:LONGEST] for name in names if isinstance(name, str) and name.strip())
+    return [{"name": name} for name in found]
 
 
 def subject(name: str | None) -> str | None:

@@ -1,10 +1,9 @@
 """The one way in for all formats: records are gathered by kind and written in batches; a refused item stands alone and is named."""
 
-import asyncio
 import itertools
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,11 +13,11 @@ import psycopg
 from db import statistics, transfer
 from db.errors import refused_rows, retryable
 from db.pool import JsonObject, Transaction
-from service.transfer.foreign.records import UNKNOWN_SHAPE, Edge, Entity, Link, Memory, Notes, Record, Turn, Unreadable
+from service.transfer.foreign.records import Edge, Entity, Link, Memory, Notes, Record, Turn
 from service.transfer.foreign.rows import Row, Rows
 from service.transfer.load import ATTEMPTS, Open
 
-BATCH = 1000
+BATCH, BATCH_BYTES = 1000, 1024 * 1024  # rows of a kind, and bytes of all that wait
 Write = Callable[[Transaction, list[JsonObject]], Awaitable[list[JsonObject]]]
 
 
@@ -61,7 +60,7 @@ class Report:
             **{name: {kind: getattr(self, name)[kind] for kind in KINDS} for name in ("written", "merged", "there")},
             "skipped": dict(self.notes.skipped),
             "no_place": dict(self.notes.no_place),
-            "remarks": self.notes.remarks,
+            "remarks": list(self.notes.remarks),
             "wrong": self.notes.wrong,
             "errors": [{"place": place, "reason": reason} for place, reason in self.notes.errors],
             "seconds": round(self.seconds, 3),
@@ -75,23 +74,38 @@ class Writer:
         self._open, self._rows, self._report = open_transaction, rows, report
         self.whole: Transaction | None = None
         self._waiting: dict[type[Any], list[Row]] = {kind: [] for kind in WRITES}
-        self._links: list[Link] = []
+        self._bytes = 0
+        self._linking = False
         self._ids: dict[str, str] = {}  # of memories by their keys, where links may follow
         self._seen: dict[int, int] = {}  # keys and contents of this file
         self._count = 0
         self._analyzed = False
 
-    async def take(self, record: Record) -> None:
-        """Check a record and keep it for its batch."""
+    async def take(self, record: Record, size: int) -> None:
+        """Check a record of so many bytes, and keep it for its batch. Links come last."""
         if isinstance(record, Link):
-            self._links.append(record)
+            await self._take_link(record)
             return
         row = self._rows.make(record)
         if row is None or self._repeats(record, row):
             return
-        waiting = self._waiting[type(record)]
+        await self._keep(type(record), row, size)
+
+    async def _take_link(self, link: Link) -> None:
+        if not self._linking:
+            self._linking = True
+            await self.flush()  # both ends are known by now
+        ends = self._ids.get(link.source), self._ids.get(link.target)
+        if None in ends:
+            self._report.notes.skip("links to what was not imported")
+            return
+        await self._keep(Link, Row(link.place, "", {"source_id": ends[0], "target_id": ends[1], "type": link.type}), 0)
+
+    async def _keep(self, kind: type[Any], row: Row, size: int) -> None:
+        waiting = self._waiting[kind]
         waiting.append(row)
-        if len(waiting) >= BATCH:
+        self._bytes += size
+        if len(waiting) >= BATCH or self._bytes >= BATCH_BYTES:
             await self.flush()
 
     def _repeats(self, record: Record, row: Row) -> bool:
@@ -112,6 +126,7 @@ class Writer:
 
     async def flush(self) -> None:
         """Write what waits."""
+        self._bytes = 0
         for kind, (name, write) in WRITES.items():
             rows, self._waiting[kind] = self._waiting[kind], []
             if rows:
@@ -119,19 +134,6 @@ class Writer:
         if not self._analyzed and self._report.operator:
             self._analyzed = True
             await self._analyze()
-
-    async def finish(self) -> None:
-        """Write the rest, and the links last: both ends are known by now."""
-        await self.flush()
-        for link in self._links:
-            ends = self._ids.get(link.source), self._ids.get(link.target)
-            if None in ends:
-                self._report.notes.skip("links to what was not imported")
-                continue
-            item = {"source_id": ends[0], "target_id": ends[1], "type": link.type}
-            self._waiting[Link].append(Row(link.place, "", item))
-        for start in range(0, len(self._waiting[Link]), BATCH):
-            await self._write(*WRITES[Link], self._waiting[Link][start : start + BATCH])
 
     async def _analyze(self) -> None:
         """Give new tables statistics once they have rows: what follows is planned by them."""
@@ -186,14 +188,13 @@ async def _halved(tx: Transaction, write: Write, rows: list[Row]) -> tuple[Done,
 
 async def write(
     open_transaction: Open,
-    records: Iterator[Record],
+    records: AsyncIterator[tuple[Record, int]],
     report: Report,
     rows: Rows,
 ) -> Report:
-    """Write records. They are read in a thread, a batch at a time, so that others are served meanwhile.
+    """Write records, each with its size.
 
     A dry run does the same in one transaction, and takes it back; so does `atomic`, where an item is wrong.
-    What cannot be read any further ends the import there.
     """
     report.started = time.perf_counter()
     writer = Writer(open_transaction, rows, report)
@@ -203,11 +204,9 @@ async def write(
         else:
             async with open_transaction(report.namespace, "writer") as tx:
                 await tx.entered()
-        while batch := await asyncio.to_thread(read_some, records, report.notes):
-            for record in batch:
-                await writer.take(record)
-            report.seconds = time.perf_counter() - report.started
-        await writer.finish()
+        async for record, size in records:
+            await writer.take(record, size)
+        await writer.flush()
         if report.atomic and report.notes.wrong:
             report.written, report.merged, report.there = Counter(), Counter(), Counter()
         if report.dry_run or (report.atomic and report.notes.wrong):
@@ -216,17 +215,4 @@ async def write(
     return report
 
 
-def read_some(records: Iterator[Record], notes: Notes) -> list[Record]:
-    """The next records, at most a batch; what cannot be read any further is noted, and nothing comes after it."""
-    found: list[Record] = []
-    try:
-        for record in itertools.islice(records, BATCH):
-            found.append(record)  # noqa: PERF402 (what was read before an error counts)
-    except Unreadable as error:
-        notes.error(error.place, error.reason)
-    except UNKNOWN_SHAPE as error:
-        notes.error("the file", f"has a shape that is not known ({type(error).__name__}: {error})"[:300])
-    return found
-
-
-__all__ = ["KINDS", "Report", "read_some", "write"]
+__all__ = ["KINDS", "Report", "write"]
