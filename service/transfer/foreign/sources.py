@@ -8,6 +8,7 @@ import io
 import json
 import lzma
 import os
+import re
 import stat
 import tarfile
 import zipfile
@@ -35,6 +36,7 @@ IN_MEMORY = 64 * MIB  # the largest file that is read whole
 LONGEST_PATH = 4096  # characters in an archive
 MOST_FOLDERS = 100  # that a member lies in
 HIDDEN = frozenset({".git", ".trash", "__MACOSX"})
+FILLED, NEWLINE = re.compile(rb"\S[^\n]*+"), 10
 Binary = IO[bytes]
 
 
@@ -70,11 +72,10 @@ class File:
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Its lines that are not blank, numbered from 1."""
         with self.open() as stream:
-            for number, line in numbered_lines(stream, LONGEST_LINE):
+            for number, line in FilledLines(stream, LONGEST_LINE):
                 if line is None:
                     raise Unreadable(f"is longer than {LONGEST_LINE:,} bytes", self.place(f"line {number}"))
-                if not line.isspace():
-                    yield number, line
+                yield number, line
 
     def text(self) -> str:
         """All of it as text; bytes that are no UTF-8 become U+FFFD."""
@@ -113,6 +114,45 @@ def numbered_lines(stream: Binary, longest: int) -> Iterator[tuple[int, bytes | 
             number += 1
             yield number, line if ends else None
         whole = ends
+
+
+class FilledLines:
+    """The lines of a file that are not blank, numbered from 1; None for one that is too long. Blank ones cost next to nothing."""
+
+    def __init__(self, stream: Binary, longest: int) -> None:
+        self._stream, self._longest = stream, longest
+        self.count = 0  # lines that were read, blank ones too
+
+    def __iter__(self) -> Iterator[tuple[int, bytes | None]]:
+        """Each with its number and its end."""
+        held = bytearray()  # of a line that goes on in the next block; of one that is too long, as much as shows it
+        while block := self._stream.read(MIB):
+            start = 0
+            if held:
+                start = block.find(b"\n") + 1 or len(block)
+                held += block[:start][: self._longest + 1 - len(held)]
+                if block[start - 1] != NEWLINE:
+                    continue
+                yield from self._filled(held)
+                held.clear()
+                self.count += 1
+            last = max(start, block.rfind(b"\n") + 1)
+            place = start
+            for found in FILLED.finditer(block, start, last):
+                self.count += block.count(b"\n", place, found.start())
+                place = found.end()
+                yield from self._filled(block[max(start, block.rfind(b"\n", start, found.start()) + 1) : place + 1])
+            self.count += block.count(b"\n", place, last)
+            held += block[last:]
+        if held:
+            yield from self._filled(held)
+            self.count += 1
+
+    def _filled(self, line: bytes | bytearray) -> Iterator[tuple[int, bytes | None]]:
+        if len(line) > self._longest:
+            yield self.count + 1, None
+        elif not line.isspace():
+            yield self.count + 1, bytes(line)
 
 
 def parse_json(data: bytes, place: str) -> Any:

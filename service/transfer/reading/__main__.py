@@ -19,7 +19,7 @@ from service.transfer.foreign.formats import FORMATS
 from service.transfer.foreign.recognise import recognise
 from service.transfer.foreign.records import UNKNOWN_SHAPE, Link, Notes, Unreadable
 from service.transfer.foreign.scratch import SCRATCH
-from service.transfer.foreign.sources import MIB, Source, numbered_lines, open_stream
+from service.transfer.foreign.sources import MIB, FilledLines, Source, numbered_lines, open_stream
 from service.transfer.foreign.values import WrongValue
 from service.transfer.reading.confinement import confine, limit_memory, limit_time
 from service.transfer.reading.job import AUTO, LINES, LOCI, Job
@@ -109,20 +109,21 @@ def read_records(source: Source, name: str, output: Output) -> None:
 
 def _read_lines(source: Source, output: Output) -> None:
     """Loose lines: what each says as JSON; the service knows what it means."""
-    notes, number = Notes(), 0
+    notes = Notes()
     assert source.single is not None  # noqa: S101 (asked before)
     with source.single.open() as stream:
-        for number, line in numbered_lines(stream, LONGEST):
+        lines = FilledLines(stream, LONGEST)
+        for number, line in lines:
             if line is None:
                 notes.error(str(number), f"is longer than {LONGEST:,} bytes")
-            elif not line.isspace():
-                try:
-                    output.row(LINES, number, read_exactly(line))
-                except WrongValue as error:
-                    notes.error(str(number), str(error))
-                except ValueError as error:
-                    notes.error(str(number), f"is not JSON: {error}")
-    output.notes(notes, number)
+                continue
+            try:
+                output.row(LINES, number, read_exactly(line))
+            except WrongValue as error:
+                notes.error(str(number), str(error))
+            except ValueError as error:
+                notes.error(str(number), f"is not JSON: {error}")
+    output.notes(notes, lines.count)
 
 
 def _read_export(stream: Any, output: Output) -> None:
