@@ -45,10 +45,9 @@ def main(job: Job) -> None:
         except (*UNKNOWN_SHAPE, NotImplementedError, struct.error, zipfile.BadZipFile) as error:
             raise Refused("unreadable", f"it has a shape that is not known ({type(error).__name__})") from None
     except Unreadable as error:
-        output.say("refused", "unreadable", str(error)[:LONGEST_REASON])
+        output.refuse(Refused("unreadable", str(error)[:LONGEST_REASON]))
     except Refused as error:
-        output.say("refused", error.kind, error.reason)
-    output.close()
+        output.refuse(error)
 
 
 def _meaning(error: MemoryError | OSError, job: Job) -> tuple[str, str]:

@@ -77,6 +77,11 @@ class Output:
         """Anything else; `beside`: a line as it was read, which follows."""
         self._put(encoded(parts) if beside is None else encoded(parts) + b"\n" + beside.rstrip(b"\n"))
 
+    def refuse(self, refused: Refused) -> None:
+        """The end, where nothing more is read."""
+        self._pipe.write(encoded(["refused", refused.kind, refused.reason]) + b"\n")
+        self._pipe.flush()
+
     def notes(self, notes: Notes, lines: int = 0) -> None:
         """The end: what is to be said of the whole."""
         said = {
@@ -88,10 +93,6 @@ class Output:
             "remarks": list(notes.remarks),
         }
         self.say("end", storable(said)[0])
-        self._pipe.flush()
-
-    def close(self) -> None:
-        """Send what waits."""
         self._pipe.flush()
 
     def _put(self, line: bytes) -> None:
