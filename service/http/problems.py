@@ -11,7 +11,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from psycopg_pool import PoolClosed, PoolTimeout
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
@@ -34,6 +34,8 @@ from service.http.replies import dumps
 log = logging.getLogger(__name__)
 TYPE = "urn:loci:problem:"
 MEMBER = re.compile(r"[a-z-]+\[.*\]|constrained-[a-z]+|str|int|float|bool|none", re.DOTALL)  # of a union, as pydantic names it
+MOST_ERRORS = 1000  # of a validation that are looked at
+MOST_FIELDS = 100  # of an item that are told one by one
 OUGHT = "Input should be "
 
 
@@ -104,7 +106,7 @@ def field_errors(errors: Sequence[Any]) -> list[FieldError]:
     A field that may be one of several things is wrong once. Where it is one of them and a part of it is wrong, the part is named.
     """
     found: dict[object, FieldError] = {}
-    placed = [(error, *_without_members(error)) for error in errors]
+    placed = [(error, *_without_members(error)) for error in errors[:MOST_ERRORS]]
     entered = {union for _, place, union in placed if union is not None and len(place) > len(union)}
     for nth, (error, place, union) in enumerate(placed):
         told = _field_error(error, place)
@@ -113,6 +115,13 @@ def field_errors(errors: Sequence[Any]) -> list[FieldError]:
         elif union not in entered:
             found[union] = _either(found[union], told) if union in found else told
     return list(found.values())
+
+
+def said_of(error: ValidationError) -> str:
+    """What is wrong with an item, in one line: the first three fields. Of more fields than anybody reads, how many they are."""
+    if error.error_count() > MOST_FIELDS:
+        return f"{error.error_count():,} of its fields are wrong"
+    return "; ".join(e.message if e.field == "body" else f"{e.field}: {e.message}" for e in field_errors(error.errors())[:3])
 
 
 def _without_members(error: Any) -> tuple[tuple[int | str, ...], tuple[int | str, ...] | None]:

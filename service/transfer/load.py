@@ -17,7 +17,7 @@ from db.pool import JsonObject, Transaction
 from loci.models.fields import Model
 from loci.models.graph import EdgeWrite, EntityWrite
 from loci.models.memories import MemoryInput
-from service.http.problems import field_errors
+from service.http.problems import said_of
 from service.transfer.foreign.records import LONGEST_KIND, LONGEST_REASON, MOST_ERRORS, Notes
 from service.transfer.reading.process import Frame, Reading
 
@@ -129,8 +129,7 @@ def parse_line(item: Any) -> tuple[str, JsonObject]:
     try:
         return name, KINDS[name].model.model_validate(item).stated()
     except ValidationError as error:
-        found = field_errors(error.errors())[:3]
-        raise WrongLine("; ".join(e.message if e.field == "body" else f"{e.field}: {e.message}" for e in found)) from None
+        raise WrongLine(said_of(error)) from None
 
 
 class Loader:

@@ -16,13 +16,13 @@ from db import transfer
 from db.errors import Conflict, refused_rows
 from db.pool import JsonObject, Transaction
 from loci.models.fields import UNQUOTED, Metadata, Model, Moment, NamespaceName, Text
-from service.http.problems import field_errors
+from service.http.problems import said_of
 from service.transfer.reading.process import Reading
 
 VERSION = 1
 MOST_PROBLEMS = 100  # after which reading stops
 BATCH_BYTES = 4 * 1024 * 1024
-LONGEST_HEADER = 1024 * 1024  # bytes of the first and the last line
+LONGEST_HEADER = 64 * 1024  # bytes of the first and the last line
 LONGEST_REASON = 500
 Count = dict[str, int]
 M = TypeVar("M", bound=Model)
@@ -138,7 +138,7 @@ def _parsed(model: type[M], item: JsonObject) -> M | str:
     try:
         return model.model_validate(item)
     except ValidationError as error:
-        return "; ".join(f"{e.field}: {e.message}" for e in field_errors(error.errors())[:3])
+        return said_of(error)
 
 
 class Restore:

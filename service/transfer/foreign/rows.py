@@ -11,7 +11,7 @@ from loci.models.fields import Model
 from loci.models.graph import EdgeWrite, EntityWrite
 from loci.models.memories import MemoryInput
 from loci.models.sessions import TurnInput
-from service.http.problems import field_errors
+from service.http.problems import said_of
 from service.text.subject import is_first_person
 from service.transfer.foreign.records import UNKNOWN_SHAPE, Edge, Entity, Json, Memory, Notes, Record, Turn
 from service.transfer.foreign.values import WrongValue, entity_type, label, stated, subject
@@ -48,9 +48,7 @@ class Rows:
                 item = {"source": record.source, "type": record.type, "target": record.target}
                 return Row(record.place, "", self._checked(EdgeWrite, item))
         except ValidationError as error:
-            found = field_errors(error.errors())[:3]
-            reason = "; ".join(e.message if e.field == "body" else f"{e.field}: {e.message}" for e in found)
-            self._notes.error(record.place, reason)
+            self._notes.error(record.place, said_of(error))
         except WrongValue as error:
             self._notes.error(record.place, str(error))
         except UNKNOWN_SHAPE as error:

@@ -12,7 +12,7 @@ from service.transfer.foreign.values import WrongValue, identity, storable
 
 LONGEST = 16 * 1024 * 1024  # bytes of a line that is handed on as it was read
 LARGEST = 4 * 1024 * 1024  # bytes of a row
-MOST_VALUES = 100_000  # in a row: texts, numbers, lists, objects
+MOST_VALUES = 12_000  # in a row: texts, numbers, lists, objects
 LONGEST_PLACE = 500
 MIB = 1024 * 1024
 DEEPEST = 200  # levels of lists and objects in a row

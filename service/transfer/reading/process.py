@@ -20,6 +20,7 @@ from service.transfer.reading.job import Job
 from service.transfer.reading.output import LONGEST
 
 MODULE = "service.transfer.reading"
+LARGE = 64 * 1024  # bytes of what is said, whose reading is a turn of its own
 TURN = 0.005  # seconds of this process after which others are served
 RAISE_MEMORY = "Send it in parts, or raise LOCI_LIMITS__READER_BYTES."
 RAISE_TIME = "Send it in parts, or raise LOCI_LIMITS__READER_SECONDS."
@@ -61,6 +62,8 @@ class Reading:
             raise await self._broken() from None
         self.size = len(line)
         frame: Frame = read_exactly(line)
+        if self.size > LARGE:
+            await asyncio.sleep(0)
         return frame
 
     async def _give_room(self, size: int) -> None:
