@@ -39,11 +39,10 @@ def test_a_connection_with_a_large_body_serves_on(api: Api) -> None:
         ok(api.post("/memories", {"content": "x", "metadata": {"pad": "x" * 500_000}}), 201)
 
 
-def test_a_line_of_an_import_is_refused_when_it_is_too_long(api: Api, monkeypatch: Any) -> None:
-    monkeypatch.setattr("service.transfer.restore.LONGEST_LINE", 100_000)
-    lines = (b"x" * 10_000 for _ in range(20))
+def test_a_line_of_an_import_is_refused_when_it_is_too_long(api: Api) -> None:
+    lines = (b"x" * 1_000_000 for _ in range(17))
     body = problem(api.client.post(f"/namespaces/{api.namespace}/import", content=lines), 422, "invalid-request")
-    assert "longer than 100,000 bytes" in body["detail"]
+    assert "longer than 16,777,216 bytes" in body["detail"]
 
 
 @pytest.mark.parametrize(
