@@ -2,7 +2,7 @@
 
 from pydantic import Field, model_validator
 
-from service.mcp.text import JsonObject, Shown, edge_line, kept, lines
+from service.mcp.text import JsonObject, Shown, edge_line, kept, lines, written
 from service.mcp.tool import Arguments, Call, Name, Names, Tool, segment
 
 
@@ -44,7 +44,7 @@ def _decay(given: JsonObject, _: str | None) -> Call:
 
 def edges(reply: JsonObject) -> Shown:
     """Edges of a walk, in the order of discovery."""
-    more = f"\n… and more: ended by {', then '.join(reply['reason'])}." if reply["truncated"] else ""
+    more = f"\n… and more: ended by {written(', then '.join(reply['reason']))}." if reply["truncated"] else ""
     rows = [kept(row, ("id", "source", "type", "target", "literal", "confidence", "hop")) for row in reply["edges"]]
     text = lines(map(edge_line, reply["edges"]), "No edges: the entity is known, and nothing that still holds leads on from it.")
     return text + more, {"edges": rows, "truncated": reply["truncated"]} | kept(reply, ("reason",))
@@ -52,8 +52,9 @@ def edges(reply: JsonObject) -> Shown:
 
 def decayed(reply: JsonObject) -> Shown:
     """What a change of decay did."""
-    rate = f"The rate of {reply['type']} is now {reply['decay_rate']:g} per day. " if reply.get("decay_rate") is not None else ""
-    return f"{rate}{reply['faded']} edges faded, {reply['revived']} came back.", kept(reply)
+    rate = reply.get("decay_rate")
+    said = "" if rate is None else f"The rate of {written(reply['type'])} is now {rate:g} per day. "
+    return f"{said}{reply['faded']} edges faded, {reply['revived']} came back.", kept(reply)
 
 
 TOOLS = [

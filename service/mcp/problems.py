@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from service.mcp.text import written
 from service.mcp.tool import Arguments, schema_of
 
 MISSING, UNAUTHORIZED = 404, 401
@@ -22,17 +23,17 @@ def explain(problem: dict[str, Any], renamed: Mapping[str, str], missing: str) -
     hints = [problem.get("hint"), missing if problem.get("status") == MISSING and not _of_namespace(errors) else None]
     if problem.get("status") == UNAUTHORIZED:
         hints = ["This connection needs a valid API key; whoever set it up has to give it one."]
-    text = f"{problem.get('title', 'Error')}: {'; '.join(dict.fromkeys(said)).rstrip('.')}."
+    text = written(f"{problem.get('title', 'Error')}: {'; '.join(dict.fromkeys(said)).rstrip('.')}.")
     if request := problem.get("request_id") if problem.get("status", 0) >= 500 else None:  # noqa: PLR2004
         text += f" (request {request})"
-    return "\n".join([text, *[_reworded(hint, renamed) for hint in hints if hint]])
+    return "\n".join([text, *[written(_reworded(hint, renamed)) for hint in hints if hint]])
 
 
 def plain(problem: dict[str, Any]) -> str:
     """The text of a problem document in profiles of other servers: the sentence, and what to do."""
     if problem.get("status") == UNAUTHORIZED:
         return explain(problem, {}, "")
-    return "\n".join(text for text in (problem.get("detail"), problem.get("hint")) if text)
+    return "\n".join(written(text, text=True, longest=None) for text in (problem.get("detail"), problem.get("hint")) if text)
 
 
 def wrong_arguments(error: ValidationError, arguments: type[Arguments]) -> str:

@@ -1,7 +1,7 @@
 """What tools say: a few plain lines for the model, and the same as data without what is empty.
 
-Contents are folded into their line (what follows a line break is indented), so that no content can look like another result.
-Long ones are cut, and the line says where the rest is.
+Every value comes into a line by `written`: a name stays on it, further lines of a text are indented, so nothing stored can look
+like another result. Long texts are cut, and the line says where the rest is.
 """
 
 import json
@@ -13,6 +13,7 @@ from service.text.subject import statement
 JsonObject = dict[str, Any]
 Shown = tuple[str, JsonObject]
 LONG = 4000  # characters of a content, or a value, among others
+SEPARATORS = {0x2028: "\\u2028", 0x2029: "\\u2029"}  # those that service/text/visible.py leaves
 MIDNIGHT = "T00:00:00Z"
 SETTLE = 'If one does, say so: settle(new, old, "replaces" | "corrects" | "both true").'
 MEMORY = ("id", "tier", "namespace", "lineage", "content", "about", "category", "tags", "source", "valid_from", "valid_to",
@@ -38,16 +39,27 @@ def moment(time: str) -> str:
     return whole.removesuffix(MIDNIGHT)
 
 
-def folded(text: str, rest: str = "") -> str:
-    """A text within its line, cut where it is long; `rest` says how to see all of it."""
-    more = len(text) - LONG
-    cut = text if more <= 0 else f"{text[:LONG]} … ({more:,} more characters{rest and ': ' + rest})"
+def written(value: object, *, text: bool = False, longest: int | None = LONG, rest: str = "") -> str:
+    """A value within its line: a name on one line, a `text` with its further lines indented, what is no string as JSON.
+
+    A text is cut after the `longest` number of characters (None: never); `rest` says how to see all of it.
+    """
+    plain = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if not text:
+        return " ".join(line.strip() for line in plain.splitlines())
+    more = 0 if longest is None else len(plain) - longest
+    cut = plain if more <= 0 else f"{plain[:longest]} … ({more:,} more characters{rest and ': ' + rest})"
     return "\n  ".join(cut.splitlines())
+
+
+def on_its_lines(text: str) -> str:
+    r"""A text whose lines are told apart by \n alone, in formats that have lines of their own: other separators are shown."""
+    return text.translate(SEPARATORS)
 
 
 def about(*parts: str | None) -> str:
     """What is said of something, in brackets; nothing if there is nothing."""
-    said = ", ".join(part for part in parts if part)
+    said = ", ".join(written(part) for part in parts if part)
     return f" ({said})" if said else ""
 
 
@@ -62,10 +74,10 @@ def memory_line(row: JsonObject) -> str:
     Whom it is about stands before the content, where neither that nor the speaker says it.
     """
     whole = f'memory_history("{row["id"]}")'
-    source = f"said by {folded(row['source'])}" if row.get("source") else None
+    source = f"said by {row['source']}" if row.get("source") else None
     sure = f"relevance {row['relevance']:.2f}" if row.get("relevance") is not None else None
     said = about(_elsewhere(row), row.get("category"), times(row), source, sure, may_contradict(row))
-    return f"[{row['id']}]{said}: {folded(statement(row, speaker=True), whole)}"
+    return f"[{row['id']}]{said}: {written(statement(row, speaker=True), text=True, rest=whole)}"
 
 
 def may_contradict(row: JsonObject) -> str | None:
@@ -76,7 +88,7 @@ def may_contradict(row: JsonObject) -> str | None:
 
 def may_outdate(rows: Iterable[JsonObject]) -> list[str]:
     """What a new memory may outdate, a line each."""
-    return [f"May outdate [{row['id']}] (since {moment(row['valid_from'])}): {folded(row['content'])}" for row in rows]
+    return [f"May outdate [{row['id']}] (since {moment(row['valid_from'])}): {written(row['content'], text=True)}" for row in rows]
 
 
 def how_to_settle(rows: Iterable[object]) -> str:
@@ -88,24 +100,21 @@ def entry_line(row: JsonObject) -> str:
     """One entry of working memory: `key (expires …, category, tags): value`."""
     tags = f"tags {', '.join(row['tags'])}" if row.get("tags") else None
     said = about(_elsewhere(row), f"expires {moment(row['expires_at'])}", row.get("category"), tags)
-    value = f": {folded(written(row['value']), 'get_from_working_memory')}" if "value" in row else ""
-    return f"{row['key']}{said}{value}"
+    value = f": {written(row['value'], text=True, rest='get_from_working_memory')}" if "value" in row else ""
+    return f"{written(row['key'])}{said}{value}"
 
 
 def turn_line(row: JsonObject) -> str:
     """One turn of a conversation: `session (role, when): content`."""
-    return f"session {row['session_id']}{about(_elsewhere(row), row['role'], moment(row['said_at']))}: {folded(row['content'])}"
+    said = about(_elsewhere(row), row["role"], moment(row["said_at"]))
+    return f"session {written(row['session_id'])}{said}: {written(row['content'], text=True)}"
 
 
 def edge_line(row: JsonObject) -> str:
     """One edge: `Alice --works_on--> RockBot (confidence=0.90)`."""
+    source, kind = written(row["source"]), written(row["type"])
     target = row["target"] if row.get("literal") is None else json.dumps(row["literal"], ensure_ascii=False)
-    return f"{row['source']} --{row['type']}--> {target} (confidence={row['confidence']:.2f})"
-
-
-def written(value: object) -> str:
-    """A value as a model reads it: text as it is, the rest as JSON."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return f"{source} --{kind}--> {written(target)} (confidence={row['confidence']:.2f})"
 
 
 def _elsewhere(row: JsonObject) -> str | None:
@@ -122,7 +131,8 @@ def lines(items: Iterable[str], otherwise: str) -> str:
 def shortened(row: JsonObject) -> JsonObject:
     """A result whose content or value is no longer than its line shows."""
     for name in {"content", "value"} & row.keys():
-        if len(text := written(row[name])) > LONG:
+        text = row[name] if isinstance(row[name], str) else json.dumps(row[name], ensure_ascii=False)
+        if len(text) > LONG:
             row[name] = text[:LONG] + "…"
     return row
 
@@ -136,4 +146,4 @@ def waiting(reply: JsonObject) -> str:
 
 def more(reply: JsonObject) -> str:
     """How to go on, where there is more."""
-    return f'\n… and more: call again with cursor "{reply["next_cursor"]}".' if reply["next_cursor"] else ""
+    return f'\n… and more: call again with cursor "{written(reply["next_cursor"])}".' if reply["next_cursor"] else ""

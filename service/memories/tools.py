@@ -11,7 +11,6 @@ from service.mcp.text import (
     JsonObject,
     Shown,
     about,
-    folded,
     how_to_settle,
     kept,
     lines,
@@ -99,7 +98,7 @@ def saved(reply: JsonObject) -> Shown:
     if reply["duplicate"]:
         known = f"Known already as [{reply['id']}]; it is reinforced, nothing was added."
         ignored = [name for name in reply["ignored"] or () if name != "session_id"]  # which the agent did not state
-        left = f" Not taken over: {', '.join(ignored)}. With on_duplicate update they are." if ignored else ""
+        left = f" Not taken over: {written(', '.join(ignored))}. With on_duplicate update they are." if ignored else ""
         return known + left, facts
     unsettled = reply.get("unsettled") or []
     text = "\n".join([f"Saved as [{reply['id']}].", *may_outdate(unsettled)]) + how_to_settle(unsettled)
@@ -112,19 +111,20 @@ def settled(reply: JsonObject) -> Shown:
         text = lines(map(_pair, reply["items"]), "Nothing is open.") + how_to_settle(reply["items"])
         return text + ("\n… and more." if reply["next_cursor"] else ""), {"unsettled": reply["items"]}
     newer, older = reply["newer"], reply["older"]
-    text = f"[{newer['id']}]: {folded(newer['content'])}\n[{older['id']}] {SAID[reply['verdict']]}: {folded(older['content'])}"
+    new, old = written(newer["content"], text=True), written(older["content"], text=True)
+    text = f"[{newer['id']}]: {new}\n[{older['id']}] {SAID[reply['verdict']]}: {old}"
     return text, {"verdict": reply["verdict"], "new": kept(newer, VERSION), "old": kept(older, VERSION)}
 
 
 def _pair(pair: JsonObject) -> str:
     newer, older = pair["newer"], pair["older"]
-    old = f"[{older['id']}] (since {moment(older['valid_from'])}): {folded(older['content'])}"
-    return f"[{newer['id']}] {folded(newer['content'])}\n  may outdate {old}"
+    old = f"[{older['id']}] (since {moment(older['valid_from'])}): {written(older['content'], text=True)}"
+    return f"[{newer['id']}] {written(newer['content'], text=True)}\n  may outdate {old}"
 
 
 def deleted(reply: JsonObject) -> Shown:
     """A forgotten memory."""
-    shown = f"[{reply['id']}] any more: {folded(reply['content'])}"
+    shown = f"[{reply['id']}] any more: {written(reply['content'], text=True)}"
     text = f"Nothing changed: it was deleted before. No search finds {shown}"
     return (
         text if reply["already_forgotten"] else f"Deleted: no search finds {shown}",
@@ -134,7 +134,7 @@ def deleted(reply: JsonObject) -> Shown:
 
 def categories(reply: JsonObject) -> Shown:
     """The tree of categories."""
-    rows = (f"{row['category']}: {row['memories']}" + _below(row) for row in reply["items"])
+    rows = (f"{written(row['category'])}: {row['memories']}" + _below(row) for row in reply["items"])
     return lines(rows, "No memories yet, so no categories."), {"categories": reply["items"]}
 
 
@@ -154,13 +154,13 @@ def _version(row: JsonObject) -> str:
     """One version in full: it is what cut results lead to."""
     never = "never true, corrected" if row["valid_to"] == row["valid_from"] else times(row)
     forgotten = "deleted" if row["status"] == "forgotten" else None
-    content = "\n  ".join(statement(row).splitlines())
+    content = written(statement(row), text=True, longest=None)
     return f"version {row['version']} [{row['id']}]{about(row['category'], never, forgotten)}: {content}"
 
 
 def _event(row: JsonObject) -> str:
-    said = "; ".join(f"{name}={folded(written(value))}" for name, value in kept(row["detail"]).items())
-    return f"{moment(row['at'])} {row['kind']} {row['event']} [{row['id']}]: {said}"
+    said = "; ".join(f"{written(name)}={written(value, text=True)}" for name, value in kept(row["detail"]).items())
+    return f"{moment(row['at'])} {written(row['kind'])} {written(row['event'])} [{row['id']}]: {said}"
 
 
 TOOLS = [

@@ -11,13 +11,13 @@ from service.mcp.text import (
     JsonObject,
     Shown,
     entry_line,
-    folded,
     kept,
     lines,
     memory_line,
     shortened,
     turn_line,
     waiting,
+    written,
 )
 from service.mcp.tool import AboutFilter, AnyTag, Arguments, Call, CategoryFilter, Names, Session, Time, Tool, User, of_session
 
@@ -104,12 +104,16 @@ def found(reply: JsonObject) -> Shown:
         text += f"\n{said}"
     rules = reply.get("constraints", [])
     if rules:
-        text += "\nRules that hold:\n" + "\n".join(f"- {row['entity']}, {row['aspect']}: {folded(row['content'])}" for row in rules)
+        text += "\nRules that hold:\n" + "\n".join(map(_rule, rules))
     data: JsonObject = {"results": [shortened(kept(row, fields)) for row, _, fields in kinds]}
     if rules:
         data["constraints"] = [kept(row, ("id", "entity", "aspect", "content", "importance")) for row in rules]
     shown = kept({**reply, "waiting": reply["waiting"] or None, "left_out": reply.get("left_out") or None}, KEPT)
     return text + waiting(reply), data | shown
+
+
+def _rule(row: JsonObject) -> str:
+    return f"- {written(row['entity'])}, {written(row['aspect'])}: {written(row['content'], text=True)}"
 
 
 TOOLS = [

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from service.mcp.text import JsonObject, Shown, about, folded, how_to_settle, kept, lines, may_outdate, more
+from service.mcp.text import JsonObject, Shown, about, how_to_settle, kept, lines, may_outdate, more, written
 from service.mcp.tool import (
     About,
     Arguments,
@@ -62,10 +62,7 @@ class Reflect(Arguments):
 
 def retained(reply: JsonObject) -> Shown:
     """What was decided about each fact."""
-    rows = [
-        "\n".join([f"{row['action']}{_places(row)}: {folded(row['fact'])}{about(row['reason'])}", *may_outdate(row["unsettled"])])
-        for row in reply["decisions"]
-    ]
+    rows = ["\n".join([_decision(row, row["reason"]), *may_outdate(row["unsettled"])]) for row in reply["decisions"]]
     fields = ("fact", "action", "memory_id", "superseded", "target_id", "reason", "signal", "unsettled")
     data = {"decisions": [kept(row, fields) for row in reply["decisions"]], "dry_run": reply["dry_run"]}
     return _dry(reply) + lines(rows, "No facts in it.") + _how_to_settle(reply), data | kept(reply, ("skipped",))
@@ -74,19 +71,22 @@ def retained(reply: JsonObject) -> Shown:
 def remembered(reply: JsonObject) -> Shown:
     """How many turns were kept, and what was decided about each fact, with who said it."""
     rows = [
-        f"{row['action']}{_places(row)}: {folded(row['fact'])}{about('said by ' + row['source'], row['reason'])}"
-        + "".join(f"\n{line}" for line in may_outdate(row["unsettled"]))
+        "\n".join([_decision(row, f"said by {row['source']}", row["reason"]), *may_outdate(row["unsettled"])])
         for row in reply["decisions"]
     ]
     fields = ("message", "source", "fact", "action", "memory_id", "superseded", "target_id", "reason", "signal", "unsettled")
     data = {"decisions": [kept(row, fields) for row in reply["decisions"]], "turns": reply["turns"], "dry_run": reply["dry_run"]}
-    head = f"{reply['turns']} turns of session {reply['session']}.\n" if reply["session"] else ""
+    head = f"{reply['turns']} turns of session {written(reply['session'])}.\n" if reply["session"] else ""
     text = _dry(reply) + head + lines(rows, "No facts in it.") + _how_to_settle(reply)
     return text, data | kept(reply, ("session", "entities", "skipped"))
 
 
 def _how_to_settle(reply: JsonObject) -> str:
     return "" if reply["dry_run"] else how_to_settle(row["unsettled"] for row in reply["decisions"])
+
+
+def _decision(row: JsonObject, *said: str | None) -> str:
+    return f"{row['action']}{_places(row)}: {written(row['fact'], text=True)}{about(*said)}"
 
 
 def _places(row: JsonObject) -> str:
@@ -101,7 +101,7 @@ def reflected(reply: JsonObject) -> Shown:
     head = (
         f"{len(placed)} placed, {len(made)} parents made, {len(linked)} links made, {reply['orphans_left']} left without a place."
     )
-    rows = [f"[{row['memory_id']}] stands under {row['parent']}{about(row['reason'])}" for row in placed[:SHOWN]]
+    rows = [f"[{row['memory_id']}] stands under {written(row['parent'])}{about(row['reason'])}" for row in placed[:SHOWN]]
     rest = [f"… and {len(placed) - SHOWN} more."] if len(placed) > SHOWN else []
     data = {
         "placed": [kept(row, ("memory_id", "parent_id", "parent", "reason")) for row in placed],

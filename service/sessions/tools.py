@@ -1,5 +1,7 @@
 """What tools do with working memory, and the context of an answer."""
 
+import json
+
 from pydantic import Field, JsonValue
 
 from service.mcp.text import ENTRY, JsonObject, Shown, entry_line, kept, lines, moment, shortened, waiting, written
@@ -74,12 +76,13 @@ def _entry(key: str) -> str:
 
 def stored(reply: JsonObject) -> Shown:
     """An entry that was written."""
-    return f"Stored as {reply['key']}; it expires {moment(reply['expires_at'])}.", kept(reply)
+    return f"Stored as {written(reply['key'])}; it expires {moment(reply['expires_at'])}.", kept(reply)
 
 
 def entry(reply: JsonObject) -> Shown:
-    """An entry in full: its value alone."""
-    return written(reply["value"]), kept(reply, ENTRY)
+    """An entry in full: its value alone, as it is."""
+    value = reply["value"]
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), kept(reply, ENTRY)
 
 
 def entries(reply: JsonObject) -> Shown:

@@ -8,7 +8,7 @@ from db.pool import Transaction
 from loci.models.fields import Text
 from service.mcp.profiles import files
 from service.mcp.profiles.profile import Loose, OwnTool, Profile, Work, own_tool
-from service.mcp.text import JsonObject, Shown
+from service.mcp.text import JsonObject, Shown, on_its_lines
 from service.mcp.tool import Kind, schema_of
 
 NAME = "claude-memory"
@@ -89,7 +89,7 @@ async def _rename(tx: Transaction, body: Rename) -> JsonObject:
 
 
 def _show(reply: JsonObject) -> Shown:
-    return reply["content"], {}
+    return on_its_lines(reply["content"]), {}
 
 
 def _tool(name: str, kind: Kind, description: str, arguments: type[Loose], work: Work) -> OwnTool:

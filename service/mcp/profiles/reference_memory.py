@@ -9,7 +9,7 @@ from pydantic import Field
 from db.pool import Transaction
 from service.mcp.profiles import graph
 from service.mcp.profiles.profile import Loose, OwnTool, Profile, Resource, Work, own_tool
-from service.mcp.text import JsonObject, Shown
+from service.mcp.text import JsonObject, Shown, on_its_lines
 from service.mcp.tool import Kind
 
 NAME = "reference-memory"
@@ -153,7 +153,7 @@ def _message(reply: JsonObject) -> Shown:
 
 
 def _written(value: Any) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False)
+    return on_its_lines(json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def _said(models: list[Any]) -> list[JsonObject]:
