@@ -277,5 +277,11 @@ def create_app(settings: Settings, url: str, server: EmbeddedServer | None = Non
         uses=uses,
         keys_required=settings.keys_required,
     )
-    app.add_middleware(RequestMiddleware, max_body_bytes=settings.max_body_bytes, max_bodies_bytes=limits.bodies)
+    app.add_middleware(
+        RequestMiddleware,
+        deadlines=settings.deadlines,
+        max_body_bytes=settings.max_body_bytes,
+        max_bodies_bytes=limits.bodies,
+        body_seconds=limits.body_seconds,
+    )
     return app

@@ -120,9 +120,9 @@ class JobSettings(BaseModel):
 
 
 class DeadlineSettings(BaseModel):
-    """Seconds that requests may take, from the moment at which the body is there: `LOCI_DEADLINES__READ` and so on.
+    """Seconds that requests may take since their arrival, without the wait for the body: `LOCI_DEADLINES__READ` and so on.
 
-    Then the work is cancelled and taken back, and the answer is 504.
+    Then the answer is 504, and the work is cancelled and taken back.
     """
 
     read: float = Field(default=30.0, gt=0, description="Seconds for a request that reads")
@@ -158,6 +158,9 @@ class LimitSettings(BaseModel):
         default=256 * 1024 * 1024,
         ge=1024 * 1024,
         description="Bytes of bodies in memory at once; small ones do not count",
+    )
+    body_seconds: float = Field(
+        default=180.0, gt=0, description="Seconds in which a body that is held in memory must be complete; imports are not"
     )
     import_bytes: int = Field(default=4 * 1024**3, ge=1024, description="Bytes of the largest import or export")
     spool_bytes: int = Field(

@@ -41,10 +41,14 @@ class Gate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on."""
-        if scope["type"] != "http" or scope.get("via") == "mcp":
+        if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         sent = {name: value.decode("latin-1") for name, value in reversed(scope["headers"])}  # of several the first, as elsewhere
+        if scope.get("via") == "mcp":
+            scope["state"]["owner"] = _key_hash(scope, sent.get(b"authorization"))
+            await self._app(scope, receive, send)
+            return
         refusal = self._hosts.refusal(scope)
         key_hash = None if refusal else _key_hash(scope, sent.get(b"authorization"))
         if refusal is None and b"authorization" not in sent and (session := session_cookie.session_hash(scope)) is not None:
@@ -128,7 +132,7 @@ def _key_hash(scope: Scope, authorization: str | None) -> bytes | None:
 
 def _is_guarded(scope: Scope) -> bool:
     path: str = scope["path"]
-    return (path == MCP or path.startswith(f"{API}/")) and not _ends_session(scope)
+    return (path == MCP or path.startswith((f"{MCP}/", f"{API}/"))) and not _ends_session(scope)
 
 
 def _ends_session(scope: Scope) -> bool:

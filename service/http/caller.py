@@ -64,7 +64,7 @@ class Caller:
         return {OPERATION: str(self.origin.operation_id)}
 
     def arm(self) -> None:
-        """Give the request its time from now on."""
+        """Give the request its time."""
         self.request.state.presence.arm(self.within.deadline)
 
     def give_up(self) -> None:
@@ -321,7 +321,9 @@ async def get_caller(
         check_query(request)
     action = getattr(route, "name", "unknown")
     within = limits_of(kind_of(action, request.method), state.settings.deadlines)
-    if action not in STREAMING:
+    if action in STREAMING:
+        request.state.presence.disarm()
+    else:
         if request.state.body.declared > NO_FEWER * state.settings.limits.words:
             check_words(await request.body(), state.settings.limits.words)
         request.state.presence.arm(within.deadline)

@@ -12,7 +12,8 @@ from math import inf
 from typing import Any
 from uuid import uuid4
 
-from db.errors import DeadlineExceeded, HeadersTooLarge, LociError, TooLarge, TooManyAtOnce, Unavailable
+from db.errors import DeadlineExceeded, HeadersTooLarge, LociError, TooLarge, TooManyAtOnce, TooSlow, Unavailable
+from service.http.deadlines import kind_of, seconds_for
 from service.http.presence import Presence
 from service.http.problems import headers_of, problem_of
 from service.http.protection import protected
@@ -21,6 +22,7 @@ from service.http.replies import dumps
 from service.observability.logs import LogContext, log_context
 from service.observability.metrics import REQUEST_SECONDS, REQUESTS, REQUESTS_OPEN
 from service.observability.tracing import answered, request_span
+from service.settings import DeadlineSettings
 
 log = logging.getLogger("service.requests")
 API = "/api/v1"
@@ -48,8 +50,12 @@ class RequestMiddleware:
     WARNING if the service failed.
     """
 
-    def __init__(self, app: App, max_body_bytes: int, max_bodies_bytes: int = ROOM) -> None:
+    def __init__(
+        self, app: App, deadlines: DeadlineSettings, max_body_bytes: int, max_bodies_bytes: int = ROOM, body_seconds: float = 180.0
+    ) -> None:
         self._app = app
+        self._deadlines = deadlines
+        self.body_seconds = body_seconds
         self._limit = max_body_bytes
         self._room = max_bodies_bytes
         self._held: dict[object, int] = {}  # bytes of the bodies of requests that are being answered, by whose they are
@@ -81,10 +87,10 @@ class RequestMiddleware:
     async def _answer(self, scope: Scope, receive: Receive, send: Send, headers: dict[bytes, bytes]) -> int:
         """Pass a request on; the status of the reply, 500 where there is none, 499 where nobody waited for one."""
         presence = scope["state"]["presence"] = Presence(receive, headers)
+        presence.arm(seconds_for(kind_of("", scope["method"]), self._deadlines))  # until the route says which kind it is
         reply = Reply(scope, send, presence)
-        owner = headers.get(b"authorization") or (scope.get("client") or (None,))[0]
         body = scope["state"]["body"] = Body(
-            self, owner, presence, self._limit, streamed=STREAMED.fullmatch(scope["path"]) is not None
+            self, scope, presence, self._limit, streamed=STREAMED.fullmatch(scope["path"]) is not None
         )
         try:
             body.check(scope, headers)
@@ -94,8 +100,7 @@ class RequestMiddleware:
             if presence.ended is None or task is None:
                 raise
             task.uncancel()
-            if presence.ended == "late" and not reply.begun:
-                await send_problem(reply.send, DeadlineExceeded(), scope)
+            await presence.answered()
         except LociError as error:
             if reply.begun:
                 raise
@@ -129,9 +134,22 @@ class Reply:
         self._send = send
         self._presence = presence
         self.status, self.begun = BROKEN, False
+        self._late = False
+        presence.answer_late = self.say_late
 
     async def send(self, message: dict[str, Any]) -> None:
         """Pass a message on. A stream is counted when it opens; how long it lasts is nobody's waiting."""
+        if not self._late:  # then the client has its answer
+            await self._pass_on(message)
+
+    async def say_late(self) -> None:
+        """Answer that the time is up, unless there is an answer."""
+        if not self.begun:
+            self._late = True
+            close = [(b"connection", b"close")] if self._presence.body_is_unread else []
+            await send_problem(self._pass_on, DeadlineExceeded(), self._scope, *close)
+
+    async def _pass_on(self, message: dict[str, Any]) -> None:
         if message["type"] == "http.response.start":
             self._presence.disarm()
             self.status, self.begun = message["status"], True
@@ -149,9 +167,10 @@ class Reply:
 class Body:
     """What is received, within its limit and, unless it is `streamed`, within the room that all bodies have."""
 
-    def __init__(self, room: RequestMiddleware, owner: object, presence: Presence, limit: int, *, streamed: bool) -> None:
+    def __init__(self, room: "RequestMiddleware", scope: Scope, presence: Presence, limit: int, *, streamed: bool) -> None:
         self._room = room
-        self._owner = owner
+        self._scope = scope
+        self._owner: object = None
         self._presence = presence
         self._limit = limit
         self._streamed = streamed
@@ -168,14 +187,17 @@ class Body:
             raise TooLarge(f"the body is {int(declared)} bytes; at most {self._limit} are taken")
 
     async def receive(self) -> dict[str, Any]:
-        """The next message. Raises TooLarge, TooManyAtOnce, Unavailable."""
+        """The next message. Raises TooLarge, TooManyAtOnce, TooSlow, Unavailable."""
         message = await self._presence.receive()
         size = len(message.get("body", b""))
         if size and not self._streamed:
             self.size += size
             if self.size > self._limit:
                 raise TooLarge(f"the body is larger than {self._limit} bytes")
+            if self._presence.waited > self._room.body_seconds:
+                raise TooSlow(f"the body was not complete after {self._room.body_seconds:g} seconds")
             if self.size > SMALL:
+                self._owner = self._owner or owner_of(self._scope)
                 self._room.hold(self._owner, self.size - SMALL - self._counted)
                 self._counted = self.size - SMALL
         return message
@@ -183,6 +205,11 @@ class Body:
     def forget(self) -> None:
         """The request is answered, and its body no longer needed."""
         self._room.let_go(self._owner, self._counted)
+
+
+def owner_of(scope: Scope) -> object:
+    """Whose request it is: the key that was admitted, however it was sent; without one its address."""
+    return scope["state"].get("owner") or (scope.get("client") or (None,))[0]
 
 
 def log_context_of(headers: dict[bytes, bytes]) -> LogContext:

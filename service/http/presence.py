@@ -2,16 +2,26 @@
 
 Of a request that is answered at once only a timer is set and taken back. The client is looked for once that has run out, or where
 the application asks; what a client sends is left to the application until its body has ended.
+
+The time of a request counts from its arrival: admission, the wait for a connection and the statements are all within it. Only the
+wait for the parts of its body is not, which has a pace of its own (service/http/protocol.py).
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any, Literal
 
 LOOK_AFTER = 0.1  # seconds; who leaves before is answered
 
 
 class Presence:
-    """Stands between the server and the application: `receive` is what the application calls."""
+    """Stands between the server and the application: `receive` is what the application calls.
+
+    `answer_late` is called when the time is up: the client is told at once, also where the work takes long to be taken back.
+    `waited`: seconds in which parts of the body were waited for.
+    """
+
+    answer_late: Callable[[], Awaitable[None]] | None = None
 
     def __init__(self, receive: Any, headers: dict[bytes, bytes]) -> None:
         self._receive = receive
@@ -22,14 +32,18 @@ class Presence:
         self._looking = False
         self._watcher: asyncio.Task[None] | None = None
         self._gone = asyncio.Event()
+        self._answering: asyncio.Future[None] | None = None
         self._deadline: asyncio.TimerHandle | None = None
+        self._began, self._seconds = self._loop.time(), 0.0
+        self.waited = 0.0
+        self._waits_since: float | None = None
         self._look = self._loop.call_later(LOOK_AFTER, self._watch)
         self.ended: Literal["left", "late"] | None = None
 
     async def receive(self) -> dict[str, Any]:
         """The next part of the body; after its end, that the client has left, once it has."""
         if self._expected:
-            message: dict[str, Any] = await self._receive()
+            message = await self._receive_part()
             if message["type"] == "http.disconnect":
                 self.ended = self.ended or "left"
                 self._expected, self._told = False, True
@@ -47,13 +61,13 @@ class Presence:
         return {"type": "http.disconnect"}
 
     def arm(self, seconds: float) -> None:
-        """Give the request so many seconds from now; the last word counts."""
-        if self._deadline is not None:
-            self._deadline.cancel()
-        self._deadline = self._loop.call_later(seconds, self._end, "late")
+        """Give the request so many seconds since its arrival; the last word counts."""
+        self.disarm()
+        self._seconds = seconds
+        self._deadline = self._loop.call_at(self._due(), self._look_at_clock)
 
     def disarm(self) -> None:
-        """The reply has begun: how long it takes is between the server and its client."""
+        """Set no time: the reply has begun, or the other end takes its own."""
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
@@ -61,6 +75,16 @@ class Presence:
     def give_up(self) -> None:
         """Break off what is sent, as if the client had left."""
         self._end("left")
+
+    async def answered(self) -> None:
+        """Wait until a client whose time was up has been told so."""
+        if self._answering is not None:
+            await self._answering
+
+    @property
+    def body_is_unread(self) -> bool:
+        """Whether parts of the body are still to come."""
+        return self._expected
 
     def let_finish(self) -> None:
         """The last of the reply is being sent: nothing is cancelled any more."""
@@ -74,6 +98,27 @@ class Presence:
         if self._watcher is not None:
             self._watcher.cancel()
         self._gone.set()
+
+    async def _receive_part(self) -> dict[str, Any]:
+        """A part of the body; the time until it is here is its sender's."""
+        self._waits_since = self._loop.time()
+        try:
+            message: dict[str, Any] = await self._receive()
+        finally:
+            self.waited += self._loop.time() - self._waits_since
+            self._waits_since = None
+        return message
+
+    def _due(self) -> float:
+        waits = 0.0 if self._waits_since is None else self._loop.time() - self._waits_since
+        return self._began + self.waited + waits + self._seconds
+
+    def _look_at_clock(self) -> None:
+        now, due = self._loop.time(), self._due()
+        if now < due:
+            self._deadline = self._loop.call_at(max(due, now + LOOK_AFTER), self._look_at_clock)
+        else:
+            self._end("late")
 
     def _watch(self) -> None:
         self._looking = True
@@ -89,4 +134,6 @@ class Presence:
     def _end(self, how: Literal["left", "late"]) -> None:
         if self._task is not None and self.ended is None:
             self.ended = how
+            if how == "late" and self.answer_late is not None:
+                self._answering = asyncio.ensure_future(self.answer_late())
             self._task.cancel()

@@ -26,6 +26,7 @@ class LimitedProtocol(HttpToolsProtocol):
     addresses = Places(LimitSettings().connections)
 
     _head: int | None = 0  # bytes of a head that is not complete; None: in a body, or after it
+    _tail: int | None = None  # bytes since the head of a chunk that has brought no body; the last one is followed by trailers
     _counted = False
     _timer: TimerHandle | None = None  # of a head, or of a body
     _unread: TimerHandle | None = None  # of a reply
@@ -60,7 +61,11 @@ class LimitedProtocol(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         self._received += len(data)
+        if self._tail is not None:
+            self._tail += len(data)
         super().data_received(data)
+        if self._tail is not None and self._tail > LONGEST_HEAD:
+            self._refuse(HeadersTooLarge(f"trailers are larger than {LONGEST_HEAD} bytes"))
         if self._head is not None:
             self._head += len(data)
             if self._head > LONGEST_HEAD:
@@ -72,6 +77,20 @@ class LimitedProtocol(HttpToolsProtocol):
         """Begin to count."""
         self._head = 0
         super().on_message_begin()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a field of the head. Those behind a chunked body (trailers) are ignored: a proxy in front may not have seen them."""
+        if self._head is not None:
+            super().on_header(name, value)
+
+    def on_chunk_header(self) -> None:
+        """Count what comes until there is a body."""
+        self._tail = 0
+
+    def on_body(self, body: bytes) -> None:
+        """Take a part of the body."""
+        self._tail = None
+        super().on_body(body)
 
     def on_headers_complete(self) -> None:
         """Stop counting, and look at how the body comes."""
@@ -85,6 +104,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         """A request is here."""
         self._stop()
+        self._tail = None
         super().on_message_complete()
 
     def on_response_complete(self) -> None:

@@ -9,7 +9,8 @@ from db import health
 from db.health import Check
 from db.pool import Pool
 
-TIMEOUT = 2.0  # seconds that a connection is waited for
+TIMEOUT = 1.5  # seconds that whoever asks waits; then the database counts as away
+GIVEN_UP = 10.0  # seconds after which a look is broken off, so that its connection is free again
 
 
 class Probe:
@@ -20,10 +21,11 @@ class Probe:
         self._looking: asyncio.Task[list[Check]] | None = None
 
     async def look(self) -> list[Check]:
-        """What holds now."""
+        """What holds now; nobody waits for a database that stands still."""
         if self._looking is None or self._looking.done():
             self._looking = asyncio.create_task(check_readiness(self._pool))
-        return await asyncio.shield(self._looking)
+        done, _ = await asyncio.wait({self._looking}, timeout=TIMEOUT)
+        return self._looking.result() if done else [Check("database", False, f"did not answer within {TIMEOUT:g} s")]
 
 
 def check_background(failing: dict[str, str]) -> Check:
@@ -35,11 +37,11 @@ def check_background(failing: dict[str, str]) -> Check:
 async def check_readiness(pool: Pool) -> list[Check]:
     """What must hold: the database answers, the role is restricted, migrations are at head, indexes are valid."""
     try:
-        async with pool.connection(timeout=TIMEOUT) as connection:
+        async with asyncio.timeout(GIVEN_UP), pool.connection(timeout=TIMEOUT) as connection:
             return [
                 await health.check_role(connection),
                 await health.check_revision(connection),
                 await health.check_indexes(connection),
             ]
-    except (psycopg.Error, PoolTimeout) as error:
+    except (psycopg.Error, PoolTimeout, TimeoutError) as error:
         return [Check("database", False, f"cannot be reached: {error.__class__.__name__}")]

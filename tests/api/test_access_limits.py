@@ -194,7 +194,7 @@ class Gates:
 
         self.uses = KeyUsageCounts(None)  # type: ignore[arg-type]
         gate = Gate(greet, Hosts(settings), Limiter(ask), WrongKeyLimiter(settings.wrong_keys), self.uses)
-        self._app: Any = RequestMiddleware(gate, settings.max_body_bytes)
+        self._app: Any = RequestMiddleware(gate, settings.deadlines, settings.max_body_bytes)
 
     async def ask(
         self,

@@ -1,5 +1,6 @@
 """Requests end: after their time, and when their client leaves; what they had begun is taken back, in the database too."""
 
+import asyncio
 import json
 import socket
 import time
@@ -12,6 +13,7 @@ import pytest
 from db.limits import TimeLimits
 from db.pool import OPERATOR, make_pool, transaction
 from service.http.deadlines import KINDS
+from service.http.presence import Presence
 from tests.databases import Database
 from tests.services import Api, Service, eventually, new_api, ok, problem
 
@@ -161,3 +163,35 @@ async def test_the_database_keeps_the_deadline_of_a_process_that_stands_still(da
 def test_every_route_that_is_named_is_one(service: Service) -> None:
     routes = {operation["operationId"] for path in service.app.openapi()["paths"].values() for operation in path.values()}
     assert set(KINDS) - {"mcp"} <= routes
+
+
+@pytest.mark.anyio
+async def test_a_deadline_counts_from_the_arrival_without_the_wait_for_the_body() -> None:
+    told: list[float] = []
+    began = time.monotonic()
+    parts = iter([(0.3, b"a", True), (0.3, b"b", False)])
+
+    async def receive() -> Any:
+        for seconds, body, more in parts:
+            await asyncio.sleep(seconds)
+            return {"type": "http.request", "body": body, "more_body": more}
+        return await asyncio.sleep(60)
+
+    async def answer_late() -> None:
+        told.append(time.monotonic() - began)
+
+    presence = Presence(receive, {b"content-length": b"2"})
+    presence.answer_late = answer_late
+    presence.arm(60)  # as long as nobody knows of which kind it is
+    await asyncio.sleep(0.2)  # admission
+    assert (await presence.receive())["more_body"]
+    assert not (await presence.receive())["more_body"]
+    presence.arm(0.5)
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.sleep(60)
+    current = asyncio.current_task()
+    assert current is not None
+    current.uncancel()
+    await presence.answered()
+    presence.close()
+    assert 1.05 < told[0] < 1.3 + 5  # 0.2 of admission and 0.3 of work, behind 0.6 for the body

@@ -2,12 +2,15 @@
 
 import json
 import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 from service.http.words import count_words
-from tests.services import Api, eventually, new_api, ok, problem
+from tests.services import Api, Service, eventually, new_api, ok, problem
 
 
 def test_headers_over_the_limit_are_refused(api: Api) -> None:
@@ -101,23 +104,64 @@ def test_more_words_than_a_request_may_have_are_refused_and_nothing_is_written(s
         ok(sent(items))
 
 
+HEAD = b"POST /api/v1/memories HTTP/1.1\r\nHost: localhost\r\ncontent-type: application/json\r\n"
+LARGE = {"content": "x", "metadata": {"pad": "x" * 600_000}}  # no text, which would be searched for names
+
+
+def room(service: Service) -> int:
+    """Bytes of bodies that are counted."""
+    middleware = service.app.middleware_stack
+    while not hasattr(middleware, "_room"):
+        middleware = middleware.app  # type: ignore[union-attr]
+    return sum(middleware._held.values())
+
+
+@contextmanager
+def half_sent(service: Service, *fields: bytes) -> Iterator[socket.socket]:
+    """A large body that lacks its last byte."""
+    with socket.socket(socket.AF_UNIX) as sent:
+        sent.connect(str(service.socket))
+        sent.sendall(HEAD + b"".join(b"%s\r\n" % field for field in fields) + b"content-length: 650000\r\n\r\n" + b"x" * 649_999)
+        yield sent
+
+
 def test_bodies_have_room_in_memory_and_one_caller_has_half_of_it(start_service: Any) -> None:
     service = start_service(limits={"bodies": 1024 * 1024}, max_body_bytes=700_000)
-    head = b"POST /api/v1/memories HTTP/1.1\r\nHost: localhost\r\ncontent-type: application/json\r\ncontent-length: 650000\r\n"
-    large = {"content": "x", "metadata": {"pad": "x" * 600_000}}  # no text, which would be searched for names
-
-    def room() -> int:
-        middleware = service.app.middleware_stack
-        while not hasattr(middleware, "_room"):
-            middleware = middleware.app
-        return sum(middleware._held.values())
-
-    with new_api(service) as api, socket.socket(socket.AF_UNIX) as held:
-        held.connect(str(service.socket))
-        held.sendall(head + b"\r\n" + b"x" * 649_999)
-        eventually(lambda: room() > 500_000)
-        problem(api.post("/memories", large), 429, "too-many-at-once")
+    with new_api(service) as api, half_sent(service) as held:
+        eventually(lambda: room(service) > 500_000)
+        problem(api.post("/memories", LARGE), 429, "too-many-at-once")
         ok(api.post("/memories", {"content": "small"}), 201)
         held.close()
-        eventually(lambda: room() == 0)
-        ok(api.post("/memories", large), 201)
+        eventually(lambda: room(service) == 0)
+        ok(api.post("/memories", LARGE), 201)
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    ["Authorization: Bearer {}", "AUTHORIZATION: bearer {}", "authorization: BEARER {}", "Authorization: bEaReR   {}", "cookie"],
+)
+def test_a_key_has_one_share_of_the_room_however_it_is_sent(start_service: Any, spelling: str) -> None:
+    service = start_service(limits={"bodies": 1024 * 1024 + 700_000}, max_body_bytes=700_000, require_keys=False)
+    with new_api(service) as api:
+        first, other = (ok(api.post("/keys", {"role": "writer"}), 201)["key"] for _ in range(2))
+        field = spelling.format(first)
+        if spelling == "cookie":
+            session = api.client.post("/session", headers={"Authorization": f"Bearer {first}"}).headers["set-cookie"]
+            field = f"Cookie: {session.partition(';')[0]}\r\nSec-Fetch-Site: same-origin"
+        with half_sent(service, f"Authorization: Bearer {first}".encode()):
+            eventually(lambda: room(service) > 500_000)
+            with half_sent(service, field.encode()) as again:
+                again.settimeout(60)
+                assert b" 429 " in again.recv(65_536).partition(b"\r\n")[0]
+            with service.client(Authorization=f"Bearer {other}") as keyed:
+                ok(keyed.post("/memories", json=LARGE), 201)
+
+
+def test_a_body_in_memory_must_be_complete_in_time_at_whatever_pace_it_comes(start_service: Any) -> None:
+    service = start_service(limits={"body_seconds": 0.5, "stall": 60}, worker=False)
+    with half_sent(service) as sent:
+        sent.settimeout(60)
+        time.sleep(0.6)
+        sent.sendall(b"x")
+        assert b" 408 " in sent.recv(65_536).partition(b"\r\n")[0]
+        eventually(lambda: room(service) == 0)
