@@ -276,6 +276,7 @@ def create_app(settings: Settings, url: str, server: EmbeddedServer | None = Non
         guesses=WrongKeyLimiter(settings.wrong_keys),
         uses=uses,
         keys_required=settings.keys_required,
+        by_address=settings.trusted_proxies is not None,
     )
     app.add_middleware(
         RequestMiddleware,

@@ -1,6 +1,7 @@
 """Settings of the service, from the environment (prefix LOCI_, `__` between levels) and a .env file."""
 
 from functools import cache
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -248,7 +249,18 @@ class Settings(BaseSettings):
     rate_limit: int | None = Field(
         default=None, ge=1, le=1_000_000, description="Requests a minute of a key that has no limit of its own; none: any number"
     )
-    wrong_keys: int | None = Field(default=60, ge=1, description="Wrong keys a minute from one address; none: any number")
+    wrong_keys: int | None = Field(
+        default=60,
+        ge=1,
+        description="Wrong keys a minute, from one address where LOCI_TRUSTED_PROXIES is set, else of one beginning; further ones "
+        "are refused later. None: any number",
+    )
+    trusted_proxies: Annotated[list[str] | None, NoDecode] = Field(
+        default=None,
+        description="Addresses and networks of the proxies in front, with commas between, `none` where there is none: from them "
+        "alone X-Forwarded-For and X-Forwarded-Proto are believed, and addresses count as those of clients. "
+        "None: 127.0.0.1 is believed, and nobody is limited by an address that may be a proxy's",
+    )
     require_keys: bool | None = Field(
         default=None, description="Whether requests need a key; none: they do unless the service is bound to loopback"
     )
@@ -296,6 +308,13 @@ class Settings(BaseSettings):
     @classmethod
     def _split(cls, value: object) -> object:
         return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
+
+    @field_validator("trusted_proxies", mode="before")
+    @classmethod
+    def _networks(cls, value: object) -> object:
+        if isinstance(value, str):
+            value = [] if value.strip().lower() == "none" else [part.strip() for part in value.split(",") if part.strip()] or None
+        return [str(ip_network(part)) for part in value] if isinstance(value, list) else value
 
     @property
     def prepares(self) -> bool:

@@ -76,7 +76,13 @@ def serve(
         # As `loci serve` has it. Clients let go of a connection after five seconds: a server that does so too may be quicker by a hair.
         kept = math.ceil(settings.limits.keep_alive)
         config = uvicorn.Config(
-            app, http=limited_protocol(settings.limits), **place, log_level="error", lifespan="on", timeout_keep_alive=kept
+            app,
+            http=limited_protocol(settings.limits, settings.trusted_proxies or ()),
+            forwarded_allow_ips=settings.trusted_proxies,
+            **place,
+            log_level="error",
+            lifespan="on",
+            timeout_keep_alive=kept,
         )
         listener = GracefulServer(config, app.state.loci.feed.close)
         thread = threading.Thread(target=listener.run, daemon=True)

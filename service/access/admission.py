@@ -4,6 +4,7 @@ Plain ASGI around the routes, so that a request is refused before its body is re
 admitted, and counted, with the request to /mcp.
 """
 
+import asyncio
 import re
 from math import ceil
 from typing import Any
@@ -22,6 +23,11 @@ from service.http.middleware import API, App, Receive, Scope, Send, send_problem
 
 MCP = "/mcp"
 NAME = re.compile("[a-z0-9][a-z0-9._-]{0,63}")
+ALL_SOURCES = "all"  # of wrong keys
+SESSION = "session"  # what stands for the beginning of a session's token, which has none that tells anything
+BEGINNING = 13  # characters of a key that say which one it is; the rest is secret
+DELAY_SECONDS = 1.0  # before a wrong key is refused while many come
+LOOK_UPS = 1  # of keys that are not known, at a time: the other connections for what must not wait are left to the others
 TOO_MANY = RateLimited.status
 UNAUTHORIZED = Unauthorized.status
 
@@ -30,7 +36,15 @@ class Gate:
     """Passes requests on, or answers them with the problem that keeps them out."""
 
     def __init__(
-        self, app: App, hosts: Hosts, limiter: Limiter, guesses: WrongKeyLimiter, uses: KeyUsageCounts, keys_required: bool = False
+        self,
+        app: App,
+        hosts: Hosts,
+        limiter: Limiter,
+        guesses: WrongKeyLimiter,
+        uses: KeyUsageCounts,
+        *,
+        keys_required: bool = False,
+        by_address: bool = False,
     ) -> None:
         self._app = app
         self._hosts = hosts
@@ -38,6 +52,8 @@ class Gate:
         self._guesses = guesses
         self._uses = uses
         self._keys_required = keys_required
+        self._by_address = by_address
+        self._look_ups = asyncio.Semaphore(LOOK_UPS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on."""
@@ -62,11 +78,15 @@ class Gate:
         elif key_hash is None:
             await self._app(scope, receive, send)
         else:
-            await self._keyed(key_hash, sent.get(b"x-namespace"), scope, receive, send)
+            key = _key_in(sent.get(b"authorization"))
+            await self._keyed(key_hash, key[:BEGINNING] or SESSION, sent.get(b"x-namespace"), scope, receive, send)
 
-    async def _keyed(self, key_hash: bytes, namespace: str | None, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _keyed(
+        self, key_hash: bytes, beginning: str, namespace: str | None, scope: Scope, receive: Receive, send: Send
+    ) -> None:
         """Answer a request that carries a key, and count it."""
         address = address_of(scope)
+        source = address if self._by_address and address is not None else beginning
         status = 500
         admission: Admission | None = None
 
@@ -79,29 +99,33 @@ class Gate:
             await send(message)
 
         try:
-            admission, error = await self._admit(key_hash, address)
+            admission, error = await self._admit(key_hash, source)
             if error is None:
                 scope["state"]["owner"] = admission.key_hash if admission else None
                 await self._app(scope, receive, sending)
             else:
                 await send_problem(sending, error, scope)
         finally:
+            if status == UNAUTHORIZED:
+                for each in (source, ALL_SOURCES):
+                    self._guesses.note(each)
             self._count(key_hash, admission, _namespace(scope, namespace), address, status)
 
-    async def _admit(self, key_hash: bytes, address: str | None) -> tuple[Admission | None, LociError | None]:
-        """What is known of the key, and the error that keeps the request out."""
-        wait = None if self._limiter.knows(key_hash) else self._guesses.wait(address)
-        if wait is not None:
-            return None, RateLimited("too many wrong keys came from this address", retry_after=ceil(wait))
+    async def _admit(self, key_hash: bytes, source: str) -> tuple[Admission | None, LociError | None]:
+        """What is known of the key, and the error that keeps the request out. Whether it is valid is looked up in any case."""
         try:
-            admission = await self._limiter.admit(key_hash)
+            if self._limiter.knows(key_hash):
+                admission = await self._limiter.admit(key_hash)
+            else:
+                async with self._look_ups:
+                    admission = await self._limiter.admit(key_hash)
         except (psycopg.Error, PoolTimeout, PoolClosed) as error:
             known = translate(error)
             if known is None:
                 raise
             return None, known
         if admission is None:
-            return None, Unauthorized(NOT_VALID, hint=SEND_KEY)
+            return None, await self._refuse(source)
         if admission.wait is None:
             return admission, None
         wait = max(1, ceil(admission.wait))
@@ -109,10 +133,19 @@ class Gate:
             f"more than the {admission.limit} requests a minute that this key may send", hint=f"Wait {wait} s.", retry_after=wait
         )
 
+    async def _refuse(self, source: str) -> LociError:
+        """The error of a wrong key: at once, or later and as one too many."""
+        wait = self._guesses.wait(source)
+        if wait is not None or self._guesses.wait(ALL_SOURCES) is not None:
+            await asyncio.sleep(DELAY_SECONDS)
+        if wait is None:
+            return Unauthorized(NOT_VALID, hint=SEND_KEY)
+        whose = "from this address" if self._by_address else "that begin like this one"
+        return RateLimited(f"too many wrong keys came {whose}", retry_after=ceil(wait))
+
     def _count(self, key_hash: bytes, admission: Admission | None, namespace: str | None, address: str | None, status: int) -> None:
         if status == UNAUTHORIZED:
             self._limiter.forget(key_hash)
-            self._guesses.note(address)
             self._uses.note(KeyUse(None, None, address, OUTCOMES[status]))
         elif admission is None and status == TOO_MANY:
             self._uses.note(KeyUse(None, None, address, OUTCOMES[status]))
@@ -128,6 +161,11 @@ def _key_hash(scope: Scope, authorization: str | None) -> bytes | None:
         return key_hash_of(authorization)
     except Unauthorized:
         return None  # the route says what is wrong
+
+
+def _key_in(authorization: str | None) -> str:
+    """What an Authorization header says behind its scheme."""
+    return (authorization or "").partition(" ")[2].strip()
 
 
 def _is_guarded(scope: Scope) -> bool:

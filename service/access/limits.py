@@ -16,8 +16,8 @@ from db.access.keys import Lease
 FRESH = 5.0  # seconds after which the limit of a key is looked up again
 HELD = 0.5  # seconds that a lease may be used; loci_api.lease_requests counts on it
 FORGOTTEN = 60.0  # seconds without a request after which a key is looked up anew
-FAILED = 60.0  # seconds in which an address may send so many wrong keys
-ADDRESSES = 10_000
+FAILED = 60.0  # seconds in which so many wrong keys may come from one source
+SOURCES = 10_000
 Ask = Callable[[bytes, int, int], Awaitable[Lease | None]]  # hash of a key, requests wanted, requests given back
 
 
@@ -141,33 +141,34 @@ class Limiter:
 
 
 class WrongKeyLimiter:
-    """Wrong keys by address: who sends too many is not listened to for a while, so that guessing is slow.
+    """Wrong keys by source: an address that is the client's, or the beginning of the key, so that guessing is slow.
 
-    In memory of each process: what many processes allow is still no way to guess 256 bits.
+    It says nothing of keys that are valid: those are never refused for what others send. In memory of each process: what many
+    processes allow is still no way to guess 256 bits.
     """
 
     def __init__(self, limit: int | None) -> None:
         self._limit = limit
         self._left: dict[str, tuple[float, float]] = {}  # guesses left, and when that was so
 
-    def wait(self, address: str | None) -> float | None:
-        """Seconds until the address may send another key; None: now. Without an address (a Unix socket) nothing is limited."""
-        if self._limit is None or address not in self._left:
+    def wait(self, source: str) -> float | None:
+        """Seconds until another wrong key may come from there; None: now."""
+        if self._limit is None or source not in self._left:
             return None
-        left = self._refilled(address)
+        left = self._refilled(source)
         return None if left >= 1 else (1 - left) * FAILED / self._limit
 
-    def note(self, address: str | None) -> None:
+    def note(self, source: str) -> None:
         """A wrong key came from there."""
-        if self._limit is None or address is None:
+        if self._limit is None:
             return
-        left = self._refilled(address) if address in self._left else float(self._limit)
-        self._left.pop(address, None)
-        self._left[address] = (max(left - 1, 0.0), time.monotonic())  # at the end: the order is that of the last guess
-        if len(self._left) > ADDRESSES:
+        left = self._refilled(source) if source in self._left else float(self._limit)
+        self._left.pop(source, None)
+        self._left[source] = (max(left - 1, 0.0), time.monotonic())  # at the end: the order is that of the last guess
+        if len(self._left) > SOURCES:
             del self._left[next(iter(self._left))]
 
-    def _refilled(self, address: str) -> float:
+    def _refilled(self, source: str) -> float:
         assert self._limit is not None  # noqa: S101
-        left, at = self._left[address]
+        left, at = self._left[source]
         return min(float(self._limit), left + (time.monotonic() - at) * self._limit / FAILED)

@@ -189,7 +189,8 @@ def _run(
     app = create_app(settings, url, server)
     config = uvicorn.Config(
         app,
-        http=limited_protocol(settings.limits),
+        http=limited_protocol(settings.limits, settings.trusted_proxies or ()),
+        forwarded_allow_ips=settings.trusted_proxies,
         lifespan="off",  # entered below, so that a refusal is one line and not a traceback
         access_log=False,
         log_config=None,

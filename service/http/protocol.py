@@ -6,6 +6,8 @@ headers have a size and a time, bodies and replies a pace, and an address a numb
 
 import json
 from asyncio import TimerHandle, Transport
+from collections.abc import Iterable
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -25,6 +27,8 @@ class LimitedProtocol(HttpToolsProtocol):
     limits = LimitSettings()
     addresses = Places(LimitSettings().connections)
 
+    proxies: tuple[IPv4Network | IPv6Network, ...] = ()
+
     _head: int | None = 0  # bytes of a head that is not complete; None: in a body, or after it
     _tail: int | None = None  # bytes since the head of a chunk that has brought no body; the last one is followed by trailers
     _counted = False
@@ -38,12 +42,12 @@ class LimitedProtocol(HttpToolsProtocol):
         super().connection_made(transport)
         if len(self.connections) > self.limits.all_connections:
             self._refuse(Unavailable("the service has too many connections", hint="Try again in a moment."))
-        elif self.client is not None and not self.addresses.take(self.client[0]):
+        elif self._is_counted and self.client is not None and not self.addresses.take(self.client[0]):
             self._refuse(
                 TooManyAtOnce(f"{self.addresses.limit} connections from this address are open", hint="Use one for many requests.")
             )
         else:
-            self._counted = self.client is not None
+            self._counted = self._is_counted
             self._timer = self.loop.call_later(self.limits.head, self._head_is_late)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -127,6 +131,14 @@ class LimitedProtocol(HttpToolsProtocol):
         super().resume_writing()
 
     @property
+    def _is_counted(self) -> bool:
+        """Whether the other end has an address, and is no proxy."""
+        if self.client is None or not self.proxies:
+            return self.client is not None
+        address = ip_address(self.client[0].partition("%")[0])
+        return not any(address in network for network in self.proxies)
+
+    @property
     def _idle(self) -> bool:
         """Whether no request is being answered."""
         return self.cycle is None or self.cycle.response_complete
@@ -184,7 +196,11 @@ def document(error: LociError) -> bytes:
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 
 
-def limited_protocol(limits: LimitSettings) -> type[LimitedProtocol]:
-    """The protocol of a service with these limits; its connections are counted together."""
-    made: dict[str, Any] = {"limits": limits, "addresses": Places(limits.connections)}
+def limited_protocol(limits: LimitSettings, proxies: Iterable[str] = ()) -> type[LimitedProtocol]:
+    """The protocol of a service with these limits; its connections are counted together.
+
+    A proxy, by its address or network, brings the connections of many: it has none but the number of all.
+    """
+    networks = tuple(map(ip_network, proxies))
+    made: dict[str, Any] = {"limits": limits, "addresses": Places(limits.connections), "proxies": networks}
     return type("LimitedProtocol", (LimitedProtocol,), made)

@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import httpx
 import pytest
+from pydantic import ValidationError
 
 from db.access.keys import Lease
 from loci import LociClient, RateLimited
@@ -183,17 +184,18 @@ def test_tokens_of_a_service_that_stops_return(api: Api, service: Service) -> No
 class Gates:
     """A gate before nothing but a greeting, asked from any address."""
 
-    def __init__(self, settings: Settings, limit: int | None = None) -> None:
+    def __init__(self, settings: Settings, limit: int | None = None, valid: str = "good") -> None:
         async def greet(scope: Any, receive: Any, send: Any) -> None:
             await send({"type": "http.response.start", "status": 200, "headers": []})
             await send({"type": "http.response.body", "body": b"hello"})
 
         async def ask(key_hash: bytes, wanted: int, returned: int) -> Lease | None:
-            good = key_hash == key_hash_of("Bearer good")
+            good = key_hash == key_hash_of(f"Bearer {valid}")
             return Lease(uuid4(), limit, wanted, 10, 0.0, 0.0, 0.0) if good else None
 
         self.uses = KeyUsageCounts(None)  # type: ignore[arg-type]
-        gate = Gate(greet, Hosts(settings), Limiter(ask), WrongKeyLimiter(settings.wrong_keys), self.uses)
+        guesses, by_address = WrongKeyLimiter(settings.wrong_keys), settings.trusted_proxies is not None
+        gate = Gate(greet, Hosts(settings), Limiter(ask), guesses, self.uses, by_address=by_address)
         self._app: Any = RequestMiddleware(gate, settings.deadlines, settings.max_body_bytes)
 
     async def ask(
@@ -212,24 +214,102 @@ class Gates:
             return await client.request(method, path, headers=[*keyed, *headers.items(), *(more or [])])
 
 
-@pytest.mark.anyio
-async def test_who_sends_many_wrong_keys_is_not_listened_to(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def still(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No time passes for the limits, and little for who guesses."""
     now = time.monotonic()
     monkeypatch.setattr("service.access.limits.time", instead(time, monotonic=lambda: now))
+    monkeypatch.setattr("service.access.admission.DELAY_SECONDS", 0.02)
+
+
+@pytest.mark.anyio
+@pytest.mark.usefixtures("still")
+@pytest.mark.parametrize("path", ["/api/v1/memories", "/mcp", "/mcp/reference-memory", "/mcp/claude-memory"])
+async def test_who_sends_many_wrong_keys_of_one_beginning_is_told_to_wait(path: str) -> None:
     gates = Gates(Settings(_env_file=None, require_keys=True, wrong_keys=20))
-    assert (await gates.ask("good")).status_code == 200
-    assert [(await gates.ask(f"wrong {n}")).status_code for n in range(22)] == [401] * 20 + [429] * 2
-    last = await gates.ask("wrong")
-    problem(last, 429, "rate-limited")
-    assert int(last.headers["retry-after"]) >= 1
-    assert (await gates.ask("good")).status_code == 200  # a key that is known goes on
-    assert (await gates.ask("wrong", "192.0.2.2")).status_code == 401  # and so do others
+    asked = [await gates.ask(f"loci_01234567_{n}", f"192.0.2.{n}", path=path) for n in range(22)]
+    assert [one.status_code for one in asked] == [401] * 20 + [429] * 2
+    problem(asked[-1], 429, "rate-limited")
+    assert int(asked[-1].headers["retry-after"]) >= 1
+    assert (await gates.ask("loci_76543210_0", path=path)).status_code == 401
+
+
+@pytest.mark.anyio
+@pytest.mark.usefixtures("still")
+async def test_where_addresses_are_those_of_clients_one_that_sends_many_wrong_keys_is_told_to_wait() -> None:
+    gates = Gates(Settings(_env_file=None, require_keys=True, wrong_keys=20, trusted_proxies="none"))
+    assert [(await gates.ask(f"loci_{n:08}_x")).status_code for n in range(22)] == [401] * 20 + [429] * 2
+    assert (await gates.ask("wrong", "192.0.2.2")).status_code == 401  # others are not
     assert (await gates.ask("wrong", "2001:db8::1")).status_code == 401
 
 
 @pytest.mark.anyio
+@pytest.mark.usefixtures("still")
+@pytest.mark.parametrize("proxies", [None, "none", "192.0.2.0/24"])
+@pytest.mark.parametrize("begins", ["loci_01234567_", "loci_{:08}_"])
+async def test_a_valid_key_is_never_refused_for_the_guesses_of_others(proxies: str | None, begins: str) -> None:
+    valid = "loci_01234567_valid"
+    gates = Gates(Settings(_env_file=None, require_keys=True, wrong_keys=5, trusted_proxies=proxies), valid=valid)
+    guesses = [(await gates.ask(f"{begins.format(n)}{n}")).status_code for n in range(30)]
+    assert set(guesses) <= {401, 429}
+    assert (await gates.ask(valid)).status_code == 200  # which nobody has used before, from the same address
+
+
+@pytest.mark.anyio
+async def test_while_many_wrong_keys_come_each_is_refused_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.access.admission.DELAY_SECONDS", 0.3)
+    gates = Gates(Settings(_env_file=None, require_keys=True, wrong_keys=3))
+
+    async def took(n: int) -> float:
+        began = time.monotonic()
+        assert (await gates.ask(f"loci_{n:08}_x")).status_code == 401
+        return time.monotonic() - began
+
+    assert max([await took(n) for n in range(3)]) < 0.3
+    late = await asyncio.gather(*(took(n) for n in range(3, 23)))
+    assert min(late) >= 0.3
+    assert max(late) < 0.3 * 20  # side by side: nobody waits for another's delay
+
+
+def test_behind_a_proxy_many_wrong_keys_keep_out_no_key_that_was_not_used_yet(service: Service) -> None:
+    with service.client() as client:
+        keys = [ok(client.post("/keys", json={"role": "reader"}), 201)["key"] for _ in range(3)]
+    with serve(service.database, require_keys=True, worker=False, wrong_keys=10) as behind:
+
+        def asked(key: str) -> int:
+            with behind.client(Authorization=f"Bearer {key}") as client:
+                return client.get("/agents/me").status_code
+
+        with ThreadPoolExecutor(16) as many:
+            guesses = [*many.map(lambda n: asked(f"loci_wrong{n}"), range(60))]
+            assert [*many.map(asked, keys)] == [200] * 3
+        assert set(guesses) <= {401, 429}
+
+
+def test_what_a_proxy_says_of_addresses_is_believed_of_those_that_are_trusted_alone(service: Service) -> None:
+    wrong = {"Authorization": "Bearer loci_wrong"}
+    found = {}
+    for proxies in ("127.0.0.0/8", "192.0.2.1"):
+        with (
+            serve(service.database, tcp=True, require_keys=True, worker=False, wrong_keys=1, trusted_proxies=proxies) as behind,
+            httpx.Client(base_url=f"{behind.url}/api/v1", headers=wrong) as client,
+        ):
+            found[proxies] = [
+                client.get("/agents/me", headers={"X-Forwarded-For": address}).status_code
+                for address in ("198.51.100.1", "198.51.100.2", "198.51.100.2", "9.9.9.9, 198.51.100.3, 127.0.0.9")
+            ]
+    assert found == {"127.0.0.0/8": [401, 401, 429, 401], "192.0.2.1": [401, 429, 429, 429]}
+
+
+@pytest.mark.parametrize("stated", ["proxy.example", "10.0.0.0/33", "10.0.0.1/8", "127.0.0.1;10.0.0.1"])
+def test_a_proxy_that_is_no_address_and_no_network_is_refused_at_the_start(stated: str) -> None:
+    with pytest.raises(ValidationError, match="trusted_proxies"):
+        Settings(_env_file=None, trusted_proxies=stated)
+
+
+@pytest.mark.anyio
 async def test_addresses_of_one_network_are_one_guesser() -> None:
-    gates = Gates(Settings(_env_file=None, require_keys=True, wrong_keys=1))
+    gates = Gates(Settings(_env_file=None, require_keys=True, wrong_keys=1, trusted_proxies="none"))
     found = [(await gates.ask("wrong", address)).status_code for address in ("2001:db8::1", "2001:db8::2", "2001:db8:0:1::1")]
     assert found == [401, 429, 401]
 
@@ -434,6 +514,5 @@ def test_an_address_may_guess_again_when_time_has_passed(monkeypatch: pytest.Mon
         assert guesses.wait("192.0.2.1") in {None, 30.0}
         guesses.note("192.0.2.1")
     assert guesses.wait("192.0.2.1") == pytest.approx(30.0)
-    assert guesses.wait(None) is None
     monkeypatch.setattr("service.access.limits.time", instead(time, monotonic=lambda: now + 61))
     assert guesses.wait("192.0.2.1") is None

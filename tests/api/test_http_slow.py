@@ -129,6 +129,15 @@ def test_one_address_has_so_many_connections_and_others_have_theirs(start_servic
     eventually(served)
 
 
+def test_a_proxy_brings_the_connections_of_many(start_service: Callable[..., Service]) -> None:
+    service = start_service(tcp=True, limits={"head": PATIENCE, "connections": 2}, trusted_proxies="127.0.0.1, ::1", pool_size=1)
+    with ExitStack() as stack:
+        for _ in range(5):
+            stack.enter_context(opened(service))
+        with opened(service, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nconnection: close\r\n\r\n") as connection:
+            assert rest(connection).startswith(b"HTTP/1.1 200")
+
+
 def test_requests_that_are_half_sent_hold_no_connection_of_the_pool(start_service: Callable[..., Service]) -> None:
     service = start_service(tcp=True, pool_size=1)
     begun = b"Host: localhost\r\nIdempotency-Key: k\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"
