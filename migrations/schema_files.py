@@ -24,8 +24,9 @@ def run(connection: "Connection", name: str) -> None:
 
 
 def set_roles(connection: "Connection") -> None:
-    """Give the roles what their sessions begin with in this database, where they have it not."""
-    execute(connection, files("migrations").joinpath("role_settings.sql").read_text(encoding="utf-8"))
+    """Give the roles what their sessions begin with in this database, where they have it not; take from all what nobody may."""
+    for name in ("role_settings.sql", "public_rights.sql"):
+        execute(connection, files("migrations").joinpath(name).read_text(encoding="utf-8"))
 
 
 def run_queue(connection: "Connection") -> None:
