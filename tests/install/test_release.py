@@ -100,7 +100,7 @@ def jobs(path: Path) -> dict[str, dict[str, Any]]:
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 def test_a_workflow_has_few_rights_ends_by_itself_and_its_steps_can_be_read(path: Path) -> None:
     text = yaml.safe_load(path.read_text())
-    assert text["permissions"] == {"contents": "read"}
+    assert text["permissions"] == {}
     for name, job in jobs(path).items():
         assert job["timeout-minutes"] <= 30, name
         needed = job.get("needs", [])
@@ -108,11 +108,39 @@ def test_a_workflow_has_few_rights_ends_by_itself_and_its_steps_can_be_read(path
         for step in job["steps"]:
             assert ("run" in step) != ("uses" in step), step
             if "uses" in step:
-                assert re.fullmatch(r"[\w-]+/[\w-]+@(v\d+|release/v\d+)", step["uses"])
+                assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", step["uses"]), "a tag, or a branch, may lead elsewhere tomorrow"
             else:
                 said = subprocess.run(["bash", "-n"], input=step["run"], text=True, capture_output=True, check=False)
                 assert said.returncode == 0, said.stderr
                 assert not re.search(r"\$\{\{", step["run"]), "values come by the environment: a name could be a command"
+
+
+# What a job needs beyond reading, and nothing else: no step that may write runs beside what another job brings.
+RIGHTS = {
+    "publish-image": {"packages": "write"},
+    "publish-distributions": {"id-token": "write"},
+    "publish-release": {"contents": "write"},
+    "build": {"contents": "read"},
+    "image": {"contents": "read"},
+    "test": {},
+}
+
+
+def test_each_job_of_a_release_has_one_right_and_those_that_write_are_guarded() -> None:
+    release = jobs(ROOT / ".github/workflows/release.yml")
+    assert {name: job["permissions"] for name, job in release.items()} == RIGHTS
+    assert {name for name, job in release.items() if job.get("environment") == "release"} == {
+        name for name, rights in RIGHTS.items() if "write" in rights.values()
+    }
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_every_action_says_beside_its_hash_which_version_that_is_and_an_action_has_one(path: Path) -> None:
+    used = re.findall(r"uses: (\S+)@(\S+)(.*)$", path.read_text(), re.MULTILINE)
+    assert used
+    assert all(re.fullmatch(r" # v\d+\.\d+\.\d+", said) for _, _, said in used)
+    everywhere = {pair for each in WORKFLOWS for pair in re.findall(r"uses: (\S+)@(\S+)", each.read_text())}
+    assert len(everywhere) == len({name for name, _ in everywhere})
 
 
 def test_a_release_calls_what_there_is_and_publishes_last() -> None:
@@ -126,7 +154,9 @@ def test_a_release_calls_what_there_is_and_publishes_last() -> None:
     }
     targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert {"wheels", "sdists", "sbom"} <= made <= targets
-    assert set(release["publish"]["needs"]) == release.keys() - {"publish"}
+    publishing = {name for name in release if name.startswith("publish")}
+    for name in publishing:
+        assert set(release[name]["needs"]) >= (release.keys() - publishing if name != "publish-release" else publishing - {name})
     arguments = {
         name for job in release.values() for step in job["steps"] for name in re.findall(r"--build-arg (\w+)=", step.get("run", ""))
     }
