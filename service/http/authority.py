@@ -7,6 +7,7 @@ _AUTHORITY = re.compile(r"(?:\[(?P<v6>[0-9A-Fa-f:.]{2,45})\]|(?P<name>[A-Za-z0-9
 _NAME = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)(?:\.(?!-)[a-z0-9_-]{1,63}(?<!-))*")
 _ORIGIN = re.compile(r"(?:https?)://(?P<authority>[^/?#@\s]+)")
 _HIGHEST_PORT = 65_535
+PORTS = {"http": 80, "https": 443}
 Address = IPv4Address | IPv6Address
 
 
@@ -25,6 +26,15 @@ def host_of(authority: str) -> str | Address | None:
     if name.rpartition(".")[2].isdigit() or name.rpartition(".")[2].startswith("0x"):  # what browsers take for an address of IPv4
         return _address(IPv4Address, name)
     return name if _NAME.fullmatch(name) else None
+
+
+def origin_of(scheme: str, authority: str) -> tuple[str, str | Address, int] | None:
+    """Scheme, host and port of an origin, the port also where the scheme says it; None where there is no such host."""
+    host = host_of(authority)
+    if host is None or scheme not in PORTS:
+        return None
+    stated = _AUTHORITY.fullmatch(authority)
+    return scheme, host, int((stated and stated["port"]) or PORTS[scheme])
 
 
 def origin_host(origin: str) -> str | Address | None:

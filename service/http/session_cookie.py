@@ -9,6 +9,7 @@ import hashlib
 from typing import Any
 
 from db.errors import Forbidden, LociError
+from service.http.authority import origin_of
 from service.http.middleware import API
 
 COOKIE = "loci_session"
@@ -38,17 +39,27 @@ def session_hash(scope: dict[str, Any]) -> bytes | None:
 def foreign_use(scope: dict[str, Any]) -> LociError | None:
     """The error of a request that rests on the cookie and was not made by a page of this origin; None if it may pass.
 
-    Browsers say so in Sec-Fetch-Site, over https and on this machine. Elsewhere Origin, sent with all that is no GET, must be Host.
+    Browsers say so in Sec-Fetch-Site, over https and on this machine. Elsewhere Origin, sent with all that is no GET, must be this
+    scheme and Host: a page of that name without TLS may be made by somebody on the way. A trusted proxy says what the scheme was.
     """
     sites, origins = _sent(scope, b"sec-fetch-site"), _sent(scope, b"origin")
     reading = scope["method"] in READING
     if sites:
         same = sites == ["same-origin"] or (reading and sites == ["none"])
     elif origins or not reading:
-        same = len(origins) == 1 and [origins[0].partition("://")[2].lower()] == [host.lower() for host in _sent(scope, b"host")]
+        same = _is_own(scope, origins, _sent(scope, b"host"))
     else:
         same = True
     return None if same else Forbidden("a session of a browser is for pages of this origin alone", hint=HINT)
+
+
+def _is_own(scope: dict[str, Any], origins: list[str], hosts: list[str]) -> bool:
+    """Whether one Origin was sent, and it is that of the request: scheme, host and port."""
+    if len(origins) != 1 or len(hosts) != 1:
+        return False
+    scheme, sign, authority = origins[0].lower().partition("://")
+    own = origin_of(scope.get("scheme", "http"), hosts[0].lower())
+    return bool(sign) and own is not None and origin_of(scheme, authority) == own
 
 
 def set_cookie(token: str, *, seconds: int, secure: bool) -> str:

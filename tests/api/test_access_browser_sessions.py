@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from service.http.caller import hash_key
-from service.http.session_cookie import hash_token, set_cookie
+from service.http.session_cookie import foreign_use, hash_token, set_cookie
 from tests.services import Row, Service, eventually, new_api, ok, problem, serve
 
 COOKIE = "loci_session"
@@ -144,7 +144,12 @@ def test_who_leaves_has_no_session_any_more(home: Any, browser: httpx.Client) ->
         ({"Sec-Fetch-Site": "cross-site"}, 403, 403),
         ({"Sec-Fetch-Site": "cross-site", "Origin": "http://loci"}, 403, 403),
         ({"Origin": "http://loci"}, 200, 201),  # over http a browser says no more than this
+        ({"Origin": "http://loci:80"}, 200, 201),
         ({"Origin": "http://loci:81"}, 403, 403),
+        ({"Origin": "https://loci"}, 403, 403),  # another scheme is another origin
+        ({"Origin": "https://loci:80"}, 403, 403),
+        ({"Origin": "loci"}, 403, 403),
+        ({"Origin": "file://loci"}, 403, 403),
         ({"Origin": "http://evil.example"}, 403, 403),
         ({"Origin": "null"}, 403, 403),
         ({}, 200, 403),
@@ -163,6 +168,26 @@ def test_what_rests_on_a_cookie_alone_must_come_from_a_page_of_this_origin(
         assert client.delete(KEY).status_code == (204 if written == 201 else 403)
     with keyed.client(Authorization=f"Bearer {key}", **headers) as program:  # a key proves itself
         ok(me(program))
+
+
+@pytest.mark.parametrize(
+    ("scheme", "host", "origin", "same"),
+    [
+        ("https", "loci.example", "https://loci.example", True),
+        ("https", "loci.example:443", "https://loci.example", True),
+        ("https", "loci.example", "https://LOCI.example:443", True),
+        ("https", "[::1]:8420", "https://[::1]:8420", True),
+        ("https", "loci.example", "http://loci.example", False),
+        ("https", "loci.example", "http://loci.example:443", False),
+        ("http", "loci.example:443", "https://loci.example", False),
+        ("https", "loci.example", "https://user@loci.example", False),
+        ("https", "loci.example", "https://loci.example/", False),
+        ("https", "", "https://", False),
+    ],
+)
+def test_an_origin_is_a_scheme_a_host_and_a_port(scheme: str, host: str, origin: str, *, same: bool) -> None:
+    scope = {"scheme": scheme, "method": "POST", "headers": [(b"host", host.encode()), (b"origin", origin.encode())]}
+    assert (foreign_use(scope) is None) == same
 
 
 def test_a_session_takes_the_share_and_the_allowance_of_its_key(home: Any, keyed: Service, browser: httpx.Client) -> None:
