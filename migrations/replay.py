@@ -3,12 +3,11 @@
 What has no file any more is dropped in the same transaction.
 """
 
-import random
-import time
 from collections.abc import Sequence
 
 from psycopg import errors as pg
 from sqlalchemy import Connection, text
+from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_random_exponential
 
 from migrations.schema_files import execute
 from migrations.sql_files import SqlObject, about_all, declared
@@ -37,6 +36,7 @@ begin
     end loop;
 end $$"""
 PATIENCE = 60.0  # seconds in which the tables must have been free once
+HELD = (pg.QueryCanceled, pg.DeadlockDetected, pg.LockNotAvailable)
 KINDS = ("trigger", "view", "routine")  # in the order in which they are dropped: what rests on others first
 NOT_YET = (pg.UndefinedFunction, pg.UndefinedObject, pg.UndefinedTable)  # one object needs another that is not there yet
 Written = dict[tuple[str, int], str]
@@ -116,18 +116,21 @@ def hold_tables(connection: Connection) -> None:
     readers look for a deadlock after one second (`deadlock_timeout`), and by then nobody here waits. Raises LockNotAvailable after
     a minute.
     """
-    until = time.monotonic() + PATIENCE
-    pause = 0.25
-    while True:
-        try:
-            with connection.begin_nested():
-                execute(connection, HOLD)
-                execute(connection, LOCK)
-        except (pg.QueryCanceled, pg.DeadlockDetected, pg.LockNotAvailable):
-            if time.monotonic() > until:
-                raise pg.LockNotAvailable("tables are in use for longer than this waits") from None
-            time.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311 (jitter)
-            pause = min(2 * pause, 4.0)
-        else:
-            execute(connection, "set local statement_timeout = '10min'")
-            return
+    try:
+        _hold(connection)
+    except HELD:
+        raise pg.LockNotAvailable("tables are in use for longer than this waits") from None
+    execute(connection, "set local statement_timeout = '10min'")
+
+
+@retry(
+    retry=retry_if_exception_type(HELD),
+    wait=wait_random_exponential(multiplier=0.5, max=5.0, min=0.1),
+    stop=stop_after_delay(PATIENCE),
+    reraise=True,
+)
+def _hold(connection: Connection) -> None:
+    """Lock them all, or none."""
+    with connection.begin_nested():
+        execute(connection, HOLD)
+        execute(connection, LOCK)

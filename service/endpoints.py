@@ -1,15 +1,17 @@
 """Requests to endpoints that may be busy or dead: asked again, later, or not for a while."""
 
-import asyncio
-import random
 import time
 from collections.abc import Awaitable, Callable
 from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
 import httpx
+from tenacity import RetryCallState
+
+from db.retries import Backoff, try_until_done
 
 T = TypeVar("T")
+AFTER_FAILURES = Backoff(1.0, 60.0)  # where the endpoint does not say how long to wait
 COOL_DOWN = 10.0  # seconds during which a dead endpoint is not asked by those who wait for it
 
 
@@ -40,17 +42,22 @@ class RetryPolicy:
         """
         if hurried and time.monotonic() < self._dead_until:
             raise TemporaryFailure(f"{self._name} failed a moment ago".lstrip())
-        for attempt in range(1, attempts + 1):
-            try:
-                return await once()
-            except TemporaryFailure as failure:
-                wait = 0.25 * 2**attempt * (1 + random.random()) if failure.wait is None else failure.wait  # noqa: S311 (jitter)
-                pause = wait if self._longest is None else min(wait, self._longest)
-                if attempt == attempts or (until is not None and time.monotonic() + pause >= until):
-                    self.failed()
-                    raise
-            await asyncio.sleep(pause)
-        raise AssertionError("no attempts")
+
+        def is_over(state: RetryCallState) -> bool:
+            late = until is not None and time.monotonic() + state.upcoming_sleep >= until
+            return late or state.attempt_number >= attempts
+
+        try:
+            return await try_until_done(once, self._pause, lambda error: isinstance(error, TemporaryFailure), stop=is_over)
+        except TemporaryFailure:
+            self.failed()
+            raise
+
+    def _pause(self, state: RetryCallState) -> float:
+        error = state.outcome and state.outcome.exception()
+        asked = error.wait if isinstance(error, TemporaryFailure) else None
+        pause = AFTER_FAILURES.after(state.attempt_number) if asked is None else asked
+        return pause if self._longest is None else min(pause, self._longest)
 
     def failed(self) -> None:
         """Note that the endpoint is dead for now."""

@@ -6,13 +6,13 @@ import time
 from collections.abc import Awaitable, Callable
 
 from db.cancellation import hear_cancellation
+from db.retries import Backoff
 from service.observability.logs import LogContext, log_context
 from service.observability.metrics import TASKS_ENDED, TASKS_FAILING
 
 log = logging.getLogger(__name__)
 Work = Callable[[], Awaitable[None]]
-PAUSE = 1.0  # seconds before a task is started again; twice as long each time that it ends soon after
-LONGEST_PAUSE = 30.0
+RESTARTS = Backoff(1.0, 30.0)  # before a task is started again that ends each time soon after
 SOUND = 60.0  # seconds for which a task must run until it counts as well again
 
 
@@ -45,7 +45,7 @@ class Supervisor:
         self._tasks.clear()
 
     async def _keep(self, name: str, work: Work) -> None:
-        pause = PAUSE
+        failures = 0
         while True:
             hear_cancellation()
             began = time.monotonic()
@@ -54,9 +54,9 @@ class Supervisor:
             self._ended[name] = (now, why)
             TASKS_ENDED.labels(name).inc()
             TASKS_FAILING.labels(name).set(1)
-            pause = PAUSE if now - began > SOUND else min(2 * pause, LONGEST_PAUSE)
+            failures = 1 if now - began > SOUND else failures + 1
             hear_cancellation()
-            await asyncio.sleep(pause)
+            await asyncio.sleep(RESTARTS.after(failures))
 
     async def _run(self, name: str, work: Work) -> str:
         """Run it to its end, which nobody expects; why it ended. Being cancelled from outside is no such end."""

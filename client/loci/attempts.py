@@ -77,7 +77,7 @@ class Attempts:
         self._request = request
         self._position = options.position
         self._left = options.retries
-        self._pauses = FIRST_PAUSE
+        self._failures = 0
         self._ends = None if options.timeout is None else time.monotonic() + options.timeout
         self._open = False  # whether an attempt before may have been done
 
@@ -111,17 +111,22 @@ class Attempts:
         return wait
 
     def _pause(self, asked: str | None) -> float | None:
-        """A pause that fits into what is left; jittered, so that many clients do not come back at once."""
+        """A pause that fits into what is left."""
         if self._left == 0:
             return None
         self._left -= 1
-        pause = max(self._pauses * random.uniform(0.5, 1), _seconds(asked))  # noqa: S311 (no secret)
-        self._pauses = min(self._pauses * 2, LONGEST_PAUSE)
+        self._failures += 1
+        pause = max(pause_after(self._failures), _seconds(asked))
         left = self._remaining()
         return pause if left is None or pause < left else None
 
     def _remaining(self) -> float | None:
         return None if self._ends is None else max(self._ends - time.monotonic(), 0.001)
+
+
+def pause_after(failures: int) -> float:
+    """Seconds to wait after so many failures in a row, jittered, so that many clients do not come back at once."""
+    return min(FIRST_PAUSE * 2.0 ** min(failures - 1, 10), LONGEST_PAUSE) * random.uniform(0.5, 1)  # noqa: S311 (no secret)
 
 
 def _seconds(retry_after: str | None) -> float:

@@ -1,6 +1,5 @@
 """A watch: a stream of changes that goes on where it broke off."""
 
-import random
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
@@ -8,7 +7,7 @@ from typing import Any
 
 import httpx
 
-from loci.attempts import AGAIN, CONNECT, FIRST_PAUSE, LONGEST_PAUSE, Options
+from loci.attempts import AGAIN, CONNECT, Options, pause_after
 from loci.errors import LociError, error_of, error_without_reply
 from loci.models.operations import Change
 from loci.requests import API, Request, nothing
@@ -77,10 +76,9 @@ class Watch:
             yield Change.model_validate_json(event.data)
 
     def pause(self) -> float:
-        """Seconds until the next attempt, jittered, so that many readers do not come back at once."""
+        """Seconds until the next attempt."""
         self._parser.lost()
-        longest = min(FIRST_PAUSE * 2.0 ** min(self._failures, 10), LONGEST_PAUSE)
-        return longest * random.uniform(0.5, 1)  # noqa: S311 (no secret)
+        return pause_after(self._failures + 1)
 
     def _failed(self, error: LociError) -> None:
         self._failures += 1

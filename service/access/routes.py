@@ -6,6 +6,7 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
+from db.retries import with_retries
 from loci.models.access import (
     GrantBase,
     GrantInput,
@@ -25,7 +26,7 @@ from loci.models.access import (
     RotationInput,
 )
 from service.access import grants, keys
-from service.http.caller import CallerDependency, with_retries
+from service.http.caller import CallerDependency
 from service.http.parameters import Cursor, Limit, NamespaceInPath
 from service.http.replies import reply
 from service.http.responses import problems

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from db.retries import Backoff
 from service.cli.shell import Failure
 from service.supervision import Supervisor
 
@@ -26,7 +27,7 @@ log = logging.getLogger(__name__)
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 READY_SECONDS = 60.0
 END_SECONDS = 20.0  # beyond what a process gives its requests, see serving.DRAIN_SECONDS
-PAUSES = (0.1, 1.0, 5.0, 30.0)  # before a process that keeps dying is started again
+RESTARTS = Backoff(0.1, 30.0, factor=7.0)  # before a process that keeps dying is started again
 STEADY_SECONDS = 30.0  # a process that lived so long was no failure to start
 
 
@@ -132,9 +133,9 @@ class Group:
             if self._children[place] is not child:
                 continue  # it has a successor
             child.channel.close()
-            failures = 0 if time.monotonic() - child.began > STEADY_SECONDS else min(failures + 1, len(PAUSES) - 1)
+            failures = 1 if time.monotonic() - child.began > STEADY_SECONDS else failures + 1
             log.warning("process %d ended with code %d; another takes its place", child.process.pid, code)
-            await asyncio.sleep(PAUSES[failures])
+            await asyncio.sleep(RESTARTS.after(failures))
             if self._children[place] is child:
                 self._children[place] = None
 

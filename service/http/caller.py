@@ -4,16 +4,17 @@ import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import psycopg
 from fastapi import Depends, Header, Request
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
 
-from db.errors import FieldError, Invalid, LociError, RateLimited, Unauthorized, Unavailable, retryable
+from db.errors import FieldError, Invalid, LociError, RateLimited, Unauthorized, Unavailable
 from db.limits import TimeLimits
 from db.pool import OPERATOR, Origin, Pool, ServerKind, Transaction, transaction
+from db.retries import with_retries
 from db.standbys import Standby
 from service.http.deadlines import STREAMING, kind_of, limits_of
 from service.http.idempotency import IdempotencyKey
@@ -25,7 +26,6 @@ from service.reads import Reads, shown_position, stated_position
 from service.state import State
 from service.uuid7 import uuid7
 
-ATTEMPTS = 4
 READING = (None, "reader")  # roles of reads that a standby may answer; others read before they write
 NOT_VALID = "the API key is unknown, expired or revoked"  # as loci_api.begin_request says it
 NO_BEARER = "the Authorization header must be `Bearer <key>`"
@@ -36,7 +36,6 @@ MCP_AGENT = "loci-mcp"  # what `loci mcp` calls itself where it asks a service t
 VIA = {MCP_AGENT: "mcp", "loci-cli": "cli"}  # who names itself in User-Agent, as the operations log has it
 ONCE = ("X-Namespace", "X-Loci-Position")
 Work = Callable[[Transaction], Awaitable[Any]]
-T = TypeVar("T")
 Step = Callable[[Transaction, Any], Awaitable[Any]]
 
 
@@ -258,17 +257,6 @@ def _is_answer(error: Exception) -> bool:
     if isinstance(error, psycopg.Error):
         return error.sqlstate is not None
     return isinstance(error, LociError) and not isinstance(error, (RateLimited, Unavailable))
-
-
-async def with_retries(transaction: Callable[[], Awaitable[T]]) -> T:
-    """What a whole transaction returns; what failed because others wrote at the same moment is tried again, a few times."""
-    for attempt in range(ATTEMPTS):
-        try:
-            return await transaction()
-        except psycopg.Error as error:
-            if attempt == ATTEMPTS - 1 or not retryable(error):
-                raise
-    raise AssertionError("unreachable")
 
 
 def hash_key(key: str) -> bytes:

@@ -25,6 +25,7 @@ from db.jobs import jobs
 from db.jobs.jobs import JobFailures
 from db.jobs.queue import Outcome, OutcomeWriter, QueueError, Worker, make_queue
 from db.pool import OPERATOR, Origin, transaction
+from db.retries import Backoff
 from service.jobs.job import Job, Postponed
 from service.llm.model import ModelError
 from service.observability.logs import LogContext, described_error, log_context
@@ -37,7 +38,7 @@ Away = (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, QueueErro
 FIRST = datetime(2020, 1, 1, tzinfo=UTC)  # places in the queue are seconds since then, negative: the earliest comes first
 GRACE = 5.0  # seconds that running jobs get when the process ends; what is not done by then is another worker's at once
 POLL = 0.5  # seconds between looks at the queue, for what nobody here knows: a pause that is over, a job of another process
-LONGEST_PAUSE = 60.0
+WITHOUT_DATABASE = Backoff(1.0, 60.0)
 SOUND = 4  # what ran for so many pauses was sound: the next pause is short again
 
 
@@ -108,9 +109,10 @@ class Runner:
 
     async def run(self) -> None:
         """Work until cancelled. A lost database is waited for, longer each time, a minute at most; other errors are raised."""
-        pause = 1.0
+        failures = 1
         while True:
             began = time.monotonic()
+            pause = WITHOUT_DATABASE.after(failures)
             try:
                 with log_context(LogContext(work="jobs")):
                     await self._run_once()
@@ -120,7 +122,7 @@ class Runner:
             FAILURES.labels("jobs").inc()
             hear_cancellation()
             await asyncio.sleep(pause)
-            pause = 1.0 if time.monotonic() - began > SOUND * pause else min(2 * pause, LONGEST_PAUSE)
+            failures = 1 if time.monotonic() - began > SOUND * pause else failures + 1
 
     async def _run_once(self) -> None:
         queue = make_queue(self._url, self._run_job, _AsSaid(), self._unsaid)
@@ -258,7 +260,7 @@ class Runner:
 
     def _later(self, failures: int, least: float = 0.0) -> Again:
         """When to try again after so many failures."""
-        wait = min(self._settings.backoff * 3.0 ** min(failures - 1, 100), self._settings.backoff_limit)
+        wait = Backoff(self._settings.backoff, self._settings.backoff_limit, factor=3.0).after(failures)
         return Again(datetime.now(UTC) + timedelta(seconds=max(wait, least)))
 
     async def _postpone(self, trying: Try, reason: Postponed) -> None:
@@ -270,7 +272,7 @@ class Runner:
         elif reason.at is not None:
             raise Again(reason.at) from None
         elif noted["postponed"] <= self._settings.busy_tries:
-            wait = min(self._settings.busy_backoff * 2.0 ** min(noted["postponed"] - 1, 100), self._settings.busy_limit)
+            wait = Backoff(self._settings.busy_backoff, self._settings.busy_limit).after(noted["postponed"])
             raise Again(datetime.now(UTC) + timedelta(seconds=wait)) from None
         else:
             trying.outcome = "skipped"

@@ -14,10 +14,12 @@ from typing import Any
 from uuid import UUID
 
 from psycopg.errors import DeadlockDetected, LockNotAvailable
+from tenacity import stop_after_attempt
 
 from db.models import reembedding
 from db.models.reembedding import EmbeddingModelRow
 from db.pool import JsonObject, Transaction
+from db.retries import Backoff, try_until_done
 from service.embedding.provider import EmbeddingError, Provider, RejectedText
 from service.models.vectors import QUEUES, embed_batch
 
@@ -33,6 +35,7 @@ TRIES = 8  # failures of the provider, one after the other, after which filling 
 DROP = 5000
 FIRST = (0, UUID(int=0))
 LOCKED = (LockNotAvailable, DeadlockDetected)
+FOR_WRITERS, FOR_PROVIDER = Backoff(0.1, 2.0), Backoff(0.5, 60.0)
 
 
 class Stopped(Exception):
@@ -86,16 +89,18 @@ class Reembedding:
 
     async def begin(self) -> int:
         """Begin, or join in, as soon as writers let go for a moment; the number of the model."""
-        tries = 0
-        while True:
-            try:
-                async with self.transaction("begin_reembedding") as tx:
-                    return await reembedding.begin_reembedding(tx, model=self.model, chosen=self.chosen, indexes=self.owner is None)
-            except LOCKED as error:
+
+        async def begun() -> int:
+            async with self.transaction("begin_reembedding") as tx:
+                return await reembedding.begin_reembedding(tx, model=self.model, chosen=self.chosen, indexes=self.owner is None)
+
+        def is_held(error: BaseException) -> bool:
+            if isinstance(error, LOCKED):
                 log.info("the beginning waits: %s", type(error).__name__)
-            tries += 1
-            self.told("waiting for writers", 0, 1)
-            await asyncio.sleep(min(0.05 * 2**tries, 2.0))
+                self.told("waiting for writers", 0, 1)
+            return isinstance(error, LOCKED)
+
+        return await try_until_done(begun, FOR_WRITERS, is_held)
 
     async def _active(self) -> str | None:
         async with self.transaction("begin_reembedding") as tx:
@@ -151,17 +156,23 @@ class Reembedding:
 
     async def _fill_batch(self, number: int) -> int | None:
         """Embed one batch of memories, else one of entities; None: there is none to be had. Waits out a provider that fails."""
-        for failures in range(TRIES):
-            try:
-                async with self.transaction("store_memory_vectors") as tx:
-                    return await self._store(tx, number)
-            except RejectedText:
-                raise
-            except EmbeddingError as error:
-                problem = str(error)
-                log.warning("filling the model waits: %s", problem)
-                await asyncio.sleep(min(0.5 * 2**failures, 60.0))
-        raise Stopped(f"{problem}; what was filled stays, go on with the same command")
+
+        async def filled() -> int | None:
+            async with self.transaction("store_memory_vectors") as tx:
+                return await self._store(tx, number)
+
+        def has_failed(error: BaseException) -> bool:
+            failed = isinstance(error, EmbeddingError) and not isinstance(error, RejectedText)
+            if failed:
+                log.warning("filling the model waits: %s", error)
+            return failed
+
+        try:
+            return await try_until_done(filled, FOR_PROVIDER, has_failed, stop=stop_after_attempt(TRIES))
+        except RejectedText:
+            raise
+        except EmbeddingError as error:
+            raise Stopped(f"{error}; what was filled stays, go on with the same command") from error
 
     async def _store(self, tx: Transaction, number: int) -> int | None:
         for queue in QUEUES:
@@ -207,7 +218,7 @@ class Reembedding:
             except (*LOCKED, TimeoutError, EmbeddingError) as error:
                 log.info("the switch waits: %s", type(error).__name__)
             tries += 1
-            await asyncio.sleep(min(0.05 * 2**tries, 2.0))
+            await asyncio.sleep(FOR_WRITERS.after(tries))
         return 0.0
 
     async def _clean(self) -> None:
@@ -261,7 +272,7 @@ async def _forget(transaction: Begin, number: int) -> None:
             tries = 0
         except LOCKED:
             tries += 1
-            await asyncio.sleep(min(0.05 * 2**tries, 2.0))
+            await asyncio.sleep(FOR_WRITERS.after(tries))
 
 
 async def _timed(work: Any) -> float:

@@ -6,9 +6,10 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
 from db.pool import Transaction
+from db.retries import with_retries
 from loci.models.namespaces import Growth, NamespaceChanged, NamespaceChanges, NamespaceInput, NamespaceOut, NamespacePage
 from service.graph import decay
-from service.http.caller import CallerDependency, with_retries
+from service.http.caller import CallerDependency
 from service.http.parameters import Cursor, Limit, NamespaceInPath
 from service.http.replies import reply
 from service.http.responses import problems

@@ -11,9 +11,10 @@ import psycopg
 from pydantic import ValidationError
 
 from db import memories, statistics
-from db.errors import refused_rows, retryable
+from db.errors import refused_rows
 from db.graph import edges, entities
 from db.pool import JsonObject, Transaction
+from db.retries import with_retries
 from loci.models.fields import Model
 from loci.models.graph import EdgeWrite, EntityWrite
 from loci.models.memories import MemoryInput
@@ -23,7 +24,6 @@ from service.transfer.reading.process import Frame, Reading
 
 Open = Callable[[str | None, str | None], AbstractAsyncContextManager[Transaction]]  # in a namespace, with a role
 Write = Callable[[Transaction, list[JsonObject]], Awaitable[Sequence[Mapping[str, Any]]]]
-ATTEMPTS = 4
 BATCH, BATCH_BYTES = 1000, 1024 * 1024  # lines of a kind, and bytes of all that wait
 
 
@@ -189,16 +189,14 @@ class Loader:
 
     async def _write_alone(self, kind: Kind, items: list[tuple[int, JsonObject]]) -> None:
         """A transaction for one batch; tried again when it met others' locks."""
-        for attempt in range(ATTEMPTS):
-            part = Load()
-            try:
-                async with self._open(self._namespace, "writer") as tx:
-                    await write_or_split(tx, kind, items, part)
-            except psycopg.Error as error:
-                if attempt == ATTEMPTS - 1 or not retryable(error):
-                    raise
-            else:
-                break
+
+        async def write() -> Load:
+            done = Load()
+            async with self._open(self._namespace, "writer") as tx:
+                await write_or_split(tx, kind, items, done)
+            return done
+
+        part = await with_retries(write)
         for refused in part.errors:
             self.load.refuse(refused.line, refused.reason)
         self.load.written[kind.plural] += part.written[kind.plural]

@@ -25,6 +25,7 @@ from db.graph import names
 from db.models import calls, embeddings
 from db.pool import OPERATOR, Origin, Pool, Transaction, transaction
 from db.recall import index
+from db.retries import Backoff
 from db.sessions import working_memory
 from service.embedding.active import UNKNOWN, ActiveProvider, find_active_model
 from service.embedding.provider import EmbeddingError, Provider
@@ -51,7 +52,7 @@ SWEEP_EVERY = 10.0
 START = (0, "")  # before the first key
 LOG_EVERY = 60.0
 LOG_BATCH = 1000  # logged recalls, or changes and operations, that one transaction deletes
-LONGEST_PAUSE = 60.0
+AFTER_FAILURES = Backoff(1.0, 60.0)
 STOP_EVERY = 2.0
 LOWER_EVERY = 0.1
 SCHEDULE_EVERY = 20.0
@@ -140,7 +141,7 @@ class Worker:
             except (EmbeddingError, psycopg.Error, PoolTimeout) as error:
                 FAILURES.labels(name).inc()
                 failures += 1
-                pause = min(0.5 * 2**failures, LONGEST_PAUSE)
+                pause = AFTER_FAILURES.after(failures)
                 with log_context(LogContext(work=name)):
                     log.warning("worker (%s) waits %.0f s: %s", name, pause, described_error(error))
                 hear_cancellation()

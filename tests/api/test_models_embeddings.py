@@ -126,7 +126,7 @@ def tireless(monkeypatch: pytest.MonkeyPatch) -> None:
 
     async def at_once(_: float) -> None: ...
 
-    monkeypatch.setattr("service.endpoints.asyncio", instead(asyncio, sleep=at_once))
+    monkeypatch.setattr("db.retries.asyncio", instead(asyncio, sleep=at_once))
     monkeypatch.setattr("service.endpoints.COOL_DOWN", 0.0)
 
 
@@ -364,7 +364,7 @@ async def test_retry_after_is_kept_to(monkeypatch: pytest.MonkeyPatch) -> None:
     async def sleep(seconds: float) -> None:
         waits.append(seconds)
 
-    monkeypatch.setattr("service.endpoints.asyncio", instead(asyncio, sleep=sleep))
+    monkeypatch.setattr("db.retries.asyncio", instead(asyncio, sleep=sleep))
     asked, requests = provider(
         lambda _: (429, {}, {"retry-after": "7"}), lambda _: (503, {}, {"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"})
     )

@@ -11,6 +11,7 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
+from db.retries import Backoff
 from service import supervision
 from service.app import _account
 from service.notes import Notes
@@ -24,8 +25,7 @@ from tests.services import Api, Service, eventually, new_api, ok
 
 @pytest.fixture(autouse=True)
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(supervision, "PAUSE", 0.01)
-    monkeypatch.setattr(supervision, "LONGEST_PAUSE", 0.01)
+    monkeypatch.setattr(supervision, "RESTARTS", Backoff(0.01, 0.01))
 
 
 class Failing:
@@ -67,8 +67,7 @@ async def test_a_task_that_ends_is_started_again_and_takes_no_other_with_it(capl
 
 @pytest.mark.anyio
 async def test_what_a_task_raises_at_its_end_keeps_none_from_ending(monkeypatch: pytest.MonkeyPatch) -> None:
-    for pause in ("PAUSE", "LONGEST_PAUSE"):  # nobody waits for that at the end
-        monkeypatch.setattr(supervision, pause, 3600.0)
+    monkeypatch.setattr(supervision, "RESTARTS", Backoff(3600.0, 3600.0))  # nobody waits for that at the end
     background, ended = Supervisor(), []
 
     async def stubborn() -> None:

@@ -71,7 +71,7 @@ MESSAGES: list[Message] = [
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """No pause before an endpoint is asked again that did not say when."""
-    monkeypatch.setattr("service.endpoints.asyncio", instead(asyncio, sleep=lambda seconds: asyncio.sleep(0 * seconds)))
+    monkeypatch.setattr("db.retries.asyncio", instead(asyncio, sleep=lambda seconds: asyncio.sleep(0 * seconds)))
 
 
 async def ask(model: EndpointModel, **options: Any) -> Completion:

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
 from db.pool import Transaction
+from db.retries import with_retries
 from loci.models.fields import Text
 from loci.models.graph import (
     EntitiesFound,
@@ -23,7 +24,7 @@ from loci.models.graph import (
 )
 from loci.models.memories import MemoryPage
 from service.graph import entities
-from service.http.caller import CallerDependency, with_retries
+from service.http.caller import CallerDependency
 from service.http.parameters import AsOf, ChangedEntity, Cursor, EntityRef, KnownAt, Limit
 from service.http.replies import reply
 from service.http.responses import problems

@@ -5,9 +5,10 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
+from db.retries import with_retries
 from loci.models.graph import Constellation, GraphContext, GraphContextInput, Traversal, TraverseInput
 from service.graph import constellation, traversal
-from service.http.caller import CallerDependency, with_retries
+from service.http.caller import CallerDependency
 from service.http.parameters import AsOf, KnownAt
 from service.http.replies import reply
 from service.http.responses import problems

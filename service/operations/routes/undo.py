@@ -6,8 +6,9 @@ from uuid import UUID
 from fastapi import APIRouter, Path
 from fastapi.responses import Response
 
+from db.retries import with_retries
 from loci.models.operations import OperationUndone, UndoInput
-from service.http.caller import CallerDependency, with_retries
+from service.http.caller import CallerDependency
 from service.http.responses import problems
 from service.operations import undo
 

@@ -11,11 +11,12 @@ from typing import Any
 import psycopg
 
 from db import statistics, transfer
-from db.errors import refused_rows, retryable
+from db.errors import refused_rows
 from db.pool import JsonObject, Transaction
+from db.retries import with_retries
 from service.transfer.foreign.records import Edge, Entity, Link, Memory, Notes, Record, Turn
 from service.transfer.foreign.rows import Row, Rows
-from service.transfer.load import ATTEMPTS, Open
+from service.transfer.load import Open
 
 BATCH, BATCH_BYTES = 1000, 1024 * 1024  # rows of a kind, and bytes of all that wait
 Write = Callable[[Transaction, list[JsonObject]], Awaitable[list[JsonObject]]]
@@ -148,14 +149,12 @@ class Writer:
         if self.whole is not None:
             done, wrong = await _halved(self.whole, write, rows)
         else:
-            for attempt in itertools.count(1):
-                try:
-                    async with self._open(self._report.namespace, "writer") as tx:
-                        done, wrong = await _halved(tx, write, rows)
-                    break
-                except psycopg.Error as error:
-                    if attempt == ATTEMPTS or not retryable(error):
-                        raise
+
+            async def alone() -> tuple[Done, list[tuple[str, str]]]:
+                async with self._open(self._report.namespace, "writer") as tx:
+                    return await _halved(tx, write, rows)
+
+            done, wrong = await with_retries(alone)
         for place, reason in wrong:
             self._report.notes.error(place, reason)
         for row, outcome in done:
