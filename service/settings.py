@@ -109,7 +109,9 @@ class JobSettings(BaseModel):
 
     concurrency: int = Field(default=4, ge=1, le=100, description="Jobs at a time in one process")
     attempts: int = Field(default=6, ge=1, le=100, description="Failures after which a job is dead")
-    backoff: float = Field(default=10.0, ge=0, description="Seconds before the second try; then three times as long each time")
+    backoff: float = Field(
+        default=10.0, ge=0, description="Seconds before the second try, or down to half of it; then three times as long each time"
+    )
     backoff_limit: float = Field(default=3600.0, ge=0, description="Seconds before a try, at most")
     busy_backoff: float = Field(default=300.0, ge=0, description="Seconds that a job waits for a busy namespace; doubled each time")
     busy_limit: float = Field(default=3600.0, ge=0, description="Seconds that it waits at a time, at most")
@@ -281,7 +283,11 @@ class Settings(BaseSettings):
         default=None, ge=0, le=65535, description="Port where `loci worker` shows its metrics, at LOCI_HOST; none: nowhere"
     )
     metrics_key: str | None = Field(
-        default=None, min_length=16, repr=False, description="Key that /metrics asks for, as a bearer; none: anybody may read it"
+        default=None,
+        min_length=16,
+        repr=False,
+        description="Key that /metrics asks for, as a bearer; none: nobody may read it, or anybody where no keys are needed; at "
+        "LOCI_METRICS_PORT anybody",
     )
     log_level: str = Field(default="INFO", description="Least level that is logged: DEBUG, INFO, WARNING, ERROR")
     log_format: Literal["auto", "json", "text"] = Field(

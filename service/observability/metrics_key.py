@@ -1,4 +1,4 @@
-"""Who may read the metrics, where LOCI_METRICS_KEY is set. It is no API key: figures are read also while the database is away."""
+"""Who may read the metrics: with LOCI_METRICS_KEY, which is no API key, since figures are read also while the database is away."""
 
 import re
 from hmac import compare_digest
@@ -6,10 +6,10 @@ from hmac import compare_digest
 AUTHORIZATION = re.compile(rb"\r\nauthorization:[ \t]*([^\r\n]*?)[ \t]*\r\n", re.IGNORECASE)
 
 
-def may_scrape(key: str | None, authorization: str | None) -> bool:
-    """Whether this Authorization header opens the metrics; without a key, they are open."""
+def may_scrape(key: str | None, authorization: str | None, *, closed: bool = False) -> bool:
+    """Whether this Authorization header opens the metrics; without a key they are open, or `closed` to everybody."""
     if key is None:
-        return True
+        return not closed
     scheme, _, given = (authorization or "").partition(" ")
     return scheme.lower() == "bearer" and compare_digest(given.strip().encode("latin-1"), key.encode())
 

@@ -40,10 +40,13 @@ async def readyz(request: Request) -> Response:
 
 @router.get("/metrics", response_class=PlainTextResponse, responses={401: problem_response(401)})
 async def metrics(
-    request: Request, authorization: Annotated[str | None, Header(description="Bearer <LOCI_METRICS_KEY>, if one is set")] = None
+    request: Request,
+    authorization: Annotated[str | None, Header(description="Bearer <LOCI_METRICS_KEY>, if one is set")] = None,
 ) -> Response:
     """Prometheus metrics: of this process, or of all that share its port. Answers at once, also while the database is away."""
     state: State = request.app.state.loci
-    if not may_scrape(state.settings.metrics_key, authorization):
-        raise Unauthorized("the key of /metrics is needed", hint="Send LOCI_METRICS_KEY as `Authorization: Bearer …`.")
+    key = state.settings.metrics_key
+    if not may_scrape(key, authorization, closed=state.settings.keys_required):
+        unset = "Set LOCI_METRICS_KEY for the service, and send" if key is None else "Send"
+        raise Unauthorized("the key of /metrics is needed", hint=f"{unset} LOCI_METRICS_KEY as `Authorization: Bearer …`.")
     return Response(await state.monitor.scrape(), media_type=CONTENT_TYPE_LATEST)

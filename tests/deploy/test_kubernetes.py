@@ -1,6 +1,7 @@
 """The manifests of deploy/kubernetes fit the schemas of Kubernetes, the image, the settings and each other. No cluster is needed."""
 
 import re
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -119,6 +120,46 @@ def test_what_selects_pods_finds_some() -> None:
         if row["kind"] == "NetworkPolicy":
             [chosen] = row["spec"]["podSelector"]["matchExpressions"]
             assert set(chosen["values"]) == {each[chosen["key"]] for each in labels}
+
+
+POLICY = (FOLDER / "network.yaml").read_text()
+CLOSED = re.compile(r"^( +)# (- .+)$", re.MULTILINE)  # a line that opens something
+
+
+def opened(text: str) -> tuple[set[tuple[str, int]], list[Any]]:
+    """The ports that a policy opens, by direction, and all places that it names."""
+    spec = yaml.safe_load(text)["spec"]
+    ports = {(way, port["port"]) for way in ("ingress", "egress") for rule in spec[way] for port in rule["ports"]}
+    return ports, [place for rule in spec["ingress"] for place in rule["from"]] + [
+        place for rule in spec["egress"] for place in rule.get("to", [])
+    ]
+
+
+def test_the_network_is_closed_to_other_namespaces_and_to_the_world() -> None:
+    ports, places = opened(POLICY)
+    assert ports == {("ingress", 8420), ("egress", 53), ("egress", 5432), ("egress", 6432)}
+    assert places == [
+        {"podSelector": {}},
+        {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "kube-system"}}},
+    ]
+
+
+@pytest.mark.parametrize("number", range(len(CLOSED.findall(POLICY))))
+def test_each_line_that_is_a_comment_opens_what_it_says_and_no_more(number: int) -> None:
+    line = list(CLOSED.finditer(POLICY))[number]
+    text = f"{POLICY[: line.start()]}{line[1]}{line[2]}{POLICY[line.end() :]}"
+    (ports, places), (before, closed) = opened(text), opened(POLICY)
+    assert len(places) == len(closed) + 1
+    assert {} not in [place.get("namespaceSelector") for place in places]
+    assert {port for _, port in ports - before} <= {443, 4318, 9100}
+    with suppress(ImportError):
+        import kubernetes_validate  # type: ignore[import-not-found,unused-ignore]
+
+        kubernetes_validate.validate(yaml.safe_load(text), "1.35", strict=True)
+
+
+def test_the_lines_open_a_proxy_figures_names_models_and_traces() -> None:
+    assert len(CLOSED.findall(POLICY)) == 5
 
 
 def test_the_image_has_the_version_of_the_code() -> None:

@@ -77,6 +77,18 @@ def test_the_database_is_published_on_request_on_this_machine_where_analysts_are
     assert address == "postgresql://127.0.0.1:${LOCI_POSTGRES_PORT:-5433}/loci"
 
 
+@pytest.mark.parametrize("service", SERVICES)
+def test_every_container_has_no_rights_that_it_does_not_need_and_a_bound_of_memory_that_one_line_moves(service: str) -> None:
+    row, rights = SERVICES[service], {"CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID"}
+    assert row["cap_drop"] == ["ALL"]
+    assert set(row.get("cap_add", [])) == (rights if service == "db" else set())
+    assert row["security_opt"] == ["no-new-privileges:true"]
+    assert row["pids_limit"] == 512
+    name = "LOCI_DB_MEMORY" if service == "db" else "LOCI_MEMORY"
+    assert row["mem_limit"] == f"${{{name}:-{example()[name]}}}"
+    assert all("size=" in place for place in row.get("tmpfs", [])), "what is in memory has a size"
+
+
 def test_services_start_in_order() -> None:
     assert SERVICES["migrate"]["depends_on"] == {"db": {"condition": "service_healthy"}}
     assert SERVICES["loci"]["depends_on"] == {"migrate": {"condition": "service_completed_successfully"}}
