@@ -21,6 +21,7 @@ ROOMS = {
         "metrics",
         "migrate",
         "pool",
+        "retries",
         "shares",
         "statistics",
         "text",
