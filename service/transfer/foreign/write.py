@@ -1,6 +1,5 @@
 """The one way in for all formats: records are gathered by kind and written in batches; a refused item stands alone and is named."""
 
-import itertools
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
