@@ -41,10 +41,10 @@ begin
     select d.older_id, d.newer_id, d.guard, s.id, d.status, d.held
     from done d left join decided s on s.older_id = d.older_id and s.newer_id = d.newer_id order by d.newer_id desc,
          d.older_id;
-    v_applied := array(select s.id from loci_data.supersessions s
+    v_applied := array(select s.older_id from loci_data.supersessions s
                        where s.namespace_id = v_ns and s.signal = 'model' and s.status = 'applied'
                          and s.decided_at = v_at);
-    perform loci_internal.supersede_attributes(v_ns, v_applied, v_at);
+    perform loci_internal.refold_facts(v_ns, v_applied, v_at);
     insert into loci_data.supersession_verdicts (namespace_id, older_id, newer_id, contradicts, confidence, judged_at)
     select v_ns, v.older_id, v.newer_id, v.contradicts, case when v.contradicts is not null then v.confidence end, v_at
     from jsonb_to_recordset(p_verdicts) v(older_id uuid, newer_id uuid, contradicts boolean,

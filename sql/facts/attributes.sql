@@ -3,8 +3,7 @@
 create or replace view loci.attributes with (security_invoker = true) as
 select n.name as namespace, t.id, e.name as entity, a.name as aspect, t.kind, t.content, t.status, t.importance,
        t.confidence,
-       t.status = 'active' and t.valid_from <= statement_timestamp()
-           and (t.valid_to is null or t.valid_to > statement_timestamp()) as current,
+       loci.holds_at(t, statement_timestamp(), null) as current,
        t.valid_from, t.valid_to, t.recorded_at, t.superseded_at, t.superseded_by, t.memory_id, m.content as memory,
        e.id as entity_id, a.id as aspect_id
 from loci_data.attributes t
@@ -13,7 +12,7 @@ join loci_data.aspects a on a.namespace_id = t.namespace_id and a.id = t.aspect_
 join loci_data.entities e on e.namespace_id = a.namespace_id and e.id = a.entity_id and e.merged_into is null
 left join loci_data.memories m on m.namespace_id = t.namespace_id and m.id = t.memory_id;
 comment on view loci.attributes is
-    'Facts and rules about entities, one row each, superseded ones too. current: active and valid now.';
+    'Facts and rules about entities, one row each, superseded ones too. current: it holds now.';
 comment on column loci.attributes.namespace is 'Name of the namespace.';
 comment on column loci.attributes.id is 'Identifier.';
 comment on column loci.attributes.entity is 'Name of the entity it is about.';
@@ -23,7 +22,7 @@ comment on column loci.attributes.content is 'The fact or rule.';
 comment on column loci.attributes.status is 'active, superseded or deleted.';
 comment on column loci.attributes.importance is '0 to 1.';
 comment on column loci.attributes.confidence is '0 to 1.';
-comment on column loci.attributes.current is 'Whether it is active and valid now.';
+comment on column loci.attributes.current is 'Whether it holds now: not deleted, and valid.';
 comment on column loci.attributes.valid_from is 'Valid time: from when.';
 comment on column loci.attributes.valid_to is 'Valid time: until when (exclusive); null: still.';
 comment on column loci.attributes.recorded_at is 'Recorded time: when it was written.';

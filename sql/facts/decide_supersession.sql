@@ -1,12 +1,12 @@
 -- Change the status of a decision by hand: one table says which change is possible, and what it does to the older
 -- attribute.
---   to applied    from proposed, dismissed, undone: the older attribute is superseded, if it is active or lasts
---            longer; else it is refused
---   to undone     from applied: the older is what it was before, unless something else has happened to it since
+--   to applied    from proposed, dismissed, undone: the older attribute ends where the newer one begins; refused where
+--            it is over by then, or one of the two does not hold any more
+--   to undone     from applied: the older ends where it does without it
 --   to dismissed  from proposed, undone: nothing moves
 -- Of edges, applied may become undone, and undone applied: the two hold beside each other, or not. To the status it
 -- has: nothing. The aspect (the source) is locked, then the decision, then attributes, as everywhere. Errors: P0002,
--- 22023.
+-- 22023, 23P01 (nothing would come of it).
 create or replace function loci_internal.decide_supersession(p_namespace_id integer, p_id uuid, p_status text)
 returns void
 language plpgsql volatile set search_path = ''
@@ -38,20 +38,47 @@ begin
             hint = 'What is applied can be undone; what is proposed can be accepted or dismissed.';
     end if;
     v_at := clock_timestamp();
-    if p_status = 'applied' and loci_internal.supersede_attributes(p_namespace_id, array[p_id], v_at) = '{}' then
-        raise invalid_parameter_value using message = format('attribute %s is not active any more', v_made.older_id),
-            column = 'id',
-            hint = 'Only an active attribute can be superseded.';
-    elsif p_status = 'undone' then
-        perform loci_internal.revive_attributes(p_namespace_id, array[v_made.older_id], v_made.newer_id, v_at);
+    if p_status = 'applied' then
+        perform loci_internal.refuse_idle_decision(p_namespace_id, v_made);
     end if;
     update loci_data.supersessions s
     set status = p_status, decided_at = v_at, decided_by = loci.current_agent(), undone_at = case p_status
         when 'undone' then v_at end
     where s.namespace_id = p_namespace_id and s.id = p_id;
+    perform loci_internal.refold_facts(p_namespace_id, array[v_made.older_id], v_at);
 end $$;
 comment on function loci_internal.decide_supersession(integer, uuid, text) is
-    'Change the status of a supersession by hand, and what it does. Errors: P0002, 22023.';
+    'Change the status of a supersession by hand, and what it does. Errors: P0002, 22023, 23P01.';
+
+-- A decision that would change nothing is refused: the newer attribute holds at no moment, or the older one is over
+-- where that begins. Errors: 23P01, which names what stands in the way.
+create or replace function loci_internal.refuse_idle_decision(p_namespace_id integer, p_made loci_data.supersessions)
+returns void
+language plpgsql stable set search_path = ''
+as $$
+declare
+    v_older loci_data.attributes;
+    v_newer loci_data.attributes;
+begin
+    select a.* into v_older from loci_data.attributes a where a.namespace_id = p_namespace_id
+        and a.id = p_made.older_id;
+    select a.* into v_newer from loci_data.attributes a where a.namespace_id = p_namespace_id
+        and a.id = p_made.newer_id;
+    if v_newer.taken_back_at is not null or v_newer.own_to = v_newer.valid_from then
+        raise exclusion_violation using column = 'id', constraint = 'supersessions_idle',
+            message = format('attribute %s does not hold any more', v_newer.id),
+            hint = 'Only what holds can supersede another.';
+    elsif v_older.taken_back_at is not null
+        or v_older.valid_to <= greatest(v_newer.valid_from, v_older.valid_from) then
+        raise exclusion_violation using column = 'id', constraint = 'supersessions_idle',
+            message = format('attribute %s is not active any more', v_older.id)
+                || case when v_older.superseded_by is not null
+                   then format(': attribute %s superseded it', v_older.superseded_by) else '' end,
+            hint = 'Only an attribute that holds where the newer one begins can be superseded.';
+    end if;
+end $$;
+comment on function loci_internal.refuse_idle_decision(integer, loci_data.supersessions) is
+    'Refuse a supersession that would change nothing. Errors: 23P01.';
 
 -- Accept a proposed supersession, or take back that it was dismissed or undone: the older attribute is superseded.
 -- Twice is once. Security definer: writes past the policies; checks the caller itself. Errors: 42501, P0002 (namespace,
@@ -71,7 +98,7 @@ begin
     return query select r.* from loci_internal.supersession_rows(v_namespace_id, array[p_id]) r;
 end $$;
 comment on function loci_api.apply_supersession(text, uuid) is
-    'Accept a supersession; returns it. Errors: 42501, P0002, 22023.';
+    'Accept a supersession; returns it. Errors: 42501, P0002, 22023, 23P01.';
 
 -- Say no to a proposed supersession: nothing moves, and no sweep proposes the pair again. Twice is once. Security
 -- definer: writes past the policies; checks the caller itself. Errors: 42501, P0002 (namespace, id), 22023.

@@ -1,10 +1,9 @@
--- Which active siblings does an active fact contradict, and which is the newer of each pair? Newer is what is true
+-- Which siblings does a fact contradict, and which is the newer of each pair? Newer is what is true
 -- later: by valid_from, then recorded_at, then id; so a back-dated fact is the older one, and is also compared with
--- what its siblings have superseded: it may come between. Facts that were over before the other began do not
--- contradict. sure: the newer, or what superseded it, holds as long as the older, and "now" leaves no doubt which of
--- several facts it ends. Siblings are found by the terms that may contradict (contradiction_search_terms),
--- supersession_candidates for
--- each (the newest; p_after: the next by id, for a sweep); where the aspect is declared single-valued, the most
+-- what its siblings have superseded, and with what ended by itself: it may come between. Facts that were over before
+-- the other began do not contradict. sure: the newer by itself holds as long as the older, and "now" leaves no doubt
+-- which of several facts it ends. Siblings are found by the terms that may contradict (contradiction_search_terms),
+-- supersession_candidates for each (the newest; p_after: the next by id, for a sweep); where the aspect is declared single-valued, the most
 -- important ones too. Pairs that were decided before are left out. Cost follows the candidates, not the aspect: 20
 -- look-ups in attribute_terms, 0.2 ms a candidate.
 create or replace function loci_internal.find_contradictions(p_namespace_id integer, p_attribute_id uuid,
@@ -20,7 +19,8 @@ begin
         select a.*, s.single_valued, loci_internal.read_statement(a.content) as said
         from loci_data.attributes a
         join loci_data.aspects s on s.namespace_id = a.namespace_id and s.id = a.aspect_id
-        where a.namespace_id = p_namespace_id and a.id = p_attribute_id and a.status = 'active' and a.kind = 'attribute'
+        where a.namespace_id = p_namespace_id and a.id = p_attribute_id and a.status <> 'deleted'
+          and a.valid_to is distinct from a.valid_from and a.kind = 'attribute'
     ), sibling as materialized (
         select t.attribute_id as id from written w
         cross join lateral (select distinct hashtextextended(k.term, 0) as term
@@ -44,6 +44,13 @@ begin
                               and a.status = 'active'
                             order by a.importance desc,
                                      a.id desc limit (p_settings ->> 'supersession_candidates')::integer) a
+        union
+        select a.id from written w
+        cross join lateral (select a.id from loci_data.attributes a  -- over, and nothing in their place
+                            where a.namespace_id = p_namespace_id and a.aspect_id = w.aspect_id
+                              and a.status = 'superseded' and a.superseded_by is null and a.valid_to > w.valid_from
+                              and a.valid_to > a.valid_from
+                            order by a.valid_to, a.id limit (p_settings ->> 'supersession_candidates')::integer) a
     ), chain as (  -- what a back-dated fact comes between
         with recursive before as (
             select a.id, 0 as steps from written w cross join sibling x
@@ -66,12 +73,13 @@ begin
                loci_internal.read_statement(b.content) as sibling_said,
                (w.valid_from, w.recorded_at, w.id) > (b.valid_from, b.recorded_at, b.id) as wins,
                greatest(w.valid_from, b.valid_from) as newer_from, w.valid_to, b.valid_to as sibling_to,
-               b.status = 'superseded' as sibling_over
+               w.own_to, b.own_to as sibling_own_to
         from chain x
         cross join written w
         cross join lateral (select o.* from loci_data.attributes o where o.namespace_id = p_namespace_id
                             and o.id = x.id offset 0) b
         where b.id <> w.id and b.status <> 'deleted' and b.kind = 'attribute'
+          and b.valid_to is distinct from b.valid_from
           and loci_internal.periods_overlap(w.valid_from, w.valid_to, b.valid_from, b.valid_to)
           and not exists (select from loci_data.supersessions s where s.namespace_id = p_namespace_id
                           and s.status <> 'proposed'
@@ -80,8 +88,8 @@ begin
     )
     select case when p.wins then p.sibling_id else p.id end, case when p.wins then p.id else p.sibling_id end,
            p.newer_from,
-           case when p.wins then p.valid_to is null or p.sibling_to <= p.valid_to else p.sibling_over
-               or p.sibling_to is null or p.valid_to <= p.sibling_to end
+           coalesce(case when p.wins then p.own_to is null or p.sibling_to <= p.own_to
+                         else p.sibling_own_to is null or p.valid_to <= p.sibling_own_to end, false)
            and not (c.signal = 'temporal_marker' and p.now_prefix is not null
                     -- of several facts that begin like it, none is the one that now is over
                     and 2 < (select count(*) from (

@@ -1,9 +1,11 @@
--- Change an attribute, never losing what it was. New content is a new attribute in its place: the old one is
--- superseded, true until the new one's valid_from and believed until now. status, importance, confidence and valid_to
--- change the row itself, and trigger attributes_belief keeps what was believed before. Back to active, validity is
--- again what it was. New content also supersedes what else it contradicts, as in add_attribute. Returns the attribute
--- that stands now. Security definer: writes past the policies; checks the caller itself. Errors: 42501, P0002
--- (namespace, attribute), 22023 naming the field, 23514 (valid_to before valid_from).
+-- Change an attribute, never losing what it was. New content is a new attribute in its place, by a decision (replaced):
+-- the old one is true until the new one's valid_from, and again, where the new one is taken back. status, importance,
+-- confidence and valid_to change the row itself; all else follows (refold_facts), and trigger attributes_belief keeps
+-- what was believed before. Superseded: it is over from now on. Back to active: what superseded it is undone; it is
+-- compared with what it was not compared with. New content also supersedes what else it contradicts, as in
+-- add_attribute. Returns the attribute that stands now. Security definer: writes past the policies; checks the caller
+-- itself. Errors: 42501, P0002 (namespace, attribute), 22023 naming the field, 23514 (valid_to before valid_from),
+-- 23P01 (active, though its memory is not).
 create or replace function loci_api.update_attribute(p_namespace text, p_id uuid, p_changes jsonb)
 returns table (id uuid, aspect_id uuid, kind text, content text, status text, superseded_by uuid, memory_id uuid,
                confidence double precision,
@@ -44,6 +46,10 @@ begin
             message = format('%s: %s is not a valid change of this attribute', v_fault,
                              left((p_changes -> v_fault)::text, 100)), column = v_fault,
             hint = 'Content of an active attribute is replaced, from valid_from on; status changes apart.';
+    elsif v_status = 'active' and (select f.over from loci_internal.fact_span(v_namespace_id, p_id) f) then
+        raise exclusion_violation using column = 'status', constraint = 'attributes_memory',
+            message = format('attribute %s rests on memory %s, which is believed no longer', p_id, v_old.memory_id),
+            hint = 'Restore the memory, or state the attribute anew without it.';
     end if;
     if p_changes ? 'content' and p_changes ->> 'content' <> v_old.content then
         select n.id, n.recorded_at, n.superseded, n.proposed into v_new, v_at, v_superseded, v_proposed
@@ -52,32 +58,29 @@ begin
             'memory_id', v_old.memory_id,
             'valid_from', v_since) || p_changes, p_id) n;
         v_superseded := array_append(v_superseded, p_id);
-        v_status := 'superseded';
+        insert into loci_data.supersessions (namespace_id, id, older_id, newer_id, signal, confidence, origin, status,
+                                             created_at, decided_at, decided_by)
+        values (v_namespace_id, loci_api.uuid7(), p_id, v_new, 'replaced', 1, 'manual', 'applied', v_at, v_at,
+                loci.current_agent());
+    else
+        update loci_data.attributes a
+        set confidence = coalesce((p_changes ->> 'confidence')::double precision, a.confidence),
+            importance = coalesce((p_changes ->> 'importance')::double precision, a.importance),
+            stated_to = case when p_changes ? 'valid_to' then (p_changes ->> 'valid_to')::timestamptz
+                else a.stated_to end,
+            taken_back_at = case when v_status = 'deleted' then coalesce(a.taken_back_at, v_at)
+                when v_status is null then a.taken_back_at end,
+            ended_at = case when v_status = 'superseded' then coalesce(a.ended_at, greatest(v_at, a.valid_from))
+                when v_status is distinct from 'active' then a.ended_at end,
+            updated_at = greatest(a.updated_at, v_at)
+        where a.namespace_id = v_namespace_id and a.id = p_id;
+        if v_status = 'active' then  -- by hand, against what was decided: a sweep does not decide it again
+            update loci_data.supersessions s set status = 'undone', decided_at = v_at,
+                decided_by = loci.current_agent(), undone_at = v_at
+            where s.namespace_id = v_namespace_id and s.older_id = p_id and s.status = 'applied';
+        end if;
     end if;
-    update loci_data.attributes a
-    set status = coalesce(v_status, a.status), superseded_by = case when v_status is null then a.superseded_by
-        else v_new end,
-        superseded_at = case when v_status is null then a.superseded_at when v_status <> 'active' then
-            coalesce(a.superseded_at, v_at) end,
-        confidence = case when v_new is null then coalesce((p_changes ->> 'confidence')::double precision,
-                                                           a.confidence) else a.confidence end,
-        importance = case when v_new is null then coalesce((p_changes ->> 'importance')::double precision,
-                                                           a.importance) else a.importance end,
-        valid_to = case
-            when v_status = 'superseded' then least(a.valid_to, greatest(v_since, a.valid_from))
-            when v_status = 'active' and a.status = 'superseded' then
-                (select b.valid_to from loci_data.attribute_beliefs b
-                 where b.namespace_id = v_namespace_id and b.attribute_id = p_id and b.status = 'active'
-                 order by b.believed_to desc limit 1)
-            when p_changes ? 'valid_to' and v_new is null then (p_changes ->> 'valid_to')::timestamptz
-            else a.valid_to end,
-        withdrawn_at = case when v_status is null then a.withdrawn_at end, updated_at = greatest(a.updated_at, v_at)
-    where a.namespace_id = v_namespace_id and a.id = p_id;
-    if v_status = 'active' then  -- by hand, against what was decided: a sweep does not decide it again
-        update loci_data.supersessions s set status = 'undone', decided_at = v_at, decided_by = loci.current_agent(),
-            undone_at = v_at
-        where s.namespace_id = v_namespace_id and s.older_id = p_id and s.status = 'applied';
-    end if;
+    perform loci_internal.refold_facts(v_namespace_id, array[p_id], v_at, v_new is null);
     return query select r.*, v_superseded, v_proposed
         from loci_internal.attribute_rows(v_namespace_id, v_old.aspect_id, 'infinity') r where r.id =
             coalesce(v_new, p_id);

@@ -10,9 +10,8 @@ cross join lateral (
     select array_agg(t.content order by t.importance desc, t.id) filter (where t.kind = 'attribute') as attributes,
            array_agg(t.content order by t.importance desc, t.id) filter (where t.kind = 'constraint') as constraints
     from loci_data.attributes t
-    where t.namespace_id = a.namespace_id and t.aspect_id = a.id and t.status = 'active'
-      and t.valid_from <= statement_timestamp()
-      and (t.valid_to is null or t.valid_to > statement_timestamp())) held;
+    where t.namespace_id = a.namespace_id and t.aspect_id = a.id
+      and loci.holds_at(t, statement_timestamp(), null)) held;
 comment on view loci.aspects is 'Aspects of entities with their active attributes and constraints.';
 comment on column loci.aspects.namespace is 'Name of the namespace.';
 comment on column loci.aspects.id is 'Identifier.';
@@ -38,9 +37,8 @@ from loci_data.attributes t
 join loci_data.namespaces n on n.id = t.namespace_id
 join loci_data.aspects a on a.namespace_id = t.namespace_id and a.id = t.aspect_id
 join loci_data.entities e on e.namespace_id = a.namespace_id and e.id = a.entity_id and e.merged_into is null
-where t.kind = 'constraint' and t.status = 'active' and t.valid_from <= statement_timestamp()
-  and (t.valid_to is null or t.valid_to > statement_timestamp());
-comment on view loci.constraints is 'Constraints that are active and valid now, with their entity and aspect.';
+where t.kind = 'constraint' and loci.holds_at(t, statement_timestamp(), null);
+comment on view loci.constraints is 'Constraints that hold now, with their entity and aspect.';
 comment on column loci.constraints.namespace is 'Name of the namespace.';
 comment on column loci.constraints.id is 'Identifier of the attribute. Joins attributes.id.';
 comment on column loci.constraints.entity is 'Name of the entity it is about.';

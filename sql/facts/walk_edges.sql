@@ -29,9 +29,8 @@ begin
                 select e.id, e.target_id, e.strength, l.living from loci_data.edges e
                 cross join lateral (select coalesce(
                     e.recorded_at <= p_known_at and (e.superseded_at is null or e.superseded_at > p_known_at)
-                    and (e.updated_at > p_known_at or e.valid_from <= p_as_of
-                         and (e.valid_to is null or e.valid_to > p_as_of)
-                         and (e.spells is null or e.spells @> p_as_of))
+                    and (e.updated_at > p_known_at
+                         or loci_internal.holds_in(e.valid_from, e.valid_to, e.spells, p_as_of))
                     and case when e.last_observed_at <= p_as_of and e.updated_at <= p_known_at
                         then case when v_trusted then e.fades_at > p_as_of else loci.effective_confidence(
                                  e.confidence, coalesce((v_rates ->> e.type)::double precision, v_rate),

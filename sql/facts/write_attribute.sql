@@ -1,7 +1,9 @@
--- Insert an attribute and let it take its place among its siblings: active ones that it contradicts are superseded by
--- it, or it by them if it is back-dated. p_replaces: the sibling whose content it replaces, which is no matter of
--- signals. The aspect is locked first, so that two writers of one aspect see each other's facts; then attributes, in
--- order of id. Errors: P0002 (aspect, memory), 22023 naming the field, 23514.
+-- Insert an attribute and let it take its place among its siblings: those that it contradicts are superseded by it, or
+-- it by them if it is back-dated. It is valid from now, where its memory is valid now, else from when that is. What
+-- stands there already in the same words, by the same memory, is only counted, unless other times are stated.
+-- p_replaces: the sibling whose content it replaces, which is no matter of signals. The memory is locked first, so that
+-- nobody forgets it meanwhile, then the aspect, so that two writers of one aspect see each other's facts; then
+-- attributes, in order of id. Errors: P0002 (aspect, memory), 22023 naming the field (a forgotten memory), 23514.
 create or replace function loci_internal.write_attribute(p_namespace_id integer, p_aspect_id uuid, p_attribute jsonb,
                                                          p_replaces uuid default null)
 returns table (id uuid, recorded_at timestamptz, superseded uuid[], proposed uuid[])
@@ -11,37 +13,75 @@ declare
     v_fault text := case when p_attribute ->> 'content' is null then 'content'
         else loci_internal.first_invalid_attribute_field(
                         p_attribute, '{content,kind,memory_id,confidence,importance,valid_from,valid_to}') end;
+    v_memory loci_data.memories;
 begin
     if v_fault is not null then
         raise invalid_parameter_value using
             message = format('%s: %s is not valid for an attribute', v_fault,
                              coalesce(left((p_attribute -> v_fault)::text, 100), 'null')), column = v_fault;
     end if;
+    select m.* into v_memory from loci_data.memories m where m.namespace_id = p_namespace_id
+        and m.id = (p_attribute ->> 'memory_id')::uuid for share;
     perform from loci_data.aspects a where a.namespace_id = p_namespace_id and a.id = p_aspect_id for no key update;
     if not found or exists (  -- or its entity was removed
             select from loci_data.aspects a join loci_data.entities e on e.namespace_id = p_namespace_id
                 and e.id = a.entity_id
             where a.namespace_id = p_namespace_id and a.id = p_aspect_id and e.merged_into is not null) then
         raise no_data_found using message = format('aspect %s does not exist', p_aspect_id), column = 'aspect_id';
-    elsif p_attribute ->> 'memory_id' is not null and not exists (
-            select from loci_data.memories m where m.namespace_id = p_namespace_id
-                and m.id = (p_attribute ->> 'memory_id')::uuid) then
+    elsif p_attribute ->> 'memory_id' is not null and v_memory.id is null then
         raise no_data_found using message = format('memory %s does not exist', p_attribute ->> 'memory_id'),
             column = 'memory_id';
+    elsif v_memory.status <> 'active' then
+        raise invalid_parameter_value using column = 'memory_id', hint = 'Restore it first.',
+            message = format('memory_id must be a memory that shows something: %s is forgotten', v_memory.id);
+    end if;
+    recorded_at := clock_timestamp();
+    superseded := '{}';
+    proposed := '{}';
+    id := loci_internal.find_same_fact(p_namespace_id, p_aspect_id, p_attribute, recorded_at) where p_replaces is null;
+    if id is not null then
+        update loci_data.attributes a set observations = a.observations + 1, updated_at = greatest(a.updated_at,
+                                                                                                   recorded_at)
+        where a.namespace_id = p_namespace_id and a.id = write_attribute.id;
+        return next;
+        return;
     end if;
     id := loci_api.uuid7();
-    recorded_at := clock_timestamp();
     insert into loci_data.attributes (namespace_id, id, aspect_id, kind, content, memory_id, confidence, importance,
-                                      valid_from, valid_to,
-                                      recorded_at, updated_at)
+                                      valid_from, valid_to, stated_to, own_to, recorded_at, updated_at)
     values (p_namespace_id, id, p_aspect_id, coalesce(p_attribute ->> 'kind', 'attribute'), p_attribute ->> 'content',
-            (p_attribute ->> 'memory_id')::uuid, coalesce((p_attribute ->> 'confidence')::double precision, 0.0),
+            v_memory.id, coalesce((p_attribute ->> 'confidence')::double precision, 0.0),
             coalesce((p_attribute ->> 'importance')::double precision, 0.5),
-            coalesce((p_attribute ->> 'valid_from')::timestamptz, recorded_at),
+            coalesce((p_attribute ->> 'valid_from')::timestamptz, case
+                when v_memory.valid_from > recorded_at or v_memory.valid_to <= recorded_at then v_memory.valid_from end,
+                recorded_at),
+            (p_attribute ->> 'valid_to')::timestamptz, (p_attribute ->> 'valid_to')::timestamptz,
             (p_attribute ->> 'valid_to')::timestamptz, recorded_at, recorded_at);
+    if v_memory.id is not null then
+        perform loci_internal.refold_facts(p_namespace_id, array[id], recorded_at);
+    end if;
     select s.superseded, s.proposed into superseded, proposed
     from loci_internal.supersede_siblings(p_namespace_id, id, 'inline', null, p_replaces, recorded_at) s;
     return next;
 end $$;
 comment on function loci_internal.write_attribute(integer, uuid, jsonb, uuid) is
     'Insert an attribute, superseding what it contradicts.';
+
+-- A fact in these words that stands under an aspect already, by the same memory (or none), and to which the new one adds
+-- nothing: it states no times, or the same. The oldest. Index attributes_same.
+create or replace function loci_internal.find_same_fact(p_namespace_id integer, p_aspect_id uuid, p_attribute jsonb,
+                                                        p_at timestamptz) returns uuid
+language sql stable set search_path = ''
+as $$
+    select a.id from loci_data.attributes a
+    where a.namespace_id = p_namespace_id and a.aspect_id = p_aspect_id and a.status = 'active'
+      and a.kind = coalesce(p_attribute ->> 'kind', 'attribute')
+      and md5(a.content) = md5(p_attribute ->> 'content') and a.content = p_attribute ->> 'content'
+      and a.memory_id is not distinct from (p_attribute ->> 'memory_id')::uuid
+      and a.valid_from <= p_at and (a.valid_to is null or a.valid_to > p_at)
+      and coalesce((p_attribute ->> 'valid_from')::timestamptz, a.valid_from) = a.valid_from
+      and ((p_attribute ->> 'valid_to') is null or (p_attribute ->> 'valid_to')::timestamptz = a.stated_to)
+    order by a.recorded_at, a.id limit 1
+$$;
+comment on function loci_internal.find_same_fact(integer, uuid, jsonb, timestamptz) is
+    'A fact that says the same as one that is to be written; null: none.';

@@ -5,11 +5,9 @@ select n.name as namespace, c.depth, a.id as ancestor_id, a.content as ancestor,
 from loci_data.memory_closure c
 join loci_data.namespaces n on n.id = c.namespace_id
 join loci_data.memories a on a.namespace_id = c.namespace_id and a.lineage_id = c.ancestor_id
-     and a.status = 'active' and a.valid_from <= statement_timestamp()
-     and (a.valid_to is null or a.valid_to > statement_timestamp())
+     and loci.holds_at(a, statement_timestamp(), null)
 join loci_data.memories d on d.namespace_id = c.namespace_id and d.lineage_id = c.descendant_id
-     and d.status = 'active' and d.valid_from <= statement_timestamp()
-     and (d.valid_to is null or d.valid_to > statement_timestamp())
+     and loci.holds_at(d, statement_timestamp(), null)
 where loci.holds_at(c.valid_from, c.valid_to, c.recorded_at, c.superseded_at, statement_timestamp(), null);
 comment on view loci.hierarchy is
     'Ancestors and descendants among current memories, with the number of steps between them.';

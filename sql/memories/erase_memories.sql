@@ -61,31 +61,6 @@ comment on function loci_api.erase_memories(text, uuid[], text, boolean) is
     'Erase memories physically: all versions of their lineages or only the named ones, with their subtrees if asked; '
     'a receipt of rows by table. Errors: 42501, P0002, 22023, 40001.';
 
--- Facts that rest on memories go with them, with the decisions about them and what was believed of them; what one of
--- them had superseded is again what it was before. Returns those that went. Locked in order of id. Indexes
--- attributes_memory, attributes_superseded_by.
-create or replace function loci_internal.erase_attributes(p_namespace_id integer, p_ids uuid[]) returns uuid[]
-language plpgsql volatile set search_path = '' set enable_seqscan = off
-as $$
-declare
-    v_gone uuid[] := array(select a.id from loci_data.attributes a
-                           where a.namespace_id = p_namespace_id and a.memory_id = any (p_ids)
-                           order by a.id for update);
-    v_made record;
-begin
-    for v_made in
-        select a.superseded_by as id, array_agg(a.id) as older from loci_data.attributes a
-        where a.namespace_id = p_namespace_id and a.superseded_by = any (v_gone) and a.id <> all (v_gone)
-        group by a.superseded_by order by a.superseded_by
-    loop
-        perform loci_internal.revive_attributes(p_namespace_id, v_made.older, v_made.id, clock_timestamp());
-    end loop;
-    delete from loci_data.attributes a where a.namespace_id = p_namespace_id and a.id = any (v_gone);
-    return v_gone;
-end $$;
-comment on function loci_internal.erase_attributes(integer, uuid[]) is
-    'Delete the attributes that rest on memories; their ids.';
-
 -- Delete entities that nothing mentions any more, with what hangs under them. Returns aspects and attributes that went.
 -- Edges are gone, and the entities locked. Cascades follow the foreign keys.
 create or replace function loci_internal.erase_entities(p_namespace_id integer, p_ids uuid[]) returns uuid[]

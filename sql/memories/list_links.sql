@@ -26,14 +26,13 @@ begin
         select l from loci_data.memory_links l where l.namespace_id = v_ns and l.target_id = v_node
     ), known as (
         select t.link from touching t
-        where (p_known_at is null or (t.link).recorded_at <= p_known_at)
-          and (p_all_versions or (t.link).superseded_at is null or (t.link).superseded_at > p_known_at)
+        where case when p_all_versions then p_known_at is null or (t.link).recorded_at <= p_known_at
+                   else loci.holds_at(t.link, p_as_of, p_known_at) end
     ), shown as (
         select s.* from known k
         cross join lateral loci_internal.link_at(k.link, case when not p_all_versions then p_as_of end) s
-        where p_as_of is null
-           or (not p_all_versions or s.recorded_at <= p_as_of)
-              and loci_internal.lineage_is_visible(v_ns, s.source_id, v_filter)
+        where p_as_of is null or not p_all_versions
+           or s.recorded_at <= p_as_of and loci_internal.lineage_is_visible(v_ns, s.source_id, v_filter)
               and loci_internal.lineage_is_visible(v_ns, s.target_id, v_filter)
     )
     select s.id, t.id, h.type, h.strength, h.recorded_at,

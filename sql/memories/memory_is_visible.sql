@@ -5,9 +5,7 @@ create or replace function loci_internal.memory_is_visible(p_memory loci_data.me
 language sql stable parallel safe
 as $$
     select case when p_filter.known_at is null or p_memory.believed_at <= p_filter.known_at
-            then p_memory.status = 'active' and p_memory.valid_from <= p_filter.as_of
-                 and (p_memory.valid_to is null or p_memory.valid_to > p_filter.as_of)
-                 and loci_internal.memory_matches(p_memory, p_filter)
+            then loci.holds_at(p_memory, p_filter.as_of, null) and loci_internal.memory_matches(p_memory, p_filter)
             else p_memory.recorded_at <= p_filter.known_at and loci_internal.memory_was_visible(p_memory, p_filter) end
 $$;
 comment on function loci_internal.memory_is_visible(loci_data.memories, loci_internal.memory_filter) is
@@ -81,8 +79,7 @@ as $$
 declare
     v_then loci_data.memories := loci_internal.memory_as_believed(p_memory, p_filter.known_at);
 begin
-    return v_then.id is not null and v_then.status = 'active' and v_then.valid_from <= p_filter.as_of
-       and (v_then.valid_to is null or v_then.valid_to > p_filter.as_of)
+    return v_then.id is not null and loci.holds_at(v_then, p_filter.as_of, null)
        and loci_internal.memory_matches(v_then, p_filter);
 end $$;
 comment on function loci_internal.memory_was_visible(loci_data.memories, loci_internal.memory_filter) is

@@ -6,8 +6,7 @@ as $$
     select row(p_memory.id, p_memory.lineage, p_memory.version, p_memory.content, p_parent_id, p_memory.valid_from,
                p_memory.valid_to,
                p_memory.recorded_at, p_memory.superseded_at,
-               p_memory.status = 'active' and p_memory.valid_from <= p_at
-                   and (p_memory.valid_to is null or p_memory.valid_to > p_at),
+               loci.holds_at(p_memory, p_at, null),
                p_memory.status, p_memory.source, p_memory.session_id, p_memory.observations, p_memory.last_observed_at,
                p_memory.updated_at, p_memory.doc_id, p_memory.category collate "C", p_memory.tags, p_memory.layer,
                p_memory.importance, p_memory.confidence, p_memory.metadata,

@@ -2,9 +2,8 @@
 create or replace view loci.current_memories with (security_invoker = true) as
 select n.name as namespace, m.id, m.lineage, m.version, m.content,
        (select coalesce((select v.id from loci_data.memories v
-                         where v.namespace_id = p.namespace_id and v.lineage_id = p.parent_id and v.status = 'active'
-                           and v.valid_from <= statement_timestamp()
-                           and (v.valid_to is null or v.valid_to > statement_timestamp()) limit 1),
+                         where v.namespace_id = p.namespace_id and v.lineage_id = p.parent_id
+                           and loci.holds_at(v, statement_timestamp(), null) limit 1),
                         (select v.id from loci_data.memories v where v.namespace_id = p.namespace_id
                          and v.lineage_id = p.parent_id
                          order by v.version limit 1))
@@ -17,8 +16,7 @@ select n.name as namespace, m.id, m.lineage, m.version, m.content,
        m.category collate "C" as category, m.tags, m.layer, m.importance, m.confidence, m.metadata,
        loci.memory_about(m) as about
 from loci_data.memories m join loci_data.namespaces n on n.id = m.namespace_id
-where m.status = 'active' and m.valid_from <= statement_timestamp()
-  and (m.valid_to is null or m.valid_to > statement_timestamp());
+where loci.holds_at(m, statement_timestamp(), null);
 comment on view loci.current_memories is 'Memories that are active and valid now.';
 comment on column loci.current_memories.namespace is 'Name of the namespace.';
 comment on column loci.current_memories.id is 'Identifier of this version.';
@@ -49,8 +47,8 @@ end $$;
 create or replace view loci.memory_versions with (security_invoker = true) as
 select n.name as namespace, m.id, m.lineage, m.version, m.content,
        (select coalesce((select v.id from loci_data.memories v
-                         where v.namespace_id = p.namespace_id and v.lineage_id = p.parent_id and v.status = 'active'
-                           and v.valid_from <= t.moment and (v.valid_to is null or v.valid_to > t.moment) limit 1),
+                         where v.namespace_id = p.namespace_id and v.lineage_id = p.parent_id
+                           and loci.holds_at(v, t.moment, null) limit 1),
                         (select v.id from loci_data.memories v where v.namespace_id = p.namespace_id
                          and v.lineage_id = p.parent_id
                          order by v.version limit 1))
@@ -59,8 +57,7 @@ select n.name as namespace, m.id, m.lineage, m.version, m.content,
           and loci.holds_at(p.valid_from, p.valid_to, p.recorded_at, p.superseded_at, t.moment, null)) as parent_id,
        m.valid_from,
        m.valid_to, m.recorded_at, m.superseded_at,
-       m.status = 'active' and m.valid_from <= statement_timestamp()
-           and (m.valid_to is null or m.valid_to > statement_timestamp()) as current,
+       loci.holds_at(m, statement_timestamp(), null) as current,
        m.status, m.source, m.session_id, m.observations, m.last_observed_at, m.updated_at,
        m.category collate "C" as category, m.tags, m.layer, m.importance, m.confidence, m.metadata,
        loci.memory_about(m) as about

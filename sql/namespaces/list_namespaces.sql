@@ -22,8 +22,7 @@ begin
                          and g.agent_id = loci.current_agent()), 'admin')),
            loci_internal.settings(n.id),
            (select count(*) from loci_data.memories m where m.namespace_id = n.id),
-           (select count(*) from loci_data.memories m where m.namespace_id = n.id and m.status = 'active'
-            and m.valid_from <= clock_timestamp() and (m.valid_to is null or m.valid_to > clock_timestamp())),
+           (select count(*) from loci_data.memories m where m.namespace_id = n.id and loci.holds_at(m, statement_timestamp(), null)),
            (select count(*) from loci_data.entities e where e.namespace_id = n.id and e.merged_into is null)
                - (select count(*) from loci_data.entities e where e.namespace_id = n.id and e.hidden
                   and e.merged_into is null),

@@ -19,8 +19,7 @@ select n.name as namespace,
 from loci_data.namespaces n
 cross join lateral (
     select count(*) as memories,
-           count(*) filter (where v.status = 'active' and v.valid_from <= statement_timestamp()
-                                  and (v.valid_to is null or v.valid_to > statement_timestamp())) as current_memories
+           count(*) filter (where loci.holds_at(v, statement_timestamp(), null)) as current_memories
     from loci_data.memories v where v.namespace_id = n.id) m
 left join loci_data.embedding_models a on a.active;
 comment on view loci.namespace_stats is 'Counts of each readable namespace.';

@@ -40,17 +40,19 @@ create or replace trigger zz_attributes_created after insert on loci_data.attrib
     referencing new table as added for each statement
     execute function loci_internal.log_rows_change('attribute', 'id', 'aspect_id', 'kind', 'content', 'status',
                                                    'superseded_by', 'memory_id', 'confidence', 'importance',
-                                                   'valid_from', 'valid_to', 'withdrawn_at');
+                                                   'valid_from', 'valid_to', 'stated_to', 'ended_at',
+                                                   'taken_back_at');
 create or replace trigger zz_attributes_changed after update on loci_data.attributes
     for each row
         when ((old.aspect_id, old.content, old.status, old.superseded_by, old.memory_id, old.confidence,
-               old.importance, old.valid_from, old.valid_to, old.withdrawn_at)
+               old.importance, old.valid_from, old.valid_to, old.stated_to, old.ended_at, old.taken_back_at)
                        is distinct from (new.aspect_id, new.content, new.status, new.superseded_by, new.memory_id,
                                          new.confidence, new.importance, new.valid_from, new.valid_to,
-                                         new.withdrawn_at))
+                                         new.stated_to, new.ended_at, new.taken_back_at))
     execute function loci_internal.log_row_change('attribute', 'id', 'aspect_id', 'kind', 'content', 'status',
                                                   'superseded_by', 'memory_id', 'confidence', 'importance',
-                                                  'valid_from', 'valid_to', 'withdrawn_at');
+                                                  'valid_from', 'valid_to', 'stated_to', 'ended_at',
+                                                   'taken_back_at');
 create or replace trigger zz_attributes_erased after delete on loci_data.attributes
     referencing old table as gone
         for each statement execute function loci_internal.log_rows_change('attribute', 'id', '');

@@ -1,7 +1,8 @@
 -- Trigger: a row whose columns of meaning changed is a change: its key, and those columns before and after. Arguments
 -- of the trigger as for log_rows_change. Counters are not named by the triggers' conditions, so they cost nothing.
 -- About 30
--- µs a row. A namespace, whose row has no namespace_id, comes here when it is made, too.
+-- µs a row. A namespace, whose row has no namespace_id, comes here when it is made, too. One that is being deleted takes its feed
+-- along.
 create or replace function loci_internal.log_row_change() returns trigger
 language plpgsql volatile
 as $$
@@ -11,6 +12,9 @@ declare
     v_ns   integer := coalesce(v_new -> 'namespace_id', v_new -> 'id')::integer;
     v_keys text[] := string_to_array(tg_argv[2], ' ');
 begin
+    if tg_op = 'UPDATE' and not exists (select from loci_data.namespaces n where n.id = v_ns) then
+        return null;  -- its cascade came by here
+    end if;
     insert into loci_data.outbox (namespace_id, operation_id, kind, action, subject_id, before, after)
     select v_ns, loci_internal.ensure_operation(v_ns), tg_argv[0], case when v_old is null then 'created'
         else 'changed' end, (v_new ->> tg_argv[1])::uuid,

@@ -1,8 +1,7 @@
 -- Attributes become what they were before an operation: those that it wrote are deleted (a status: history keeps them),
--- the others get their status, validity, figures and successor back; decisions that it made are undone, so that no
--- sweep makes them again, and those that it undid are in force again; aspects get their weight back. What memories take
--- along by trigger has happened by then. All are locked (lock_undone). p_left: those to leave alone. Returns how many
--- attributes changed.
+-- of the others what it said is as before, and so are its decisions (undo_supersessions); the rest follows
+-- (refold_facts). Aspects get their weight back. What memories take along by trigger has happened by then. All are
+-- locked (lock_undone). p_left: those to leave alone. Returns how many attributes it had written or said something of.
 create or replace function loci_internal.undo_attributes(p_namespace_id integer, p_operation uuid, p_left uuid[])
 returns integer
 language plpgsql volatile set search_path = '' set enable_seqscan = off
@@ -28,30 +27,49 @@ begin
       and s.id = n.subject_id
       and (s.weight, s.single_valued) is distinct from (b.weight, b.single_valued);
     update loci_data.attributes a
-    set status = b.status, superseded_by = b.superseded_by, confidence = b.confidence, importance = b.importance,
-        valid_from = b.valid_from,
-        valid_to = b.valid_to, withdrawn_at = b.withdrawn_at, superseded_at = case when b.status <> 'active' then
-            coalesce(a.superseded_at, v_at) end,
-        updated_at = greatest(a.updated_at, v_at)
-    from (select c.subject_id as id, case when c.created then '{"status": "deleted", "withdrawn_at": null}'
+    set confidence = b.confidence, importance = b.importance, valid_from = b.valid_from, stated_to = b.stated_to,
+        ended_at = b.ended_at, taken_back_at = b.taken_back_at, updated_at = greatest(a.updated_at, v_at)
+    from (select c.subject_id as id, case when c.created then jsonb_build_object('taken_back_at', v_at)
           else c.before end as fields
           from loci_internal.net_changes(p_namespace_id, p_operation, 'attribute') c offset 0) n
     cross join lateral (select x as row from loci_data.attributes x where x.namespace_id = p_namespace_id
                         and x.id = n.id limit 1) t
     cross join lateral jsonb_populate_record(t.row, n.fields) b
     where a.namespace_id = p_namespace_id and a.id = any (v_ids) and a.id = n.id
-      and (b.status, b.superseded_by, b.confidence, b.importance, b.valid_from, b.valid_to, b.withdrawn_at)
-          is distinct from (a.status, a.superseded_by, a.confidence, a.importance, a.valid_from, a.valid_to,
-                            a.withdrawn_at);
+      and (b.confidence, b.importance, b.valid_from, b.stated_to, b.ended_at, b.taken_back_at)
+          is distinct from (a.confidence, a.importance, a.valid_from, a.stated_to, a.ended_at, a.taken_back_at);
     get diagnostics v_count = row_count;
-    update loci_data.supersessions s
-    set status = f.status, decided_at = v_at, decided_by = loci.current_agent(), undone_at = case f.status
-        when 'undone' then v_at end
-    from (select n.subject_id as id, case when n.created then 'undone' else n.before ->> 'status' end as status
-          from loci_internal.net_changes(p_namespace_id, p_operation, 'supersession') n
-          where n.subject_id <> all (p_left) offset 0) f
-    where s.namespace_id = p_namespace_id and s.id = f.id and s.status <> f.status and s.ended_at is null;
+    v_ids := v_ids || loci_internal.undo_supersessions(p_namespace_id, p_operation, p_left, v_at);
+    perform loci_internal.refold_facts(p_namespace_id, v_ids, v_at, true,
+                                       loci_internal.undone_since(p_namespace_id));
     return v_count;
 end $$;
 comment on function loci_internal.undo_attributes(integer, uuid, uuid[]) is
     'Make aspects, attributes and supersessions what they were before an operation; how many attributes.';
+
+-- Decisions of an operation are what they were before it. What it decided is undone, so that no sweep decides it again;
+-- not what followed from a fact that it brought back: that is so as long as both facts hold. Returns the older facts.
+create or replace function loci_internal.undo_supersessions(p_namespace_id integer, p_operation uuid, p_left uuid[],
+                                                            p_at timestamptz) returns uuid[]
+language sql volatile set search_path = '' set enable_seqscan = off
+as $$
+    with found as materialized (
+        select n.subject_id as id, case when n.created then 'undone' else n.before ->> 'status' end as status,
+               n.created
+        from loci_internal.net_changes(p_namespace_id, p_operation, 'supersession') n
+        where n.subject_id <> all (p_left)
+    ), undone as (
+        update loci_data.supersessions s
+        set status = f.status, decided_at = p_at, decided_by = loci.current_agent(), undone_at = case f.status
+            when 'undone' then p_at end
+        from found f
+        where s.namespace_id = p_namespace_id and s.id = f.id and s.status <> f.status and s.ended_at is null
+          and (not f.created or s.origin <> 'inline' or exists (
+               select from loci_data.attributes a where a.namespace_id = p_namespace_id
+               and a.id in (s.older_id, s.newer_id) and a.taken_back_at = p_at))
+        returning s.older_id
+    )
+    select coalesce(array_agg(u.older_id), '{}') from undone u
+$$;
+comment on function loci_internal.undo_supersessions(integer, uuid, uuid[], timestamptz) is
+    'Make an operation''s decisions about facts what they were before it; the older facts.';

@@ -48,8 +48,7 @@ begin
                   order by n.distance limit $3) b
             $sql$, v_model.dimensions, p_namespace_id, v_model.id,
             case when p_plain  -- planning what is not asked took 0.6 ms
-                 then $sql$o.status = 'active' and o.valid_from <= ($2).as_of
-                     and (o.valid_to is null or o.valid_to > ($2).as_of)$sql$
+                 then 'loci.holds_at(o, ($2).as_of, null)'
                  else 'loci_internal.memory_is_visible(o, $2)' end)
         into v_ids, v_docs, v_scores using v_query, p_filter, p_limit;
     end if;

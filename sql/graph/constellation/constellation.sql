@@ -78,7 +78,7 @@ begin
                'id', r.id, 'source_id', r.source_id, 'target_id', r.target_id, 'type', r.type, 'strength', r.strength,
                'confidence', r.confidence) order by r.id), '[]') into edges
     from between b cross join lateral loci_internal.edge_rows(v_ns, b.ids, v_as_of, v_known_at) r
-    where not r.faded and r.valid_from <= v_as_of and (r.valid_to is null or r.valid_to > v_as_of);
+    where not r.faded and loci.holds_at(r.valid_from, r.valid_to, null, null, v_as_of, null);
     if p_history then
         history := loci_internal.constellation_history(v_ns, v_ids, v_known_at);
     end if;

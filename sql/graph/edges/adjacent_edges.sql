@@ -31,8 +31,8 @@ as $$
            and e.recorded_at <= p_known_at and (e.superseded_at is null or e.superseded_at > p_known_at)
            and e.strength >= p_min_strength and (p_edge_types is null or e.type = any(p_edge_types))
            and case when e.last_observed_at <= p_as_of and e.updated_at <= p_known_at
-               then e.fades_at > p_alive_after and e.valid_from <= p_as_of
-                   and (e.valid_to is null or e.valid_to > p_as_of) and (e.spells is null or e.spells @> p_as_of)
+               then e.fades_at > p_alive_after
+                   and loci_internal.holds_in(e.valid_from, e.valid_to, e.spells, p_as_of)
                    and (p_trusted or w.worth >= p_least)
                else (e.updated_at > p_known_at
                      or loci_internal.holds_in(e.valid_from, e.valid_to, e.spells, p_as_of))
@@ -53,8 +53,8 @@ as $$
            and e.recorded_at <= p_known_at and (e.superseded_at is null or e.superseded_at > p_known_at)
            and e.strength >= p_min_strength and (p_edge_types is null or e.type = any(p_edge_types))
            and case when e.last_observed_at <= p_as_of and e.updated_at <= p_known_at
-               then e.fades_at > p_alive_after and e.valid_from <= p_as_of
-                   and (e.valid_to is null or e.valid_to > p_as_of) and (e.spells is null or e.spells @> p_as_of)
+               then e.fades_at > p_alive_after
+                   and loci_internal.holds_in(e.valid_from, e.valid_to, e.spells, p_as_of)
                    and (p_trusted or w.worth >= p_least)
                else (e.updated_at > p_known_at
                      or loci_internal.holds_in(e.valid_from, e.valid_to, e.spells, p_as_of))

@@ -91,7 +91,7 @@ create or replace function loci_internal.holds_in(p_valid_from timestamptz, p_va
                                                   p_spells tstzmultirange, p_at timestamptz) returns boolean
 language sql immutable parallel safe
 as $$
-    select p_valid_from <= p_at and (p_valid_to is null or p_valid_to > p_at) and (p_spells is null or p_spells @> p_at)
+    select loci.holds_at(p_valid_from, p_valid_to, p_spells, null, null, p_at, null)
 $$;
 comment on function loci_internal.holds_in(timestamptz, timestamptz, tstzmultirange, timestamptz) is
     'Whether a moment is in one of the spells of an edge.';

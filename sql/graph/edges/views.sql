@@ -26,9 +26,7 @@ left join lateral (  -- of several spells, the one that holds now, or the last t
     select v as spell from unnest(e.spells) v
     order by lower(v) <= statement_timestamp() desc, case when lower(v) <= statement_timestamp() then lower(v) end desc,
              lower(v) limit 1) w on e.spells is not null
-where e.superseded_at is null and f.fades_at > statement_timestamp() and e.valid_from <= statement_timestamp()
-  and (e.valid_to is null or e.valid_to > statement_timestamp())
-  and (e.spells is null or e.spells @> statement_timestamp());
+where f.fades_at > statement_timestamp() and loci.holds_at(e, statement_timestamp(), null);
 comment on view loci.edges is 'Living edges with the names of their ends and their effective confidence now.';
 comment on column loci.edges.namespace is 'Name of the namespace.';
 comment on column loci.edges.id is 'Identifier.';

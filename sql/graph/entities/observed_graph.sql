@@ -32,9 +32,8 @@ begin
             select coalesce(jsonb_agg(jsonb_build_object('id', m.id, 'content', m.content) order by m.doc_id),
                             '[]') as observations
             from loci_data.memory_mentions t
-            join loci_data.memories m on m.namespace_id = v_ns and m.id = t.memory_id and m.status = 'active'
-                 and m.source = 'mcp-memory' and m.valid_from <= p_now
-                 and (m.valid_to is null or m.valid_to > p_now)
+            join loci_data.memories m on m.namespace_id = v_ns and m.id = t.memory_id
+                 and m.source = 'mcp-memory' and loci.holds_at(m, p_now, null)
             where t.namespace_id = v_ns and t.entity_id = e.id
               and exists (select from loci_data.entity_names n
                           where n.namespace_id = v_ns and n.entity_id = e.id
@@ -56,8 +55,7 @@ begin
             from loci_data.edges g
             join loci_data.entities s on s.namespace_id = v_ns and s.id = g.source_id
             left join loci_data.entities t on t.namespace_id = v_ns and t.id = g.target_id
-            where g.namespace_id = v_ns and g.superseded_at is null and g.valid_from <= p_now
-              and (g.valid_to is null or g.valid_to > p_now) and (g.spells is null or g.spells @> p_now)
+            where g.namespace_id = v_ns and loci.holds_at(g, p_now, null)
               and (p_names is null and p_query is null
                    or g.source_id in (select w.id from wanted w) or g.target_id in (select w.id from wanted w)));
 end $$;

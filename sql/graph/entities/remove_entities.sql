@@ -1,6 +1,6 @@
 -- Take entities out of the graph without losing what was known of them: each keeps its row and leads nowhere
 -- (merged_into is its own id), so that its name is free, and whatever looks for entities that stand for themselves
--- passes it by. At the same moment its edges are no longer believed, and its active attributes are deleted; mentions,
+-- passes it by. At the same moment its edges are no longer believed, and its attributes are deleted; mentions,
 -- aspects and the pin stay on it, out of sight. Before that moment (known_at) everything is as it was. return_entities
 -- brings it all back. Those that are merged or removed already are passed over. p_at: not before this. Locks like every
 -- writer: entities by canonical_name, aspects, edges by id, attributes. Returns those removed. Cost follows what hangs
@@ -15,6 +15,7 @@ declare
                             where e.namespace_id = p_namespace_id and e.id = any(p_ids) and e.merged_into is null
                             order by e.id);
     v_edges uuid[];
+    v_facts uuid[];
 begin
     if v_ids = '{}' then
         return v_ids;
@@ -35,14 +36,14 @@ begin
     set local plan_cache_mode = auto;  -- triggers go by it, a row at a time
     perform loci_internal.close_edges(p_namespace_id, v_edges, v_at);
     perform loci_internal.refold_edges(p_namespace_id, v_edges, v_at);
-    update loci_data.attributes t set status = 'deleted', superseded_at = v_at,
-        updated_at = greatest(t.updated_at, v_at)
-    from (select a.id from loci_data.attributes a
-          where a.namespace_id = p_namespace_id and a.status = 'active' and a.aspect_id = any(array(
-                select s.id from loci_data.aspects s where s.namespace_id = p_namespace_id
-                    and s.entity_id = any(v_ids)))
-          order by a.id for no key update) f
-    where t.namespace_id = p_namespace_id and t.id = f.id;
+    v_facts := array(select a.id from loci_data.attributes a
+                     where a.namespace_id = p_namespace_id and a.taken_back_at is null and a.aspect_id = any(array(
+                           select s.id from loci_data.aspects s where s.namespace_id = p_namespace_id
+                               and s.entity_id = any(v_ids)))
+                     order by a.id for no key update);
+    update loci_data.attributes t set taken_back_at = v_at, updated_at = greatest(t.updated_at, v_at)
+    where t.namespace_id = p_namespace_id and t.id = any(v_facts);
+    perform loci_internal.refold_facts(p_namespace_id, v_facts, v_at);
     update loci_data.entities e set merged_into = e.id, merged_at = v_at, updated_at = v_at
     where e.namespace_id = p_namespace_id and e.id = any(v_ids);
     return v_ids;

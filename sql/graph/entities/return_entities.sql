@@ -1,6 +1,6 @@
 -- Bring entities back that were removed: their names, the edges that went with them (edges_lost_with_entity), their
 -- attributes,
--- unless these or their memories were erased or ended since. What stands by now goes before: a name that was taken is
+-- which stand as their memories do by now. What stands by now goes before: a name that was taken is
 -- an error, an edge that was stated anew stays as it is. Edges are recorded anew, so that known_at between the two
 -- moments has its answer. Those that are not removed are passed over. p_at: not before this. Returns those that came
 -- back. Locks and cost as in remove_entities. Errors: 23505 (the name is taken), 40001.
@@ -18,6 +18,7 @@ declare
                          and o.canonical_name = e.canonical_name and o.merged_into is null
                     where e.namespace_id = p_namespace_id and e.id = any(v_ids) order by e.id limit 1);
     v_plan jsonb;
+    v_facts uuid[];
 begin
     if v_name is not null then
         raise unique_violation using message = format('an entity named %L exists by now', v_name),
@@ -37,16 +38,15 @@ begin
         and e.id = any(array(select (p -> 'base' ->> 0)::uuid from jsonb_array_elements(v_plan) p)) order by e.id
       for update;
     perform loci_internal.record_edges(p_namespace_id, v_plan, '{}', v_at) where v_plan <> '[]';
-    update loci_data.attributes t set status = 'active', superseded_at = null, updated_at = greatest(t.updated_at, v_at)
-    from (select a.id from loci_data.attributes a
-          join loci_data.aspects s on s.namespace_id = p_namespace_id and s.id = a.aspect_id
-               and s.entity_id = any(v_ids)
-          left join loci_data.memories m on m.namespace_id = p_namespace_id and m.id = a.memory_id
-          where a.namespace_id = p_namespace_id and a.aspect_id = s.id and a.status = 'deleted'
-            and a.superseded_at = (v_gone ->> s.entity_id::text)::timestamptz
-            and (m.id is null or m.status = 'active' and m.superseded_at is null)
-          order by a.id for no key update of a) f
-    where t.namespace_id = p_namespace_id and t.id = f.id;
+    v_facts := array(select a.id from loci_data.attributes a
+                     join loci_data.aspects s on s.namespace_id = p_namespace_id and s.id = a.aspect_id
+                          and s.entity_id = any(v_ids)
+                     where a.namespace_id = p_namespace_id and a.aspect_id = s.id
+                       and a.taken_back_at = (v_gone ->> s.entity_id::text)::timestamptz
+                     order by a.id for no key update of a);
+    update loci_data.attributes t set taken_back_at = null, updated_at = greatest(t.updated_at, v_at)
+    where t.namespace_id = p_namespace_id and t.id = any(v_facts);
+    perform loci_internal.refold_facts(p_namespace_id, v_facts, v_at);
     return v_ids;
 end $$;
 comment on function loci_internal.return_entities(integer, uuid[], timestamptz) is

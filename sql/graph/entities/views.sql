@@ -31,8 +31,7 @@ comment on column loci.entities.last_referenced_at is 'When a text last matched 
 create or replace view loci.mentions with (security_invoker = true) as
 select n.name as namespace, e.name as entity, e.type as entity_type, m.lineage, m.content as memory,
        nullif(x.mention_text, '') as mention, m.recorded_at,
-       m.status = 'active' and m.valid_from <= statement_timestamp()
-           and (m.valid_to is null or m.valid_to > statement_timestamp()) as current,
+       loci.holds_at(m, statement_timestamp(), null) as current,
        x.memory_id, x.entity_id
 from loci_data.memory_mentions x
 join loci_data.namespaces n on n.id = x.namespace_id

@@ -3,9 +3,8 @@ create or replace function loci_internal.current_of_lineage(p_namespace_id integ
 returns setof loci_data.memories
 language sql stable parallel safe rows 1
 as $$
-    select m.* from loci_data.memories m
-    where m.namespace_id = p_namespace_id and m.lineage_id = p_lineage_id and m.status = 'active'
-      and m.valid_from <= clock_timestamp() and (m.valid_to is null or m.valid_to > clock_timestamp())
+    select m.* from (select clock_timestamp() as now offset 0) t cross join loci_data.memories m
+    where m.namespace_id = p_namespace_id and m.lineage_id = p_lineage_id and loci.holds_at(m, t.now, null)
     order by m.valid_from desc, m.id limit 1
 $$;
 comment on function loci_internal.current_of_lineage(integer, uuid) is

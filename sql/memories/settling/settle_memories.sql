@@ -75,8 +75,7 @@ begin
     select m.* into v_memory from loci_data.memories m where m.namespace_id = p_namespace_id and m.id = p_id;
     if not found then
         raise no_data_found using message = format('memory %s does not exist', p_id), column = p_column;
-    elsif v_memory.status = 'active' and v_memory.valid_from <= p_at
-          and (v_memory.valid_to is null or v_memory.valid_to > p_at) then
+    elsif loci.holds_at(v_memory, p_at, null) then
         return v_memory;
     end if;
     select c.id into v_now from loci_internal.current_of_lineage(p_namespace_id, v_memory.lineage_id) c;

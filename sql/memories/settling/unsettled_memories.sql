@@ -8,10 +8,10 @@ select n.name as namespace, w.id as newer_id, w.content as newer, w.valid_from a
        l.strength as similarity, l.recorded_at as noticed_at
 from loci_data.memory_links l
 join loci_data.namespaces n on n.id = l.namespace_id
-join loci_data.memories w on w.namespace_id = l.namespace_id and w.lineage_id = l.source_id and w.status = 'active'
-    and w.valid_from <= statement_timestamp() and (w.valid_to is null or w.valid_to > statement_timestamp())
-join loci_data.memories o on o.namespace_id = l.namespace_id and o.lineage_id = l.target_id and o.status = 'active'
-    and o.valid_from <= statement_timestamp() and (o.valid_to is null or o.valid_to > statement_timestamp())
+join loci_data.memories w on w.namespace_id = l.namespace_id and w.lineage_id = l.source_id
+    and loci.holds_at(w, statement_timestamp(), null)
+join loci_data.memories o on o.namespace_id = l.namespace_id and o.lineage_id = l.target_id
+    and loci.holds_at(o, statement_timestamp(), null)
 where l.type = 'contradicts' and l.superseded_at is null;
 comment on view loci.unsettled_memories is
     'Pairs of current memories of which the newer one may outdate the older one, until somebody says which holds '

@@ -1,0 +1,110 @@
+-- Bring facts in step with what was said of them: until when each holds by itself (fact_span), and which decision ends
+-- it (fact_winners). p_ids: facts of which something changed, whatever it was; those that they end, or ended, are
+-- looked at too. What comes back, or holds longer than before, is compared with its siblings as at its write
+-- (p_compare; p_since: with those alone that were recorded after it). Nothing else writes status, valid_to, own_to and
+-- superseded_by of a fact that is there. Aspects are locked in order of id, then facts. Returns those that changed.
+-- Cost: a few look-ups a fact, and those of a write for what comes back.
+create or replace function loci_internal.refold_facts(p_namespace_id integer, p_ids uuid[], p_at timestamptz,
+                                                      p_compare boolean default false,
+                                                      p_since timestamptz default null) returns uuid[]
+language plpgsql volatile set search_path = '' set enable_seqscan = off
+as $$
+declare
+    v_ids     uuid[];
+    v_changed uuid[];
+    v_more    uuid[];  -- of these, what holds at moments at which it did not
+    v_id      uuid;
+begin
+    if p_ids = '{}' then
+        return '{}';
+    end if;
+    v_ids := array(select u.id from unnest(p_ids) u(id)
+                   union
+                   select s.older_id from loci_data.supersessions s
+                   where s.namespace_id = p_namespace_id and s.newer_id = any (p_ids) and s.status = 'applied');
+    perform from loci_data.aspects p where p.namespace_id = p_namespace_id and p.id = any (array(
+        select a.aspect_id from loci_data.attributes a where a.namespace_id = p_namespace_id and a.id = any (v_ids)))
+    order by p.id for no key update;
+    perform from loci_data.attributes a where a.namespace_id = p_namespace_id and a.id = any (v_ids) order by a.id
+        for no key update;
+    update loci_data.attributes a set own_to = f.own_to, updated_at = greatest(a.updated_at, p_at)
+    from unnest(v_ids) u(id) cross join lateral loci_internal.fact_span(p_namespace_id, u.id) f
+    where a.namespace_id = p_namespace_id and a.id = any (v_ids) and a.id = u.id
+      and a.own_to is distinct from f.own_to;
+    with folded as materialized (
+        select f.*, a.status as old_status, a.valid_to as old_to
+        from loci_internal.fold_facts(p_namespace_id, v_ids) f
+        join loci_data.attributes a on a.namespace_id = p_namespace_id and a.id = any (v_ids) and a.id = f.id
+    ), changed as (
+        update loci_data.attributes a
+        set status = f.status, superseded_by = f.superseded_by, valid_to = f.valid_to,
+            superseded_at = case when f.status <> 'active' then coalesce(a.superseded_at, p_at) end,
+            withdrawn_at = case when f.withdrawn then coalesce(a.withdrawn_at, p_at) end,
+            updated_at = greatest(a.updated_at, p_at)
+        from folded f
+        where a.namespace_id = p_namespace_id and a.id = any (v_ids) and a.id = f.id
+          and (a.status, a.superseded_by, a.valid_to, a.withdrawn_at is not null)
+              is distinct from (f.status, f.superseded_by, f.valid_to, f.withdrawn)
+        returning a.id, a.kind = 'attribute' and a.status <> 'deleted' and a.valid_to is distinct from a.valid_from
+                  and (f.old_status = 'deleted' or coalesce(a.valid_to, 'infinity') > coalesce(f.old_to, 'infinity'))
+                  as more
+    )
+    select coalesce(array_agg(c.id order by c.id), '{}'), coalesce(array_agg(c.id order by c.id) filter (where c.more),
+                                                                   '{}')
+    into v_changed, v_more from changed c;
+    if p_compare then
+        foreach v_id in array v_more loop
+            v_changed := v_changed || (select s.superseded from loci_internal.supersede_siblings(
+                p_namespace_id, v_id, 'inline', null, null, p_at, p_since) s);
+        end loop;
+    end if;
+    return v_changed;
+end $$;
+comment on function loci_internal.refold_facts(integer, uuid[], timestamptz, boolean, timestamptz) is
+    'Bring facts in step with their memories and with the decisions about them; those that changed.';
+
+-- Until when does a fact hold by itself, whatever superseded it (own_to; equal to its valid_from: at no moment)? Until
+-- the end that was stated, or that somebody gave it by hand, or that of the memory it rests on; of a memory that is
+-- forgotten, or was corrected, never. over: because of its memory it is believed no more. Two look-ups. Inlines.
+create or replace function loci_internal.fact_span(p_namespace_id integer, p_id uuid)
+returns table (own_to timestamptz, over boolean)
+language sql stable parallel safe
+as $$
+    select case when m.status <> 'active' or m.valid_to = m.valid_from then a.valid_from
+           when coalesce(a.stated_to, a.ended_at, m.valid_to) is not null
+           then greatest(a.valid_from, least(a.stated_to, a.ended_at, m.valid_to)) end,
+           coalesce(m.status <> 'active' or m.superseded_at is not null or m.valid_to = m.valid_from, false)
+    from loci_data.attributes a
+    left join loci_data.memories m on m.namespace_id = a.namespace_id and m.id = a.memory_id
+    where a.namespace_id = p_namespace_id and a.id = p_id
+$$;
+comment on function loci_internal.fact_span(integer, uuid) is
+    'Until when a fact holds by itself and by the memory that it rests on.';
+
+-- What are facts, by what was said of them and by the decisions that are applied? Of the newer facts that end one, the
+-- first counts; a newer one that holds at no moment, or is deleted, ends nothing. By own_to as the rows have it. The
+-- primary key, and supersessions_pair_key.
+create or replace function loci_internal.fold_facts(p_namespace_id integer, p_ids uuid[])
+returns table (id uuid, status text, superseded_by uuid, valid_to timestamptz, withdrawn boolean)
+language sql stable set search_path = '' set enable_seqscan = off
+as $$
+    select a.id,
+           case when a.taken_back_at is not null then 'deleted'
+                when w.id is not null or a.ended_at is not null or f.over then 'superseded' else 'active' end,
+           w.id, coalesce(w.at, a.own_to), f.over and a.taken_back_at is null
+    from unnest(p_ids) u(id)
+    cross join lateral (select x.* from loci_data.attributes x where x.namespace_id = p_namespace_id
+                        and x.id = u.id limit 1) a
+    cross join lateral loci_internal.fact_span(p_namespace_id, a.id) f
+    left join lateral (
+        select n.id, greatest(n.valid_from, a.valid_from) as at
+        from loci_data.supersessions s
+        cross join lateral (select x.* from loci_data.attributes x where x.namespace_id = p_namespace_id
+                            and x.id = s.newer_id limit 1) n
+        where a.taken_back_at is null and s.namespace_id = p_namespace_id and s.older_id = a.id
+          and s.status = 'applied' and n.taken_back_at is null and n.own_to is distinct from n.valid_from
+          and (a.own_to is null or a.own_to > greatest(n.valid_from, a.valid_from))
+        order by n.valid_from, n.recorded_at, n.id limit 1) w on true
+$$;
+comment on function loci_internal.fold_facts(integer, uuid[]) is
+    'Status, successor and end of facts, from what was said of them and from the decisions about them.';
