@@ -4,7 +4,7 @@
 -- written. index: each memory has its text in the lexical index. postings: blocks and ranges together hold the words of
 -- each memory once, and of nothing else. orphans: placements and links lead to memories that are there. evidence:
 -- confidence and counts of believed edges are what their observations add up to. beliefs: what was believed of an
--- edge's spells follows one another without a gap.
+-- edge's spells follows one another without a gap. facts, decisions: see verify_facts.
 create or replace function loci.verify(p_namespace text)
 returns table (name text, checked bigint, broken bigint, example text)
 language plpgsql stable security definer set search_path = ''
@@ -81,7 +81,9 @@ begin
     from (select k.edge_id, k.believed_at <> coalesce(
                      lag(k.believed_to) over (partition by k.edge_id order by k.believed_to), e.recorded_at) as gap
           from loci_data.edge_beliefs k join loci_data.edges e on e.namespace_id = v_ns and e.id = k.edge_id
-          where k.namespace_id = v_ns) b;
+          where k.namespace_id = v_ns) b
+    union all
+    select v.name, v.checked, v.broken, v.example from loci_internal.verify_facts(v_ns) v;
 end $$;
 comment on function loci.verify(text) is
     'Check what a namespace promises: rows checked, rows that break it, an example. Errors: 42501, P0002.';

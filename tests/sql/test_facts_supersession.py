@@ -2,13 +2,13 @@
 
 import json
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, LiteralString
 from uuid import UUID, uuid4
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from psycopg.errors import InsufficientPrivilege, InvalidParameterValue, NoDataFound
+from psycopg.errors import ExclusionViolation, InsufficientPrivilege, InvalidParameterValue, NoDataFound
 from psycopg.types.json import Jsonb
 
 from tests.catalogue import ROOT
@@ -249,7 +249,7 @@ def test_new_content_supersedes_what_it_replaces_by_hand_and_what_else_it_contra
     old = add(world, "The shop opens late")
     new = change(world, old["id"], content="The shop is closed on Mondays")
     assert set(new["superseded"]) == {old["id"], other["id"]}
-    assert [row["older_id"] for row in decisions(world)] == [other["id"]]
+    assert {row["older_id"]: row["signal"] for row in decisions(world)} == {other["id"]: "antonym", old["id"]: "replaced"}
 
 
 @pytest.mark.parametrize(
@@ -384,7 +384,7 @@ def test_a_proposal_about_what_was_deleted_is_refused(world: World) -> None:
     old = add(world, "Alice lives in Paris")
     add(world, "Alice lives in Berlin")
     change(world, old["id"], status="deleted")
-    with pytest.raises(InvalidParameterValue):
+    with pytest.raises(ExclusionViolation, match="not active any more"):
         decide(world, "apply", decisions(world)[0]["id"])
 
 
@@ -559,12 +559,21 @@ def test_a_restored_memory_brings_back_only_what_went_with_it(world: World) -> N
     assert held(world) == ["Alice lives in Berlin", "collects stamps"]
 
 
-def test_facts_of_memories_that_were_over_before_are_found_on_request(world: World) -> None:
-    memory = world.write("Alice eats no meat")["id"]
-    world.forget(memory)
-    add(world, "vegetarian", memory_id=memory)
+def trigger(world: World, verb: LiteralString) -> None:
+    world.connection.execute("reset session authorization")
+    world.connection.execute(f"alter table loci_data.memories {verb} trigger memories_attributes")
+    world.connection.execute("set session authorization loci_app")
+
+
+def test_facts_that_are_not_in_step_with_their_memories_are_found_on_request(owned: World) -> None:
+    owned.rows('select * from loci_api.upsert_entities(%(ns)s, \'[{"name": "Alice"}]\')')
+    memory = owned.write("Alice eats no meat")["id"]
+    add(owned, "vegetarian", memory_id=memory)
+    trigger(owned, "disable")
+    owned.forget(memory)
+    trigger(owned, "enable")
     count = "select loci_api.propagate_memory_status(%(ns)s)"
-    assert [held(world), world.value(count), held(world), world.value(count)] == [["vegetarian"], 1, [], 0]
+    assert [held(owned), owned.value(count), held(owned), owned.value(count)] == [["vegetarian"], 1, [], 0]
 
 
 def test_an_erased_fact_leaves_no_decision_about_it(world: World) -> None:
