@@ -43,6 +43,7 @@ alter table loci_data.attributes add constraint attributes_memory_fkey foreign k
 alter table loci_data.supersessions drop constraint supersessions_signal_check;
 alter table loci_data.supersessions add constraint supersessions_signal_check check (
     signal in ('negation', 'antonym', 'value_conflict', 'temporal_marker', 'model', 'single_valued', 'replaced'));
+drop function if exists loci_internal.lock_evidence(integer, uuid[]);
 drop function if exists loci_internal.withdraw_attributes(integer, uuid[], timestamptz);
 drop function if exists loci_internal.revive_attributes(integer, uuid[], uuid, timestamptz);
 drop function if exists loci_internal.supersede_siblings(integer, uuid, text, text, uuid, timestamptz);

@@ -1,11 +1,11 @@
--- Which siblings does a fact contradict, and which is the newer of each pair? Newer is what is true
--- later: by valid_from, then recorded_at, then id; so a back-dated fact is the older one, and is also compared with
--- what its siblings have superseded, and with what ended by itself: it may come between. Facts that were over before
--- the other began do not contradict. sure: the newer by itself holds as long as the older, and "now" leaves no doubt
--- which of several facts it ends. Siblings are found by the terms that may contradict (contradiction_search_terms),
--- supersession_candidates for each (the newest; p_after: the next by id, for a sweep); where the aspect is declared single-valued, the most
--- important ones too. Pairs that were decided before are left out. Cost follows the candidates, not the aspect: 20
--- look-ups in attribute_terms, 0.2 ms a candidate.
+-- Which siblings does a fact contradict, and which is the newer of each pair? Newer is what is true later: by
+-- valid_from, then recorded_at, then id; so a back-dated fact is the older one, and is also compared with what its
+-- siblings have superseded, and with what ended by itself: it may come between. Facts that were over before the other
+-- began do not contradict. sure: the newer by itself holds as long as the older, and "now" leaves no doubt which of
+-- several facts it ends. Siblings are found by the terms that may contradict (contradiction_search_terms),
+-- supersession_candidates for each (the newest; p_after: the next by id, for a sweep); where the aspect is declared
+-- single-valued, the most important ones too. Pairs that were decided before are left out. Cost follows the candidates,
+-- not the aspect: 20 look-ups in attribute_terms, 0.2 ms a candidate.
 create or replace function loci_internal.find_contradictions(p_namespace_id integer, p_attribute_id uuid,
                                                              p_settings jsonb, p_after boolean)
 returns table (older_id uuid, newer_id uuid, newer_from timestamptz, sure boolean, signal text,

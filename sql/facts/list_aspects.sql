@@ -29,8 +29,8 @@ begin
                jsonb_agg(to_jsonb(r) order by r.importance desc, r.id)
                    filter (where r.kind = 'constraint') as constraints
         from loci_internal.attribute_rows(v_namespace_id, a.id, v_known_at) r
-        where r.status <> 'deleted' and loci.holds_at(r.valid_from, r.valid_to, r.recorded_at, null, v_as_of, v_known_at))
-        held
+        where r.status <> 'deleted'
+          and loci.holds_at(r.valid_from, r.valid_to, r.recorded_at, null, v_as_of, v_known_at)) held
     where a.namespace_id = v_namespace_id and a.entity_id = v_entity_id and a.created_at <= v_known_at
     order by a.weight desc, a.canonical_name;
 end $$;

@@ -1,6 +1,7 @@
--- Bring all facts of a namespace in step with their memories and with the decisions about them: those that were restored
--- from elsewhere, or written before triggers saw to it. Says how many changed; else none. Reads the namespace's
--- attributes once. Security definer: writes past the policies; checks the caller itself. Errors: 42501, P0002.
+-- Bring all facts of a namespace in step with their memories and with the decisions about them: those that were
+-- restored from elsewhere, or written before triggers saw to it. Says how many changed; else none. Reads the
+-- namespace's attributes once. Security definer: writes past the policies; checks the caller itself. Errors: 42501,
+-- P0002.
 create or replace function loci_api.propagate_memory_status(p_namespace text) returns integer
 language plpgsql volatile security definer set search_path = ''
 as $$

@@ -1,7 +1,7 @@
--- Do the facts of a namespace keep their promises? facts: each has the status, the end and the successor that follow from
--- what was said of it, from its memory and from the decisions about it; so none is superseded without a reason, and
--- none that is deleted, or whose memory is forgotten, supersedes another. decisions: what is named as the successor is
--- so by an applied decision, and holds. Part of loci.verify. Reads all facts.
+-- Do the facts of a namespace keep their promises? facts: each has the status, the end and the successor that follow
+-- from what was said of it, from its memory and from the decisions about it; so none is superseded without a reason,
+-- and none that is deleted, or whose memory is forgotten, supersedes another. decisions: what is named as the successor
+-- is so by an applied decision, and holds. Part of loci.verify. Reads all facts.
 create or replace function loci_internal.verify_facts(p_namespace_id integer)
 returns table (name text, checked bigint, broken bigint, example text)
 language sql stable set search_path = ''

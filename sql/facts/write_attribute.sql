@@ -67,8 +67,8 @@ end $$;
 comment on function loci_internal.write_attribute(integer, uuid, jsonb, uuid) is
     'Insert an attribute, superseding what it contradicts.';
 
--- A fact in these words that stands under an aspect already, by the same memory (or none), and to which the new one adds
--- nothing: it states no times, or the same. The oldest. Index attributes_same.
+-- A fact in these words that stands under an aspect already, by the same memory (or none), and to which the new one
+-- adds nothing: it states no times, or the same. The oldest. Index attributes_same.
 create or replace function loci_internal.find_same_fact(p_namespace_id integer, p_aspect_id uuid, p_attribute jsonb,
                                                         p_at timestamptz) returns uuid
 language sql stable set search_path = ''

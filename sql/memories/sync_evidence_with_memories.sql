@@ -1,6 +1,7 @@
--- Trigger: memories were forgotten or restored, and what rests on them follows in the same transaction. They no longer
--- count as mentions or observations of their entities, or do again; those that nothing else shows are hidden
--- (hide_entities). Their observations of edges are withdrawn, unless a memory that was made of one (carried_by) is
+-- Trigger: memories were forgotten, restored, ended or corrected, and what rests on them follows in the same
+-- transaction. An edge lasts no longer than what says so (fold_spells). Forgotten ones no longer count as mentions or
+-- observations of their entities, or do again; those that nothing else shows are hidden (hide_entities). Their
+-- observations of edges are withdrawn, unless a memory that was made of one (carried_by) is
 -- active, and come back with it; so do those that they carry for others. Edges, and what they had ended, are reckoned
 -- anew: one without any other evidence holds at no moment, and known_at before still shows it. All of a statement at
 -- once, a namespace after the other: an edge that thousands of them show is folded once. Locks as every writer:
@@ -14,10 +15,16 @@ declare
 begin
     for v_turned in
         select n.namespace_id, max(n.believed_at) as at, array_agg(n.id) as ids,
-               array_agg(case n.status when 'active' then 1 else -1 end) as steps
+               array_agg(case when n.status = o.status then 0 when n.status = 'active' then 1 else -1 end) as steps,
+               array_agg(n.id) filter (where o.valid_to < coalesce(n.valid_to, 'infinity')) as longer,
+               array_agg(o.valid_to) filter (where o.valid_to < coalesce(n.valid_to, 'infinity')) as stated
         from after n join before o on o.namespace_id = n.namespace_id and o.id = n.id
-        where n.status <> o.status group by n.namespace_id order by n.namespace_id loop
+        where n.status <> o.status or n.valid_to is distinct from o.valid_to
+        group by n.namespace_id order by n.namespace_id loop
         set local enable_nestloop = on;  -- was off for the join above; what is called goes by it
+        if v_turned.longer is not null then
+            perform loci_internal.release_ends(v_turned.namespace_id, v_turned.longer, v_turned.stated);
+        end if;
         perform loci_internal.turn_evidence(v_turned.namespace_id, v_turned.ids, v_turned.steps, v_turned.at);
     end loop;
     return null;
@@ -25,7 +32,22 @@ end $$;
 comment on function loci_internal.sync_evidence_with_memories() is
     'Trigger: withdraw what forgotten memories show, or bring it back.';
 
--- What memories show counts from a moment on where p_steps has 1 for them, and no longer where it has -1.
+-- Observations that took over the end of their memory state it no longer, now that it ends later: from now on the memory
+-- itself says until when they hold. p_ids and p_stated are pairs. Index edge_observations_memory.
+create or replace function loci_internal.release_ends(p_namespace_id integer, p_ids uuid[], p_stated timestamptz[])
+returns void
+language sql volatile set search_path = '' set enable_seqscan = off
+as $$
+    update loci_data.edge_observations o set valid_to = null
+    from unnest(p_ids, p_stated) u(id, stated)
+    where o.namespace_id = p_namespace_id and o.memory_id = any (p_ids) and o.memory_id = u.id
+      and o.valid_to = u.stated
+$$;
+comment on function loci_internal.release_ends(integer, uuid[], timestamptz[]) is
+    'Let observations hold as long as their memories, whose ends they had taken over.';
+
+-- What memories show counts from a moment on where p_steps has 1 for them, and no longer where it has -1; where it has
+-- 0, they were ended or corrected, and are mentions as before.
 create or replace function loci_internal.turn_evidence(p_namespace_id integer, p_ids uuid[], p_steps integer[],
                                                        p_at timestamptz) returns void
 language plpgsql volatile set search_path = '' set plan_cache_mode = force_generic_plan set enable_nestloop = off
@@ -50,7 +72,7 @@ begin
           from unnest(p_ids, p_steps) u(id, step)
           cross join lateral (select x.entity_id, x.observed from loci_data.memory_mentions x
                               where x.namespace_id = p_namespace_id and x.memory_id = u.id offset 0) m
-          group by m.entity_id) t;
+          where u.step <> 0 group by m.entity_id) t;
     if v_named.ids = '{}' and v_shown = '{}' then
         return;
     end if;

@@ -1,5 +1,6 @@
--- Observations count from a moment on if one of the memories that say so is active, and else do not. Only rows that
--- change. Primary keys, a probe each; joined by hash, because rows that are new have no statistics.
+-- Observations count from a moment on if one of the memories that say so is active, and was not corrected (what was
+-- never true, and was written so, still counts); else they do not. Only rows that change. Primary keys, a probe each;
+-- joined by hash, because rows that are new have no statistics.
 create or replace function loci_internal.withdraw_observations(p_namespace_id integer, p_ids uuid[], p_at timestamptz)
 returns void
 language sql volatile set search_path = '' set plan_cache_mode = force_generic_plan set enable_nestloop = off
@@ -8,11 +9,13 @@ as $$
     with stand as materialized (
         select v.id, exists (
                    select from unnest(v.memory_id || v.carried_by) s(id)
-                   cross join lateral (select m.status from loci_data.memories m where m.namespace_id = p_namespace_id
-                                       and m.id = s.id limit 1) m
-                   where m.status = 'active' offset 0) as counts
+                   cross join lateral (select m.status, m.valid_from, m.valid_to from loci_data.memories m
+                                       where m.namespace_id = p_namespace_id and m.id = s.id limit 1) m
+                   where m.status = 'active' and (m.valid_to is distinct from m.valid_from or v.is_empty)
+                   offset 0) as counts
         from unnest(p_ids) u(id)
-        cross join lateral (select o.id, o.memory_id, o.carried_by from loci_data.edge_observations o
+        cross join lateral (select o.id, o.memory_id, o.carried_by, o.valid_to = o.valid_from as is_empty
+                            from loci_data.edge_observations o
                             where o.namespace_id = p_namespace_id and o.id = u.id limit 1) v
     )
     update loci_data.edge_observations o

@@ -22,7 +22,8 @@ begin
                          and g.agent_id = loci.current_agent()), 'admin')),
            loci_internal.settings(n.id),
            (select count(*) from loci_data.memories m where m.namespace_id = n.id),
-           (select count(*) from loci_data.memories m where m.namespace_id = n.id and loci.holds_at(m, statement_timestamp(), null)),
+           (select count(*) from loci_data.memories m where m.namespace_id = n.id
+            and loci.holds_at(m, statement_timestamp(), null)),
            (select count(*) from loci_data.entities e where e.namespace_id = n.id and e.merged_into is null)
                - (select count(*) from loci_data.entities e where e.namespace_id = n.id and e.hidden
                   and e.merged_into is null),

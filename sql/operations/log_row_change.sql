@@ -1,8 +1,7 @@
 -- Trigger: a row whose columns of meaning changed is a change: its key, and those columns before and after. Arguments
 -- of the trigger as for log_rows_change. Counters are not named by the triggers' conditions, so they cost nothing.
--- About 30
--- µs a row. A namespace, whose row has no namespace_id, comes here when it is made, too. One that is being deleted takes its feed
--- along.
+-- About 30 µs a row. A namespace, whose row has no namespace_id, comes here when it is made, too. One that is being
+-- deleted takes its feed along.
 create or replace function loci_internal.log_row_change() returns trigger
 language plpgsql volatile
 as $$

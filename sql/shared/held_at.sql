@@ -1,5 +1,5 @@
--- Did a memory hold at as_of, as believed at a past moment, after which it changed? One range of memory_beliefs. Part of
--- holds_at, which inlines and asks this only where it must.
+-- Did a memory hold at as_of, as believed at a past moment, after which it changed? One range of memory_beliefs. Part
+-- of holds_at, which inlines and asks this only where it must.
 create or replace function loci.held_at(p_memory loci_data.memories, p_as_of timestamptz, p_known_at timestamptz)
 returns boolean
 language plpgsql stable parallel safe

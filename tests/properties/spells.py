@@ -47,6 +47,8 @@ class State:
     merged: dict[str, str] = field(default_factory=dict)
     beside: set[tuple[Triple, Triple]] = field(default_factory=set)
     forgotten: set[int] = field(default_factory=set)  # memories
+    corrected: set[int] = field(default_factory=set)
+    ends: dict[int, int] = field(default_factory=dict)  # until when memories are true
 
     def stands_for(self, name: str) -> str:
         while name in self.merged:
@@ -60,7 +62,7 @@ class State:
         """What is said of each edge; with what only forgotten memories say, or without."""
         found: dict[Triple, list[Said]] = {}
         for one in sorted(self.said, key=lambda one: (one.at, one.order)):
-            if one.memory in self.forgotten and not forgotten:
+            if one.memory in self.forgotten | self.corrected and not forgotten:
                 continue
             source, _, target = triple = self.now(one.triple)
             if source != target or one.triple[0] == one.triple[2]:  # a merge makes no edge from an entity to itself
@@ -77,22 +79,23 @@ class State:
         self.beside = {pair for pair in self.beside if {self.now(one) for one in pair} <= there}
 
     def spells(self, single: str) -> dict[Triple, set[int]]:
-        """The steps in which each edge holds; those of a source with the type `single` are rivals."""
+        """The steps in which each edge holds; those of a source with the type `single` are rivals. What a memory says ends with it."""
         edges = self.edges()
         beside = {frozenset(map(self.now, pair)) for pair in self.beside}
         held: dict[Triple, set[int]] = {triple: set() for triple in edges}
+        heard: dict[Triple, set[int]] = {triple: set() for triple in edges}  # as if no memory ended
         told = sorted(
             ((one, triple) for triple, all_said in edges.items() for one in all_said), key=lambda t: (t[0].at, t[0].order)
         )
         for one, triple in told:
-            own = held[triple]
+            own, limit = heard[triple], FOREVER if one.memory is None else self.ends.get(one.memory, FOREVER)
             start = one.start
             if start is None and not (one.end is not None and one.end <= one.at):
                 start = one.at
-            if one.start is None and one.end is None and one.at in own:
-                continue
             if one.end is not None and (start is None or one.end > start) and {one.end - 1, one.end} <= own:
-                own -= set(range(one.end, run(own, one.end)[1]))
+                cut = set(range(one.end, run(own, one.end)[1]))
+                own -= cut
+                held[triple] -= cut
             if start is None or (one.end is not None and one.end <= start):
                 continue
             rivals = [
@@ -110,10 +113,13 @@ class State:
                 until = run(own, sure)[1]
             else:
                 until = min((s for s in own if s > sure), default=FOREVER)
-            gained = set(range(start, min(until, bound))) - own
-            own |= gained
+            told = set(range(start, min(until, bound)))
+            own |= told
+            gained = {step for step in told if step < limit} - held[triple]
+            held[triple] |= gained
             for other in rivals:
                 held[other] -= gained
+                heard[other] -= gained
         return held
 
     def shown(self, moment: int, single: str) -> dict[Triple, Shown]:

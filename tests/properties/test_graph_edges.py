@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -58,6 +59,9 @@ CALLS = st.lists(
         one_of("forget", NUMBER),
         one_of("forget", NUMBER),
         one_of("erase", NUMBER),
+        one_of("end memory", NUMBER, st.none() | STEP),
+        one_of("version", NUMBER, STEP),
+        one_of("correct", NUMBER),
         one_of("delete", NUMBER),
         one_of("merge", st.permutations(NAMES)),
         one_of("split again"),
@@ -79,6 +83,8 @@ class Pair:
         self.past: list[tuple[datetime, State]] = []
         self.order = 0
         self.memories: list[Any] = []
+        self.spans: dict[int, tuple[int, int]] = {}  # of memories, as written
+        self.replaced: set[int] = set()  # by another version
         self.merges: list[tuple[Any, str]] = []
         self.last: tuple[Any, State] | None = None  # the last operation that can be undone, and what stood before
         self.set_mode(mode)
@@ -101,6 +107,9 @@ class Pair:
             "remember": self.remember,
             "forget": self.forget,
             "erase": self.erase,
+            "end memory": self.end_memory,
+            "version": self.version,
+            "correct": self.correct,
             "delete": self.delete,
             "merge": self.merge,
             "split again": self.split_again,
@@ -161,7 +170,9 @@ class Pair:
         if not episode:
             edge["observed_at"] = at(item["at"]).isoformat()  # the clock of the model ends before now
         session = {"session_id": item["session"]} if item["session"] else {}
-        made = self.world.write(f"memory {self.order}", **told, **dated, **session, edges=[edge])
+        lineage = f"lineage {len(self.memories)}"
+        self.spans[len(self.memories)] = start, FOREVER if end is None else end
+        made = self.world.write(f"memory {self.order}", lineage=lineage, **told, **dated, **session, edges=[edge])
         item = {**item, "at": start if episode else item["at"], "start": start, "end": end}
         self.state.said.append(self.say(item, len(self.memories)))
         self.memories.append(made["id"])
@@ -175,6 +186,52 @@ class Pair:
             self.noted(lambda: self.world.forget(self.memories[number], forget=forgotten))
             self.state.forgotten ^= {number}
             event("forgotten" if forgotten else "restored")
+
+    def active(self, number: int) -> int | None:
+        """Some memory that is in force."""
+        left = [
+            place
+            for place, memory in enumerate(self.memories)
+            if memory is not None and place not in self.state.forgotten | self.replaced
+        ]
+        return left[number % len(left)] if left else None
+
+    def ends(self, number: int) -> int:
+        return self.state.ends.get(number, self.spans[number][1])
+
+    def end_memory(self, number: int, end: int | None) -> None:
+        """Let a memory end at another step; what it says of edges ends there."""
+        chosen = self.active(number)
+        if chosen is None or (end is not None and end < self.spans[chosen][0]):
+            return
+        start, stated = self.spans[chosen]
+        until, before = FOREVER if end is None else end, self.ends(chosen)
+        self.noted(lambda: self.world.change(self.memories[chosen], valid_to=None if end is None else at(end)))
+        if until > before:
+            self.state.said = [replace(s, end=None) if (s.memory, s.end) == (chosen, before) else s for s in self.state.said]
+        self.state.ends[chosen] = until
+        empty = any(s.memory == chosen and s.start == s.end for s in self.state.said)
+        self.state.corrected = self.state.corrected - {chosen} | ({chosen} if until == start and not empty else set())
+        event("ended")
+
+    def version(self, number: int, step: int) -> None:
+        """Another version takes the place of a memory, and says nothing of its edges."""
+        chosen = self.active(number)
+        if chosen is not None and self.spans[chosen][0] < step < self.ends(chosen):
+            self.replaced.add(chosen)
+            self.last = None
+            self.world.write(f"later than {chosen}", lineage=f"lineage {chosen}", valid_from=at(step))
+            self.state.ends[chosen] = step
+            event("replaced")
+
+    def correct(self, number: int) -> None:
+        """A memory was never true."""
+        chosen = self.active(number)
+        if chosen is not None and self.ends(chosen) > self.spans[chosen][0]:
+            self.replaced.add(chosen)
+            self.world.remember({"content": f"rather than {chosen}", "corrects": self.memories[chosen]})
+            self.state.corrected.add(chosen)
+            event("corrected")
 
     def erase(self, number: int) -> None:
         """Erase a memory: what it said was never said, at no moment of recorded time either."""

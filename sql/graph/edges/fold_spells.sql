@@ -7,6 +7,8 @@
 --   that it was observed in, else until the next one begins, else on
 --   of several edges, what it gains another loses, and it lasts no longer than until the next spell of another that
 --   begins after it: as versions of a lineage. An interlude with an end gives way to what went on before
+--   what a memory says it says of the time until that memory ends, and no longer: a version of a lineage until the next
+--   one begins (evidence_span). What somebody else said in the meantime goes on
 -- p_older, p_newer: pairs that hold beside each other (an undone supersession): neither cuts the other. An end alone,
 -- before it was observed, begins nothing. spells, in the order of p_ids, with the first beginning that was said
 -- (starts); older, newer, ended_at: which edge ended which, and when in valid time. Index edge_observations_edge; about
@@ -27,29 +29,34 @@ declare
     v_next  timestamptz;  -- when the next spell of another begins
     v_place integer;      -- of that other
     v_gain  tstzmultirange;
+    v_told  tstzmultirange[] := array_fill('{}'::tstzmultirange, array[cardinality(p_ids)]);  -- as if no memory ended
 begin
-    spells := array_fill('{}'::tstzmultirange, array[cardinality(p_ids)]);
+    spells := v_told;
     starts := array_fill(null::timestamptz, array[cardinality(p_ids)]);
     older := '{}';
     newer := '{}';
     ended_at := '{}';
     for v_one in
-        select u.place, o.observed_at, o.valid_from, o.valid_to
+        select u.place, o.observed_at, o.valid_from, o.valid_to, case when o.memory_id is not null then
+               loci_internal.evidence_span(p_namespace_id, o.memory_id, o.carried_by, p_known_at) end as span
         from unnest(p_ids) with ordinality u(id, place)
         cross join lateral (select v.* from loci_data.edge_observations v
                             where v.namespace_id = p_namespace_id and v.edge_id = u.id offset 0) o
         where o.recorded_at <= p_known_at and (o.withdrawn is null or not o.withdrawn @> p_known_at)
         order by o.observed_at, o.recorded_at, coalesce(o.origin_id, o.id), o.edge_id
     loop
-        v_own := spells[v_one.place];
-        continue when v_one.valid_from is null and v_one.valid_to is null and v_own @> v_one.observed_at;
+        v_own := v_told[v_one.place];
+        continue when v_one.valid_from is null and v_one.valid_to is null and v_own @> v_one.observed_at
+            and spells[v_one.place] = v_own;
         v_from := coalesce(v_one.valid_from, case when v_one.valid_to <= v_one.observed_at then null
                            else v_one.observed_at end);
         starts[v_one.place] := least(starts[v_one.place], coalesce(v_from, v_one.valid_to));
         if v_from is null or v_one.valid_to > v_from then  -- what is never true ends nothing
-            v_own := v_own - (select coalesce(range_agg(tstzrange(v_one.valid_to, upper(r))), '{}') from unnest(v_own) r
-                              where r @> v_one.valid_to and lower(r) < v_one.valid_to);
-            spells[v_one.place] := v_own;
+            v_gain := (select coalesce(range_agg(tstzrange(v_one.valid_to, upper(r))), '{}') from unnest(v_own) r
+                       where r @> v_one.valid_to and lower(r) < v_one.valid_to);
+            v_own := v_own - v_gain;
+            v_told[v_one.place] := v_own;
+            spells[v_one.place] := spells[v_one.place] - v_gain;
         end if;
         continue when v_from is null or v_one.valid_to <= v_from;
 
@@ -71,8 +78,9 @@ begin
             newer := newer || p_ids[v_place];
             ended_at := ended_at || v_next;
         end if;
-        v_gain := tstzmultirange(tstzrange(v_from, v_to)) - v_own;
-        spells[v_one.place] := v_own + tstzmultirange(tstzrange(v_from, v_to));
+        v_told[v_one.place] := v_own + tstzmultirange(tstzrange(v_from, v_to));
+        v_gain := coalesce(v_one.span, '{(,)}') * tstzmultirange(tstzrange(v_from, v_to)) - spells[v_one.place];
+        spells[v_one.place] := spells[v_one.place] + v_gain;
         for v_other in 1 .. cardinality(p_ids) loop
             continue when v_other = v_one.place or not spells[v_other] && v_gain
                 or loci_internal.are_beside(p_older, p_newer, p_ids[v_other], p_ids[v_one.place]);
@@ -80,6 +88,7 @@ begin
                    ended_at || array_agg(lower(r)) into older, newer, ended_at
             from unnest(spells[v_other] * v_gain) r;
             spells[v_other] := spells[v_other] - v_gain;
+            v_told[v_other] := v_told[v_other] - v_gain;
         end loop;
     end loop;
     -- what is so in the end

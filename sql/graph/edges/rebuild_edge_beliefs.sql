@@ -64,7 +64,8 @@ end $$;
 comment on function loci_internal.rebuild_beliefs_of_rivals(integer, uuid[]) is
     'Bring what was believed of edges that are rivals in step with the evidence that is left.';
 
--- When did what the evidence of edges says change, perhaps? When it was recorded, withdrawn and brought back, when an
+-- When did what the evidence of edges says change, perhaps? When it was recorded, withdrawn and brought back, when what
+-- was believed of its memories changed, when an
 -- edge was recorded or closed, and when two were let hold beside each other. Where none states times, or there are more
 -- than 300, observations count that are dated before all that were recorded before them, or state times.
 create or replace function loci_internal.moments_of_evidence(p_namespace_id integer, p_ids uuid[])
@@ -83,6 +84,10 @@ as $$
         select s.recorded_at as at from shown s where s.telling or not (s.plain or s.many)
         union select lower(r) from shown s cross join lateral unnest(s.withdrawn) r
         union select upper(r) from shown s cross join lateral unnest(s.withdrawn) r
+        union select b.believed_to from loci_data.edge_observations o
+            cross join lateral unnest(o.memory_id || o.carried_by) u(id)
+            join loci_data.memory_beliefs b on b.namespace_id = p_namespace_id and b.memory_id = u.id
+            where o.namespace_id = p_namespace_id and o.edge_id = any (p_ids)
         union select e.recorded_at from loci_data.edges e where e.namespace_id = p_namespace_id and e.id = any (p_ids)
         union select e.superseded_at from loci_data.edges e where e.namespace_id = p_namespace_id
             and e.id = any (p_ids)

@@ -39,7 +39,7 @@ begin
                    else (e.confidence * e.observations + k.given) / (e.observations + 1) end as confident,
                k.type <> all (p_single) and count(*) over (partition by k.edge_id) = 1
                    and num_nulls(k.valid_from, k.valid_to) = 2 and k.observed_at > e.last_observed_at
-                   and loci_internal.holds_in(e.valid_from, e.valid_to, e.spells, k.observed_at) as plain
+                   and e.valid_from <= k.observed_at and num_nonnulls(e.valid_to, e.spells) = 0 as plain
         from kept k
         join loci_data.edges e on e.namespace_id = p_namespace_id and e.id = k.edge_id
              and e.id = any (array(select x.edge_id from kept x))

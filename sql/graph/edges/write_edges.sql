@@ -19,6 +19,7 @@ declare
     v_single   text[];
     v_ended    uuid[] := '{}';  -- supersessions
     v_hidden   record;          -- an item whose memory is forgotten
+    v_over     uuid[] := '{}';  -- memories that have an end
 begin
     if cardinality(p_items) = 0 then
         return;
@@ -26,6 +27,7 @@ begin
     if exists (select from unnest(p_items) i where i.memory_id is not null) then
         v_hidden := loci_internal.lock_evidence(p_namespace_id,
                                                 array(select i.memory_id from unnest(p_items) i order by i.ordinal));
+        v_over := coalesce(v_hidden.ended, '{}');
         if v_hidden.place is not null then
             raise invalid_parameter_value using column = format('edges[%s].memory_id', v_hidden.place - 1),
                 message = format('edges[%s].memory_id must be a memory that shows something: %s is forgotten',
@@ -51,8 +53,9 @@ begin
                                                  where not v_created[i.ordinal] order by i.ordinal),
                                            v_ids, v_single, p_at) r;
     end if;
-    if v_single <> '{}' then
-        v_others := v_others || array(select v_ids[i.ordinal] from unnest(v_items) i where i.type = any (v_single));
+    if v_single || v_over::text[] <> '{}' then  -- an edge lasts no longer than what says so
+        v_others := v_others || array(select v_ids[i.ordinal] from unnest(v_items) i
+                                      where i.type = any (v_single) or i.memory_id = any (v_over));
     end if;
     if v_others <> '{}' then
         v_ended := loci_internal.refold_edges(p_namespace_id, v_others, p_at);
