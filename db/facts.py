@@ -57,6 +57,7 @@ class AttributeRow(TypedDict):
     recorded_at: datetime
     superseded_at: datetime | None
     updated_at: datetime
+    observations: int
     superseded: list[UUID]
     proposed: list[UUID]
 
@@ -98,6 +99,15 @@ class SupersessionSweep(TypedDict):
     decided: list[UUID]
     superseded: list[UUID]
     next_cursor: str | None
+
+
+class AspectSweep(TypedDict):
+    """What comparing the facts of an aspect anew came to; no aspect: none waits."""
+
+    namespace_id: int | None
+    aspect_id: UUID | None
+    visited: int
+    superseded: list[UUID]
 
 
 class WalkRow(TypedDict):
@@ -179,6 +189,11 @@ async def sweep_supersessions(
         limit=limit,
         cursor=cursor,
     )
+
+
+async def sweep_aspects(tx: Transaction) -> AspectSweep:
+    """Compare the facts of an aspect that waits for it. Operator only."""
+    return await tx.row(AspectSweep, "select * from loci_api.sweep_aspects()")
 
 
 async def get_supersessions(tx: Transaction, *, ids: list[UUID]) -> list[SupersessionRow]:

@@ -40,10 +40,27 @@ alter table loci_data.attributes add constraint attributes_valid_check
 alter table loci_data.attributes drop constraint attributes_memory_fkey;
 alter table loci_data.attributes add constraint attributes_memory_fkey foreign key (namespace_id, memory_id)
     references loci_data.memories (namespace_id, id) on delete cascade;
+create table loci_data.aspects_to_sweep (
+    namespace_id integer not null,
+    aspect_id    uuid not null,
+    primary key (namespace_id, aspect_id),
+    constraint aspects_to_sweep_aspect_fkey foreign key (namespace_id, aspect_id)
+        references loci_data.aspects (namespace_id, id) on delete cascade
+);
+alter table loci_data.aspects_to_sweep enable row level security;
+alter table loci_data.aspects_to_sweep force row level security;
+comment on table loci_data.aspects_to_sweep is
+    'Aspects whose facts may contradict each other although each was compared at its write; kept by triggers, until the '
+    'worker has compared them anew.';
+comment on column loci_data.aspects_to_sweep.namespace_id is 'The namespace.';
+comment on column loci_data.aspects_to_sweep.aspect_id is 'The aspect.';
 alter table loci_data.supersessions drop constraint supersessions_signal_check;
 alter table loci_data.supersessions add constraint supersessions_signal_check check (
     signal in ('negation', 'antonym', 'value_conflict', 'temporal_marker', 'model', 'single_valued', 'replaced'));
 drop function if exists loci_internal.lock_evidence(integer, uuid[]);
+drop function if exists loci_api.add_attribute(text, uuid, jsonb);
+drop function if exists loci_api.update_attribute(text, uuid, jsonb);
+drop function if exists loci_internal.attribute_rows(integer, uuid, timestamptz);
 drop function if exists loci_internal.withdraw_attributes(integer, uuid[], timestamptz);
 drop function if exists loci_internal.revive_attributes(integer, uuid[], uuid, timestamptz);
 drop function if exists loci_internal.supersede_siblings(integer, uuid, text, text, uuid, timestamptz);
@@ -121,6 +138,7 @@ delete from loci_data.supersessions where signal = 'replaced';
 alter table loci_data.supersessions drop constraint supersessions_signal_check;
 alter table loci_data.supersessions add constraint supersessions_signal_check check (
     signal in ('negation', 'antonym', 'value_conflict', 'temporal_marker', 'model', 'single_valued'));
+drop table loci_data.aspects_to_sweep;
 alter table loci_data.attributes drop constraint attributes_memory_fkey;
 alter table loci_data.attributes add constraint attributes_memory_fkey foreign key (namespace_id, memory_id)
     references loci_data.memories (namespace_id, id) on delete set null (memory_id);

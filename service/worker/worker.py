@@ -17,7 +17,7 @@ from contextlib import AbstractAsyncContextManager, suppress
 import psycopg
 from psycopg_pool import PoolTimeout
 
-from db import operations, statistics, traces
+from db import facts, operations, statistics, traces
 from db.access import analysts
 from db.cancellation import hear_cancellation
 from db.graph import decay as db_decay
@@ -49,6 +49,7 @@ TIDY_EVERY = 5.0
 FOLLOW_EVERY = 1.0
 MODEL_EVERY = 60.0
 SWEEP_EVERY = 10.0
+FACTS_EVERY = 30.0  # seconds between looks for facts that are to be compared anew
 START = (0, "")  # before the first key
 LOG_EVERY = 60.0
 LOG_BATCH = 1000  # logged recalls, or changes and operations, that one transaction deletes
@@ -103,6 +104,7 @@ class Worker:
         self._start(supervisor, "index", self.tidy, TIDY_EVERY)
         self._start(supervisor, "decay", self.fade, TIDY_EVERY)
         self._start(supervisor, "sweep", self.sweep, SWEEP_EVERY)
+        self._start(supervisor, "facts", self.sweep_facts, FACTS_EVERY)
         self._start(supervisor, "calls", self.settle_calls, SWEEP_EVERY)
         self._start(supervisor, "log", self.sweep_log, LOG_EVERY)
         self._start(supervisor, "analysts", self.stop_analysts, STOP_EVERY)
@@ -217,6 +219,13 @@ class Worker:
         WORK_ROWS.labels("sweep").inc(swept)
         self._swept = further or START
         return further is not None
+
+    async def sweep_facts(self) -> bool:
+        """Compare the facts of one aspect anew, where something has changed what was compared; True if there may be more."""
+        async with self._transaction("sweep_facts") as tx:
+            swept = await facts.sweep_aspects(tx)
+        WORK_ROWS.labels("facts").inc(swept["visited"])
+        return swept["aspect_id"] is not None
 
     async def settle_calls(self) -> bool:
         """End calls of language models whose process was lost."""

@@ -6,7 +6,8 @@ create or replace function loci_api.add_attribute(p_namespace text, p_aspect_id 
 returns table (id uuid, aspect_id uuid, kind text, content text, status text, superseded_by uuid, memory_id uuid,
                confidence double precision,
                importance double precision, valid_from timestamptz, valid_to timestamptz, recorded_at timestamptz,
-               superseded_at timestamptz, updated_at timestamptz, superseded uuid[], proposed uuid[])
+               superseded_at timestamptz, updated_at timestamptz, observations integer, superseded uuid[],
+               proposed uuid[])
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare

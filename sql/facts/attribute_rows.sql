@@ -6,12 +6,13 @@ create or replace function loci_internal.attribute_rows(p_namespace_id integer, 
 returns table (id uuid, aspect_id uuid, kind text, content text, status text, superseded_by uuid, memory_id uuid,
                confidence double precision,
                importance double precision, valid_from timestamptz, valid_to timestamptz, recorded_at timestamptz,
-               superseded_at timestamptz, updated_at timestamptz)
+               superseded_at timestamptz, updated_at timestamptz, observations integer)
 language sql stable parallel safe
 as $$
     select a.id, a.aspect_id, a.kind, a.content, s.status, s.superseded_by, a.memory_id, s.confidence, s.importance,
            s.valid_from, s.valid_to,
-           a.recorded_at, case when a.superseded_at <= p_known_at then a.superseded_at end, s.updated_at
+           a.recorded_at, case when a.superseded_at <= p_known_at then a.superseded_at end, s.updated_at,
+           a.observations
     from loci_data.attributes a
     left join lateral (
         select b.* from loci_data.attribute_beliefs b

@@ -26,10 +26,11 @@ begin
         raise invalid_parameter_value
             using message = format('status must be proposed, applied, dismissed or undone, not %L', p_status),
             column = 'status';
-    elsif p_signal not in ('negation', 'antonym', 'value_conflict', 'temporal_marker', 'model', 'single_valued') then
+    elsif p_signal not in ('negation', 'antonym', 'value_conflict', 'temporal_marker', 'model', 'single_valued',
+                           'replaced') then
         raise invalid_parameter_value using column = 'signal',
-            message = format('signal must be negation, antonym, value_conflict, temporal_marker, model or '
-                             'single_valued, not %L', p_signal);
+            message = format('signal must be negation, antonym, value_conflict, temporal_marker, model, '
+                             'single_valued or replaced, not %L', p_signal);
     end if;
     v_before := coalesce((loci_internal.read_cursor(p_cursor, 'uuid'))[1], 'ffffffff-ffff-ffff-ffff-ffffffffffff');
     if v_entity_id is not null then

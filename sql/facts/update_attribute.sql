@@ -10,7 +10,8 @@ create or replace function loci_api.update_attribute(p_namespace text, p_id uuid
 returns table (id uuid, aspect_id uuid, kind text, content text, status text, superseded_by uuid, memory_id uuid,
                confidence double precision,
                importance double precision, valid_from timestamptz, valid_to timestamptz, recorded_at timestamptz,
-               superseded_at timestamptz, updated_at timestamptz, superseded uuid[], proposed uuid[])
+               superseded_at timestamptz, updated_at timestamptz, observations integer, superseded uuid[],
+               proposed uuid[])
 language plpgsql volatile security definer set search_path = ''
 as $$
 #variable_conflict use_column

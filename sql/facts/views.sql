@@ -87,8 +87,8 @@ comment on column loci.supersessions.aspect is 'Name of the aspect that both sta
 comment on column loci.supersessions.older is 'What is superseded.';
 comment on column loci.supersessions.newer is 'What wins.';
 comment on column loci.supersessions.signal is
-    'negation, antonym, value_conflict or temporal_marker; model: a language model said so; single_valued: edges of a '
-    'type that has one target at a time.';
+    'negation, antonym, value_conflict or temporal_marker; model: a language model said so; replaced: somebody gave it '
+    'new content; single_valued: edges of a type that has one target at a time.';
 comment on column loci.supersessions.confidence is 'Confidence of the signal, or of the model.';
 comment on column loci.supersessions.evidence is 'The words that decided.';
 comment on column loci.supersessions.status is 'proposed, applied, dismissed or undone.';

@@ -4,6 +4,7 @@ revoke all on all tables in schema loci, loci_data from public, loci_app, loci_a
 
 grant select on
     loci_data.aspects,
+    loci_data.aspects_to_sweep,
     loci_data.attribute_beliefs,
     loci_data.attribute_terms,
     loci_data.attributes,

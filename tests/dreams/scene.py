@@ -25,7 +25,7 @@ ORDERS = (
 )
 # What happens, and what follows from what stands there; the rest of a namespace is what it means.
 HAPPENING = {
-    "jobs", "schedules", "pass_runs", "model_calls", "changes", "outbox", "operations", "operation_counts", "contradiction_queue",
+    "jobs", "schedules", "pass_runs", "model_calls", "changes", "outbox", "operations", "operation_counts", "contradiction_queue", "aspects_to_sweep",
     "episodes_read", "embedding_queue", "entity_queue", "name_queue", "supersession_verdicts", "postings", "memory_texts",
     "corpus_counts", "attribute_terms", "entity_names", "entity_places", "map_layouts", "map_points", "memory_vectors", "entity_vectors", "idempotency_keys", "turns_read",
 }  # fmt: skip

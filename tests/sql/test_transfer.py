@@ -23,6 +23,7 @@ NOT_EXPORTED = {
     "lexical_impacts": "derived: the worker joins postings",
     "corpus_counts": "derived: triggers count restored memories",
     "attribute_terms": "derived: a trigger keeps it from attributes",
+    "aspects_to_sweep": "derived: triggers queue the aspects of restored facts",
     "contradiction_queue": "derived: a trigger queues restored facts",
     "entity_names": "derived: a trigger keeps it from entities",
     "embedding_queue": "derived: triggers queue restored memories that have no vector",

@@ -101,6 +101,7 @@ class AttributeOut(BaseModel):
     recorded_at: RecordedAt
     superseded_at: datetime | None = Field(description="When it stopped being believed; null: it is believed")
     updated_at: UpdatedAt
+    observations: int = Field(description="How often it was stated")
 
 
 class AttributeWritten(AttributeOut):
@@ -146,7 +147,7 @@ class AspectWritten(AspectRow):
 
 SupersessionStatus = Literal["proposed", "applied", "dismissed", "undone"]
 
-SupersessionSignal = Literal["negation", "antonym", "value_conflict", "temporal_marker", "model", "single_valued"]
+SupersessionSignal = Literal["negation", "antonym", "value_conflict", "temporal_marker", "model", "single_valued", "replaced"]
 
 
 class Sweep(Model):

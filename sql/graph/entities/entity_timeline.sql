@@ -1,6 +1,7 @@
 -- What happened around this entity, in order of valid time? Dated events: the entity created (at first_seen_at),
 -- changed, merged, given back (parted), split, deleted, returned; each observation of an edge at it, the end of an
--- edge's validity, and edges taken back, with the names of both ends; each version of a memory that mentions it, but
+-- edge's validity, and edges taken back, with the names of both ends; each fact and constraint stated, ended and
+-- deleted; each version of a memory that mentions it, but
 -- for forgotten ones. detail says what each was. Everything that was ever recorded is there, superseded or not. cursor,
 -- on every row, is what to send for the page that starts after it. p_as_of: what had happened by then. p_known_at: what
 -- had been recorded by then, under the name of then, and of memories what was believed of them. Cost: reads and sorts
@@ -39,6 +40,9 @@ begin
         select h.*, concat_ws(' ', h.kind, h.event, h.key)
         from loci_internal.edge_events(v_namespace_id, v_id, p_known_at) h
         union all
+        select h.*, concat_ws(' ', h.kind, h.event, h.key)
+        from loci_internal.fact_events(v_namespace_id, v_id, p_known_at) h
+        union all
         select b.valid_from, b.recorded_at, 'memory', 'version', m.id, m.id::text,
                jsonb_build_object('lineage', m.lineage, 'version', m.version, 'content', m.content,
                                   'valid_to', b.valid_to,
@@ -57,7 +61,7 @@ begin
     limit p_limit;
 end $$;
 comment on function loci.entity_timeline(text, text, integer, text, timestamptz, timestamptz) is
-    'Dated events around an entity (kind: entity, edge, memory), in order of valid time, at two times; cursor pages. '
+    'Dated events around an entity (kind: entity, edge, fact, memory), in order of valid time, at two times; cursor pages. '
     'Errors: 42501, P0002, 22023.';
 
 -- When was an entity created, what changed about it when, and when was it deleted or brought back? A change is the

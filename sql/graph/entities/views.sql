@@ -32,7 +32,7 @@ create or replace view loci.mentions with (security_invoker = true) as
 select n.name as namespace, e.name as entity, e.type as entity_type, m.lineage, m.content as memory,
        nullif(x.mention_text, '') as mention, m.recorded_at,
        loci.holds_at(m, statement_timestamp(), null) as current,
-       x.memory_id, x.entity_id
+       x.memory_id, x.entity_id, x.confidence
 from loci_data.memory_mentions x
 join loci_data.namespaces n on n.id = x.namespace_id
 join loci_data.memories m on m.namespace_id = x.namespace_id and m.id = x.memory_id
@@ -50,3 +50,4 @@ comment on column loci.mentions.recorded_at is 'Recorded time: when the memory w
 comment on column loci.mentions.current is 'Whether the memory is active and valid now.';
 comment on column loci.mentions.memory_id is 'The memory: this version. Joins memory_versions.id.';
 comment on column loci.mentions.entity_id is 'The entity. Joins entities.id.';
+comment on column loci.mentions.confidence is 'How sure the mention is, 0 to 1.';

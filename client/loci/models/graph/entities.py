@@ -82,8 +82,8 @@ class EntityEvent(BaseModel):
 
     at: datetime = Field(description="Valid time")
     recorded_at: RecordedAt
-    kind: Literal["entity", "edge", "memory"] = Field(description="What it happened to")
-    event: Literal["created", "changed", "merged", "parted", "split", "observed", "ended", "deleted", "version"] = Field(
+    kind: Literal["entity", "edge", "fact", "memory"] = Field(description="What it happened to")
+    event: Literal["created", "changed", "merged", "parted", "split", "observed", "stated", "ended", "deleted", "version"] = Field(
         description="What happened"
     )
     id: UUID = Field(description="Of the entity, edge or memory")
