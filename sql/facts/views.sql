@@ -57,8 +57,9 @@ comment on column loci.constraints.aspect_id is 'Identifier of the aspect. Joins
 create or replace view loci.supersessions with (security_invoker = true) as
 select n.name as namespace, s.id, e.name as entity, p.name as aspect, o.content as older, w.content as newer, s.signal,
        s.confidence,
-       s.evidence, s.status, s.origin, s.created_at, s.decided_at, s.decided_by, s.undone_at, e.id as entity_id,
-       p.id as aspect_id,
+       s.evidence, case when s.status = 'applied' and (w.taken_back_at is not null or w.own_to = w.valid_from)
+           then 'dismissed' else s.status end as status, s.origin, s.created_at, s.decided_at, s.decided_by,
+       s.undone_at, e.id as entity_id, p.id as aspect_id,
        s.older_id, s.newer_id, s.ended_at
 from loci_data.supersessions s
 join loci_data.namespaces n on n.id = s.namespace_id
@@ -91,7 +92,8 @@ comment on column loci.supersessions.signal is
     'new content; single_valued: edges of a type that has one target at a time.';
 comment on column loci.supersessions.confidence is 'Confidence of the signal, or of the model.';
 comment on column loci.supersessions.evidence is 'The words that decided.';
-comment on column loci.supersessions.status is 'proposed, applied, dismissed or undone.';
+comment on column loci.supersessions.status is
+    'proposed, applied, dismissed (by somebody, or since the newer one does not hold any more) or undone.';
 comment on column loci.supersessions.origin is 'inline (at a write), sweep, manual, or pass (a model was asked).';
 comment on column loci.supersessions.created_at is 'When the pair was found.';
 comment on column loci.supersessions.decided_at is 'When its status was last decided.';

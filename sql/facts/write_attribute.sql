@@ -40,8 +40,8 @@ begin
     proposed := '{}';
     id := loci_internal.find_same_fact(p_namespace_id, p_aspect_id, p_attribute, recorded_at) where p_replaces is null;
     if id is not null then
-        update loci_data.attributes a set observations = a.observations + 1, updated_at = greatest(a.updated_at,
-                                                                                                   recorded_at)
+        update loci_data.attributes a
+        set observations = a.observations + 1, updated_at = greatest(a.updated_at, write_attribute.recorded_at)
         where a.namespace_id = p_namespace_id and a.id = write_attribute.id;
         return next;
         return;
@@ -78,9 +78,10 @@ as $$
       and a.kind = coalesce(p_attribute ->> 'kind', 'attribute')
       and md5(a.content) = md5(p_attribute ->> 'content') and a.content = p_attribute ->> 'content'
       and a.memory_id is not distinct from (p_attribute ->> 'memory_id')::uuid
-      and a.valid_from <= p_at and (a.valid_to is null or a.valid_to > p_at)
-      and coalesce((p_attribute ->> 'valid_from')::timestamptz, a.valid_from) = a.valid_from
-      and ((p_attribute ->> 'valid_to') is null or (p_attribute ->> 'valid_to')::timestamptz = a.stated_to)
+      and case when coalesce(p_attribute ->> 'valid_from', p_attribute ->> 'valid_to') is null
+               then loci.holds_at(a, p_at, null)
+               else (p_attribute ->> 'valid_from')::timestamptz = a.valid_from
+                    and (p_attribute ->> 'valid_to')::timestamptz is not distinct from a.stated_to end
     order by a.recorded_at, a.id limit 1
 $$;
 comment on function loci_internal.find_same_fact(integer, uuid, jsonb, timestamptz) is

@@ -16,14 +16,13 @@ begin
     for v_turned in
         select n.namespace_id, max(n.believed_at) as at, array_agg(n.id) as ids,
                array_agg(case when n.status = o.status then 0 when n.status = 'active' then 1 else -1 end) as steps,
-               array_agg(n.id) filter (where o.valid_to < coalesce(n.valid_to, 'infinity')) as longer,
-               array_agg(o.valid_to) filter (where o.valid_to < coalesce(n.valid_to, 'infinity')) as stated
+               array_agg(n.id) filter (where o.valid_to < coalesce(n.valid_to, 'infinity')) as longer
         from after n join before o on o.namespace_id = n.namespace_id and o.id = n.id
         where n.status <> o.status or n.valid_to is distinct from o.valid_to
         group by n.namespace_id order by n.namespace_id loop
         set local enable_nestloop = on;  -- was off for the join above; what is called goes by it
         if v_turned.longer is not null then
-            perform loci_internal.release_ends(v_turned.namespace_id, v_turned.longer, v_turned.stated);
+            perform loci_internal.release_ends(v_turned.namespace_id, v_turned.longer);
         end if;
         perform loci_internal.turn_evidence(v_turned.namespace_id, v_turned.ids, v_turned.steps, v_turned.at);
     end loop;
@@ -32,18 +31,21 @@ end $$;
 comment on function loci_internal.sync_evidence_with_memories() is
     'Trigger: withdraw what forgotten memories show, or bring it back.';
 
--- Observations that took over the end of their memory state it no longer, now that it ends later: from now on the memory
--- itself says until when they hold. p_ids and p_stated are pairs. Index edge_observations_memory.
-create or replace function loci_internal.release_ends(p_namespace_id integer, p_ids uuid[], p_stated timestamptz[])
-returns void
+-- Observations that took over the end of their memory, as it was when they were written, state it no longer, now that it
+-- ends later: from now on the memory itself says until when they hold. Index edge_observations_memory.
+create or replace function loci_internal.release_ends(p_namespace_id integer, p_ids uuid[]) returns void
 language sql volatile set search_path = '' set enable_seqscan = off
 as $$
     update loci_data.edge_observations o set valid_to = null
-    from unnest(p_ids, p_stated) u(id, stated)
+    from unnest(p_ids) u(id)
+    cross join lateral (select x.* from loci_data.memories x where x.namespace_id = p_namespace_id
+                        and x.id = u.id limit 1) m
     where o.namespace_id = p_namespace_id and o.memory_id = any (p_ids) and o.memory_id = u.id
-      and o.valid_to = u.stated
+      and o.valid_to < coalesce(m.valid_to, 'infinity')
+      and o.valid_to = (select b.valid_to from loci_internal.memory_as_believed(
+          m, greatest(o.recorded_at, m.recorded_at)) b)
 $$;
-comment on function loci_internal.release_ends(integer, uuid[], timestamptz[]) is
+comment on function loci_internal.release_ends(integer, uuid[]) is
     'Let observations hold as long as their memories, whose ends they had taken over.';
 
 -- What memories show counts from a moment on where p_steps has 1 for them, and no longer where it has -1; where it has

@@ -204,11 +204,11 @@ class Pair:
         chosen = self.active(number)
         if chosen is None or (end is not None and end < self.spans[chosen][0]):
             return
-        start, stated = self.spans[chosen]
-        until, before = FOREVER if end is None else end, self.ends(chosen)
+        start, written = self.spans[chosen]
+        until = FOREVER if end is None else end
         self.noted(lambda: self.world.change(self.memories[chosen], valid_to=None if end is None else at(end)))
-        if until > before:
-            self.state.said = [replace(s, end=None) if (s.memory, s.end) == (chosen, before) else s for s in self.state.said]
+        if until > written:
+            self.state.said = [replace(s, end=None) if (s.memory, s.end) == (chosen, written) else s for s in self.state.said]
         self.state.ends[chosen] = until
         empty = any(s.memory == chosen and s.start == s.end for s in self.state.said)
         self.state.corrected = self.state.corrected - {chosen} | ({chosen} if until == start and not empty else set())
