@@ -20,11 +20,11 @@ select c.relname, obj_description(c.oid, 'pg_class'), a.attname, format_type(a.a
 from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
 where c.relnamespace = 'loci'::regnamespace and c.relkind = 'v' order by c.relname, a.attnum"""
 FUNCTIONS = """
-select p.proname, obj_description(p.oid, 'pg_proc'),
+select distinct on (p.proname) p.proname, obj_description(p.oid, 'pg_proc'),
        pg_get_function_arguments(p.oid), pg_get_function_result(p.oid), y.typrelid
 from pg_proc p join pg_type y on y.oid = p.prorettype
 where p.pronamespace = 'loci'::regnamespace and p.prokind = 'f' and has_function_privilege('loci_analyst', p.oid, 'execute')
-order by p.proname"""
+order by p.proname, p.pronargs desc, p.proargtypes::text"""
 RECORD = (
     "select a.attname, format_type(a.atttypid, null) from pg_attribute a where a.attrelid = %s and a.attnum > 0 order by a.attnum"
 )

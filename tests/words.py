@@ -23,6 +23,7 @@ LIKE = {
 VIEW_OF = {function: view for view, functions in LIKE.items() for function in functions.split()}
 
 ARGUMENTS = {
+    "holds_at(spells)": "Spells of an edge that has several; null: it has one.",
     "action": "Only operations of this action.",
     "after": "Go on after this position (of the feed: after the cursor of a change; history: after this version).",
     "agent": "Only what this agent did.",
@@ -295,6 +296,7 @@ COLUMNS = {
     "contradiction.signal": "negation, antonym, value_conflict or temporal_marker.",
     "contradiction.confidence": "0 to 1.",
     "contradiction.evidence": "The words that say so.",
+    "held_at": "Whether it held.",
     "holds_at": "Whether it holds.",
     "is_first_person": "Whether it is.",
     "leading_entity": "Its name; null: none.",

@@ -51,7 +51,8 @@ begin
                else p_status = (select case when loci_internal.decision_is_idle(a) then 'dismissed' else 'applied' end
                                 from loci_data.attributes a where a.namespace_id = v_namespace_id
                                 and a.id = s.newer_id) end)
-          and (p_status is null or s.status in (p_status, case p_status when 'dismissed' then 'applied' end)) and (p_signal is null or s.signal = p_signal)
+          and (p_status is null or s.status in (p_status, case p_status when 'dismissed' then 'applied' end))
+          and (p_signal is null or s.signal = p_signal)
           and (v_of_entity is null or s.id = any (v_of_entity))
         order by s.id desc limit p_limit);
     return query select r.*, loci_internal.make_cursor(jsonb_build_array(r.id))

@@ -36,7 +36,8 @@ begin
     return next;
 end $$;
 comment on function loci_api.sweep_aspects() is
-    'Compare the facts of an aspect that waits for it; the aspect, facts visited, attributes superseded. Operator only.';
+    'Compare the facts of an aspect that waits for it; the aspect, facts visited, attributes superseded. Operator '
+    'only.';
 
 -- Trigger: the facts of an aspect are to be compared anew. On aspects and attributes, as named by the triggers below.
 create or replace function loci_internal.queue_aspect_sweep() returns trigger

@@ -31,8 +31,8 @@ end $$;
 comment on function loci_internal.sync_evidence_with_memories() is
     'Trigger: withdraw what forgotten memories show, or bring it back.';
 
--- Observations that took over the end of their memory, as it was when they were written, state it no longer, now that it
--- ends later: from now on the memory itself says until when they hold. Index edge_observations_memory.
+-- Observations that took over the end of their memory, as it was when they were written, state it no longer, now that
+-- it ends later: from now on the memory itself says until when they hold. Index edge_observations_memory.
 create or replace function loci_internal.release_ends(p_namespace_id integer, p_ids uuid[]) returns void
 language sql volatile set search_path = '' set enable_seqscan = off
 as $$

@@ -124,9 +124,7 @@ class State:
         more = [
             n
             for n in touched
-            if not self.facts[n].deleted
-            and self.end(n) > self.facts[n].start
-            and (before[n][0] or self.end(n) > before[n][1])
+            if not self.facts[n].deleted and self.end(n) > self.facts[n].start and (before[n][0] or self.end(n) > before[n][1])
         ]
         for number in more if compare else []:
             self.compare(number)

@@ -35,7 +35,9 @@ def change(world: World, id: UUID, **changes: Any) -> Row:
 
 
 def held(world: World, as_of: datetime | None = None, known_at: datetime | None = None, of: str = "Iris") -> list[str]:
-    rows = world.rows("select * from loci.list_aspects(%(ns)s, %(of)s, %(as_of)s, %(known_at)s)", of=of, as_of=as_of, known_at=known_at)
+    rows = world.rows(
+        "select * from loci.list_aspects(%(ns)s, %(of)s, %(as_of)s, %(known_at)s)", of=of, as_of=as_of, known_at=known_at
+    )
     return sorted(item["content"] for row in rows for item in row["attributes"] + row["constraints"])
 
 
@@ -87,7 +89,9 @@ def test_what_a_memory_showed_is_out_of_sight_at_every_moment(world: World, gone
     for moment in (None, day(9), day(0)):
         assert [held(world, moment), walked(world, moment), pictured(world, moment)] == [[], [], []]
     assert held(world, day(9), before) == both
-    rows = world.rows("select current from loci.attributes where namespace = %(ns)s union all select true from loci.constraints where namespace = %(ns)s")
+    rows = world.rows(
+        "select current from loci.attributes where namespace = %(ns)s union all select true from loci.constraints where namespace = %(ns)s"
+    )
     assert rows == [{"current": False}] * 2
     assert sound(world)
 
@@ -109,7 +113,13 @@ def test_a_fact_pauses_while_its_memory_is_interrupted(world: World) -> None:
     memory = world.write("Iris works nights", lineage="shift", valid_from=day(0))["id"]
     add(world, aspect(world), "works nights", valid_from=day(0), memory_id=memory)
     world.write("Iris is on leave", lineage="shift", valid_from=day(3), valid_to=day(6))
-    assert [held(world, day(moment)) for moment in (2, 3, 5, 6, 9)] == [["works nights"], [], [], ["works nights"], ["works nights"]]
+    assert [held(world, day(moment)) for moment in (2, 3, 5, 6, 9)] == [
+        ["works nights"],
+        [],
+        [],
+        ["works nights"],
+        ["works nights"],
+    ]
     assert sound(world)
 
 
@@ -161,7 +171,9 @@ def test_what_a_winner_ended_comes_back_when_it_goes(world: World, work: Callabl
     under, facts = aspect(world, single_valued=True), {}
     for city, since in [CITIES[1], CITIES[0]] if backwards else CITIES[:2]:
         memory = world.write(f"note on {city}", valid_from=day(since))["id"]
-        row, made = operation(world, lambda city=city, since=since, memory=memory: add(world, under, city, valid_from=day(since), memory_id=memory))
+        row, made = operation(
+            world, lambda city=city, since=since, memory=memory: add(world, under, city, valid_from=day(since), memory_id=memory)
+        )
         facts[city] = row, memory, made
     assert held(world, day(15)) == ["lives in Eger"]
     work(world, *facts["lives in Eger"])
@@ -206,7 +218,11 @@ def test_an_erased_winner_has_never_ended_anything(world: World) -> None:
     after = world.now()
     world.erase(memory)
     assert [held(world, day(15), known) for known in (between, after, None)] == [["lives in Pest"]] * 3
-    assert [held(world, day(25), known) for known in (between, after, None)] == [["lives in Pest"], ["lives in Vac"], ["lives in Vac"]]
+    assert [held(world, day(25), known) for known in (between, after, None)] == [
+        ["lives in Pest"],
+        ["lives in Vac"],
+        ["lives in Vac"],
+    ]
 
 
 def test_a_back_dated_fact_meets_what_ended_with_its_memory(world: World) -> None:
@@ -301,14 +317,14 @@ def single_valued(world: World, under: UUID) -> None:
 def moved(world: World, under: UUID) -> None:
     entity(world, "Irene")
     add(world, aspect(world, "Irene", single_valued=True), "Iris uses Go", valid_from=day(0))
-    world.rows("select * from loci_api.update_namespace(%(ns)s, '{\"settings\": {\"supersession\": \"apply\"}}')")
+    world.rows('select * from loci_api.update_namespace(%(ns)s, \'{"settings": {"supersession": "apply"}}\')')
     world.rows("select * from loci_api.merge_entities(%(ns)s, 'Irene', 'Iris')")
 
 
 def switched_on(world: World, under: UUID) -> None:
     aspect(world, single_valued=True)
     world.rows("select * from loci_api.sweep_aspects()")
-    world.rows("select * from loci_api.update_namespace(%(ns)s, '{\"settings\": {\"supersession\": \"apply\"}}')")
+    world.rows('select * from loci_api.update_namespace(%(ns)s, \'{"settings": {"supersession": "apply"}}\')')
 
 
 @pytest.mark.parametrize("work", [single_valued, moved, switched_on])
@@ -392,11 +408,17 @@ def test_one_function_says_of_any_row_when_it_holds(world: World) -> None:
     add(world, aspect(world), "sings", valid_from=day(0), valid_to=day(10))
     before = world.now()
     for table in ("memories", "memory_links", "edges", "attributes"):
-        statement: Any = f"select bool_and(loci.holds_at(r, %(at)s, %(known)s)) as holds from loci_data.{table} r where namespace_id = %(ns_id)s"
-        assert [world.value(statement, at=at, known=known) for at, known in [(day(5), None), (day(5), before), (day(10), None), (day(-1), before)]] == [True, True, False, False]
+        statement: Any = (
+            f"select bool_and(loci.holds_at(r, %(at)s, %(known)s)) as holds from loci_data.{table} r where namespace_id = %(ns_id)s"
+        )
+        assert [
+            world.value(statement, at=at, known=known)
+            for at, known in [(day(5), None), (day(5), before), (day(10), None), (day(-1), before)]
+        ] == [True, True, False, False]
     for memory in world.rows("select id from loci_data.memories where namespace_id = %(ns_id)s"):
         world.forget(memory["id"])
     for table in ("memories", "memory_links", "edges"):
-        statement = f"select bool_or(loci.holds_at(r, %(at)s, %(known)s)) as holds from loci_data.{table} r where namespace_id = %(ns_id)s"
+        statement = (
+            f"select bool_or(loci.holds_at(r, %(at)s, %(known)s)) as holds from loci_data.{table} r where namespace_id = %(ns_id)s"
+        )
         assert [world.value(statement, at=day(5), known=known) for known in (None, before)] == [False, True]
-

@@ -61,8 +61,8 @@ begin
     limit p_limit;
 end $$;
 comment on function loci.entity_timeline(text, text, integer, text, timestamptz, timestamptz) is
-    'Dated events around an entity (kind: entity, edge, fact, memory), in order of valid time, at two times; cursor pages. '
-    'Errors: 42501, P0002, 22023.';
+    'Dated events around an entity (kind: entity, edge, fact, memory), in order of valid time, at two times; cursor '
+    'pages. Errors: 42501, P0002, 22023.';
 
 -- When was an entity created, what changed about it when, and when was it deleted or brought back? A change is the
 -- difference between a belief and the next one; its detail holds the new values of the fields that changed. Primary
