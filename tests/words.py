@@ -23,7 +23,6 @@ LIKE = {
 VIEW_OF = {function: view for view, functions in LIKE.items() for function in functions.split()}
 
 ARGUMENTS = {
-    "holds_at(spells)": "Spells of an edge that has several; null: it has one.",
     "action": "Only operations of this action.",
     "after": "Go on after this position (of the feed: after the cursor of a change; history: after this version).",
     "agent": "Only what this agent did.",
@@ -90,6 +89,7 @@ ARGUMENTS = {
     "single_valued": "Whether attributes of the aspect replace each other; null: unknown.",
     "source": "Name of the source.",
     "space": "First two segments of a path.",
+    "spells": "Spells of an edge that has several; null: it has one.",
     "start": "Names, aliases or ids to start from.",
     "state": "Only jobs in this state.",
     "status": "Only this status.",

@@ -30,7 +30,14 @@ as $$
         (110, 'aspect', 'aspects', null, '{"canonical_name": "loci.canonical_name(r.name)"}', null),
         (120, 'attribute', 'attributes', null,
             '{"entity_id": "(select a.entity_id from loci_data.aspects a where a.namespace_id = $1 and a.id = '
-            'r.aspect_id)"}', null),
+            'r.aspect_id)"}',
+            -- lines of version 0.1.0 say only what follows; finish_restore brings them in step
+            '{"observations": "coalesce(r.observations, 1)", "own_to": "coalesce(r.own_to, r.stated_to)", '
+            '"stated_to": "case when r.observations is null and r.status = ''active'' then r.valid_to '
+            'else r.stated_to end", "ended_at": "case when r.observations is null and r.status = ''superseded'' '
+            'and r.superseded_by is null and r.withdrawn_at is null then r.valid_to else r.ended_at end", '
+            '"taken_back_at": "case when r.observations is null and r.status = ''deleted'' '
+            'then coalesce(r.superseded_at, r.updated_at) else r.taken_back_at end"}'),
         (125, 'attribute_belief', 'attribute_beliefs', null, null, null),
         (128, 'verdict', 'supersession_verdicts', null, null, null),
         (130, 'edge', 'edges', null,

@@ -1,5 +1,6 @@
 -- End of restoring a namespace: what could not be done line by line. Attributes may name a successor that stands after
--- them; restored memories that no line of name_queue spoke of were read for names before. Reads the attributes of the
+-- them; restored memories that no line of name_queue spoke of were read for names before. Facts are
+-- brought in step with their memories and decisions. Reads the attributes of the
 -- namespace. Admin. Security definer, like the rest of restoring. Errors: 42501, P0002, 23503.
 create or replace function loci_api.finish_restore(p_namespace text) returns void
 language plpgsql volatile security definer set search_path = ''
@@ -26,6 +27,13 @@ begin
             using message = format('entity %s: merged_into: there is no entity %s', v_stray.id, v_stray.merged_into),
             column = 'merged_into';
     end if;
+    insert into loci_data.supersessions (namespace_id, id, older_id, newer_id, signal, confidence, origin, status,
+                                         created_at, decided_at)
+    select v_ns, loci_api.uuid7(), a.id, a.superseded_by, 'replaced', 1, 'manual', 'applied', a.updated_at, a.updated_at
+    from loci_data.attributes a
+    where a.namespace_id = v_ns and a.superseded_by is not null
+    on conflict on constraint supersessions_pair_key do nothing;  -- of version 0.1.0, which noted none
+    perform loci_api.propagate_memory_status(p_namespace);
     delete from loci_data.name_queue q where q.namespace_id = v_ns and q.enqueued_at = transaction_timestamp();
     set constraints loci_data.attributes_superseded_by_fkey, loci_data.entities_merged_into_fkey immediate;
     perform set_config('loci.restoring', '', true);
