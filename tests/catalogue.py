@@ -13,7 +13,9 @@ OBJECTS = declared()
 FUNCTIONS = sorted({item.name for item in OBJECTS if item.kind in ("function", "aggregate")})  # with their schemas
 VIEWS = sorted(item.name.removeprefix("loci.") for item in OBJECTS if item.kind == "view")
 TRIGGERS = sorted(item.name.split(".")[-1] for item in OBJECTS if item.kind == "trigger")
-_SCHEMA = "\n".join(path.read_text() for path in sorted(ROOT.glob("migrations/schema/*.sql")))
+_SCHEMA = "\n".join(
+    path.read_text() for path in [*sorted(ROOT.glob("migrations/schema/*.sql")), *sorted(ROOT.glob("migrations/versions/*.py"))]
+)
 TABLES = sorted(set(re.findall(r"^create (?:unlogged )?table loci_data\.(\w+)", _SCHEMA, re.MULTILINE)))
 RELATIONS = [*(f"loci_data.{name}" for name in TABLES), *(f"loci.{name}" for name in VIEWS)]
 PARTITIONS = [f"loci_data.{table}_{n:02}" for table in ("memory_texts", "memory_vectors", "entity_vectors") for n in (0, 7, 15)]

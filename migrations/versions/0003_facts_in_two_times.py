@@ -61,8 +61,6 @@ drop function if exists loci_internal.lock_evidence(integer, uuid[]);
 drop function if exists loci_api.add_attribute(text, uuid, jsonb);
 drop function if exists loci_api.update_attribute(text, uuid, jsonb);
 drop function if exists loci_internal.attribute_rows(integer, uuid, timestamptz);
-drop function if exists loci_internal.withdraw_attributes(integer, uuid[], timestamptz);
-drop function if exists loci_internal.revive_attributes(integer, uuid[], uuid, timestamptz);
 drop function if exists loci_internal.supersede_siblings(integer, uuid, text, text, uuid, timestamptz);
 reset role
 """
