@@ -20,7 +20,7 @@ DETAILS = {
     "layer": Detail(2, 1, 0, inherited=True),
     "importance": Detail(0.5, 0.75, 0.25, inherited=True),
     "confidence": Detail(1.0, 0.625, 0.5, inherited=False),
-    "metadata": Detail({}, {"a": [1, None]}, {"b": 1.10}, inherited=False),
+    "metadata": Detail({}, {"a": [1, None]}, {"b": 1.10}, inherited=True),
     "about": Detail(None, "Alice", "Bob", inherited=True),
 }
 DEFAULTS = {name: detail.default for name, detail in DETAILS.items()}

@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from db.dreams import CatalogueEntity
+from loci.models.fields import canonical_type
 from service.dreams.passes import Refusal
 from service.text.guards import invented
 from service.text.names import UNSPACED
@@ -201,7 +202,7 @@ class _Reader:
         found.texts |= places
         for alias in (stated.name, *stated.aliases):
             self.alias(found, alias, places)
-        kind = "_".join(stated.type.lower().split())
+        kind = canonical_type(stated.type)
         if kind in self.known.types:
             item.setdefault("type", kind)
         elif kind != "unknown":

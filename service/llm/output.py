@@ -5,6 +5,7 @@ import math
 import re
 from functools import cache
 from typing import Any, NoReturn, TypeVar
+from unicodedata import normalize
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -95,7 +96,7 @@ def _read(text: str, answer: type[A]) -> A:
     for candidate in found:
         try:
             _check(candidate)
-            made = answer.model_validate_json(json.dumps(candidate))
+            made = answer.model_validate_json(normalize("NFC", json.dumps(candidate, ensure_ascii=False)))
         except ValidationError as error:
             problem = f"the answer is not what was asked for: {_explained(error)}"
         except ValueError as error:

@@ -9,7 +9,7 @@ as $$
                coalesce((p_stated).tags, (p_latest).tags, '{}'),
                coalesce((p_stated).layer, (p_latest).layer, 2),
                coalesce((p_stated).importance, (p_latest).importance, 0.5),
-               coalesce((p_stated).confidence, 1.0), coalesce((p_stated).metadata, '{}'),
+               coalesce((p_stated).confidence, 1.0), coalesce((p_stated).metadata, (p_latest).metadata, '{}'),
                coalesce((p_stated).about, (p_latest).about))::loci.memory_details
 $$;
 comment on function loci_internal.complete_memory_details(loci.memory_details, loci.memory_details) is

@@ -56,7 +56,7 @@ comment on function loci_api.remember(text, jsonb) is
     'what a duplicate stated otherwise (ignored), and where its validity was cut short.';
 
 -- The items of a write, typed: one scan of the JSON. An item that states no valid_from and is no episode may fold into
--- an exact duplicate. An item that corrects a memory is written to its lineage. round: how many items of the same
+-- an exact duplicate. Metadata of null are none, and those that are not stated are inherited. An item that corrects a memory is written to its lineage. round: how many items of the same
 -- lineage stand before it, so that a round never has two. Errors: 22023 with the item's position and field.
 create or replace function loci_internal.parse_memories(p_namespace_id integer, p_items jsonb)
 returns loci_internal.memory_input[]
@@ -82,7 +82,9 @@ as $$
                    u.parent_id, u.valid_from, u.valid_to, loci_internal.speaker_of(u.source, u."user") as source,
                    u.session_id, u.embedding, u.corrects, u.on_duplicate, jsonb_populate_record(
                        null::loci.memory_details, case when u.item ->> 'about' is null then u.item
-                           else loci_internal.name_subject(p_namespace_id, u.item) end) as details,
+                           else loci_internal.name_subject(p_namespace_id, u.item) end
+                           || case when u.item -> 'metadata' = 'null' then '{"metadata": {}}'::jsonb else '{}' end
+                   ) as details,
                    u.ordinal
             from rows from (jsonb_to_recordset(p_items) as (
                      id uuid, content text, lineage text, parent_id uuid, valid_from timestamptz, valid_to timestamptz,

@@ -1,5 +1,5 @@
 -- Change what is said about a memory, not what it says: its details (loci.memory_details), its validity, and the
--- parent. Absent keys keep their value. valid_from and valid_to correct or end this version; overlap with another is
+-- parent. Absent keys keep their value; metadata of null are none. valid_from and valid_to correct or end this version; overlap with another is
 -- refused. parent_id (null: detach) is a move: it holds from parent_since on, by default now, for as long as the
 -- version is valid; a version that is no longer valid is corrected for all of its time. What was believed before stays
 -- askable with known_at. Another content is another version: write it with the lineage. Triggers keep index, beliefs
@@ -23,6 +23,7 @@ begin
         raise no_data_found using message = format('memory %s does not exist', p_id), column = 'id';
     end if;
     v_new := jsonb_populate_record(v_old, loci_internal.name_subject(v_ns, p_changes));
+    v_new.metadata := coalesce(v_new.metadata, '{}');
     if p_changes ? 'parent_id' or v_new.layer <> v_old.layer then
         perform loci_internal.lock_hierarchy(v_ns, true);
     end if;

@@ -45,6 +45,19 @@ def test_a_new_version_inherits_what_is_inherited(world: World) -> None:
     assert details(world.write("Rome", lineage="city", **OTHERS)) == OTHERS
 
 
+@pytest.mark.parametrize("nothing", [None, {}])
+def test_metadata_of_null_are_cleared_by_a_version_a_repetition_and_a_change(world: World, nothing: object) -> None:
+    world.write("Oslo", lineage="city", **STATED)
+    assert world.write("Paris", lineage="city", metadata=nothing)["metadata"] == {}
+    assert world.write("Rome", lineage="city")["metadata"] == {}
+    repeated = world.write("Bonn", **STATED)["id"]
+    world.write("Bonn", category=STATED["category"], about=STATED["about"], metadata=nothing, on_duplicate="update")
+    assert details(world.get(repeated)) == {**STATED, "metadata": {}}
+    changed = world.write("Kiel", **STATED)["id"]
+    world.change(changed, metadata=nothing)
+    assert details(world.get(changed)) == {**STATED, "metadata": {}}
+
+
 @pytest.mark.parametrize("name", DETAILS)
 def test_a_changed_detail_is_told_and_what_was_believed_before_stays_askable(world: World, name: str) -> None:
     written = world.write("Oslo", **STATED)

@@ -186,12 +186,12 @@ class Memories(Group[C]):
         valid_to: Moment | Omitted | None = OMITTED,
         importance: float | Omitted = OMITTED,
         confidence: float | Omitted = OMITTED,
-        metadata: Json | Omitted = OMITTED,
+        metadata: Json | Omitted | None = OMITTED,
         about: str | Omitted | None = OMITTED,
     ) -> Request[MemoryOut]:
         """Change what is said about a memory; `parent_id=None` detaches it, `valid_to=None` says that it still holds.
 
-        `about=None`: its text says whom it is about.
+        `metadata=None`: it has none. `about=None`: its text says whom it is about.
         Content changes by a new version: write it with the lineage ("it changed") or with `corrects` ("we were wrong").
         """
         return change(

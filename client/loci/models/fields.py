@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from typing import Annotated, Any, Literal, TypeVar, cast
+from unicodedata import normalize
 from uuid import UUID
 
 from pydantic import (
@@ -60,13 +61,14 @@ def _storable_vector(vector: list[float]) -> list[float]:
 
 
 def _storable(text: str) -> str:
+    """The text in composed form (NFC), by which texts are compared: a name is one, whichever keyboard or disk it comes from."""
     if "\x00" in text:
         raise ValueError("must not contain NUL characters")
     try:
         text.encode()
     except UnicodeEncodeError:
         raise ValueError("must be valid Unicode: it holds a lone surrogate") from None
-    return text
+    return normalize("NFC", text)
 
 
 def _not_blank(text: str) -> str:
@@ -133,6 +135,14 @@ User = Annotated[
         "to, else nobody in particular"
     ),
 ]
+WORD_BEGINS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[\s_-]+")
+
+
+def canonical_type(kind: str) -> str:
+    """A type in its one form, as the database has it: `works_on` for "Works On" and "worksOn"."""
+    return WORD_BEGINS.sub("_", kind).lower().strip("_")
+
+
 CATEGORY = re.compile(r"(?=.{1,255}$)[^/\x00]+(/[^/\x00]+)*")
 Category = Annotated[
     str,
@@ -164,7 +174,7 @@ EntityType = Annotated[
         description="Such as person, project, tool; kept in small letters, with _ between words",
         json_schema_extra={"pattern": r"^[A-Za-z0-9][A-Za-z0-9 _-]{0,63}$"},
     ),
-    BeforeValidator(lambda kind: re.sub(r"[\s_-]+", "_", kind.lower()).strip("_") if isinstance(kind, str) else kind),
+    BeforeValidator(lambda kind: canonical_type(kind) if isinstance(kind, str) else kind),
 ]
 EdgeType = Annotated[
     str, Field(min_length=1, max_length=128, json_schema_extra=SOMETHING), AfterValidator(_storable), AfterValidator(_not_blank)

@@ -74,7 +74,10 @@ class MemoryInput(Model):
         default=None, description="How much it matters, 0 to 1; default: that of the version before, or 0.5"
     )
     confidence: Unit | None = Field(default=None, description="How sure it is, 0 to 1; default: 1.0")
-    metadata: Metadata | None = Field(default=None, description="Your own JSON object, at most 1 MiB; kept as it is; default: {}")
+    metadata: Metadata | None = Field(
+        default=None,
+        description="Your own JSON object, at most 1 MiB; kept as it is; null: {}; default: that of the version before, or {}",
+    )
     about: Label | None = Field(
         default=None,
         description="Whom or what it is about: name or id of an entity, which is made if it is not there; GET shows what the text "
@@ -140,7 +143,9 @@ class MemoryChanges(Model):
     """What may change about a memory. Its content changes by a new version, or by one that corrects it."""
 
     model_config = ConfigDict(
-        json_schema_extra=also(without_null("parent_id", "valid_to", "about"), dependentRequired={"parent_since": ["parent_id"]})
+        json_schema_extra=also(
+            without_null("parent_id", "valid_to", "metadata", "about"), dependentRequired={"parent_since": ["parent_id"]}
+        )
     )
 
     category: Category | None = Field(default=None, description="Slash-separated path")
@@ -152,14 +157,12 @@ class MemoryChanges(Model):
     valid_to: Moment | None = Field(default=None, description="Until when (exclusive); null: still")
     importance: Unit | None = Field(default=None, description="How much it matters, 0 to 1")
     confidence: Unit | None = Field(default=None, description="How sure it is, 0 to 1")
-    metadata: Metadata | None = Field(default=None, description="Your own JSON object, at most 1 MiB; kept as it is")
+    metadata: Metadata | None = Field(default=None, description="Your own JSON object, at most 1 MiB; kept as it is; null: {}")
     about: Label | None = Field(
         default=None, description="Whom or what it is about: name or id of an entity; null: what the text says"
     )
 
-    @field_validator(
-        *("category", "tags", "layer", "parent_since", "valid_from", "importance", "confidence", "metadata"), mode="before"
-    )
+    @field_validator(*("category", "tags", "layer", "parent_since", "valid_from", "importance", "confidence"), mode="before")
     @classmethod
     def _not_null(cls, value: object) -> object:
         return not_null(value)

@@ -5,7 +5,6 @@ file and its tools mean the same. Each function is the work of one transaction.
 """
 
 import hashlib
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,6 +16,7 @@ from db.errors import FieldError, Invalid, NotFound
 from db.graph import edges, entities, observed
 from db.graph.observed import ObservedGraph
 from db.pool import JsonObject, Transaction
+from loci.models.fields import canonical_type
 from service.transfer.foreign.values import category, edge_type, entity_type, label, subject
 
 SOURCE = "mcp-memory"
@@ -191,7 +191,7 @@ def _triple(relation: Any, names: dict[str, str]) -> tuple[str, str, str]:
     """What two relations are compared by; `names` are the entities that names mean."""
     ends = [_name(relation[end]) for end in ("from", "to")]
     source, target = (_folded(names.get(end, end)) for end in ends)
-    return source, re.sub(r"[\s_-]+", "_", edge_type(relation["relationType"]).lower()), target
+    return source, canonical_type(edge_type(relation["relationType"])), target
 
 
 def _deleted(what: str) -> JsonObject:

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from db.pool import Transaction
+from loci.models.fields import Text
 from service.mcp.profiles import graph
 from service.mcp.profiles.profile import Loose, OwnTool, Profile, Resource, Work, own_tool
 from service.mcp.text import JsonObject, Shown, on_its_lines
@@ -19,31 +20,31 @@ DRAFT = "http://json-schema.org/draft-07/schema#"
 class Entity(Loose):
     """A node."""
 
-    name: str
-    entityType: str  # noqa: N815 (the server's own name)
-    observations: list[str]
+    name: Text
+    entityType: Text  # noqa: N815 (the server's own name)
+    observations: list[Text]
 
 
 class Relation(Loose):
     """A triple."""
 
-    from_: str = Field(alias="from")
-    to: str
-    relationType: str  # noqa: N815
+    from_: Text = Field(alias="from")
+    to: Text
+    relationType: Text  # noqa: N815
 
 
 class Observations(Loose):
     """What to add to an entity."""
 
-    entityName: str  # noqa: N815
-    contents: list[str]
+    entityName: Text  # noqa: N815
+    contents: list[Text]
 
 
 class Deletion(Loose):
     """What to take from an entity."""
 
-    entityName: str  # noqa: N815
-    observations: list[str]
+    entityName: Text  # noqa: N815
+    observations: list[Text]
 
 
 class CreateEntities(Loose):
@@ -67,7 +68,7 @@ class AddObservations(Loose):
 class DeleteEntities(Loose):
     """Names of entities."""
 
-    entityNames: list[str]  # noqa: N815
+    entityNames: list[Text]  # noqa: N815
 
 
 class DeleteObservations(Loose):
@@ -83,13 +84,13 @@ class Nothing(Loose):
 class Query(Loose):
     """A text to look for."""
 
-    query: str
+    query: Text
 
 
 class Names(Loose):
     """Names of entities."""
 
-    names: list[str]
+    names: list[Text]
 
 
 def _text(description: str | None = None) -> JsonObject:

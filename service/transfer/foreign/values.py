@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from loci.models.fields import canonical_type
 from service.transfer.foreign.records import Json
 
 LONGEST = 255
@@ -139,8 +140,8 @@ def entity_type(value: Any) -> str | None:
     """A type of entity in its one form: small letters, digits and `_`."""
     if not isinstance(value, str):
         return None
-    plain = unicodedata.normalize("NFKD", value).encode("ascii", "ignore").decode().lower()
-    return NO_TYPE.sub("_", plain).strip("_")[:64].strip("_") or None
+    plain = unicodedata.normalize("NFKD", value).encode("ascii", "ignore").decode()
+    return NO_TYPE.sub("_", canonical_type(plain)).strip("_")[:64].strip("_") or None
 
 
 def edge_type(value: Any) -> str:
