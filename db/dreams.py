@@ -9,13 +9,12 @@ from psycopg.types.json import Jsonb
 from db.memories import MemoryRow
 from db.pool import JsonObject, Transaction
 
-MOST_TURNS = 10_000  # that turns_to_read gives, whatever dream_limit says
-
 
 class LastPass(TypedDict):
-    """Whether a job has run a pass already, and the corpus that the newest run left."""
+    """Whether a job has run a pass already and left turns in the log, and the corpus that the newest run left."""
 
     done: bool
+    more: bool
     corpus: str | None
 
 
@@ -213,29 +212,44 @@ class VerdictOutcome(TypedDict):
 
 
 class TurnToRead(TypedDict):
-    """A turn that a job learns from."""
+    """A turn that a pass learns from; how often an answer failed for it, and whether the log holds more than these."""
 
     id: int
     session_id: str
     role: str
     content: str
     said_at: datetime
+    failed_reads: int
+    more: bool
 
 
 async def last_pass(tx: Transaction, *, name: str, job_id: UUID) -> LastPass:
-    """Whether the job has run this pass already, and the corpus that the newest run left less than its days ago."""
+    """Whether the job has run this pass already and left turns, and the corpus that the newest run left less than its days ago."""
     return await tx.row(
-        LastPass, "select done, corpus from loci_api.last_pass(%(namespace)s, %(name)s, %(job_id)s)", name=name, job_id=job_id
+        LastPass, "select done, more, corpus from loci_api.last_pass(%(namespace)s, %(name)s, %(job_id)s)", name=name, job_id=job_id
     )
 
 
-async def record_pass(tx: Transaction, *, job_id: UUID, name: str, report: JsonObject) -> None:
-    """Write the report of a pass, in the transaction of its changes. `report`: columns of pass_runs."""
+async def record_pass(
+    tx: Transaction, *, job_id: UUID, name: str, report: JsonObject, turns: list[int], episodes: list[UUID]
+) -> None:
+    """Write the report of a pass, in the transaction of its changes, and what it has read. `report`: columns of pass_runs."""
     await tx.run(
-        "select loci_api.record_pass(%(namespace)s, %(job_id)s, %(name)s, %(report)s)",
+        "select loci_api.record_pass(%(namespace)s, %(job_id)s, %(name)s, %(report)s, %(turns)s::bigint[], %(episodes)s::uuid[])",
         job_id=job_id,
         name=name,
         report=Jsonb(report),
+        turns=turns,
+        episodes=episodes,
+    )
+
+
+async def record_failed_read(tx: Transaction, *, turns: list[int], episodes: list[UUID]) -> None:
+    """Count an answer that was none, for what the model was shown."""
+    await tx.run(
+        "select loci_api.record_failed_read(%(namespace)s, %(turns)s::bigint[], %(episodes)s::uuid[])",
+        turns=turns,
+        episodes=episodes,
     )
 
 
@@ -320,14 +334,15 @@ async def enrich_memory(tx: Transaction, *, id: UUID, entries: list[JsonObject])
     )
 
 
-async def episodes_to_read(tx: Transaction, *, id: UUID, limit: int, length: int) -> list[Episode]:
-    """The episodes that a job learns from, the same at every call; content is cut."""
+async def episodes_to_read(tx: Transaction, *, id: UUID, limit: int, length: int, failed: int | None) -> list[Episode]:
+    """Episodes that no extraction has read; content is cut. `failed`: those that an answer failed for so often."""
     return await tx.rows(
         Episode,
-        "select * from loci_api.episodes_to_read(%(namespace)s, %(id)s, %(limit)s, %(length)s)",
+        "select * from loci_api.episodes_to_read(%(namespace)s, %(id)s, %(limit)s, %(length)s, %(failed)s::smallint)",
         id=id,
         limit=limit,
         length=length,
+        failed=failed,
     )
 
 
@@ -372,6 +387,8 @@ async def apply_contradiction_verdicts(tx: Transaction, *, verdicts: list[JsonOb
     )
 
 
-async def turns_to_read(tx: Transaction, *, id: UUID) -> list[TurnToRead]:
-    """The turns that a job learns from, the same at every call."""
-    return await tx.rows(TurnToRead, "select * from loci_api.turns_to_read(%(namespace)s, %(id)s) order by id", id=id)
+async def turns_to_read(tx: Transaction, *, id: UUID, name: str) -> list[TurnToRead]:
+    """Turns of the log that a pass has not read, the oldest first."""
+    return await tx.rows(
+        TurnToRead, "select * from loci_api.turns_to_read(%(namespace)s, %(id)s, %(name)s) order by id", id=id, name=name
+    )

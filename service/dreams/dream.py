@@ -81,22 +81,18 @@ def is_dry(job: Job) -> bool:
 
 
 async def _begin(resources: Resources, job: Job) -> None:
-    """Put a scheduled dream off while somebody is at work. A whole dream takes the log also where no pass reads it: it must end."""
+    """Put a scheduled dream off while somebody is at work."""
     async with job.holding(resources, "dream") as tx:
         if job.arguments.get("scheduled") and (busy := await dreams.namespace_activity(tx)):
             raise Postponed(f"the namespace is busy: {busy}")
-        if not job.arguments.get("passes") and not any(job.settings[f"dream_{name}"] for name in READERS):
-            await dreams.turns_to_read(tx, id=job.id)
 
 
 async def _read_on(tx: Transaction, job: Job) -> None:
-    """Where the log held more turns than a dream looks at, another one goes on behind this one, for the passes that read it."""
+    """Where the log held more turns than a pass was shown, another dream goes on behind this one, for such passes."""
     readers = [name for name in wanted_passes(job) if name in READERS]
-    if not readers or is_dry(job):
-        return
-    turns = await dreams.turns_to_read(tx, id=job.id)
-    if turns and len(turns) >= min(job.settings["dream_limit"], dreams.MOST_TURNS):
-        arguments = {**job.arguments, "passes": readers}
+    left = [name for name in readers if (await dreams.last_pass(tx, name=name, job_id=job.id))["more"]]
+    if left and not is_dry(job):
+        arguments = {**job.arguments, "passes": left}
         await jobs.enqueue_job(tx, kind="dream", arguments=arguments, key="log", turn="dream")
 
 

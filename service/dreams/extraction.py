@@ -60,13 +60,14 @@ class Extraction(Answer):
 
 
 async def look(tx: Transaction, job: Job) -> Seen:
-    """The turns and episodes that the job learns from, and the entities that a reader of them should know.
+    """The turns and episodes that the pass has not read, and the entities that a reader of them should know.
 
     Long texts are cut, the shorter the more there are. What is not shown is not there for the checks either.
     """
     limit = int(job.settings["dream_limit"])
-    turns = await dreams.turns_to_read(tx, id=job.id)
-    episodes = await dreams.episodes_to_read(tx, id=job.id, limit=max(limit - len(turns), 0), length=LONGEST)
+    turns = await dreams.turns_to_read(tx, id=job.id, name="entities")
+    failed = turns[0]["failed_reads"] if turns else None
+    episodes = await dreams.episodes_to_read(tx, id=job.id, limit=max(limit - len(turns), 0), length=LONGEST, failed=failed)
     length = min(LONGEST, max(SHORTEST, ALL // max(len(turns) + len(episodes), 1)))
     texts = [
         *(
@@ -93,7 +94,14 @@ async def look(tx: Transaction, job: Job) -> Seen:
         "types": sorted(known.types),
         "predicates": await edges.edge_types_used(tx),
     }
-    return Seen(data, len(texts), known=known)
+    return Seen(
+        data,
+        len(texts),
+        known=known,
+        turns=[turn["id"] for turn in turns],
+        episodes=[row["id"] for row in episodes],
+        more=any(turn["more"] for turn in turns),
+    )
 
 
 def types_of(catalogue: Iterable[CatalogueEntity]) -> frozenset[str]:

@@ -14,6 +14,7 @@ from uuid import UUID
 from db import dreams, text
 from db.pool import Transaction
 from service.jobs.job import Job
+from service.llm.model import InvalidAnswer
 from service.llm.output import Answer
 from service.models.calls import ask
 from service.resources import Resources
@@ -39,7 +40,8 @@ class Refusal:
 class Seen:
     """What the model is shown: `data` for its prompt, how many things that are, and the hash of it all (None: no gate).
 
-    `known` is what the checks compare the answer with, and `read` how they read a text; neither is shown.
+    `known` is what the checks compare the answer with, and `read` how they read a text; neither is shown. `turns` and `episodes`
+    are those among it, which the pass has read once it has its report; `more`: the log holds other turns for it.
     """
 
     data: Any
@@ -47,6 +49,9 @@ class Seen:
     corpus: str | None = None
     known: Any = None
     read: Read = field(default_factory=Readings)
+    turns: list[int] = field(default_factory=list)
+    episodes: list[UUID] = field(default_factory=list)
+    more: bool = False
 
 
 @dataclass
@@ -99,6 +104,7 @@ class Report:
     changes: list[dict[str, Any]] = field(default_factory=list)
     corpus: str | None = None
     error: str | None = None
+    more: bool = False
 
 
 async def run_pass(resources: Resources, job: Job, made: Pass[A], *, dry_run: bool = False) -> Report | None:
@@ -110,14 +116,20 @@ async def run_pass(resources: Resources, job: Job, made: Pass[A], *, dry_run: bo
             return None
         seen = await made.look(tx, job)
         seen = replace(seen, corpus=_stamp(resources, made, seen.corpus))
-    report.seen = seen.count
+    report.seen, report.more = seen.count, seen.more
     if not seen.count or (seen.corpus is not None and seen.corpus == before["corpus"]):
         report.corpus = seen.corpus
-        await record_report(resources, job, made.name, report)
+        await record_report(resources, job, made.name, report, seen)
         return report
-    answer = await ask(
-        resources, made.answer, namespace=job.namespace, purpose=made.name, prompt=made.prompt, data=seen.data, job_id=job.id
-    )
+    try:
+        answer = await ask(
+            resources, made.answer, namespace=job.namespace, purpose=made.name, prompt=made.prompt, data=seen.data, job_id=job.id
+        )
+    except InvalidAnswer:
+        if not dry_run and (seen.turns or seen.episodes):
+            async with job.holding(resources, f"dream_{made.name}") as tx:
+                await dreams.record_failed_read(tx, turns=seen.turns, episodes=seen.episodes)
+        raise
 
     async def ask_texts(some: list[str]) -> list[text.TextMarks]:
         async with resources.transaction(f"dream_{made.name}", job.namespace, "admin") as tx:
@@ -147,13 +159,17 @@ async def _apply(resources: Resources, job: Job, made: Pass[A], seen: Seen, plan
         report.operation_id = operation if report.outcome == "applied" and applied.changes else None
         if made.corpus is not None and not unseen and report.outcome == "applied":
             report.corpus = _stamp(resources, made, await made.corpus(tx, job))
-        await dreams.record_pass(tx, job_id=job.id, name=made.name, report=asdict(report))
+        await _record(tx, job, made.name, report, seen)
 
 
-async def record_report(resources: Resources, job: Job, name: str, report: Report) -> None:
-    """Write the report of a pass that changed nothing."""
+async def record_report(resources: Resources, job: Job, name: str, report: Report, seen: Seen | None = None) -> None:
+    """Write the report of a pass that changed nothing; `seen`: what it has read."""
     async with job.holding(resources, f"dream_{name}") as tx:
-        await dreams.record_pass(tx, job_id=job.id, name=name, report=asdict(report))
+        await _record(tx, job, name, report, seen or Seen(None, 0))
+
+
+async def _record(tx: Transaction, job: Job, name: str, report: Report, seen: Seen) -> None:
+    await dreams.record_pass(tx, job_id=job.id, name=name, report=asdict(report), turns=seen.turns, episodes=seen.episodes)
 
 
 def shortened(refused: list[Refusal]) -> list[Refusal]:

@@ -71,8 +71,9 @@ class Support:
 
 
 async def look(tx: Transaction, job: Job) -> Seen:
-    """The turns that the job learns from, by session, and the preferences that were inferred before."""
-    turns = dict(enumerate(await dreams.turns_to_read(tx, id=job.id), 1))
+    """The turns that the pass has not read, by session, and the preferences that were inferred before."""
+    read = await dreams.turns_to_read(tx, id=job.id, name="preferences")
+    turns = dict(enumerate(read, 1))
     limit = int(job.settings["dream_limit"])
     found = await memories.list_memories(tx, filters={"category": CATEGORY, "metadata": {"source": "inferred"}}, limit=limit)
     known = Known(turns, dict(enumerate(reversed(found), 1)))
@@ -87,7 +88,9 @@ async def look(tx: Transaction, job: Job) -> Seen:
         "preferences": [{"preference": number, "content": row["content"]} for number, row in known.preferences.items()],
     }
     said_by_user = sum(turn["role"] == SPEAKER for turn in turns.values())
-    return Seen(data=data, count=said_by_user and len(turns), known=known)
+    return Seen(
+        data, said_by_user and len(turns), known=known, turns=[turn["id"] for turn in read], more=any(turn["more"] for turn in read)
+    )
 
 
 def _characters(turn: TurnToRead) -> int:
@@ -116,7 +119,7 @@ def _judged(proposal: Preference, seen: Seen, settings: dict[str, Any]) -> dict[
     before = known.preferences.get(proposal.existing or 0) or _same_words(proposal.content, known)
     confirms = before is not None and before["content"].casefold() == proposal.content.casefold()
     evidence = before["metadata"] if before and confirms else {}
-    support = _support(seen.read, proposal, known, after=int(evidence.get("last_turn", 0)))
+    support = _support(seen.read, proposal, known)
 
     def refused(guard: str, reason: str) -> Refusal:
         return Refusal(guard, "infer", support.ids, reason)
@@ -129,7 +132,7 @@ def _judged(proposal: Preference, seen: Seen, settings: dict[str, Any]) -> dict[
     if new := invented(seen.read, [*said, before["content"]] if before else said, proposal.content, SPEAKS_OF):
         return refused("invented", f"it names {len(new)} things that no cited turn names")
     if not support.about:
-        return refused("unlike", f"none of the {len(said)} turns that it cites is about it, and has not counted before")
+        return refused("unlike", f"none of the {len(said)} turns that it cites is about it")
     needed = 1 if confirms else int(settings[f"preference_{proposal.strength}"])
     if len(support.about) < needed:
         return refused("too_few", f"{len(support.about)} of {needed} occurrences that a {proposal.strength} preference needs")
@@ -146,13 +149,13 @@ def _same_words(content: str, known: Known) -> MemoryRow | None:
     return next((row for row in known.preferences.values() if row["content"].casefold() == content.casefold()), None)
 
 
-def _support(read: Read, proposal: Preference, known: Known, *, after: int) -> Support:
-    """Each turn counts once, if the user said it and it has a word that matters; those up to `after` have counted before."""
+def _support(read: Read, proposal: Preference, known: Known) -> Support:
+    """Each turn counts once, if the user said it and it has a word that matters."""
     cited = [known.turns[n] for n in sorted(set(proposal.turns)) if n in known.turns and known.turns[n]["role"] == SPEAKER]
     matter = " ".join(word for word in proposal.content.split() if word.strip(".,;:!?\"'()").casefold() not in GENERIC)
     if kept_share(read, matter, "") > 0:  # there is no such word
         return Support(cited)
-    return Support(cited, [turn for turn in cited if turn["id"] > after and kept_share(read, matter, turn["content"]) > 0])
+    return Support(cited, [turn for turn in cited if kept_share(read, matter, turn["content"]) > 0])
 
 
 def _metadata(proposal: Preference, turns: list[TurnToRead], before: dict[str, Any], *, flagged: bool) -> dict[str, Any]:
@@ -166,7 +169,6 @@ def _metadata(proposal: Preference, turns: list[TurnToRead], before: dict[str, A
         "occurrences": int(before.get("occurrences", 0)) + len(turns),
         "first_seen": min([*times, *filter(None, [before.get("first_seen")])]),
         "last_seen": max([*times, *filter(None, [before.get("last_seen")])]),
-        "last_turn": max(turn["id"] for turn in turns),
         "sessions": list(sessions)[-SESSIONS:],
         **({"requires_user_permission": "true"} if sensitive else {}),
     }

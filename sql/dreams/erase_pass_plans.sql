@@ -1,7 +1,7 @@
 -- Reports of dry runs say in words what would be written, since there is no memory to look up, and reasons of refusals
 -- may quote what a model made of turns of conversation. Once something was erased, or a conversation deleted (p_turns:
--- its turns), the former say only how much it would have been, since whose words they were cannot be told; of jobs that
--- learned from these turns the latter go. Reads the reports of the namespace, which are kept for job_days.
+-- its turns), the former say only how much it would have been, since whose words they were cannot be told; of passes
+-- that read these turns the latter go. Reads the reports of the namespace, which are kept for job_days.
 create or replace function loci_internal.erase_pass_plans(p_namespace_id integer, p_turns bigint[] default '{}')
 returns void
 language sql volatile set search_path = ''
@@ -15,9 +15,7 @@ as $$
     update loci_data.pass_runs r
     set refused = (select jsonb_agg(e.entry || '{"reason": "[erased]"}' order by e.place)
                    from jsonb_array_elements(r.refused) with ordinality e(entry, place))
-    from loci_data.jobs j
-    where r.namespace_id = p_namespace_id and r.refused <> '[]' and j.namespace_id = p_namespace_id and j.id = r.job_id
-      and j.turns_read && p_turns
+    where r.namespace_id = p_namespace_id and r.refused <> '[]' and r.turns && p_turns
 $$;
 comment on function loci_internal.erase_pass_plans(integer, bigint[]) is
-    'Take the words out of reports of dry runs, and of what was refused to jobs that read these turns.';
+    'Take the words out of reports of dry runs, and of what was refused to passes that read these turns.';

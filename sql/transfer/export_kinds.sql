@@ -55,7 +55,8 @@ as $$
             'loci_internal.working_memory_text(r.key, r.value, r.category, r.tags)))"}', null),
         (160, 'conversation_turn', 'conversation_turns', null,
             '{"document": "loci_internal.session_text_document($1, r.content)", "terms": '
-            '"loci_internal.count_terms(loci_internal.session_text_document($1, r.content))"}', null),
+            '"loci_internal.count_terms(loci_internal.session_text_document($1, r.content))", '
+            '"read_by": "''{}''::text[]", "failed_reads": "0::smallint"}', null),
         (170, 'session_end', 'session_ends', null, null, null),
         (171, 'session_count', 'session_counts', null, null, null),
         (172, 'injection', 'injections', null, null, null),

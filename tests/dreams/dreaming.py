@@ -78,7 +78,7 @@ class Sleeper:
     def state(self, id: UUID) -> Row:
         """A job."""
         return self.world.row(
-            "select id, kind, key, turn, arguments, agent_id, state, tries, failures, due_at, finished_at, error, result, turns_read from loci_data.jobs where namespace_id = %(ns_id)s and id = %(id)s",
+            "select id, kind, key, turn, arguments, agent_id, state, tries, failures, due_at, finished_at, error, result from loci_data.jobs where namespace_id = %(ns_id)s and id = %(id)s",
             id=id,
         )
 

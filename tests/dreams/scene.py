@@ -27,7 +27,7 @@ ORDERS = (
 HAPPENING = {
     "jobs", "schedules", "pass_runs", "model_calls", "changes", "outbox", "operations", "operation_counts", "contradiction_queue", "aspects_to_sweep",
     "episodes_read", "embedding_queue", "entity_queue", "name_queue", "supersession_verdicts", "postings", "memory_texts",
-    "corpus_counts", "attribute_terms", "entity_names", "entity_places", "map_layouts", "map_points", "memory_vectors", "entity_vectors", "idempotency_keys", "turns_read",
+    "corpus_counts", "attribute_terms", "entity_names", "entity_places", "map_layouts", "map_points", "memory_vectors", "entity_vectors", "idempotency_keys",
 }  # fmt: skip
 
 
@@ -126,11 +126,21 @@ def question(database: Database) -> psycopg.sql.Composed:
             [list(HAPPENING)],
         ).fetchall()
     return psycopg.sql.SQL(" union all ").join(
-        psycopg.sql.SQL("select {} as name, to_jsonb(t)::text as row from loci_data.{} t where namespace_id = %(id)s").format(
-            row["name"], psycopg.sql.Identifier(row["name"])
-        )
+        psycopg.sql.SQL(
+            "select {} as name, (to_jsonb(t) - '{{logged,read_by,failed_reads}}'::text[])::text as row from loci_data.{} t where namespace_id = %(id)s"
+        ).format(row["name"], psycopg.sql.Identifier(row["name"]))
         for row in tables
     )
+
+
+def forget_reading(database: Database, namespace_id: int) -> None:
+    """Let no pass have read anything, so that the next one is shown all of it."""
+    with database.admin_sessions.borrowed(autocommit=True) as admin:
+        admin.execute(
+            "update loci_data.conversation_turns set logged = true, read_by = '{}', failed_reads = 0 where namespace_id = %s",
+            [namespace_id],
+        )
+        admin.execute("delete from loci_data.episodes_read where namespace_id = %s", [namespace_id])
 
 
 def meaning(database: Database, namespace_id: int) -> dict[str, list[str]]:

@@ -116,7 +116,7 @@ class Stage:
     def jobs(self, kind: str) -> list[Row]:
         """Jobs of a kind, oldest first."""
         return self.world.rows(
-            "select id, kind, key, turn, arguments, agent_id, state, tries, failures, due_at, finished_at, error, result, turns_read from loci_data.jobs where namespace_id = %(ns_id)s and kind = %(kind)s order by id",
+            "select id, kind, key, turn, arguments, agent_id, state, tries, failures, due_at, finished_at, error, result from loci_data.jobs where namespace_id = %(ns_id)s and kind = %(kind)s order by id",
             kind=kind,
         )
 

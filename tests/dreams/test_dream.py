@@ -1,6 +1,7 @@
 """A dream: which passes run, what their failures do, and what becomes of the log of conversations."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -162,7 +163,7 @@ def test_without_a_model_a_dream_is_given_up_and_the_log_stays(sleeper: Sleeper)
     with pytest.raises(NeedsModel) as caught:
         sleeper.run(lambda work: run_dream(work, job), None)
     assert caught.value.final
-    assert (sleeper.state(job.id)["turns_read"], sleeper.logged()) == (None, ["Hello"])
+    assert sleeper.logged() == ["Hello"]
 
 
 def test_what_puts_a_dream_off_stops_it_and_is_no_failure(sleeper: Sleeper, four: None) -> None:
@@ -179,88 +180,189 @@ def test_what_puts_a_dream_off_stops_it_and_is_no_failure(sleeper: Sleeper, four
 # The log of conversations
 
 
-def test_a_dream_that_succeeds_clears_exactly_the_turns_that_it_has_read(sleeper: Sleeper) -> None:
-    sleeper.say("Use tabs!")
+@pytest.fixture
+def one_reader(sleeper: Sleeper) -> Sleeper:
+    """A namespace where only preferences are learned from conversations."""
+    sleeper.setting(dream_entities=False)
+    return sleeper
+
+
+def test_a_dream_that_succeeds_clears_exactly_the_turns_that_it_has_read(one_reader: Sleeper) -> None:
+    one_reader.say("Use tabs!")
 
     def thinking(_: Row) -> Row:
-        sleeper.say("said meanwhile")
+        one_reader.say("said meanwhile")
         return preferences()
 
-    sleeper.dream(thinking, passes=["preferences"])
-    assert sleeper.logged() == ["said meanwhile"]
+    one_reader.dream(thinking, passes=["preferences"])
+    assert one_reader.logged() == ["said meanwhile"]
 
 
-def test_clearing_the_log_is_part_of_the_dreams_operations(sleeper: Sleeper) -> None:
-    sleeper.setting(replayed_turns=0)
-    sleeper.say("Use tabs!")
-    sleeper.dream(preferences(), passes=["preferences"])
-    (operation,) = sleeper.world.rows("select * from loci.list_operations(%(ns)s, p_action => 'dream')")
+def test_clearing_the_log_is_part_of_the_passs_operations(one_reader: Sleeper) -> None:
+    one_reader.setting(replayed_turns=0)
+    one_reader.say("Use tabs!")
+    one_reader.dream(preferences(), passes=["preferences"])
+    (operation,) = one_reader.world.rows("select * from loci.list_operations(%(ns)s, p_action => 'dream_preferences')")
     assert (operation["via"], operation["changes"]) == ("worker", {"turn.erased": 1})
 
 
-def test_a_dream_that_dies_clears_the_log_too_as_the_workers_operation(sleeper: Sleeper) -> None:
-    sleeper.setting(replayed_turns=0)
+@pytest.mark.parametrize("first", ["entities", "preferences"])
+def test_a_turn_leaves_the_log_when_every_pass_has_read_it_that_is_switched_on(sleeper: Sleeper, first: str) -> None:
     sleeper.say("Use tabs!")
-    job = sleeper.job(passes=["preferences"])
-    with pytest.raises(PassesFailed):
-        sleeper.dream("no JSON", job, attempts=1)
+    asked: list[str] = []
+
+    def script(data: Row) -> Row:
+        asked.append("preferences" if "conversations" in data else "entities")
+        return preferences() if "conversations" in data else {"entities": [], "triples": []}
+
+    sleeper.dream(script, passes=[first])
+    assert (asked, sleeper.logged()) == ([first], ["Use tabs!"])
+    sleeper.dream(script, passes=[first])
+    assert asked == [first]  # what it has read it is not shown again
+    sleeper.dream(script, passes=["entities", "preferences"])
+    assert (sorted(asked), sleeper.logged()) == (["entities", "preferences"], [])
+
+
+def test_what_waits_for_a_pass_alone_that_is_switched_off_leaves_the_log_with_the_next_dream(sleeper: Sleeper) -> None:
+    sleeper.say("Use tabs!")
+    sleeper.dream({"entities": [], "triples": []}, passes=["entities"])
+    sleeper.setting(dream_preferences=False)
+    sleeper.dream({"entities": [], "triples": []}, passes=["entities"])
+    assert sleeper.logged() == []
+
+
+@pytest.mark.parametrize("passes", [None, ["memories"]])
+def test_what_no_pass_has_read_stays_in_the_log_also_where_no_pass_wants_it(
+    sleeper: Sleeper, four: None, passes: list[str] | None
+) -> None:
+    sleeper.setting(dream_entities=False, dream_preferences=False)
+    sleeper.say("Use tabs!")
+    sleeper.dream(asking()[1], passes=passes)
     assert sleeper.logged() == ["Use tabs!"]
+
+
+ENDINGS = {
+    "an endpoint that is down": ModelError("the endpoint is down"),
+    "a wrong key": ModelError("401", final=True),
+    "a refusal": InvalidAnswer("the model refused to answer"),
+    "an answer that was cut off": InvalidAnswer("the answer was cut off"),
+    "an answer that is none": "no JSON",
+    "an answer to another question": {"merges": []},
+    "a defect": RuntimeError("unexpected"),
+}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("queue", ["failed", "aborted"])
+def test_however_a_pass_fails_the_log_keeps_what_it_has_not_read(one_reader: Sleeper, ending: str, queue: str) -> None:
+    one_reader.say("Use tabs!")
+    job = one_reader.job(passes=["preferences"])
+    with pytest.raises(PassesFailed):
+        one_reader.dream(ENDINGS[ending], job, attempts=1)
+    one_reader.ended(job, queue)
+    assert (one_reader.state(job.id)["finished_at"] is not None, one_reader.logged()) == (True, ["Use tabs!"])
+    one_reader.dream(preferences(preference("User wants tabs", 1, strength="strong")), passes=["preferences"])
+    assert ([row["content"] for row in one_reader.preferences()], one_reader.logged()) == (["User wants tabs"], [])
+
+
+def test_a_kill_between_the_answer_and_the_report_loses_no_turn(one_reader: Sleeper, monkeypatch: pytest.MonkeyPatch) -> None:
+    one_reader.say("Use tabs!")
+    job = one_reader.job(passes=["preferences"])
+
+    class Killed(BaseException):
+        pass
+
+    async def killed(*_: Any, **__: Any) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        patched.setattr("service.dreams.passes._record", killed)
+        one_reader.dream(preferences(preference("User wants tabs", 1, strength="strong")), job)
+    assert (one_reader.preferences(), one_reader.logged()) == ([], ["Use tabs!"])
+    one_reader.dream(preferences(preference("User wants tabs", 1, strength="strong")), job)
+    (kept,) = one_reader.preferences()
+    assert (kept["metadata"]["occurrences"], one_reader.logged()) == (1, [])
+
+
+def test_a_pass_that_is_done_has_read_its_turns_whatever_becomes_of_the_others(sleeper: Sleeper) -> None:
+    sleeper.say("Use tabs!")
+    job = sleeper.job(passes=["entities", "preferences"])
+
+    def script(data: Row) -> Row:
+        if "texts" in data:
+            raise ModelError("the endpoint is down")
+        return preferences(preference("User wants tabs", 1, strength="strong"))
+
+    with pytest.raises(PassesFailed):
+        sleeper.dream(script, job, attempts=1)
     sleeper.ended(job, "failed")
-    assert (sleeper.state(job.id)["state"], sleeper.logged()) == ("dead", [])
-    (operation,) = sleeper.world.rows("select * from loci.list_operations(%(ns)s, p_action => 'dream')")
-    assert (operation["via"], operation["agent"], operation["changes"]) == ("worker", "operator", {"turn.erased": 1})
+    assert sleeper.logged() == ["Use tabs!"]
+    model = sleeper.dream({"entities": [], "triples": []}, passes=["entities", "preferences"])
+    assert (len(model.heard), sleeper.logged()) == (1, [])  # preferences had read it
 
 
-def test_a_dream_that_is_cancelled_leaves_the_log(sleeper: Sleeper) -> None:
-    sleeper.say("Use tabs!")
-    job = sleeper.job(passes=["preferences"])
+def test_a_dream_that_is_skipped_leaves_the_log(one_reader: Sleeper) -> None:
+    one_reader.say("Use tabs!")
+    job = one_reader.job(passes=["preferences"])
     with pytest.raises(PassesFailed):
-        sleeper.dream("no JSON", job)
-    sleeper.world.rows("select loci_api.cancel_job(%(ns)s, %(id)s)", id=job.id)
-    sleeper.ended(job, "aborted")
-    assert (sleeper.state(job.id)["state"], sleeper.logged()) == ("cancelled", ["Use tabs!"])
+        one_reader.dream("no JSON", job)
+    one_reader.world.rows("select loci_api.finish_job(%(ns)s, %(id)s, null, 'skipped', 'busy')", id=job.id)
+    assert (one_reader.state(job.id)["state"], one_reader.logged()) == ("skipped", ["Use tabs!"])
 
 
-def test_a_dream_that_is_skipped_leaves_the_log(sleeper: Sleeper) -> None:
-    sleeper.say("Use tabs!")
-    job = sleeper.job(passes=["preferences"])
-    with pytest.raises(PassesFailed):
-        sleeper.dream("no JSON", job)
-    sleeper.world.rows("select loci_api.finish_job(%(ns)s, %(id)s, null, 'skipped', 'busy')", id=job.id)
-    assert (sleeper.state(job.id)["state"], sleeper.logged()) == ("skipped", ["Use tabs!"])
-
-
-def test_a_dry_run_leaves_the_log_also_when_it_dies(sleeper: Sleeper) -> None:
-    sleeper.say("Use tabs!")
-    job = sleeper.job(passes=["preferences"], dry_run=True)
-    with pytest.raises(PassesFailed):
-        sleeper.dream("no JSON", job, attempts=1)
-    sleeper.ended(job, "failed")
-    assert (sleeper.state(job.id)["state"], sleeper.logged()) == ("dead", ["Use tabs!"])
+@pytest.mark.parametrize("answer", ["no JSON", preferences()])
+def test_a_dry_run_leaves_the_log_also_when_it_dies(one_reader: Sleeper, answer: Any) -> None:
+    one_reader.say("Use tabs!")
+    job = one_reader.job(passes=["preferences"], dry_run=True)
+    with suppress(PassesFailed):
+        one_reader.dream(answer, job, attempts=1)
+    one_reader.ended(job, "failed")
+    assert one_reader.logged() == ["Use tabs!"]
 
 
 def test_passes_that_do_not_read_the_log_leave_it(sleeper: Sleeper, four: None) -> None:
     sleeper.say("Use tabs!")
-    job = sleeper.job(passes=["memories", "graph"])
-    sleeper.dream(asking()[1], job)
-    assert (sleeper.state(job.id)["turns_read"], sleeper.logged()) == (None, ["Use tabs!"])
-
-
-def test_where_no_pass_wants_the_log_a_whole_dream_clears_it_nonetheless(sleeper: Sleeper, four: None) -> None:
-    sleeper.setting(dream_entities=False, dream_preferences=False)
-    sleeper.say("Use tabs!")
-    sleeper.dream(asking()[1], passes=["memories"])
+    sleeper.dream(asking()[1], passes=["memories", "graph"])
     assert sleeper.logged() == ["Use tabs!"]
-    sleeper.dream(asking()[1])
-    assert sleeper.logged() == []
 
 
-def test_a_dream_reads_the_oldest_turns_up_to_its_limit(sleeper: Sleeper) -> None:
-    sleeper.setting(dream_limit=2)
-    sleeper.say("one tab", "two tabs", "three tabs")
-    model = sleeper.dream(preferences(preference("User likes tabs", 1, 2, 3)), passes=["preferences"])
+def test_a_dream_reads_the_oldest_turns_up_to_its_limit(one_reader: Sleeper) -> None:
+    one_reader.setting(dream_limit=2)
+    one_reader.say("one tab", "two tabs", "three tabs")
+    model = one_reader.dream(preferences(preference("User likes tabs", 1, 2, 3)), passes=["preferences"])
     assert "three" not in model.heard[0][1]["content"]
-    assert sleeper.logged() == ["three tabs"]
+    assert one_reader.logged() == ["three tabs"]
+
+
+def test_a_turn_that_no_model_can_read_is_alone_in_the_end_and_all_others_are_read(one_reader: Sleeper) -> None:
+    one_reader.setting(dream_limit=8)
+    one_reader.say(*(f"turn {n}" for n in range(7)), "turn of poison")
+    shown: list[list[str]] = []
+
+    def script(data: Row) -> Row:
+        shown.append([turn["said"] for said in data["conversations"] for turn in said["turns"]])
+        if "turn of poison" in shown[-1]:
+            raise InvalidAnswer("the model refused to answer")
+        return preferences()
+
+    for _ in range(12):
+        with suppress(PassesFailed):
+            one_reader.dream(script, passes=["preferences"])
+    assert one_reader.logged() == shown[-1] == ["turn of poison"]
+    assert len(shown[0]) == 8  # noqa: PLR2004
+    one_reader.say("said since")
+    one_reader.dream(script, passes=["preferences"])
+    assert one_reader.logged() == ["turn of poison"]  # what is new does not wait for it
+
+
+def test_an_endpoint_that_is_down_makes_no_dream_smaller(one_reader: Sleeper) -> None:
+    one_reader.say("one", "two")
+    job = one_reader.job(passes=["preferences"])
+    for _ in range(3):
+        with pytest.raises(PassesFailed):
+            one_reader.dream(ModelError("the endpoint is down"), job)
+    model = one_reader.dream(preferences(), job)
+    assert all(word in model.heard[0][1]["content"] for word in ("one", "two"))
 
 
 def waiting(sleeper: Sleeper) -> list[Row]:

@@ -18,7 +18,7 @@ from service.dreams.enrichment import ENRICHMENT
 from service.llm.model import InvalidAnswer
 from service.llm.prompts import Prompts
 from tests.databases import Database
-from tests.dreams.scene import ORDERS, all_strings, furnish, meaning
+from tests.dreams.scene import forget_reading, ORDERS, all_strings, furnish, meaning
 from tests.dreams.stage import Stage, shown, staged
 from tests.factories import Row
 from tests.undoing import state
@@ -57,6 +57,7 @@ def neighbour(own_database: Database) -> Iterator[Stage]:
 
 def before_and_after(stage: Stage, name: str, script: Any) -> tuple[Any, Any, Any]:
     """Run a pass that asks its model; its report (or the error), and what the namespace meant before and after."""
+    forget_reading(stage.database, stage.world.id)
     before, asked = meaning(stage.database, stage.world.id), len(stage.heard)
     try:
         report: Any = stage.perform(PASSES[name], script)

@@ -35,7 +35,7 @@ def look(sleeper: Sleeper, *, model: ScriptedModel | None = None, without_model:
 def made(sleeper: Sleeper) -> list[Row]:
     """Dreams of the namespace."""
     return sleeper.world.rows(
-        "select id, kind, key, turn, arguments, agent_id, state, tries, failures, due_at, finished_at, error, result, turns_read from loci_data.jobs where namespace_id = %(ns_id)s order by id"
+        "select id, kind, key, turn, arguments, agent_id, state, tries, failures, due_at, finished_at, error, result from loci_data.jobs where namespace_id = %(ns_id)s order by id"
     )
 
 

@@ -208,16 +208,53 @@ def episodes(world: World, id: UUID, limit: int = 100) -> list[str]:
     ]
 
 
-def test_a_job_reads_the_newest_episodes_and_the_same_ones_again(world: World) -> None:
+def record(world: World, id: UUID, *contents: str, outcome: str = "applied") -> None:
+    """Report the extraction of a job, which was shown these episodes."""
+    world.value(
+        """select loci_api.record_pass(%(ns)s, %(id)s, 'entities', %(report)s, '{}', array(
+           select id from loci_data.memories where namespace_id = %(ns_id)s and content = any (%(contents)s)))""",
+        id=id,
+        report=Jsonb({"outcome": outcome}),
+        contents=list(contents),
+    )
+
+
+def fail(world: World, *contents: str) -> None:
+    """Let an answer about these episodes be none."""
+    world.value(
+        """select loci_api.record_failed_read(%(ns)s, '{}', array(
+           select id from loci_data.memories where namespace_id = %(ns_id)s and content = any (%(contents)s)))""",
+        contents=list(contents),
+    )
+
+
+def test_a_job_is_shown_the_newest_episodes_that_no_extraction_has_read(world: World) -> None:
     for number in range(3):
         world.write(f"episode {number}", layer=3)
     world.write("a fact", layer=2)
     first = job(world)
     assert episodes(world, first, 2) == ["episode 1", "episode 2"]
     world.write("episode 3", layer=3)
-    assert episodes(world, first, 2) == ["episode 1", "episode 2"]
+    record(world, first, "episode 1", "episode 2")
+    second = job(world)
+    assert episodes(world, second, 10) == ["episode 0", "episode 3"]
+    record(world, second, "episode 0", "episode 3", outcome="failed")
     assert episodes(world, job(world), 10) == ["episode 0", "episode 3"]
-    assert episodes(world, job(world), 10) == []
+
+
+def test_episodes_for_which_an_answer_failed_come_after_the_others_and_fewer_at_a_time(world: World) -> None:
+    world.value("select loci_api.update_namespace(%(ns)s, %(s)s)", s=Jsonb({"settings": {"dream_limit": 4}}))
+    for number in range(4):
+        world.write(f"episode {number}", layer=3)
+    it = job(world)
+    fail(world, *episodes(world, it))
+    assert episodes(world, it) == ["episode 2", "episode 3"]
+    fail(world, "episode 2", "episode 3")
+    assert episodes(world, it) == ["episode 0", "episode 1"]
+    world.write("episode 4", layer=3)
+    assert episodes(world, it) == ["episode 4"]
+    record(world, it, "episode 4", "episode 0", "episode 1")
+    assert episodes(world, job(world)) == ["episode 3"]
 
 
 def test_an_episode_that_was_forgotten_or_ended_is_not_read(world: World) -> None:
@@ -228,7 +265,9 @@ def test_an_episode_that_was_forgotten_or_ended_is_not_read(world: World) -> Non
 
 def test_a_dry_run_and_a_cancelled_job_leave_their_episodes_to_others(world: World) -> None:
     world.write("episode", layer=3)
-    assert episodes(world, job(world, dry_run=True)) == ["episode"]
+    dry = job(world, dry_run=True)
+    assert episodes(world, dry) == ["episode"]
+    record(world, dry, "episode", outcome="planned")
     given_up = job(world)
     assert episodes(world, given_up) == ["episode"]
     world.value("select loci_api.cancel_job(%(ns)s, %(id)s)", id=given_up)

@@ -450,28 +450,6 @@ def test_only_the_operator_works_jobs(owned: World, statement: Any) -> None:
         owned.rows(statement)
 
 
-def test_turns_that_a_job_has_learned_from_leave_the_log_when_it_ends_and_stay_when_it_is_cancelled(queue: Queue) -> None:
-    world = queue.world
-    said: Any = 'select * from loci_api.add_turns(%(ns)s, %(session)s, \'[{"role": "user", "content": "I like tea"}]\')'
-    logged: Any = lambda: world.value("select count(*) from loci.conversation_log(%(ns)s, 100)")  # noqa: E731
-    world.rows(said, session="a")
-    cancelled = ask(world)
-    queue.take()
-    assert len(world.rows("select * from loci_api.turns_to_read(%(ns)s, %(id)s)", id=cancelled)) == 1
-    world.rows("select loci_api.cancel_job(%(ns)s, %(id)s)", id=cancelled)
-    queue.lose()
-    queue.take_over()
-    assert logged() == 1
-    reads = ask(world)
-    queue.worker = queue.as_owner("select worker_id as id from procrastinate_register_worker_v1()")["id"]
-    place = queue.take()
-    turns = world.rows("select * from loci_api.turns_to_read(%(ns)s, %(id)s)", id=reads)
-    world.rows(said, session="b")
-    assert world.rows("select * from loci_api.turns_to_read(%(ns)s, %(id)s)", id=reads) == turns
-    queue.say(place, "failed")
-    assert logged() == 1
-
-
 def test_figures_count_jobs_by_kind_and_know_who_works(queue: Queue) -> None:
     world = queue.world
     before = {r["kind"]: r for r in world.rows("select * from loci_api.job_metrics()")}

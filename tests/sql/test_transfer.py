@@ -65,7 +65,7 @@ COMPUTED = {
     "edges": {"fades_at"},
     "edge_observations": {"operation_id"},
     "working_memory": {"document", "terms"},
-    "conversation_turns": {"document", "terms"},
+    "conversation_turns": {"document", "terms", "read_by", "failed_reads"},
 }
 MEMORY: Row = {
     "kind": "memory", "doc_id": 1, "version": 1, "content": "Alice", "fold_scope": "", "valid_from": "2024-01-01T00:00:00+00:00", "valid_to": None, "recorded_at": "2024-01-01T00:00:00+00:00",
