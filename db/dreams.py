@@ -179,9 +179,16 @@ class CleanupOutcome(TypedDict):
     """What became of an entity or an edge that was to be removed."""
 
     kind: str
-    id: UUID | None
+    id: UUID
     guard: str | None
-    reason: str | None
+
+
+class RemovalAllowances(TypedDict):
+    """How many memories, edges and entities a pass may remove."""
+
+    memories: int
+    edges: int
+    entities: int
 
 
 class FactPair(TypedDict):
@@ -285,8 +292,13 @@ async def memories_to_consolidate(tx: Transaction) -> list[MemoryToConsolidate]:
 
 
 async def removable_memories(tx: Transaction) -> int:
-    """How many memories one pass may remove now."""
+    """How many memories a model may end at once."""
     return await tx.value(int, "select loci_api.removable_memories(%(namespace)s) as removable")
+
+
+async def removal_allowances(tx: Transaction) -> RemovalAllowances:
+    """How many memories, edges and entities a pass may remove now."""
+    return await tx.row(RemovalAllowances, "select * from loci_api.removal_allowances(%(namespace)s)")
 
 
 async def recent_signals(tx: Transaction) -> list[RecentSignal]:
@@ -371,7 +383,7 @@ async def weak_edges(tx: Transaction, *, entities: list[UUID], limit: int) -> li
 
 
 async def apply_graph_cleanup(tx: Transaction, *, plan: JsonObject) -> list[CleanupOutcome]:
-    """Remove what the guards let go, one row a thing; kind stopped: nothing was removed, and why."""
+    """Remove what the guards let go, one row a thing."""
     return await tx.rows(CleanupOutcome, "select * from loci_api.apply_graph_cleanup(%(namespace)s, %(plan)s)", plan=Jsonb(plan))
 
 

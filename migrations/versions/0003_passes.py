@@ -60,6 +60,7 @@ drop function if exists loci_api.episodes_to_read(text, uuid, integer, integer);
 drop function if exists loci_api.record_pass(text, uuid, text, jsonb);
 drop function if exists loci_api.last_pass(text, text, uuid);
 drop function if exists loci_internal.clear_turns(integer, bigint[]);
+drop function if exists loci_api.apply_graph_cleanup(text, jsonb);
 reset role
 """
 DOWNGRADE: LiteralString = """

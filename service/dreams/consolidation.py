@@ -113,7 +113,7 @@ async def look(tx: Transaction, job: Job) -> Seen:
     data = {
         "memories": [_shown(number, memory) for number, memory in known.memories.items()],
         "signals": [_heard(number, signal, numbers) for number, signal in known.signals.items()],
-        "may_remove": await dreams.removable_memories(tx),
+        "may_remove": (await dreams.removal_allowances(tx))["memories"],
     }
     newest = known.signals[1]["id"] if known.signals else None  # that older ones are out of sight by now is no news
     return Seen(data, len(known.memories) + len(known.signals), hash_of([data["memories"], newest]), known)

@@ -28,6 +28,7 @@ GUARDS = {
     "mentioned": "memories in force or facts rest on it",
     "young": "it is younger than dream_entity_days",
     "connected": "it has edges that stay",
+    "share": "more would go than dream_removed_share allows: the next pass may remove it",
 }
 
 
@@ -107,15 +108,17 @@ def _date(moment: datetime | None) -> str | None:
 
 
 async def look(tx: Transaction, job: Job) -> Seen:
-    """Entities that nothing that counts rests on, weak edges, and the edges beside these."""
+    """Entities that nothing that counts rests on, weak edges, the edges beside these, and how many of them may go."""
     entities, edges = await _read(tx, job)
+    allowed = await dreams.removal_allowances(tx)
     numbered = dict(enumerate(entities, 1)), dict(enumerate(edges, 1))
     data = {
         "today": datetime.now(UTC).date().isoformat(),
         "entities": [_entity(number, row) for number, row in numbered[0].items()],
         "edges": [_edge(number, row) for number, row in numbered[1].items()],
+        "may_remove": {"entities": allowed["entities"], "edges": allowed["edges"]},
     }
-    removable = len(entities) + sum(row["removable"] for row in edges)
+    removable = min(len(entities), allowed["entities"]) + min(sum(row["removable"] for row in edges), allowed["edges"])
     return Seen(data, removable, _hash(entities, edges), known=numbered)
 
 
@@ -145,12 +148,11 @@ async def apply(tx: Transaction, job: Job, plan: Plan) -> Applied:
     del job
     applied = Applied()
     for row in await dreams.apply_graph_cleanup(tx, plan=plan.steps):
-        if row["kind"] == "stopped":
-            return Applied(stopped=row["reason"])
         if row["guard"] is None:
             applied.changes.append({"action": f"remove_{row['kind']}", "ids": [str(row["id"])]})
         else:
             applied.refused.append(Refusal(row["guard"], f"remove_{row['kind']}", [str(row["id"])], GUARDS[row["guard"]]))
+            applied.unfinished = applied.unfinished or row["guard"] == "share"
     return applied
 
 

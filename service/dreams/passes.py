@@ -65,11 +65,12 @@ class Plan:
 
 @dataclass
 class Applied:
-    """What was changed, as [{action, ids, …}]; `stopped`: why nothing was."""
+    """What was changed, as [{action, ids, …}]; `stopped`: why nothing was; `unfinished`: the next run has more of it to do."""
 
     changes: list[dict[str, Any]] = field(default_factory=list)
     refused: list[Refusal] = field(default_factory=list)
     stopped: str | None = None
+    unfinished: bool = False
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,8 @@ async def run_pass(resources: Resources, job: Job, made: Pass[A], *, dry_run: bo
 async def _apply(resources: Resources, job: Job, made: Pass[A], seen: Seen, plan: Plan, report: Report, *, dry_run: bool) -> None:
     """Apply and report in one transaction; a dry run takes back what it applied, and keeps the report.
 
-    What somebody wrote while the model thought was not seen: then no hash is left, and the next run asks again.
+    What somebody wrote while the model thought was not seen: then no hash is left, and the next run asks again; as it does where
+    more was to be done than one pass may do.
     """
     operation = str(uuid7())
     async with job.holding(resources, f"dream_{made.name}", operation_id=operation) as tx:
@@ -157,7 +159,7 @@ async def _apply(resources: Resources, job: Job, made: Pass[A], seen: Seen, plan
         report.error = applied.stopped
         report.outcome = "stopped" if applied.stopped else "planned" if dry_run else "applied"
         report.operation_id = operation if report.outcome == "applied" and applied.changes else None
-        if made.corpus is not None and not unseen and report.outcome == "applied":
+        if made.corpus is not None and not unseen and not applied.unfinished and report.outcome == "applied":
             report.corpus = _stamp(resources, made, await made.corpus(tx, job))
         await _record(tx, job, made.name, report, seen)
 

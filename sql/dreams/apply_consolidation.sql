@@ -2,8 +2,8 @@
 -- signals. All in one transaction, which is one operation: undoing it brings every source back. What is removed is
 -- forgotten, never deleted. The rows have the last word (refused_consolidation_steps). Removed are what is deleted and
 -- what merges
--- make fewer, against all current memories: more than dream_removed_share of them, and nothing at all is applied and
--- stopped says why; one memory fewer by a merge is always allowed, since what it said is kept. p_plan: {merges:
+-- make fewer, against all current memories: more of them than a pass may remove (removal_allowance), and nothing at all
+-- is applied and stopped says why; one memory fewer by a merge is always allowed, since what it said is kept. p_plan: {merges:
 -- [{sources: [{id, seen}], content, category, tags}], deletes: [{id, seen, reason}], refinements: [{id, seen, category,
 -- tags}], lessons: [{content, category, tags, signals: [id]}]}; seen: updated_at as shown. Locks the memories in order
 -- of id. Security definer: past the policies; checks the caller itself. Errors: 42501, P0002, and those of remember.
@@ -14,8 +14,8 @@ as $$
 declare
     v_ns        integer := loci_internal.authorize(p_namespace, 'writer');
     v_plan      jsonb := '{"merges": [], "deletes": [], "refinements": [], "lessons": []}'::jsonb || p_plan;
-    v_share     double precision := (loci_internal.settings(v_ns) ->> 'dream_removed_share')::double precision;
     v_current   bigint;
+    v_allowed   bigint;
     v_removed   bigint;
 begin
     perform from loci_data.memories m
@@ -47,13 +47,11 @@ begin
     select count(*) into v_current from loci_data.memories m
     where m.namespace_id = v_ns and m.status = 'active' and m.valid_from <= clock_timestamp()
       and (m.valid_to is null or m.valid_to > clock_timestamp());
-    if v_removed > greatest(loci_internal.removal_limit(v_ns, v_share, v_current), case
-                            when jsonb_array_length(v_plan -> 'deletes') = 0 then 1 else 0 end) then
+    v_allowed := loci_internal.removal_allowance(v_ns, v_current);
+    if v_removed > greatest(v_allowed, case when jsonb_array_length(v_plan -> 'deletes') = 0 then 1 else 0 end) then
         changes := '[]';
-        stopped := format(
-            'it would have removed %s of %s memories; the setting dream_removed_share allows %s of them (%s %%)',
-                          v_removed, v_current, loci_internal.removal_limit(v_ns, v_share, v_current),
-                          100 * v_share::numeric);
+        stopped := format('it would have removed %s of %s memories; the setting dream_removed_share allows %s of them',
+                          v_removed, v_current, v_allowed);
         return next;
         return;
     end if;

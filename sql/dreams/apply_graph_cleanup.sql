@@ -1,12 +1,12 @@
--- Remove edges and entities that a model would rather not have, as far as the guards let it: protected_edges, then
--- protected_entities, under the locks that every writer takes. p_plan: {entities: [{id, seen}], edges: [{id, reason:
--- redundant | low_confidence | outdated, seen}]}; seen: updated_at as it was shown. More than dream_removed_share of
--- the namespace's edges or of its entities: nothing is removed (removal_limit), and a row of kind stopped says so in
--- reason. Removing is soft: history keeps everything, and undoing the operation brings it back. One row a thing: kind
--- edge or entity, and the guard that kept it; null: it is removed. Set-based. Security definer: writes past the
--- policies; checks the caller itself. Errors: 42501, P0002, 22023 (reason), 40001.
+-- Remove edges and entities that a model would rather not have, as far as the guards let it: edges_to_remove, then
+-- entities_to_remove, under the locks that every writer takes. p_plan: {entities: [{id, seen}], edges: [{id, reason:
+-- redundant | low_confidence | outdated, seen}]}; seen: updated_at as it was shown. Of edges and of entities each no more
+-- than a pass may remove, the weakest first; the guard share keeps the rest for the next one. Removing is soft: history
+-- keeps everything, and undoing the operation brings it back. One row a thing: kind edge or entity, and the guard that
+-- kept it; null: it is removed. Set-based. Security definer: writes past the policies; checks the caller itself. Errors:
+-- 42501, P0002, 22023 (reason), 40001.
 create or replace function loci_api.apply_graph_cleanup(p_namespace text, p_plan jsonb)
-returns table (kind text, id uuid, guard text, reason text)
+returns table (kind text, id uuid, guard text)
 language plpgsql volatile security definer set search_path = '' set enable_seqscan = off
 as $$
 declare
@@ -33,55 +33,60 @@ begin
     order by e.id for update;
 
     select jsonb_agg(to_jsonb(k)), coalesce(array_agg(k.id) filter (where k.guard is null), '{}') into v_edges, v_going
-    from loci_internal.protected_edges(v_ns, v_edges) k;
+    from loci_internal.edges_to_remove(v_ns, v_edges) k;
     select jsonb_agg(to_jsonb(k)), coalesce(array_agg(k.id) filter (where k.guard is null), '{}') into v_entities,
            v_removed
-    from loci_internal.protected_entities(v_ns, v_entities, v_going) k;
+    from loci_internal.entities_to_remove(v_ns, v_entities, v_going) k;
 
-    return query
-    select 'stopped', null::uuid, 'breaker', s.reason
-    from loci_internal.cleanup_stop_reason(v_ns, cardinality(v_going), cardinality(v_removed)) s(reason)
-    where s.reason is not null;
-    if not found then
-        perform loci_internal.close_edges(v_ns, v_going, clock_timestamp());
-        perform loci_internal.refold_edges(v_ns, v_going, clock_timestamp());
-        perform loci_internal.remove_entities(v_ns, v_removed, clock_timestamp());
-        return query select 'edge', k.id, k.guard, null from jsonb_to_recordset(v_edges) k(id uuid, guard text)
-            order by k.id;
-        return query select 'entity', k.id, k.guard, null from jsonb_to_recordset(v_entities) k(id uuid, guard text)
-            order by k.id;
-    end if;
+    perform loci_internal.close_edges(v_ns, v_going, clock_timestamp());
+    perform loci_internal.refold_edges(v_ns, v_going, clock_timestamp());
+    perform loci_internal.remove_entities(v_ns, v_removed, clock_timestamp());
+    return query select 'edge', k.id, k.guard from jsonb_to_recordset(v_edges) k(id uuid, guard text) order by k.id;
+    return query select 'entity', k.id, k.guard from jsonb_to_recordset(v_entities) k(id uuid, guard text)
+        order by k.id;
 end $$;
 comment on function loci_api.apply_graph_cleanup(text, jsonb) is
     'Remove edges and entities that a model proposes, as far as the guards allow; one row a thing, with the guard '
     'that kept it. Errors: 42501, P0002, 22023, 40001.';
 
--- Would a pass remove too much of the graph? A sentence that says what and how much; null: no. Counts the namespace's
--- believed edges and its entities.
-create or replace function loci_internal.cleanup_stop_reason(p_namespace_id integer, p_edge_count bigint,
-                                                             p_entity_count bigint) returns text
-language sql stable set search_path = ''
+-- Which of these edges does a pass remove, and which guard keeps the others? Those that no guard of protected_edges
+-- keeps, the weakest first: by effective confidence, then those that were not observed for the longest time; at most
+-- as many as it may (removal_allowance). The rest is kept by the guard share.
+create or replace function loci_internal.edges_to_remove(p_namespace_id integer, p_edges jsonb)
+returns table (id uuid, guard text)
+language sql stable set search_path = '' set enable_seqscan = off
 as $$
-    with share as (
-        select (loci_internal.settings(p_namespace_id) ->> 'dream_removed_share')::double precision as share
-    ), counted as (
-        select 'edges' as things, p_edge_count as going,
-               (select count(*) from loci_data.edges e where e.namespace_id = p_namespace_id
-                and e.superseded_at is null) as of where p_edge_count > 0
-        union all
-        select 'entities', p_entity_count,
-               (select count(*) from loci_data.entities e where e.namespace_id = p_namespace_id
-                and e.merged_into is null) where p_entity_count > 0
-    )
-    select string_agg(format('it would have removed %s of %s %s; the setting dream_removed_share (%s) allows %s',
-                             c.going, c.of, c.things, s.share, l.most),
-                      '; ' order by c.things)
-    from counted c cross join share s
-    cross join lateral (select loci_internal.removal_limit(p_namespace_id, s.share, c.of) as most) l
-    where c.going > l.most
+    select k.id, case when k.guard is null and row_number() over (
+                          partition by k.guard is null
+                          order by loci.effective_confidence(e.confidence,
+                                                             loci_internal.decay_rate(p_namespace_id, e.type),
+                                                             e.restored_at, clock_timestamp()),
+                                   e.last_observed_at, k.id) > m.most then 'share' else k.guard end
+    from loci_internal.protected_edges(p_namespace_id, p_edges) k
+    left join lateral (select o.confidence, o.type, o.restored_at, o.last_observed_at from loci_data.edges o
+                       where o.namespace_id = p_namespace_id and o.id = k.id limit 1) e on true
+    cross join (select loci_internal.removal_allowance(p_namespace_id, count(*)) as most from loci_data.edges a
+                where a.namespace_id = p_namespace_id and a.superseded_at is null) m
 $$;
-comment on function loci_internal.cleanup_stop_reason(integer, bigint, bigint) is
-    'Why a pass that would remove so many edges and entities is stopped; null: it is not.';
+comment on function loci_internal.edges_to_remove(integer, jsonb) is
+    'Edges that a pass removes, weakest first up to its share, and the guard that keeps each other.';
+
+-- The same of entities: those that no guard of protected_entities keeps, the least mentioned first, then the oldest.
+create or replace function loci_internal.entities_to_remove(p_namespace_id integer, p_entities jsonb, p_going uuid[])
+returns table (id uuid, guard text)
+language sql stable set search_path = '' set enable_seqscan = off
+as $$
+    select k.id, case when k.guard is null and row_number() over (
+                          partition by k.guard is null order by e.mentions, e.created_at, k.id) > m.most then 'share'
+                      else k.guard end
+    from loci_internal.protected_entities(p_namespace_id, p_entities, p_going) k
+    left join lateral (select o.mentions, o.created_at from loci_data.entities o
+                       where o.namespace_id = p_namespace_id and o.id = k.id limit 1) e on true
+    cross join (select loci_internal.removal_allowance(p_namespace_id, count(*)) as most from loci_data.entities a
+                where a.namespace_id = p_namespace_id and a.merged_into is null) m
+$$;
+comment on function loci_internal.entities_to_remove(integer, jsonb, uuid[]) is
+    'Entities that a pass removes, least mentioned first up to its share, and the guard that keeps each other.';
 
 -- Which of these entities does a pass have to keep, and by which guard? p_entities: [{id, seen}], seen: its updated_at
 -- when it was shown. p_going: edges that go before them. A row for each; guard null: it may go.

@@ -111,6 +111,8 @@ as $$
     ('dreams', 'dream_unchanged_days', 'number', 0, 36500, 'Days after which a pass asks again though nothing changed'),
     ('dreams', 'dream_removed_share', 'number', 0, 1,
      'Share that one pass may remove, or a model end in one retain; what would remove more is stopped'),
+    ('dreams', 'dream_removed_few', 'integer', 0, 100000000,
+     'Memories, edges or entities that one pass may remove where that share is less; at most half of them'),
     ('dreams', 'dream_entity_days', 'number', 0, 36500, 'Days in which an entity or edge is too young to be removed'),
     ('dreams', 'dream_busy_minutes', 'number', 0, 525600,
      'Minutes of quiet that a scheduled dream waits for'),

@@ -98,7 +98,8 @@ return '{
 
     "dream_schedule": "", "dream_memories": true, "dream_entities": true, "dream_preferences": true,
     "dream_graph": true, "dream_limit": 1000, "dream_signals": 50, "dream_signal_days": 7, "signal_days": 90,
-    "dream_unchanged_days": 7, "dream_removed_share": 0.1, "dream_entity_days": 30, "dream_busy_minutes": 5,
+    "dream_unchanged_days": 7, "dream_removed_share": 0.1, "dream_removed_few": 3,
+    "dream_entity_days": 30, "dream_busy_minutes": 5,
     "extracted_confidence": 0.9,
     "protected_importance": 0.8, "protected_observations": 5, "protected_confidence": 0.7,
     "preference_strong": 1, "preference_mild": 2, "preference_minor": 3, "enrich_model": true,

@@ -275,10 +275,11 @@ def test_a_kill_between_the_answer_and_the_report_loses_no_turn(one_reader: Slee
     async def killed(*_: Any, **__: Any) -> None:
         raise Killed
 
-    with monkeypatch.context() as patched, pytest.raises(Killed):
-        patched.setattr("service.dreams.passes._record", killed)
+    monkeypatch.setattr("service.dreams.passes._record", killed)
+    with pytest.raises(Killed):
         one_reader.dream(preferences(preference("User wants tabs", 1, strength="strong")), job)
     assert (one_reader.preferences(), one_reader.logged()) == ([], ["Use tabs!"])
+    monkeypatch.undo()
     one_reader.dream(preferences(preference("User wants tabs", 1, strength="strong")), job)
     (kept,) = one_reader.preferences()
     assert (kept["metadata"]["occurrences"], one_reader.logged()) == (1, [])
@@ -349,7 +350,7 @@ def test_a_turn_that_no_model_can_read_is_alone_in_the_end_and_all_others_are_re
         with suppress(PassesFailed):
             one_reader.dream(script, passes=["preferences"])
     assert one_reader.logged() == shown[-1] == ["turn of poison"]
-    assert len(shown[0]) == 8  # noqa: PLR2004
+    assert len(shown[0]) == 8
     one_reader.say("said since")
     one_reader.dream(script, passes=["preferences"])
     assert one_reader.logged() == ["turn of poison"]  # what is new does not wait for it

@@ -380,13 +380,24 @@ def test_a_model_that_would_remove_everything_removes_only_what_the_guards_let_g
     assert triples(old) == [("Alice", "has", "Widget", 1)]
 
 
-def test_it_is_stopped_before_it_removes_a_tenth(old: World, own_database: Database) -> None:
+def test_a_weak_graph_is_consolidated_a_share_at_a_time_and_each_night_goes_on(old: World, own_database: Database) -> None:
+    observe(old, *({"source": "Alice", "type": "saw", "target": f"Town {n}", "confidence": 0.2 + n / 100} for n in range(13)))
     configure(old, dream_removed_share=0.1)
-    before = state(old)
-    report = run(old, own_database, GRAPH, everything)
-    assert (report.outcome, report.applied, report.operation_id) == ("stopped", 0, None)
-    assert "2 of 4 entities" in str(report.error)
-    assert state(old) == before
+    told: list[tuple[Any, int]] = []
+
+    def script(data: Row) -> Row:
+        told.append((data["may_remove"]["edges"], sum(row["removable"] for row in data["edges"])))
+        return everything(data) | {"delete_entities": []}
+
+    reports = [run(old, own_database, GRAPH, script) for _ in range(4)]
+    assert told == [(3, 15), (3, 12), (3, 9), (3, 6)]
+    assert [(report.outcome, report.applied, report.corpus) for report in reports] == [("applied", 3, None)] * 4
+    assert {guard for guard, _ in guards(reports[0])} == {"confident", "share"}
+
+
+def test_where_nothing_may_go_no_model_is_asked(old: World, own_database: Database) -> None:
+    configure(old, dream_removed_share=0)
+    assert run(old, own_database, GRAPH, everything).outcome == "unchanged"
 
 
 @pytest.mark.parametrize("number", [0, -1, 99])

@@ -551,7 +551,7 @@ def test_a_model_that_deletes_everything_is_stopped_and_nothing_is_applied(night
         lambda data: NOTHING | {"deletes": [{"id": memory["n"], "reason": "noise"} for memory in data["memories"]]}
     )
     assert (report.outcome, report.changes, report.operation_id) == ("stopped", [], None)
-    assert report.error == "it would have removed 30 of 30 memories; the setting dream_removed_share allows 3 of them (10.0 %)"
+    assert report.error == "it would have removed 30 of 30 memories; the setting dream_removed_share allows 3 of them"
     assert len(night.current()) == 30
 
 
@@ -561,6 +561,25 @@ def test_up_to_the_set_share_is_removed_and_not_one_more(night: Night, count: in
     report, _ = night.consolidate(NOTHING | {"deletes": [{"id": number, "reason": "noise"} for number in range(1, count + 1)]})
     assert report.outcome == outcome
     assert len(night.current()) == (30 if outcome == "stopped" else 30 - count)
+
+
+@pytest.mark.parametrize(("memories", "few"), [(9, 3), (5, 3), (4, 2), (2, 1), (1, 1)])
+def test_of_few_memories_a_few_may_go_but_at_most_half(night: Night, memories: int, few: int) -> None:
+    night.write(*[f"memory of something {number}" for number in range(memories)])
+    too_many = NOTHING | {"deletes": [{"id": number, "reason": "noise"} for number in range(1, few + 2)]}
+    told: list[int] = []
+    if few < memories:
+        assert night.consolidate(lambda data: told.append(data["may_remove"]) or too_many)[0].outcome == "stopped"
+    else:
+        told = [few]
+    report, _ = night.consolidate(NOTHING | {"deletes": [{"id": number, "reason": "noise"} for number in range(1, few + 1)]})
+    assert (told, report.outcome, len(night.current())) == ([few], "applied", memories - few)
+
+
+def test_a_share_of_nothing_removes_nothing_of_few_memories_either(night: Night) -> None:
+    night.sleeper.setting(dream_removed_share=0)
+    night.write("a thing", "b thing", "c thing")
+    assert night.consolidate(NOTHING | {"deletes": [{"id": 1, "reason": "noise"}]})[0].outcome == "stopped"
 
 
 def test_merging_everything_into_one_line_is_stopped_too(night: Night) -> None:
@@ -573,7 +592,10 @@ def test_merging_everything_into_one_line_is_stopped_too(night: Night) -> None:
 
 def test_a_stopped_pass_leaves_no_hash_so_the_next_one_asks_again(night: Night) -> None:
     night.write("a thing", "b thing")
-    assert night.consolidate(NOTHING | {"deletes": [{"id": 1, "reason": "noise"}]})[0].outcome == "stopped"
+    assert (
+        night.consolidate(NOTHING | {"deletes": [{"id": 1, "reason": "noise"}, {"id": 2, "reason": "noise"}]})[0].outcome
+        == "stopped"
+    )
     assert night.consolidate(NOTHING)[1].calls == 1
 
 

@@ -189,26 +189,51 @@ def test_a_reason_that_is_none_is_refused(graph: World) -> None:
         clean(graph, plan(graph, edges=[("Gadget", "near")], reason="boring"))
 
 
-# The breaker, and others
+# The share, and others
 
 
-def test_too_large_a_share_removes_nothing_and_says_what_it_would_have_been(graph: World) -> None:
-    configure(graph, dream_removed_share=0.4)
-    before = state(graph)
-    made = plan(graph, "Gadget", "Widget", edges=[("Gadget", "near")])
-    (row,) = graph.rows("select * from loci_api.apply_graph_cleanup(%(ns)s, %(plan)s)", plan=Jsonb(made))
-    assert (row["kind"], row["guard"]) == ("stopped", "breaker")
-    assert row["reason"] == (
-        "it would have removed 1 of 1 edges; the setting dream_removed_share (0.4) allows 0; "
-        "it would have removed 2 of 3 entities; the setting dream_removed_share (0.4) allows 1"
+def fan(world: World, edges: int) -> list[str]:
+    """A hub with edges, each weaker than the one before it; their types, the weakest first."""
+    kinds = [f"near_{n:02}" for n in range(edges)]
+    observe(
+        world,
+        *({"source": "Gadget", "type": kind, "target": f"Place {n}", "confidence": 0.1 + n / 100} for n, kind in enumerate(kinds)),
     )
-    assert state(graph) == before
+    return kinds
 
 
-def test_what_the_guards_keep_does_not_count_against_the_breaker(graph: World) -> None:
-    configure(graph, dream_removed_share=0.4)
+def left(world: World) -> list[str]:
+    return [kind for _, kind, _, _ in triples(world) if kind != "near"]
+
+
+@pytest.mark.parametrize(
+    ("share", "few", "edges", "allowed"),
+    [(0.1, 3, 16, 3), (0.1, 0, 29, 3), (0.5, 3, 9, 5), (0.1, 3, 3, 2), (0.1, 9, 5, 3), (0, 3, 9, 0)],
+)
+def test_up_to_the_share_the_weakest_edges_go_and_small_graphs_lose_a_few(
+    graph: World, share: float, few: int, edges: int, allowed: int
+) -> None:
+    kinds = fan(graph, edges)  # beside the edge that is there
+    configure(graph, dream_removed_share=share, dream_removed_few=few)
+    assert graph.row("select edges from loci_api.removal_allowances(%(ns)s)") == {"edges": allowed}
+    kept = clean(graph, plan(graph, edges=[("Gadget", kind) for kind in kinds]))
+    assert [guard for _, guard in kept].count("share") == edges - allowed
+    assert sorted(left(graph)) == kinds[allowed:]
+
+
+def test_up_to_the_share_the_oldest_entities_go_that_nothing_mentions(graph: World) -> None:
+    for n in range(6):
+        entities(graph, {"name": f"Tool {n}", "type": "tool"})
+    configure(graph, dream_removed_share=0.1, dream_removed_few=2)
+    kept = clean(graph, plan(graph, *(f"Tool {n}" for n in range(6))))
+    assert [guard for _, guard in kept].count("share") == len(kept) - 2
+    assert [name for name in names(graph) if name.startswith("Tool")] == [f"Tool {n}" for n in range(2, 6)]
+
+
+def test_what_the_guards_keep_does_not_count_against_the_share(graph: World) -> None:
+    configure(graph, dream_removed_share=0.4, dream_removed_few=0)
     entities(graph, {"name": "Lonely", "type": "tool"})
-    assert clean(graph, plan(graph, "Alice", "Gadget", "Lonely"))[0][0] != "stopped"
+    assert ("entity", "share") not in clean(graph, plan(graph, "Alice", "Gadget", "Lonely"))
     assert "Lonely" not in names(graph)
 
 
