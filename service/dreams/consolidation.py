@@ -16,20 +16,22 @@ from db import dreams
 from db.dreams import MemoryToConsolidate, RecentSignal
 from db.pool import JsonObject, Transaction
 from service.dreams.days import day_of
+from service.dreams.guards import (
+    ANTI_PATTERNS,
+    LASTING,
+    Tags,
+    category_fault,
+    free_tags,
+    named,
+    tags_fault,
+    text_fault,
+    unique_tags,
+)
 from service.dreams.passes import Applied, Pass, Plan, Refusal, Seen, hash_of
 from service.jobs.job import Job
 from service.llm.output import Answer
-from service.text.guards import invented, kept_share, missing
+from service.text.guards import invented
 from service.text.reading import Read
-
-Tags = list[str]
-CATEGORY = re.compile(r"[^/\s][^/]*(/[^/\s][^/]*)*")
-MOST_TAGS, LONGEST_TAG, LONGEST_CATEGORY = 100, 255, 255
-ALIKE = 0.5  # share of a source's words that a merge must still have
-ROOM = 100  # characters by which a merge may be longer than all its sources
-LASTING = {"anti-pattern", "inferred"}  # tags that say where a memory comes from: no step gives them, none takes them away
-OWN = ("anti-patterns", "user-preferences/inferred")  # categories of which the same holds
-SHOWN = 5  # words that a refusal names at most
 
 
 class Merge(Answer):
@@ -170,7 +172,7 @@ def _check_merge(draft: Draft, merge: Merge, twice: set[int]) -> None:
         return
     draft.taken.update(numbers)
     sources = [draft.seen(number) for number in numbers]
-    tags = [tag for tag in _tags(merge.tags) if tag not in LASTING]  # its sources' are kept anyway
+    tags = free_tags(merge.tags)  # its sources' are kept anyway
     draft.steps["merges"].append({"sources": sources, "content": merge.content, "category": merge.category, "tags": tags})
 
 
@@ -183,25 +185,10 @@ def _merge_fault(draft: Draft, merge: Merge, numbers: list[int], twice: set[int]
     if repeated := [number for number in numbers if number in twice]:
         return "twice", f"memory {memories[repeated[0]]['id']} stands in several merges"
     kinds = [memories[number]["category"] for number in numbers]
-    if fault := _category_fault(merge.category, kinds) or _tags_fault(merge.tags):
+    if fault := category_fault(merge.category, kinds) or tags_fault(merge.tags):
         return fault
     sources = [memories[number]["content"] for number in numbers]
-    return _text_fault(draft.read, sources, merge.content)
-
-
-def _text_fault(read: Read, sources: list[str], text: str) -> tuple[str, str] | None:
-    """Why a text cannot stand for its sources: it lost something, says something new, or is another text altogether."""
-    if not text:
-        return "empty", "the text is empty"
-    if len(text) > sum(map(len, sources)) + ROOM:
-        return "long", "the text is longer than all its sources together"
-    if lost := missing(read, sources, text):
-        return "coverage", f"the text lost {_named(lost)}"
-    if new := invented(read, sources, text):
-        return "invented", f"no source says {_named(new)}"
-    if min(kept_share(read, source, text) for source in sources) < ALIKE:
-        return "unlike", "the text says less than half of what one of its sources says"
-    return None
+    return text_fault(draft.read, sources, merge.content)
 
 
 def _check_delete(draft: Draft, delete: Delete) -> None:
@@ -221,10 +208,10 @@ def _check_refinement(draft: Draft, refinement: Refinement) -> None:
         draft.refuse("unknown", "refine", [], f"no memory {refinement.id} was shown")
         return
     kept = [tag for tag in memory["tags"] if tag in LASTING]
-    tags = None if refinement.tags is None else _tags([tag for tag in refinement.tags if tag not in LASTING] + kept)
+    tags = None if refinement.tags is None else unique_tags(free_tags(refinement.tags) + kept)
     if refinement.id in draft.taken:
         draft.refuse("removed", "refine", [memory["id"]], "the same answer removes it, or refines it twice")
-    elif fault := _category_fault(refinement.category, [memory["category"]]) or _tags_fault(tags or []):
+    elif fault := category_fault(refinement.category, [memory["category"]]) or tags_fault(tags or []):
         draft.refuse(fault[0], "refine", [memory["id"]], fault[1])
     elif (refinement.category or memory["category"], memory["tags"] if tags is None else tags) != (
         memory["category"],
@@ -245,46 +232,16 @@ def _check_lesson(draft: Draft, lesson: AntiPattern) -> None:
         draft.refuse("unknown", "learn", ids, "it rests on signals that were not shown")
     elif any(signal["kind"] != "correction" for signal in known):
         draft.refuse("signals", "learn", ids, "it rests on a signal that is no correction")
-    elif "/" in domain or _category_fault(f"anti-patterns/{domain}") or _tags_fault(lesson.tags):
+    elif "/" in domain or category_fault(f"{ANTI_PATTERNS}/{domain}") or tags_fault(lesson.tags):
         draft.refuse("category", "learn", ids, "its domain or its tags cannot be used")
     elif not lesson.content:
         draft.refuse("empty", "learn", ids, "the text is empty")
     elif new := invented(draft.read, sources, lesson.content, allowed=[lesson.domain]):
-        draft.refuse("invented", "learn", ids, f"no signal says {_named(new)}")
+        draft.refuse("invented", "learn", ids, f"no signal says {named(new)}")
     else:
-        tags = _tags(["anti-pattern", *lesson.tags])
-        step = {"content": lesson.content, "category": f"anti-patterns/{domain}", "tags": tags, "signals": list(map(str, ids))}
+        tags = unique_tags(["anti-pattern", *free_tags(lesson.tags)])
+        step = {"content": lesson.content, "category": f"{ANTI_PATTERNS}/{domain}", "tags": tags, "signals": list(map(str, ids))}
         draft.steps["lessons"].append(step)
-
-
-def _category_fault(category: str | None, before: list[str] | None = None) -> tuple[str, str] | None:
-    """Why a category cannot be used; `before`: those that it takes the place of."""
-    if category is None:
-        return None
-    if len(category) > LONGEST_CATEGORY or not CATEGORY.fullmatch(category):
-        return "category", "the category is no path of words separated by slashes"
-    if before is not None and _own(category) not in map(_own, before):
-        return "category", "what is inferred or learned is told from the rest by its category"
-    return None
-
-
-def _own(category: str) -> str | None:
-    """The category of a pass that a category lies in."""
-    return next((own for own in OWN if category == own or category.startswith(own + "/")), None)
-
-
-def _tags_fault(tags: Tags) -> tuple[str, str] | None:
-    if len(tags) > MOST_TAGS or any(not tag.strip() or len(tag) > LONGEST_TAG for tag in tags):
-        return "tags", "a tag is empty or too long, or there are too many"
-    return None
-
-
-def _tags(tags: Tags) -> Tags:
-    return list(dict.fromkeys(tag.strip() for tag in tags))
-
-
-def _named(words: list[str]) -> str:
-    return ", ".join(words[:SHOWN]) + (f" and {len(words) - SHOWN} more" if len(words) > SHOWN else "")
 
 
 async def apply(tx: Transaction, job: Job, plan: Plan) -> Applied:

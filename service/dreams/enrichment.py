@@ -9,8 +9,8 @@ from pydantic import Field
 from db import dreams
 from db.jobs import jobs
 from db.pool import JsonObject, Transaction
-from loci.models.fields import CATEGORY
 from service.dreams.days import day_of
+from service.dreams.guards import category_fault, free_tags, named
 from service.dreams.passes import Applied, Pass, Plan, Refusal, Seen, ids, run_pass
 from service.jobs.job import Job
 from service.llm.output import Answer
@@ -77,22 +77,28 @@ async def look(tx: Transaction, job: Job) -> Seen:
 def check(seen: Seen, answer: Entries, job: Job) -> Plan:
     """The entries, if together they say what the memory says and nothing else; all or none."""
     row, dates = seen.known
-    entries = [_entry(entry, job.settings) for entry in answer.memories if entry.content]
-    why = _fault(seen.read, row, dates, [entry["content"] for entry in entries])
-    if why is None:
-        return Plan((row["id"], entries), len(entries))
-    return Plan(None, len(entries), [Refusal(why[0], "expand", [str(row["id"])], why[1])])
+    said = [entry for entry in answer.memories if entry.content]
+    why = _fault(seen.read, row, dates, [entry.content for entry in said])
+    if why is not None:
+        return Plan(None, len(said), [Refusal(why[0], "expand", [str(row["id"])], why[1])])
+    faults = [category_fault(_category(entry), [row["category"]]) for entry in said]
+    entries = [_entry(entry, job.settings, filed=fault is None) for entry, fault in zip(said, faults, strict=True)]
+    refused = [Refusal(fault[0], "file", [str(row["id"])], fault[1]) for fault in faults if fault is not None]
+    return Plan((row["id"], entries), len(entries), refused)
 
 
-def _entry(entry: Entry, settings: JsonObject) -> JsonObject:
-    """An entry as it is stored: what it says of itself within bounds."""
+def _category(entry: Entry) -> str | None:
+    return (entry.category or "").strip().strip("/") or None
+
+
+def _entry(entry: Entry, settings: JsonObject, *, filed: bool) -> JsonObject:
+    """An entry as it is stored: what it says of itself within bounds; `filed`: under its category."""
     highest = settings["protected_importance"] - BELOW
-    category = (entry.category or "").strip().strip("/")
-    tags = dict.fromkeys(tag.strip().lower()[:TAG] for tag in entry.tags)
+    tags = free_tags([tag.lower()[:TAG] for tag in entry.tags])
     importance = entry.importance if entry.importance is not None and 0 <= entry.importance <= 1 else None
     return {
         "content": entry.content,
-        "category": category if CATEGORY.fullmatch(category) else None,
+        "category": _category(entry) if filed else None,
         "tags": [tag for tag in tags if tag and "\x00" not in tag][:TAGS],
         "importance": None if importance is None else min(importance, highest),
     }
@@ -118,7 +124,7 @@ def _fault(read: Read, row: JsonObject, dates: list[Resolved], contents: list[st
 def _added(read: Read, raw: str, content: str, free: list[str]) -> str | None:
     """What an entry says that the memory does not; `free`: texts whose names and numbers it may have."""
     if new := invented(read, [raw], content, free):
-        return f"it does not say {', '.join(new[:5])}"
+        return f"it does not say {named(new)}"
     if read(content).denials and not read(raw).denials and not TURNS & read(raw).words:
         return "an entry denies something that it does not deny"
     share = kept_share(read, content, "\n".join([raw, *free]))
@@ -129,7 +135,7 @@ def _lost(read: Read, raw: str, together: str, dates: list[Resolved]) -> str | N
     """What the memory says that the entries do not."""
     stated = without(raw, dates)
     if lost := missing(read, [stated], together):
-        return f"the entries do not say {', '.join(lost[:5])}"
+        return f"the entries do not say {named(lost)}"
     for one in dates:
         if one.said.lower() not in together.lower() and all(missing(read, [form], together) for form in _forms(one.means)):
             return f"the entries do not say when {one.said} is"

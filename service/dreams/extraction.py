@@ -16,18 +16,13 @@ from db.graph import edges
 from db.pool import Transaction
 from db.text import canonical_names
 from service.dreams.extraction_guards import Entity, Known, Text, Triple, plan_of
+from service.dreams.guards import OF_ROWS
 from service.dreams.passes import Applied, Pass, Plan, Refusal, Seen
 from service.jobs.job import Job
 from service.llm.output import Answer
 
 LONGEST, ALL, SHORTEST = 4000, 240_000, 200  # characters of a text, of all of them, and of a text where there are many
 TYPES = ("person", "project", "topic", "tool", "event", "document", "technology", "concept", "organization")
-GUARDS = {
-    "short": "a new name is shorter than the setting extracted_length",
-    "gone": "what it rests on was removed, forgotten or erased meanwhile",
-    "end": "one of its ends was refused",
-    "loop": "both ends are one entity",
-}
 
 
 class ReadEntity(Answer):
@@ -136,7 +131,7 @@ async def apply(tx: Transaction, job: Job, plan: Plan) -> Applied:
             applied.changes.append({"action": ("create_" if row["created"] else "observe_") + row["kind"], "ids": [str(row["id"])]})
         else:
             ids = [str(row["id"])] if row["id"] else []
-            applied.refused.append(Refusal(row["guard"], row["kind"], ids, GUARDS[row["guard"]]))
+            applied.refused.append(Refusal(row["guard"], row["kind"], ids, OF_ROWS[row["guard"]]))
     return applied
 
 

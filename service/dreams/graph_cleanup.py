@@ -12,24 +12,10 @@ from db import dreams
 from db.dreams import StaleEntity, WeakEdge
 from db.pool import Transaction
 from service.dreams.days import day_of
+from service.dreams.guards import OF_ROWS
 from service.dreams.passes import Applied, Pass, Plan, Refusal, Seen
 from service.jobs.job import Job
 from service.llm.output import Answer
-
-GUARDS = {
-    "gone": "it is not there any more",
-    "confident": "its confidence is protected_confidence or more",
-    "changed": "it was written or observed since the model saw it",
-    "redundant": "nothing that stays says the same",
-    "recent": "it was observed within dream_entity_days",
-    "person": "people are never removed",
-    "pinned": "it is pinned",
-    "referenced": "it has been referenced",
-    "mentioned": "memories in force or facts rest on it",
-    "young": "it is younger than dream_entity_days",
-    "connected": "it has edges that stay",
-    "share": "more would go than dream_removed_share allows: the next pass may remove it",
-}
 
 
 class DeleteEntity(Answer):
@@ -151,7 +137,7 @@ async def apply(tx: Transaction, job: Job, plan: Plan) -> Applied:
         if row["guard"] is None:
             applied.changes.append({"action": f"remove_{row['kind']}", "ids": [str(row["id"])]})
         else:
-            applied.refused.append(Refusal(row["guard"], f"remove_{row['kind']}", [str(row["id"])], GUARDS[row["guard"]]))
+            applied.refused.append(Refusal(row["guard"], f"remove_{row['kind']}", [str(row["id"])], OF_ROWS[row["guard"]]))
             applied.unfinished = applied.unfinished or row["guard"] == "share"
     return applied
 

@@ -10,6 +10,7 @@ from db import dreams, memories
 from db.dreams import TurnToRead
 from db.memories import MemoryRow
 from db.pool import Transaction
+from service.dreams.guards import INFERRED
 from service.dreams.passes import Applied, Pass, Plan, Refusal, Seen
 from service.jobs.job import Job
 from service.llm.output import Answer
@@ -17,7 +18,6 @@ from service.text.guards import invented, kept_share
 from service.text.reading import Read
 from service.text.sensitive import is_sensitive
 
-CATEGORY = "user-preferences/inferred"
 SPEAKER = "user"  # the role of turns that count
 USER_CHARACTERS, OTHER_CHARACTERS = 4000, 500  # of a turn that the model is shown; others are there to understand the user
 ALL_CHARACTERS = 400_000  # of all turns, about 100,000 tokens; where they are more, each has an equal share at most
@@ -75,7 +75,7 @@ async def look(tx: Transaction, job: Job) -> Seen:
     read = await dreams.turns_to_read(tx, id=job.id, name="preferences")
     turns = dict(enumerate(read, 1))
     limit = int(job.settings["dream_limit"])
-    found = await memories.list_memories(tx, filters={"category": CATEGORY, "metadata": {"source": "inferred"}}, limit=limit)
+    found = await memories.list_memories(tx, filters={"category": INFERRED, "metadata": {"source": "inferred"}}, limit=limit)
     known = Known(turns, dict(enumerate(reversed(found), 1)))
     too_many = sum(min(len(turn["content"]), _characters(turn)) for turn in turns.values()) > ALL_CHARACTERS
     share = ALL_CHARACTERS // len(turns) if too_many else ALL_CHARACTERS

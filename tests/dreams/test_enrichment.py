@@ -155,6 +155,32 @@ def test_one_entry_that_another_memory_says_reinforces_that(saving: Api, endpoin
     assert ok(saving.get(f"/memories/{saved['id']}"))["status"] == "forgotten"
 
 
+@pytest.mark.parametrize(
+    "category",
+    [
+        *("user-preferences/inferred", "user-preferences/inferred/drinks", "anti-patterns", "anti-patterns/kitchen"),
+        *("User-Preferences/Inferred", "anti-patterns /kitchen", "user-preferences/ inferred"),
+    ],
+)
+@pytest.mark.parametrize("content", ["Bob likes black tea.", "bob likes black tea, which is well said"])
+def test_a_model_files_nothing_where_other_passes_have_counted_evidence(
+    saving: Api, endpoint: ModelServer, category: str, content: str
+) -> None:
+    says(endpoint, "Bob likes black tea.", category=category, tags=["Inferred", "anti-pattern", "tea"])
+    saved, told = save(saving, content)
+    (memory,) = [row for row in ok(saving.get("/memories"))["items"] if row["current"]]
+    assert memory["category"] == saved["category"]
+    assert not {"inferred", "anti-pattern"} & set(memory["tags"])
+    assert "category" in [refusal["guard"] for refusal in told["refused"]] or told["changes"] == []
+
+
+def test_what_somebody_filed_there_stays_there(saving: Api, endpoint: ModelServer) -> None:
+    says(endpoint, "Bob likes black tea.", category="anti-patterns/drinks", tags=["tea"])
+    save(saving, "bob likes black tea", category="anti-patterns/kitchen")
+    (memory,) = [row for row in ok(saving.get("/memories"))["items"] if row["current"]]
+    assert memory["category"] == "anti-patterns/kitchen"
+
+
 def test_what_is_well_said_already_gets_category_and_tags(saving: Api, endpoint: ModelServer) -> None:
     says(endpoint, "Bob likes black tea.", category="user-preferences/drinks", tags=["tea"])
     saved, run = save(saving, "Bob likes black tea.")
