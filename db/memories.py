@@ -59,12 +59,14 @@ class WrittenMemory(MemoryRow):
 
 
 class ErasureReceipt(TypedDict):
-    """What an erasure deleted, added and changed, by table."""
+    """What an erasure deleted, added and changed, by table, and the turns that hold the words of what was erased."""
 
     erased: int
     deleted: dict[str, int]
     added: dict[str, int]
     changed: dict[str, int]
+    turns: list[JsonObject]
+    turns_found: int
 
 
 class ErasurePreview(ErasureReceipt):
@@ -245,25 +247,31 @@ async def lock_folders(tx: Transaction) -> None:
     await tx.post("select loci_api.lock_folders(%(namespace)s)")
 
 
-async def erase_memories(tx: Transaction, *, ids: list[UUID], versions: str = "all", subtree: bool = False) -> ErasureReceipt:
+async def erase_memories(
+    tx: Transaction, *, ids: list[UUID], versions: str = "all", subtree: bool = False, with_turns: bool = False
+) -> ErasureReceipt:
     """Erase memories for good; the receipt: `erased` memories, and rows `deleted`, `added` and `changed` by table."""
     return await tx.row(
         ErasureReceipt,
-        "select * from loci_api.erase_memories(%(namespace)s, %(ids)s, %(versions)s, %(subtree)s)",
+        "select * from loci_api.erase_memories(%(namespace)s, %(ids)s, %(versions)s, %(subtree)s, %(with_turns)s)",
         ids=ids,
         versions=versions,
         subtree=subtree,
+        with_turns=with_turns,
     )
 
 
-async def preview_erasure(tx: Transaction, *, ids: list[UUID], versions: str = "all", subtree: bool = False) -> ErasurePreview:
+async def preview_erasure(
+    tx: Transaction, *, ids: list[UUID], versions: str = "all", subtree: bool = False, with_turns: bool = False
+) -> ErasurePreview:
     """Erase memories, say what went with them, and take it back."""
     return await tx.row(
         ErasurePreview,
-        "select * from loci_api.preview_erasure(%(namespace)s, %(ids)s, %(versions)s, %(subtree)s)",
+        "select * from loci_api.preview_erasure(%(namespace)s, %(ids)s, %(versions)s, %(subtree)s, p_with_turns => %(with_turns)s)",
         ids=ids,
         versions=versions,
         subtree=subtree,
+        with_turns=with_turns,
     )
 
 

@@ -61,6 +61,9 @@ drop function if exists loci_api.record_pass(text, uuid, text, jsonb);
 drop function if exists loci_api.last_pass(text, text, uuid);
 drop function if exists loci_internal.clear_turns(integer, bigint[]);
 drop function if exists loci_api.apply_graph_cleanup(text, jsonb);
+drop function if exists loci_api.preview_erasure(text, uuid[], text, boolean, integer);
+drop function if exists loci_api.erase_memories(text, uuid[], text, boolean);
+drop function if exists loci_internal.erase_idempotent_replies(integer, uuid[]);
 reset role
 """
 DOWNGRADE: LiteralString = """

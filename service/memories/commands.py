@@ -268,6 +268,9 @@ def erase(
     namespace: Namespace = None,
     versions: Annotated[Versions, typer.Option(help="Every version of their lineages, or this one alone.")] = Versions.all,
     subtree: Annotated[bool, typer.Option("--subtree", help="With everything that stands under them now.")] = False,
+    with_turns: Annotated[
+        bool, typer.Option("--with-turns", help="With turns of conversation that hold all the words of an erased text.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Erase nothing, and say what would go.")] = False,
     yes: Yes = False,
 ) -> None:
@@ -276,10 +279,12 @@ def erase(
     They are gone from every table: there is no way back.
     """
     if not dry_run:
-        confirm(f"Erase {_wording(len(refs), versions, subtree=subtree)}? This cannot be undone.", yes=yes)
+        confirm(f"Erase {_wording(len(refs), versions, subtree=subtree, with_turns=with_turns)}? This cannot be undone.", yes=yes)
     with service(namespace) as rest:
         ids = [_last(rest, ref) for ref in refs]
-        receipt = rest.post("/memories/erase", ids=ids, versions=versions.value, subtree=subtree, dry_run=dry_run)
+        receipt = rest.post(
+            "/memories/erase", ids=ids, versions=versions.value, subtree=subtree, with_turns=with_turns, dry_run=dry_run
+        )
     tell(receipt, lambda: _tell_receipt(receipt))
 
 
@@ -288,11 +293,17 @@ def _tell_receipt(receipt: dict[str, Any]) -> None:
     tables = sorted({table for count in counts.values() for table in count})
     print_table(("table", *counts), ([table, *(count.get(table) for count in counts.values())] for table in tables))
     echo(f"{'would erase' if receipt['dry_run'] else 'erased'} {receipt['erased']:,} memories", err=True)
+    if receipt["turns_found"]:
+        what = "erased" if "conversation_turns" in receipt["deleted"] else "still there; --with-turns erases them, too"
+        echo(f"{receipt['turns_found']:,} turns of conversation hold the same words: {what}", err=True)
+    for turn in receipt["turns"]:
+        echo(f"turn: {turn['session_id']} {turn['id']}", err=True)
     for each in receipt["changes"]:
         echo(f"{each['action']}: {each['kind']} {each['content'] or each['subject_id']}", err=True)
 
 
-def _wording(count: int, versions: Versions, *, subtree: bool) -> str:
+def _wording(count: int, versions: Versions, *, subtree: bool, with_turns: bool) -> str:
     what = "a memory" if count == 1 else f"{count:,} memories"
     extent = "with every version" if versions is Versions.all else "in this version alone"
-    return f"{what} {extent}{', and everything under it' if subtree else ''}"
+    more = f"{', and everything under it' if subtree else ''}{', and turns that hold the same words' if with_turns else ''}"
+    return f"{what} {extent}{more}"

@@ -94,14 +94,15 @@ async def restore_memory(tx: Transaction, *, id: UUID) -> MemoryRow:
 
 
 async def erase_memories(tx: Transaction, wanted: EraseInput) -> JsonObject:
-    """Erase memories for good; the receipt: `erased` memories, and rows `deleted`, `added` and `changed` by table.
+    """Erase memories for good; the receipt: `erased` memories, rows by table, and the turns that hold the same words.
 
     A dry run takes that back, and says which things would go.
     """
-    ids, versions, subtree = wanted.ids, wanted.versions, wanted.subtree
+    ids, versions, subtree, turns = wanted.ids, wanted.versions, wanted.subtree, wanted.with_turns
     if wanted.dry_run:
-        return {**await memories.preview_erasure(tx, ids=ids, versions=versions, subtree=subtree), "dry_run": True}
-    receipt = await memories.erase_memories(tx, ids=ids, versions=versions, subtree=subtree)
+        seen = await memories.preview_erasure(tx, ids=ids, versions=versions, subtree=subtree, with_turns=turns)
+        return {**seen, "dry_run": True}
+    receipt = await memories.erase_memories(tx, ids=ids, versions=versions, subtree=subtree, with_turns=turns)
     return {**receipt, "dry_run": False, "changes": [], "more": 0}
 
 

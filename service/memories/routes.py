@@ -174,17 +174,18 @@ async def forget_memory(
         Versions | None, Query(description="With erase. all: every version of its lineage, the default; this: this version alone")
     ] = None,
     subtree: Annotated[bool, Query(description="With everything that stands under it now")] = False,
+    with_turns: Annotated[bool, Query(description="With erase. Erase turns of conversation that hold all its words, too")] = False,
     dry_run: Annotated[bool, Query(description="With erase. Erase nothing, and say what would go")] = False,
 ) -> Response:
     """Forget a memory: recall no longer finds it, nor what it alone showed. Reversible with restore; nothing is deleted.
 
     With `erase`, it is deleted for good from every table, by default with all versions of its lineage; the reply is the receipt.
     """
-    if (versions or subtree or dry_run) and not erase:
-        stated = "versions, subtree and dry_run need erase=true"
-        raise Invalid(stated, [FieldError("erase", "must be true beside versions, subtree or dry_run")])
+    if (versions or subtree or with_turns or dry_run) and not erase:
+        stated = "versions, subtree, with_turns and dry_run need erase=true"
+        raise Invalid(stated, [FieldError("erase", "must be true beside versions, subtree, with_turns or dry_run")])
     if erase:
-        wanted = EraseInput(ids=[id], versions=versions or "all", subtree=subtree, dry_run=dry_run)
+        wanted = EraseInput(ids=[id], versions=versions or "all", subtree=subtree, with_turns=with_turns, dry_run=dry_run)
         return await caller.write(lambda tx: memories.erase_memories(tx, wanted), dry_run=dry_run)
     return await caller.write(lambda tx: memories.forget_memory(tx, id=id))
 
@@ -193,8 +194,9 @@ async def forget_memory(
 async def erase_memories(body: EraseInput, caller: CallerDependency) -> Response:
     """Erase up to 10,000 memories for good, all or none, with what rests on them; the reply is the receipt.
 
-    An entity whose last mention goes with them goes, too, with all its edges, aspects and facts, unless it is pinned. A dry
-    run erases nothing: it says what would go, by the same work, taken back.
+    An entity whose last mention goes with them goes, too, with all its edges, aspects and facts, unless it is pinned. Turns of
+    conversation that hold all the words of an erased text are named, and go `with_turns`. A dry run erases nothing: it says
+    what would go, by the same work, taken back.
     """
     return await caller.write(lambda tx: memories.erase_memories(tx, body), dry_run=body.dry_run)
 

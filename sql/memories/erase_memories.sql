@@ -3,14 +3,17 @@
 -- subtree: with everything that stands under them now. What rested on them goes too: facts; evidence, and edges left
 -- without any; entities that nothing else mentions, unless pinned; kept replies; what the change feed and reports of
 -- passes said of it; signals about it; and what a merge or a lesson made of it (derived_lineages), whose other sources
--- come back. Whoever may write may erase, as with forgetting. The receipt is what the server counted in this
--- transaction, triggers and cascades included: rows by table. The worker waits, and who finds the axes of the map.
+-- come back. Whoever may write may erase, as with forgetting. Turns of conversation that hold all the words of an erased
+-- text stay, unless they are to go as well (p_with_turns). The receipt names them (turns: [{session_id, id}], the first
+-- 1,000, and how many there are), and says what the server counted in this transaction, triggers and cascades included:
+-- rows by table. The worker waits, and who finds the axes of the map.
 -- Locks the mean of vectors, then in the order of every writer: lineages by name, memories, hierarchy, entities by
 -- name, edges, postings. Cost: set-based; among 20,000, 10 ms for one memory and 4 s for half of them. Errors: 42501,
 -- P0002 (the first unknown id), 22023, 40001 (the subtree moved meanwhile).
 create or replace function loci_api.erase_memories(
-    p_namespace text, p_ids uuid[], p_versions text default 'all', p_subtree boolean default false)
-returns table (erased integer, deleted jsonb, added jsonb, changed jsonb)
+    p_namespace text, p_ids uuid[], p_versions text default 'all', p_subtree boolean default false,
+    p_with_turns boolean default false)
+returns table (erased integer, deleted jsonb, added jsonb, changed jsonb, turns jsonb, turns_found integer)
 language plpgsql volatile security definer set search_path = '' set plan_cache_mode = auto
 as $$
 declare
@@ -21,6 +24,7 @@ declare
     v_left     uuid[];
     v_carried  uuid[];
     v_counts   jsonb;
+    v_turns    bigint[];
 begin
     if p_versions is distinct from 'all' and (p_versions is distinct from 'this' or p_subtree) then
         raise invalid_parameter_value using column = 'versions',
@@ -36,6 +40,17 @@ begin
         set local plan_cache_mode = force_custom_plan;
     end if;
     v_counts := loci_internal.transaction_row_counts();
+    select coalesce(array_agg(t.id order by t.id), '{}'),
+           coalesce(jsonb_agg(jsonb_build_object('session_id', t.session_id, 'id', t.id) order by t.id)
+                    filter (where t.nth <= 1000), '[]')
+    into v_turns, turns
+    from (select w.*, row_number() over (order by w.id) as nth
+          from loci_internal.turns_with_words(v_ns, v_ids) w) t;
+    if p_with_turns and v_turns <> '{}' then
+        perform from loci_data.conversation_turns t where t.namespace_id = v_ns and t.id = any (v_turns)
+            order by t.id for update;
+        perform loci_internal.erase_turns(v_ns, v_turns);
+    end if;
     v_left := loci_internal.merge_sources_left(v_ns, v_ids);
     v_entities := loci_internal.erase_mentions(v_ns, v_ids);
     v_carried := loci_internal.drop_carriers(v_ns, v_ids);
@@ -55,11 +70,12 @@ begin
     perform loci_internal.settle_observations(v_ns, v_carried) where v_carried <> '{}';
     perform loci_internal.erase_changes(v_ns);
     v_counts := loci_internal.transaction_row_counts(v_counts);
-    return query select cardinality(v_ids), v_counts -> 'deleted', v_counts -> 'added', v_counts -> 'changed';
+    return query select cardinality(v_ids), v_counts -> 'deleted', v_counts -> 'added', v_counts -> 'changed', turns,
+                        cardinality(v_turns);
 end $$;
-comment on function loci_api.erase_memories(text, uuid[], text, boolean) is
+comment on function loci_api.erase_memories(text, uuid[], text, boolean, boolean) is
     'Erase memories physically: all versions of their lineages or only the named ones, with their subtrees if asked; '
-    'a receipt of rows by table. Errors: 42501, P0002, 22023, 40001.';
+    'a receipt of rows by table, with the turns that hold the same words. Errors: 42501, P0002, 22023, 40001.';
 
 -- Delete entities that nothing mentions any more, with what hangs under them. Returns aspects and attributes that went.
 -- Edges are gone, and the entities locked. Cascades follow the foreign keys.
@@ -78,10 +94,11 @@ end $$;
 comment on function loci_internal.erase_entities(integer, uuid[]) is
     'Delete entities with their names, aspects and attributes; ids of the last two.';
 
--- Kept replies that speak of erased things say so from now on: a retry of the request neither shows what was erased nor
--- writes it again. The hash of the request goes too, so any request with the key gets this answer. GIN index
--- idempotency_keys_resource_ids.
-create or replace function loci_internal.erase_idempotent_replies(p_namespace_id integer, p_ids uuid[]) returns void
+-- Kept replies that speak of erased things, or that quote one of these texts (as JSON has them), say so from now on: a
+-- retry of the request neither shows what was erased nor writes it again. The hash of the request goes too, so any
+-- request with the key gets this answer. GIN index idempotency_keys_resource_ids; quotes read the replies that are kept.
+create or replace function loci_internal.erase_idempotent_replies(p_namespace_id integer, p_ids uuid[],
+                                                                  p_quotes text[] default '{}') returns void
 language sql volatile set search_path = ''
 as $$
     update loci_data.idempotency_keys k
@@ -89,9 +106,14 @@ as $$
             'type', 'urn:loci:problem:gone', 'title', 'Gone', 'status', 410,
             'detail',
             'this request was answered before, and what it was about has been erased since; it is not done again')
-    where k.namespace_id = p_namespace_id and k.resource_ids && p_ids
+    from (select a.agent_id, a.key from loci_data.idempotency_keys a
+          where a.namespace_id = p_namespace_id and a.resource_ids && p_ids
+          union
+          select a.agent_id, a.key from loci_data.idempotency_keys a cross join unnest(p_quotes) q(said)
+          where a.namespace_id = p_namespace_id and strpos(a.response::text, q.said) > 0) g
+    where k.namespace_id = p_namespace_id and k.agent_id = g.agent_id and k.key = g.key
 $$;
-comment on function loci_internal.erase_idempotent_replies(integer, uuid[]) is
+comment on function loci_internal.erase_idempotent_replies(integer, uuid[], text[]) is
     'Replace kept replies that speak of erased things by a problem document.';
 
 -- Memories that were forgotten for a merge are active again, but for those in whose place something stands by now.

@@ -407,3 +407,21 @@ def test_an_extent_without_erasing_is_refused(api: Api, params: Any) -> None:
     memory = api.write("x")["id"]
     problem(api.client.delete(f"/memories/{memory}", params=params), 422, "invalid-request")
     assert ok(api.get(f"/memories/{memory}"))["status"] == "active"
+
+
+@pytest.mark.parametrize("by", ["DELETE", "POST"])
+def test_the_memory_that_remember_made_goes_with_the_turn_that_says_it_if_asked(api: Api, by: str) -> None:
+    said = {"messages": [{"role": "user", "content": "My phone number is 555-0100."}], "session_id": "s", "decide": "rules"}
+    ok(api.post("/remember", said))
+    (memory,) = ok(api.get("/memories"))["items"]
+
+    def erase(**asked: Any) -> Any:
+        if by == "DELETE":
+            return ok(api.client.delete(f"/memories/{memory['id']}", params={"erase": True, **asked}))
+        return ok(api.post("/memories/erase", {"ids": [memory["id"]], **asked}))
+
+    seen = erase(dry_run=True)
+    assert [turn["session_id"] for turn in seen["turns"]] == ["s"]
+    receipt = erase(with_turns=True)
+    assert (receipt["turns"], receipt["turns_found"]) == (seen["turns"], 1)
+    assert "555" not in ok(api.get("/conversations/s/turns")).__repr__()

@@ -455,3 +455,65 @@ def test_what_enrichment_made_of_an_erased_memory_is_erased_with_it(world: World
     world.rows("select * from loci_api.erase_memories(%(ns)s, array[%(raw)s]::uuid[])", raw=raw)
     left = world.rows("select id from loci_data.memories where namespace_id = %(ns_id)s")
     assert ids(left) == [other]
+
+
+# Turns of conversation that say the same
+
+
+def say(world: World, *contents: str, session: str = "s") -> list[int]:
+    """Add turns; their numbers."""
+    turns = Jsonb([{"role": "user", "content": content} for content in contents])
+    return [
+        row["id"] for row in world.rows("select id from loci_api.add_turns(%(ns)s, %(s)s, %(t)s) order by id", s=session, t=turns)
+    ]
+
+
+def erase(world: World, *ids: UUID, with_turns: bool = False) -> dict[str, Any]:
+    return world.row("select * from loci_api.erase_memories(%(ns)s, %(ids)s, 'all', false, %(t)s)", ids=list(ids), t=with_turns)
+
+
+TOLD = "Hi, I am Marta: I am living in Oslo, and work as a nurse."
+
+
+@pytest.mark.parametrize("beside", [0, 25])  # few are one question, many are looked for by their rarest words
+def test_the_receipt_names_the_turns_that_hold_all_words_of_what_is_erased(world: World, beside: int) -> None:
+    first, _, _, fourth = say(world, TOLD, "Marta lives in Bergen.", "Oslo is a town.", "in Oslo i LIVE")
+    (other,) = say(world, "We live near Oslo!", session="other")
+    written = [world.write("I live in Oslo")["id"], *(world.write(f"thing {n} is of no use")["id"] for n in range(beside))]
+    receipt = erase(world, *written)
+    named = [{"session_id": "s", "id": first}, {"session_id": "s", "id": fourth}, {"session_id": "other", "id": other}]
+    assert (receipt["turns"], receipt["turns_found"]) == (named, 3)
+    assert "conversation_turns" not in receipt["deleted"]
+    assert len(world.rows("select from loci.list_turns(%(ns)s, 's')")) == 4
+
+
+def test_of_a_lineage_the_words_of_every_version_are_looked_for(world: World) -> None:
+    named = say(world, "I lived in Lisbon", "I moved to Porto")
+    world.write("Lisbon", lineage="home")
+    receipt = erase(world, world.write("Porto", lineage="home")["id"])
+    assert [turn["id"] for turn in receipt["turns"]] == named
+
+
+def test_what_has_no_word_of_its_own_names_no_turn(world: World) -> None:
+    say(world, "it is what it is")
+    assert erase(world, world.write("It is!")["id"])["turns"] == []
+
+
+def test_with_turns_they_go_and_with_them_what_quotes_them(world: World) -> None:
+    said = say(world, TOLD)
+    claim = "select * from loci_api.claim_idempotency_key(%(ns)s, 'k', '\\x00')"
+    world.rows(claim)
+    world.rows("select loci_api.store_idempotent_reply(%(ns)s, 'k', 201::smallint, %(r)s)", r=Jsonb({"items": [{"content": TOLD}]}))
+    receipt = erase(world, world.write("I live in Oslo")["id"], with_turns=True)
+    assert ([turn["id"] for turn in receipt["turns"]], receipt["deleted"]["conversation_turns"]) == (said, 1)
+    assert world.rows("select * from loci.list_turns(%(ns)s, 's')") == []
+    kept = world.row(claim)
+    assert (kept["status"], "Oslo" in str(kept["response"])) == (410, False)
+
+
+def test_a_dry_run_names_turns_and_erases_none(world: World) -> None:
+    say(world, TOLD)
+    written = world.write("I live in Oslo")["id"]
+    seen = world.row("select * from loci_api.preview_erasure(%(ns)s, %(ids)s, p_with_turns => true)", ids=[written])
+    assert (seen["turns_found"], seen["deleted"]["conversation_turns"]) == (1, 1)
+    assert len(world.rows("select from loci.list_turns(%(ns)s, 's')")) == 1

@@ -237,14 +237,21 @@ class Memories(Group[C]):
 
     @operation
     def erase(
-        self, ids: Iterable[Id], *, versions: Versions | None = None, subtree: bool | None = None, dry_run: bool | None = None
+        self,
+        ids: Iterable[Id],
+        *,
+        versions: Versions | None = None,
+        subtree: bool | None = None,
+        with_turns: bool | None = None,
+        dry_run: bool | None = None,
     ) -> Request[Erased]:
         """Erase memories for good, all or none, with what rests on them; the reply is the receipt.
 
-        An entity whose last mention goes with them goes, too, with all its edges, aspects and facts, unless it is pinned. `dry_run`
-        erases nothing, and says what would go.
+        An entity whose last mention goes with them goes, too, with all its edges, aspects and facts, unless it is pinned. Turns of
+        conversation that hold all the words of an erased text are named; `with_turns` erases them, too. `dry_run` erases nothing,
+        and says what would go.
         """
-        return post(Erased, "/memories/erase", ids=ids, versions=versions, subtree=subtree, dry_run=dry_run)
+        return post(Erased, "/memories/erase", ids=ids, versions=versions, subtree=subtree, with_turns=with_turns, dry_run=dry_run)
 
     @listing
     def list_dependents(self, id: Id, *, limit: int | None = None, cursor: str | None = None) -> Request[Page[Dependent]]:

@@ -211,6 +211,7 @@ class EraseInput(Model):
     ids: Annotated[list[UUID], Field(min_length=1, max_length=MAX_BATCH, description="Memories, at most 10,000")]
     versions: Versions = "all"
     subtree: Flag = Field(default=False, description="With everything that stands under them now")
+    with_turns: Flag = Field(default=False, description="With turns of conversation that hold all the words of an erased text")
     dry_run: Flag = Field(default=False, description="Erase nothing, and say what would go")
 
 
@@ -302,6 +303,13 @@ class ForgottenMemory(MemoryOut):
     already_forgotten: bool = Field(description="Whether it had been forgotten before, so that nothing changed")
 
 
+class TurnNamed(BaseModel):
+    """A turn of a conversation."""
+
+    session_id: str = Field(description="The conversation")
+    id: int = Field(description="Its number")
+
+
 class Erased(BaseModel):
     """The receipt of an erasure: what the database counted, by table."""
 
@@ -309,6 +317,11 @@ class Erased(BaseModel):
     deleted: dict[str, int] = Field(description="Rows deleted", examples=[{"memories": 1, "memory_texts": 1, "postings": 9}])
     added: dict[str, int] = Field(description="Rows added: counts that were lowered, neighbours that wait for a new vector")
     changed: dict[str, int] = Field(description="Rows changed: counters, edges with other evidence, emptied attributes and replies")
+    turns: list[TurnNamed] = Field(
+        description="Turns of conversation that hold all the words of an erased text, the first 1,000: they stay, unless erased "
+        "with_turns"
+    )
+    turns_found: int = Field(description="How many there are")
     dry_run: bool = Field(description="Whether nothing was erased: the rest says what would be")
     changes: list[ForeseenChange] = Field(
         description="Of a dry run: what would go or change, memories and facts first, the first hundred; else empty"
