@@ -53,6 +53,15 @@ from (select p.namespace_id, u.id, array_agg(distinct p.pass order by p.pass) as
       where coalesce(j.arguments ->> 'dry_run', 'false') <> 'true'
       group by p.namespace_id, u.id) r
 where t.namespace_id = r.namespace_id and t.id = r.id and t.logged;
+alter table loci_data.namespaces add column accents_kept boolean not null default false;
+comment on column loci_data.namespaces.accents_kept is
+    'Whether its lexical index holds words with their accents, as it did before: questions then look for both.';
+update loci_data.namespaces n set accents_kept = true
+where exists (select from loci_data.memories m
+              where m.namespace_id = n.id
+                and octet_length(concat(m.content, m.source, m.about, m.category, array_to_string(m.tags, ' ')))
+                    <> length(concat(m.content, m.source, m.about, m.category, array_to_string(m.tags, ' '))));
+drop function if exists loci_internal.document_terms(regconfig, text);
 drop trigger if exists jobs_turns_read on loci_data.jobs;
 alter table loci_data.jobs drop column turns_read;
 drop function if exists loci_api.turns_to_read(text, uuid);
@@ -68,6 +77,7 @@ reset role
 """
 DOWNGRADE: LiteralString = """
 set role loci_owner;
+alter table loci_data.namespaces drop column accents_kept;
 alter table loci_data.jobs add column turns_read bigint[];
 comment on column loci_data.jobs.turns_read is
     'Turns of the conversation log that it learns from; they leave the log when it succeeds or dies.';

@@ -1,12 +1,12 @@
 -- Apply what of a consolidation stood up to the guards of texts: merges, deletes, refinements, and lessons from
 -- signals. All in one transaction, which is one operation: undoing it brings every source back. What is removed is
 -- forgotten, never deleted. The rows have the last word (refused_consolidation_steps). Removed are what is deleted and
--- what merges
--- make fewer, against all current memories: more of them than a pass may remove (removal_allowance), and nothing at all
--- is applied and stopped says why; one memory fewer by a merge is always allowed, since what it said is kept. p_plan: {merges:
--- [{sources: [{id, seen}], content, category, tags}], deletes: [{id, seen, reason}], refinements: [{id, seen, category,
--- tags}], lessons: [{content, category, tags, signals: [id]}]}; seen: updated_at as shown. Locks the memories in order
--- of id. Security definer: past the policies; checks the caller itself. Errors: 42501, P0002, and those of remember.
+-- what merges make fewer, against all current memories: more of them than a pass may remove (removal_allowance), and
+-- nothing at all is applied and stopped says why; one memory fewer by a merge is always allowed, since what it said is
+-- kept. p_plan: {merges: [{sources: [{id, seen}], content, category, tags}], deletes: [{id, seen, reason}],
+-- refinements: [{id, seen, category, tags}], lessons: [{content, category, tags, signals: [id]}]}; seen: updated_at as
+-- shown. Locks the memories in order of id. Security definer: past the policies; checks the caller itself. Errors:
+-- 42501, P0002, and those of remember.
 create or replace function loci_api.apply_consolidation(p_namespace text, p_plan jsonb)
 returns table (changes jsonb, refused jsonb, stopped text)
 language plpgsql volatile security definer set search_path = '' set enable_seqscan = off

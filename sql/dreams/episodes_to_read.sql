@@ -39,4 +39,5 @@ begin
     from loci_data.memories m where m.namespace_id = v_ns and m.id = any (v_read) order by m.id;
 end $$;
 comment on function loci_api.episodes_to_read(text, uuid, integer, integer, smallint) is
-    'Memories of layer 3 that no extraction of entities has read, the newest first. Errors: 42501, P0002, 22023, 55000.';
+    'Memories of layer 3 that no extraction of entities has read, the newest first. Errors: 42501, P0002, 22023, '
+    '55000.';

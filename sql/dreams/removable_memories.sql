@@ -1,5 +1,5 @@
--- How many memories may end by a model's word at once? dream_removed_share of those that are current. Reads the namespace's
--- memories once. Security definer: past the policies; checks the caller itself. Errors: 42501, P0002.
+-- How many memories may end by a model's word at once? dream_removed_share of those that are current. Reads the
+-- namespace's memories once. Security definer: past the policies; checks the caller itself. Errors: 42501, P0002.
 create or replace function loci_api.removable_memories(p_namespace text) returns bigint
 language plpgsql stable security definer set search_path = ''
 as $$

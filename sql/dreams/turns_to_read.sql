@@ -1,8 +1,8 @@
--- Which turns of the conversation log does a pass learn from? The oldest ones that it has not read, at most dream_limit.
--- They count as read when the pass has its report (record_pass), and not before: whatever ends it meanwhile, they are
--- there the next time. Those that an answer failed for come after all others, and each time half as many of them
--- (failed_reads), so that the one that no model can read is alone in the end. more: the log holds others for this pass.
--- Index conversation_turns_log. Security definer; checks the caller itself. Errors: 42501, P0002, 55000.
+-- Which turns of the conversation log does a pass learn from? The oldest ones that it has not read, at most
+-- dream_limit. They count as read when the pass has its report (record_pass), and not before: whatever ends it
+-- meanwhile, they are there the next time. Those that an answer failed for come after all others, and each time half as
+-- many of them (failed_reads), so that the one that no model can read is alone in the end. more: the log holds others
+-- for this pass. Index conversation_turns_log. Security definer; checks the caller itself. Errors: 42501, P0002, 55000.
 create or replace function loci_api.turns_to_read(p_namespace text, p_id uuid, p_pass text)
 returns table (id bigint, session_id text, role text, content text, said_at timestamptz, failed_reads smallint,
                more boolean)

@@ -3,13 +3,13 @@
 -- subtree: with everything that stands under them now. What rested on them goes too: facts; evidence, and edges left
 -- without any; entities that nothing else mentions, unless pinned; kept replies; what the change feed and reports of
 -- passes said of it; signals about it; and what a merge or a lesson made of it (derived_lineages), whose other sources
--- come back. Whoever may write may erase, as with forgetting. Turns of conversation that hold all the words of an erased
--- text stay, unless they are to go as well (p_with_turns). The receipt names them (turns: [{session_id, id}], the first
--- 1,000, and how many there are), and says what the server counted in this transaction, triggers and cascades included:
--- rows by table. The worker waits, and who finds the axes of the map.
--- Locks the mean of vectors, then in the order of every writer: lineages by name, memories, hierarchy, entities by
--- name, edges, postings. Cost: set-based; among 20,000, 10 ms for one memory and 4 s for half of them. Errors: 42501,
--- P0002 (the first unknown id), 22023, 40001 (the subtree moved meanwhile).
+-- come back. Whoever may write may erase, as with forgetting. Turns of conversation that hold all the words of an
+-- erased text stay, unless they are to go as well (p_with_turns). The receipt names them (turns: [{session_id, id}],
+-- the first 1,000, and how many there are), and says what the server counted in this transaction, triggers and cascades
+-- included: rows by table. The worker waits, and who finds the axes of the map. Locks the mean of vectors, then in the
+-- order of every writer: lineages by name, memories, hierarchy, entities by name, edges, postings. Cost: set-based;
+-- among 20,000, 10 ms for one memory and 4 s for half of them, and a look at every turn. Errors: 42501, P0002 (the
+-- first unknown id), 22023, 40001 (the subtree moved meanwhile).
 create or replace function loci_api.erase_memories(
     p_namespace text, p_ids uuid[], p_versions text default 'all', p_subtree boolean default false,
     p_with_turns boolean default false)
@@ -93,28 +93,6 @@ begin
 end $$;
 comment on function loci_internal.erase_entities(integer, uuid[]) is
     'Delete entities with their names, aspects and attributes; ids of the last two.';
-
--- Kept replies that speak of erased things, or that quote one of these texts (as JSON has them), say so from now on: a
--- retry of the request neither shows what was erased nor writes it again. The hash of the request goes too, so any
--- request with the key gets this answer. GIN index idempotency_keys_resource_ids; quotes read the replies that are kept.
-create or replace function loci_internal.erase_idempotent_replies(p_namespace_id integer, p_ids uuid[],
-                                                                  p_quotes text[] default '{}') returns void
-language sql volatile set search_path = ''
-as $$
-    update loci_data.idempotency_keys k
-    set status = 410, request_hash = '', resource_ids = '{}', response = jsonb_build_object(
-            'type', 'urn:loci:problem:gone', 'title', 'Gone', 'status', 410,
-            'detail',
-            'this request was answered before, and what it was about has been erased since; it is not done again')
-    from (select a.agent_id, a.key from loci_data.idempotency_keys a
-          where a.namespace_id = p_namespace_id and a.resource_ids && p_ids
-          union
-          select a.agent_id, a.key from loci_data.idempotency_keys a cross join unnest(p_quotes) q(said)
-          where a.namespace_id = p_namespace_id and strpos(a.response::text, q.said) > 0) g
-    where k.namespace_id = p_namespace_id and k.agent_id = g.agent_id and k.key = g.key
-$$;
-comment on function loci_internal.erase_idempotent_replies(integer, uuid[], text[]) is
-    'Replace kept replies that speak of erased things by a problem document.';
 
 -- Memories that were forgotten for a merge are active again, but for those in whose place something stands by now.
 create or replace function loci_internal.reactivate_merge_sources(p_namespace_id integer, p_ids uuid[]) returns void

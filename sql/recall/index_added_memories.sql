@@ -85,7 +85,7 @@ declare
     v_ranged    bigint[];
     v_length    bigint;
 begin
-    for v_ns in select n.id, n.language, count(*) as memories, array_agg(g.id) as ids,
+    for v_ns in select n.id, n.language, n.accents_kept, count(*) as memories, array_agg(g.id) as ids,
                n.indexed_by <> current_setting('server_version_num')::integer / 10000 as cut_otherwise
                from gone g join loci_data.namespaces n on n.id = g.namespace_id group by n.id loop
         -- by a list, not by a join: where the statistics think both small, that compares each with each
@@ -102,6 +102,12 @@ begin
                                                                    loci_internal.indexed_text(
                                                                        row(g.*)::loci_data.memories)) d on true
         where g.namespace_id = v_ns.id;
+        if v_ns.accents_kept then
+            v_terms := array(select distinct d.term from gone g
+                             cross join lateral loci_internal.document_terms(
+                                 v_ns.language, loci_internal.indexed_text(row(g.*)::loci_data.memories), true) d
+                             where g.namespace_id = v_ns.id);
+        end if;
         if v_ns.cut_otherwise then
             v_terms := null;  -- all of them: see unindex_document
         end if;

@@ -22,7 +22,7 @@ declare
 begin
     select array_agg(t.term) into v_terms
     from loci_data.namespaces n cross join lateral loci_internal.document_terms(n.language,
-        replace(left(p_query, 200000), '<', ' ')) t where n.id = p_namespace_id;
+        replace(left(p_query, 200000), '<', ' '), n.accents_kept) t where n.id = p_namespace_id;
     select greatest(sum(c.documents), 1),
            0.9 * greatest(sum(c.documents), 1) / greatest(sum(c.terms), 1) into v_documents, v_slope
     from loci_data.corpus_counts c where c.namespace_id = p_namespace_id;

@@ -1,7 +1,8 @@
 -- Make the lexical index hold the words of each memory as this server cuts them. A later major version of PostgreSQL
--- may stem words otherwise (18 does in German), and a question is cut by the server of today. Only documents that
--- differ are taken out and put in anew, in one transaction; who adds memories waits for nothing, who changes or erases
--- one waits for the end. Admin. Cost: reads the whole namespace.
+-- may stem words otherwise (18 does in German), and a question is cut by the server of today. An earlier Loci kept
+-- accents: until such a namespace is repaired, its questions look for words with accents in both ways (accents_kept).
+-- Only documents that differ are taken out and put in anew, in one transaction; who adds memories waits for nothing,
+-- who changes or erases one waits for the end. Admin. Cost: reads the whole namespace.
 create or replace function loci_api.repair_lexical_index(p_namespace text) returns bigint
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -26,8 +27,10 @@ begin
         select v_ns, -count(*), -v_length from gone;
         perform loci_internal.index_documents(v_ns, v_memories) where v_memories is not null;
     end if;
-    update loci_data.namespaces n set indexed_by = current_setting('server_version_num')::integer / 10000
-    where n.id = v_ns and n.indexed_by <> current_setting('server_version_num')::integer / 10000;
+    update loci_data.namespaces n
+    set indexed_by = current_setting('server_version_num')::integer / 10000, accents_kept = false
+    where n.id = v_ns
+      and (n.accents_kept or n.indexed_by <> current_setting('server_version_num')::integer / 10000);
     return coalesce(cardinality(v_documents), 0);
 end $$;
 comment on function loci_api.repair_lexical_index(text) is

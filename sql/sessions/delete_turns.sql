@@ -19,8 +19,8 @@ comment on function loci_api.delete_turns(text, text) is
     'Delete the turns of a session; how many. Errors: 42501, P0002.';
 
 -- Delete turns for good, with what else says them: reports of passes that read them, and kept replies that quote them,
--- which say so from now on (a short turn, only where it stands by itself). The caller has locked them. Reads the replies
--- that are kept.
+-- which say so from now on (a short turn, only where it stands by itself). The caller has locked them. Reads the
+-- replies that are kept.
 create or replace function loci_internal.erase_turns(p_namespace_id integer, p_ids bigint[]) returns void
 language plpgsql volatile set search_path = '' set enable_seqscan = off
 as $$
@@ -39,9 +39,8 @@ comment on function loci_internal.erase_turns(integer, bigint[]) is
     'Delete turns, and what reports and kept replies say of them.';
 
 -- Which turns hold all the words of one of these memories, of any version of them? Their words in the language of the
--- namespace (session_text_document), little ones left out, so the order and form of words do not matter. Of many
--- memories each is looked for where its rarest word is. Reads the words of the turns of the namespace: about 1 µs a turn
--- for up to 20 memories, 10 for more.
+-- namespace (session_words), little ones left out, so the order and form of words do not matter. Of many
+-- memories each is looked for where its rarest word is. Reads the words of the turns of the namespace.
 create or replace function loci_internal.turns_with_words(p_namespace_id integer, p_memories uuid[])
 returns table (session_id text, id bigint)
 language plpgsql stable set search_path = '' set enable_seqscan = off
@@ -49,7 +48,7 @@ as $$
 declare
     v_texts tsvector[] := array(
         select distinct w.document from loci_data.memories m
-        cross join lateral loci_internal.session_text_document(p_namespace_id, m.content) w(document)
+        cross join lateral loci_internal.session_words(p_namespace_id, m.content) w(document)
         where m.namespace_id = p_namespace_id and m.id = any (p_memories) and w.document <> '');
     v_any   tsquery;
 begin

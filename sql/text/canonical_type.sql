@@ -1,6 +1,7 @@
--- A type of edges or entities in its one form: "Works On", "worksOn", "works-on" and "works_on" are works_on, "HTTPServer"
--- is http_server. Composed (NFC), lower case; a new word begins with a capital behind a small letter, or with the last of
--- several; runs of white space, hyphens and underscores are one underscore, none at the ends. Pure, inlines.
+-- A type of edges or entities in its one form: "Works On", "worksOn", "works-on" and "works_on" are works_on, and
+-- "HTTPServer" is http_server. Composed (NFC), lower case; a new word begins with a capital behind a small letter, or
+-- with the last of several; runs of white space, hyphens and underscores are one underscore, none at the ends. Pure,
+-- inlines.
 create or replace function loci.canonical_type(p_type text) returns text
 language sql immutable parallel safe
 as $$

@@ -1,21 +1,34 @@
--- The terms of a text with their frequencies, as postings count them: words as the configuration stems them, and pairs
--- of characters where a script has no spaces between words (ngrams). The same for memories and for questions, so that
--- they agree; what words_apart takes out of memories it takes out of questions here. A tsvector holds at most 1 MiB, so
--- a long text is cut into pieces of 200,000 characters; a normal one is one piece.
-create or replace function loci_internal.document_terms(p_language regconfig, p_text text)
+-- The terms of a text with their frequencies, as postings count them: words as the configuration stems them, without
+-- accents (plain_lexeme), and pairs of characters where a script has no spaces between words (ngrams). The same for
+-- memories and for questions, so that they agree; what words_apart takes out of memories it takes out of questions
+-- here. p_accents: words with accents also as they are written, as indexes held them that were made before
+-- (accents_kept). A tsvector holds at most 1 MiB, so a long text is cut into pieces of 200,000 characters; a normal one
+-- is one piece.
+create or replace function loci_internal.document_terms(p_language regconfig, p_text text,
+                                                        p_accents boolean default false)
 returns table (term bigint, frequency bigint)
 language sql immutable parallel safe
 as $$
     select hashtextextended(t.lexeme, 0), sum(t.frequency)
-    from (select u.lexeme, cardinality(u.positions) as frequency
+    from (select case when octet_length(u.lexeme) = length(u.lexeme) then u.lexeme
+                      else loci_internal.plain_lexeme(p_language, u.lexeme) end as lexeme,
+                 cardinality(u.positions) as frequency
           from (select loci_internal.short_runs(loci_internal.words_apart(loci_internal.spaced_text(p_text))) as body) s
           cross join generate_series(1, greatest(length(s.body), 1), 200000) piece
           cross join unnest(to_tsvector(p_language, substr(s.body, piece, 200000))) u
           union all
+          select u.lexeme, cardinality(u.positions)
+          from (select loci_internal.short_runs(loci_internal.words_apart(loci_internal.spaced_text(p_text))) as body
+                where p_accents) s
+          cross join generate_series(1, greatest(length(s.body), 1), 200000) piece
+          cross join unnest(to_tsvector(p_language, substr(s.body, piece, 200000))) u
+          where octet_length(u.lexeme) <> length(u.lexeme)
+            and u.lexeme <> loci_internal.plain_lexeme(p_language, u.lexeme)
+          union all
           select g.term, 1 from unnest(loci_internal.ngrams(p_text)) g(term)) t
     group by t.lexeme
 $$;
-comment on function loci_internal.document_terms(regconfig, text) is
+comment on function loci_internal.document_terms(regconfig, text, boolean) is
     'Hashed terms of a text and how often each occurs.';
 
 -- How many words does a document hold, repeated ones counted (as the length in BM25)? Pure.
@@ -64,7 +77,7 @@ comment on function loci_internal.ngrams(text) is
     'Terms of a text in scripts without spaces between words; null where it has none.';
 
 -- The part of a text that a parser of words can read: without the scripts that ngrams cuts, and with full-width letters
--- and digits as those of a keyboard (NFKC). Any other text as it is. Pure, inlines.
+-- and digits as those of a keyboard (NFKC). Any other text as it is, composed (NFC). Pure, inlines.
 create or replace function loci_internal.spaced_text(p_text text) returns text
 language sql immutable parallel safe
 return case
@@ -75,7 +88,8 @@ return case
         '[\u0E00-\u0EFF\u1000-\u109F\u1780-\u17FF\u3005-\u3007\u3040-\u312F\u31F0-\u31FF\u3400-\u9FFF\uAC00-\uD7A3'
         '\uF900-\uFAFF\U00020000-\U0003FFFF]+',
         ' ', 'g')
-    else p_text end;
+    when p_text is nfc normalized then p_text
+    else normalize(p_text, nfc) end;
 comment on function loci_internal.spaced_text(text) is
     'A text without the scripts that have no spaces between words.';
 

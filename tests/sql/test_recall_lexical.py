@@ -285,7 +285,7 @@ def test_the_memory_that_has_more_of_the_question_comes_first(connection: psycop
     assert contents(world, search(world, "大阪支店の会議室は何階ですか"))[0] == "大阪支店の会議室は三階にある"
 
 
-@pytest.mark.parametrize("text", ["plain ASCII, 1 + 1 = 2", "naïve café – “señor” Ærøskøbing", "Привет, мир", "שלום"])
+@pytest.mark.parametrize("text", ["plain ASCII, 1 + 1 = 2", "naive – “Ægir” 10 €", "Привет, мир", "שלום"])
 def test_any_other_text_is_cut_as_postgresql_cuts_it(owned: World, text: str) -> None:
     terms = owned.as_owner("select term, frequency from loci_internal.document_terms('english', %(text)s) order by 1", text=text)
     assert terms == owned.rows(
