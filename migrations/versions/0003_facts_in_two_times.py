@@ -143,9 +143,9 @@ alter table loci_data.attributes add constraint attributes_memory_fkey foreign k
 drop index loci_data.attributes_over, loci_data.attributes_same;
 alter table loci_data.attributes drop constraint attributes_valid_check;
 alter table loci_data.attributes add constraint attributes_valid_check check (valid_to >= valid_from);
-alter table loci_data.attribute_beliefs drop column own_to;
-alter table loci_data.attributes drop column stated_to, drop column ended_at, drop column taken_back_at,
-    drop column own_to, drop column observations;
+alter table loci_data.attribute_beliefs drop column own_to cascade;
+alter table loci_data.attributes drop column stated_to cascade, drop column ended_at cascade,
+    drop column taken_back_at cascade, drop column own_to cascade, drop column observations cascade;
 reset role
 """
 
