@@ -11,6 +11,7 @@ class DecayBatch(TypedDict):
     edges: int
     faded: int
     revived: int
+    faded_now: int
     done: bool
 
 
@@ -27,7 +28,7 @@ async def begin_decay_change(tx: Transaction, *, type: str | None) -> None:
 
 
 async def recalculate_decay_batch(tx: Transaction, *, type: str | None, limit: int = 2000) -> DecayBatch:
-    """The next edges of a change of decay, in this transaction: `edges`, `faded`, `revived` so far, and whether it is `done`."""
+    """The next edges of a change of decay, in this transaction: what it counts so far, and whether it is `done`."""
     return await tx.row(
         DecayBatch, "select * from loci_api.recalculate_decay_batch(%(namespace)s, %(type)s, %(limit)s)", type=type, limit=limit
     )

@@ -94,17 +94,17 @@ async def list_edges(
     *,
     entity: str | None,
     type: str | None,
-    faded: bool,
+    faded: str,
     as_of: datetime | None,
     known_at: datetime | None,
     limit: int,
     cursor: str | None,
 ) -> list[ListedEdge]:
-    """A page of edges with their effective confidence, at two moments."""
+    """A page of edges with their effective confidence, at two moments; `faded`: without faded ones, with, or only them."""
     return await tx.rows(
         ListedEdge,
-        """select * from loci.list_edges(%(namespace)s, %(entity)s, %(type)s, %(faded)s, %(as_of)s, %(limit)s, %(cursor)s,
-           %(known_at)s)""",
+        """select * from loci.list_edges(%(namespace)s, %(entity)s, %(type)s, %(faded)s = 'with', %(as_of)s, %(limit)s,
+           %(cursor)s, %(known_at)s, %(faded)s = 'only')""",
         entity=entity,
         type=type,
         faded=faded,
@@ -126,6 +126,13 @@ async def get_edge(
         as_of=as_of,
         known_at=known_at,
         limit=limit,
+    )
+
+
+async def update_edge(tx: Transaction, *, id: UUID, changes: JsonObject) -> EdgeRow:
+    """Correct `confidence`, `strength`, `valid_from` or `valid_to` of an edge."""
+    return await tx.row(
+        EdgeRow, "select * from loci_api.update_edge(%(namespace)s, %(id)s, %(changes)s)", id=id, changes=Jsonb(changes)
     )
 
 

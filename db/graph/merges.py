@@ -17,11 +17,13 @@ class Merged(TypedDict):
 
 
 class UndoneMerge(TypedDict):
-    """Both entities of an undone merge; of an undone split, the merge that joins them again."""
+    """Both entities of an undone merge, and what stays with the kept one; of an undone split, the merge that joins them again."""
 
     merge_id: UUID | None
     kept_id: UUID
     merged_id: UUID
+    aliases: list[str]
+    edges: list[JsonObject]
 
 
 class MergeRow(TypedDict):
@@ -73,9 +75,11 @@ async def split_entity(tx: Transaction, *, ref: str, split: JsonObject) -> Merge
     )
 
 
-async def undo_merge(tx: Transaction, *, id: UUID) -> UndoneMerge:
-    """Undo a merge or a split; both entities, and for a split the merge that joins them again."""
-    return await tx.row(UndoneMerge, "select * from loci_api.undo_merge(%(namespace)s, %(id)s)", id=id)
+async def undo_merge(tx: Transaction, *, id: UUID, choice: JsonObject) -> UndoneMerge:
+    """Undo a merge or a split (`keep_names`, `edge_ids`); both entities, and what stays with the kept one."""
+    return await tx.row(
+        UndoneMerge, "select * from loci_api.undo_merge(%(namespace)s, %(id)s, %(choice)s)", id=id, choice=Jsonb(choice)
+    )
 
 
 async def list_merges(tx: Transaction, *, entity: str | None, limit: int, cursor: str | None) -> list[MergeRow]:

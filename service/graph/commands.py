@@ -1,5 +1,6 @@
 """`loci entity`, `loci edge`, `loci edge-type` and `loci traverse`: the graph."""
 
+from enum import StrEnum
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -12,6 +13,16 @@ from service.cli.shell import App, AsOf, KnownAt, Limit, Namespace, Session, Yes
 entities = App("Add, list, show and remove entities.")
 edges = App("Observe, list, show and take back edges between entities.")
 edge_types = App("List types of edges, and set how fast they fade.")
+
+
+class Faded(StrEnum):
+    """Which edges a list shows."""
+
+    WITHOUT = "without"
+    WITH = "with"
+    ONLY = "only"
+
+
 Ref = Annotated[str, typer.Argument(metavar="ENTITY", help="Name, alias or id.")]
 EdgeId = Annotated[UUID, typer.Argument(metavar="ID", help="The edge, as `loci edge list` shows it.")]
 
@@ -87,12 +98,12 @@ def list_edges(
     limit: Limit = 50,
     entity: Annotated[str | None, typer.Option(help="Of this entity: name, alias or id.")] = None,
     type: Annotated[str | None, typer.Option(help="Of this type.")] = None,
-    faded: Annotated[bool, typer.Option("--faded", help="Faded ones, too.")] = False,
+    faded: Annotated[Faded, typer.Option(help="Without faded ones, with them, or only them.")] = Faded.WITHOUT,
     as_of: AsOf = None,
     known_at: KnownAt = None,
 ) -> None:
     """List edges with their confidence as it is now."""
-    asked = {"entity": entity, "type": type, "faded": faded or None, "as_of": as_of, "known_at": known_at}
+    asked = {"entity": entity, "type": type, "faded": faded.value, "as_of": as_of, "known_at": known_at}
     with service(namespace) as rest:
         rows = rest.items("/edges", limit=limit, **asked)
     shown = [{**row, "target": row["target"] if row["literal"] is None else f'"{row["literal"]}"'} for row in rows]
@@ -105,6 +116,23 @@ def show_edge(id: EdgeId, namespace: Namespace = None, as_of: AsOf = None, known
     with service(namespace) as rest:
         row = rest.get("/edges/{id}", {"id": id}, as_of=as_of, known_at=known_at)
     tell(row, lambda: print_fields(row))
+
+
+@edges.command("change")
+def change_edge(
+    id: EdgeId,
+    namespace: Namespace = None,
+    confidence: Annotated[float | None, typer.Option(min=0, max=1, help="How sure it is; decays from now on.")] = None,
+    strength: Annotated[float | None, typer.Option(min=0, max=1, help="How strong the relation is.")] = None,
+    valid_from: Annotated[str | None, typer.Option(help="From when it is true.")] = None,
+    valid_to: Annotated[str | None, typer.Option(help="Until when it is true; empty: still.")] = None,
+) -> None:
+    """Correct an edge: how sure it is, how strong, and when it is true. `loci operation undo` takes it back."""
+    stated = {"confidence": confidence, "strength": strength, "valid_from": valid_from, "valid_to": valid_to}
+    changes = {name: value or (None if name == "valid_to" else value) for name, value in stated.items() if value is not None}
+    with service(namespace) as rest:
+        row = rest.patch("/edges/{id}", {"id": id}, **changes)
+    tell(row, lambda: echo(edge_line(row)))
 
 
 @edges.command("remove")
@@ -125,8 +153,8 @@ def decay(
 ) -> None:
     """Recalculate when edges fade, or change how fast.
 
-    Says how many faded and how many came back. Readers go by a new rate at once. Killed on the way, it loses nothing: call it
-    again, or leave the rest to the worker.
+    Says how many faded and how many came back; without a rate, since the last time. Readers go by a new rate at once. Killed on
+    the way, it loses nothing: call it again, or leave the rest to the worker.
     """
     with service(namespace) as rest:
         counts = _decay(rest, type, rate)
@@ -140,7 +168,7 @@ def _decay(rest: Rest, type: str | None, rate: float | None) -> dict[str, int]:
         row = rest.put("/edge-types/{type}", {"type": type}, decay_rate=rate)
     else:
         row = rest.patch("/namespaces/{name}", {"name": rest.name()}, settings={"decay_rate": rate})
-    return {name: row[name] or 0 for name in ("faded", "revived")}
+    return {name: row[name] or 0 for name in ("faded", "revived", "faded_now") if name in row}
 
 
 @edge_types.command("list")

@@ -30,6 +30,12 @@ async def decay_step(tx: Transaction, *, type: str | None, decaying: bool) -> di
     return {"faded": row["faded"], "revived": row["revived"]} if row["done"] else None
 
 
+async def recalculation_step(tx: Transaction, *, type: str | None) -> dict[str, int] | None:
+    """One batch of a recalculation: None while there are more, then how many edges faded since the last one, and are faded."""
+    row = await decay.recalculate_decay_batch(tx, type=type)
+    return {name: row[name] for name in ("edges", "faded", "revived", "faded_now")} if row["done"] else None
+
+
 async def edge_type_step(tx: Transaction, row: ChangedEdgeType) -> JsonObject | None:
     """One batch after an edge type was changed: None while there are more, then the type, and how many edges it concerned."""
     counts = await decay_step(tx, type=row["type"], decaying=row["decaying"])

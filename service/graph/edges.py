@@ -55,13 +55,14 @@ async def list_edges(
     *,
     entity: str | None,
     type: str | None,
-    faded: bool,
+    faded: str,
     as_of: datetime | None,
     known_at: datetime | None,
     limit: int,
     cursor: str | None,
 ) -> Page[ListedEdge]:
-    """Edges with their effective confidence, at two moments; with `faded` faded ones too."""
+    """Edges with their effective confidence, at two moments; `faded`: without faded ones, with, or only them."""
+    faded = {"true": "with", "false": "without"}.get(faded, faded)
     rows = await edges.list_edges(
         tx, entity=entity, type=type, faded=faded, as_of=as_of, known_at=known_at, limit=limit + 1, cursor=cursor
     )
@@ -71,6 +72,11 @@ async def list_edges(
 async def get_edge(tx: Transaction, *, id: UUID, as_of: datetime | None, known_at: datetime | None, limit: int) -> EdgeDetailRow:
     """An edge at two moments, whether it holds then or not, with its spells and its evidence, newest first."""
     return rounded(await edges.get_edge(tx, id=id, as_of=as_of, known_at=known_at, limit=limit))
+
+
+async def update_edge(tx: Transaction, *, id: UUID, changes: JsonObject) -> EdgeRow:
+    """Correct confidence, strength or validity of an edge; returns it."""
+    return rounded(await edges.update_edge(tx, id=id, changes=changes))
 
 
 async def delete_edge(tx: Transaction, *, id: UUID) -> EdgeRow:

@@ -31,6 +31,6 @@ async def list_merges(tx: Transaction, *, entity: str | None, limit: int, cursor
     return page(await merges.list_merges(tx, entity=entity, limit=limit + 1, cursor=cursor), limit)
 
 
-async def undo_merge(tx: Transaction, *, id: UUID) -> UndoneMerge:
-    """Undo a merge or a split; both entities, and for a split the merge that joins them again."""
-    return await merges.undo_merge(tx, id=id)
+async def undo_merge(tx: Transaction, *, id: UUID, choice: JsonObject) -> UndoneMerge:
+    """Undo a merge or a split; both entities, what stays with the kept one, and for a split the merge that joins them again."""
+    return await merges.undo_merge(tx, id=id, choice=choice)

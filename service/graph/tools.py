@@ -38,7 +38,7 @@ def _traverse(given: JsonObject, _: str | None) -> Call:
 
 def _decay(given: JsonObject, _: str | None) -> Call:
     if "decayRate" in given:
-        return Call("PUT", f"/edge-types/{segment(given['edgeType'])}", {"decay_rate": given["decayRate"], "existing": True})
+        return Call("PUT", f"/edge-types/{segment(given['edgeType'])}", {"decay_rate": given["decayRate"]})
     return Call("POST", "/edges/decay", {"type": given["edgeType"]} if given else {})
 
 
@@ -54,7 +54,10 @@ def decayed(reply: JsonObject) -> Shown:
     """What a change of decay did."""
     rate = reply.get("decay_rate")
     said = "" if rate is None else f"The rate of {written(reply['type'])} is now {rate:g} per day. "
-    return f"{said}{reply['faded']} edges faded, {reply['revived']} came back.", kept(reply)
+    if "faded_now" not in reply:
+        return f"{said}{reply['faded']} edges faded by it, {reply['revived']} came back.", kept(reply)
+    now = f"{reply['faded']} edges faded since the last recalculation; {reply['faded_now']} of {reply['edges']} are faded now."
+    return now, kept(reply)
 
 
 TOOLS = [

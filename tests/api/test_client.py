@@ -440,6 +440,8 @@ def test_the_settings_of_an_edge_type_change_and_go_back(client: LociClient) -> 
     assert client.graph.set_edge_type("knows", decay_rate=0).revived == 1
     assert client.graph.get_edge_type("knows").decay_rate == 0
     assert client.graph.set_edge_type("knows", decay_rate=None).faded == 1
+    counted = client.graph.decay_edges(type="knows")
+    assert (counted.edges, counted.faded, counted.faded_now) == (1, 1, 1)
     assert client.graph.decay_edges(type="knows").faded == 0
 
 

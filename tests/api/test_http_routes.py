@@ -150,12 +150,12 @@ def test_a_forgotten_memory_is_not_found_until_it_is_restored(api: Api) -> None:
 
 
 def test_a_forgotten_version_whose_place_is_taken_is_a_conflict(api: Api) -> None:
-    old = api.write("Oslo", lineage="city")
+    old = api.write("Oslo", lineage="city", valid_from="2024-01-01T00:00:00Z")
     api.client.delete(f"/memories/{old['id']}")
-    api.write("Paris", lineage="city")
+    api.write("Paris", lineage="city", valid_from="2023-01-01T00:00:00Z")
     body = problem(api.post(f"/memories/{old['id']}/restore"), 409, "conflict")
-    assert body["detail"] == "id: another version of this lineage is current"
-    assert body["errors"] == [{"field": "id", "message": "another version of this lineage is current"}]
+    assert [error["field"] for error in body["errors"]] == ["id"]
+    assert "another version of this lineage is" in body["detail"]
 
 
 def test_the_hierarchy_is_read_in_both_directions(api: Api) -> None:

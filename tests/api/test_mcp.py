@@ -397,10 +397,16 @@ def test_relation_decay_changes_a_rate_and_says_what_faded_and_came_back(api: Ap
     assert rows(api, "select decay_rate from loci_data.edge_types where namespace_id = %s and type = 'works_on/off'") == [(0,)]
     assert "--> b" in tools.text("graph_traverse", startEntity="a")
     assert tools.text("relation_decay", edgeType="works on/off", decayRate=9) == (
-        "The rate of works_on/off is now 9 per day. 1 edges faded, 0 came back."
+        "The rate of works_on/off is now 9 per day. 1 edges faded by it, 0 came back."
     )
-    assert tools("relation_decay") == {"faded": 0, "revived": 0}
-    assert tools("relation_decay", edgeType="works on/off") == {"faded": 0, "revived": 0}
+    assert tools("relation_decay") == {"edges": 1, "faded": 1, "revived": 0, "faded_now": 1}
+    assert tools.text("relation_decay") == "0 edges faded since the last recalculation; 1 of 1 are faded now."
+
+
+def test_relation_decay_takes_a_type_that_no_edge_has_yet_as_the_settings_of_types_do(api: Api, tools: Tools) -> None:
+    assert tools("relation_decay", edgeType="new")["edges"] == 0
+    assert tools("relation_decay", edgeType="new", decayRate=0.5)["decay_rate"] == 0.5
+    assert ok(api.client.put("/edge-types/newer", json={"decay_rate": 0.5}))["decay_rate"] == 0.5
 
 
 def test_memory_history_of_an_entity_tells_what_happened_around_it(api: Api, tools: Tools) -> None:

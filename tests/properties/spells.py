@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 STEPS = 40  # that are spoken of and asked about
 FOREVER = STEPS + 30
+LAST = FOREVER - 1  # when what is told now is told
 DAYS = 5  # of a step
 Triple = tuple[str, str, str]
 
@@ -22,6 +23,8 @@ class Said:
     mode: str
     order: int  # of recording
     memory: int | None = None  # that shows it
+    correction: bool = False  # and no observation; confidence below 0: it leaves that
+    corrects: tuple[int, int] | None = None  # the steps for which its start and end stand
 
     def speaks_of(self, spell: tuple[int, int]) -> bool:
         first = self.start if self.start is not None else min(self.at, self.at if self.end is None else self.end)
@@ -75,21 +78,44 @@ class State:
 
     def erase(self, memory: int) -> None:
         self.said = [one for one in self.said if one.memory != memory]
+        shown = {self.now(one.triple) for one in self.said if not one.correction}
+        self.said = [one for one in self.said if self.now(one.triple) in shown]
         there = {self.now(one.triple) for one in self.said}
         self.beside = {pair for pair in self.beside if {self.now(one) for one in pair} <= there}
 
-    def spells(self, single: str) -> dict[Triple, set[int]]:
+    def correct(self, triple: Triple, start: int | None, end: int | None, confidence: float, order: int, *, open_: bool) -> bool:
+        """Correct the last spell of an edge, as it is without its rivals; false: there is none, or it would end before it begins."""
+        corrects = None
+        if start is not None or end is not None or open_:
+            steps = self.spells("", {triple: self.edges().get(triple, [])})[triple]
+            if not steps:
+                return False
+            spell = run(steps, max(steps))
+            start = spell[0] if start is None else start
+            end = None if open_ else spell[1] if end is None else end
+            end = None if end == FOREVER else end
+            if end is not None and end < start:
+                return False
+            corrects = spell[0], FOREVER
+        self.said.append(Said(triple, LAST, start, end, confidence, None, "", order, None, True, corrects))
+        return True
+
+    def spells(self, single: str, edges: dict[Triple, list[Said]] | None = None) -> dict[Triple, set[int]]:
         """The steps in which each edge holds; those of a source with the type `single` are rivals. What a memory says ends with it."""
-        edges = self.edges()
+        edges = self.edges() if edges is None else edges
         beside = {frozenset(map(self.now, pair)) for pair in self.beside}
         held: dict[Triple, set[int]] = {triple: set() for triple in edges}
         heard: dict[Triple, set[int]] = {triple: set() for triple in edges}  # as if no memory ended
+        wrong: dict[Triple, set[int]] = {triple: set() for triple in edges}  # said of what is corrected later
         told = sorted(
             ((one, triple) for triple, all_said in edges.items() for one in all_said), key=lambda t: (t[0].at, t[0].order)
         )
-        for one, triple in told:
+        for place, (one, triple) in enumerate(told):
             own, limit = heard[triple], FOREVER if one.memory is None else self.ends.get(one.memory, FOREVER)
             start = one.start
+            later = {s for other, its in told[place + 1 :] if its == triple and other.corrects for s in range(*other.corrects)}
+            if one.correction and not (one.corrects and wrong[triple] & set(range(*one.corrects))):
+                continue
             if start is None and not (one.end is not None and one.end <= one.at):
                 start = one.at
             if one.end is not None and (start is None or one.end > start) and {one.end - 1, one.end} <= own:
@@ -113,9 +139,10 @@ class State:
                 until = run(own, sure)[1]
             else:
                 until = min((s for s in own if s > sure), default=FOREVER)
-            told = set(range(start, min(until, bound)))
-            own |= told
-            gained = {step for step in told if step < limit} - held[triple]
+            said = set(range(start, min(until, bound)))
+            wrong[triple] |= {step for step in said & later if step < limit}
+            own |= said - later
+            gained = {step for step in said - later if step < limit} - held[triple]
             held[triple] |= gained
             for other in rivals:
                 held[other] -= gained
@@ -128,14 +155,15 @@ class State:
         for triple, steps in self.spells(single).items():
             if moment not in steps:
                 continue
-            evidence, spell = self.edges()[triple], run(steps, moment)
+            evidence, spell = [one for one in self.edges()[triple] if not one.correction], run(steps, moment)
+            stated = [one.confidence for one in self.edges()[triple] if one.correction and one.confidence >= 0]
             seen = [one for one in evidence if one.at <= moment]
             first = next((one for one in evidence if one.speaks_of(spell)), evidence[0])
             if seen and (first.at <= moment or not first.speaks_of(spell)):
                 confidence, since = figures(seen)
                 worth = confidence * math.exp(-0.01 * DAYS * (moment - since))
             else:  # nobody has spoken of it yet
-                worth = first.confidence
+                worth = stated[-1] if stated else first.confidence
             found[triple] = Shown(worth, len(seen), spell, seen[-1].at if seen else None)
         return found
 
@@ -154,7 +182,7 @@ def figures(seen: list[Said]) -> tuple[float, int]:
     """Confidence after these observations, and since when it decays."""
     confidence, since, sessions = seen[0].confidence, seen[0].at, {seen[0].session}
     for count, one in enumerate(seen[1:], 1):
-        if one.session is None or one.session not in sessions:
+        if one.at != seen[count - 1].at if one.session is None else one.session not in sessions:
             mean = (confidence * count + one.confidence) / (count + 1)
             confidence = {"full": 1.0, "initial": seen[0].confidence, "running_average": mean}[one.mode]
             since = one.at

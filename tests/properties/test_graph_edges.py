@@ -47,6 +47,15 @@ def one_of(kind: str, *parts: st.SearchStrategy[Any]) -> st.SearchStrategy[Call]
 
 
 NUMBER = st.integers(0, 5)
+CORRECTION = st.fixed_dictionaries(
+    {},
+    optional={
+        "confidence": st.sampled_from([0.05, 0.5]),
+        "strength": st.just(0.7),
+        "start": STEP,
+        "end": st.none() | st.integers(0, STEPS + 10),
+    },
+).filter(bool)
 OBSERVE = one_of("observe", st.lists(observations(), min_size=1, max_size=3))
 CALLS = st.lists(
     st.one_of(
@@ -63,6 +72,8 @@ CALLS = st.lists(
         one_of("version", NUMBER, STEP),
         one_of("correct", NUMBER),
         one_of("delete", NUMBER),
+        one_of("correct edge", NUMBER, CORRECTION),
+        one_of("correct edge", NUMBER, CORRECTION),
         one_of("merge", st.permutations(NAMES)),
         one_of("split again"),
         one_of("beside", NUMBER),
@@ -111,6 +122,7 @@ class Pair:
             "version": self.version,
             "correct": self.correct,
             "delete": self.delete,
+            "correct edge": self.correct_edge,
             "merge": self.merge,
             "split again": self.split_again,
             "beside": self.put_beside,
@@ -143,9 +155,22 @@ class Pair:
                 found.append(item)
         return found
 
+    def ends_before_it_begins(self, items: list[Row]) -> bool:
+        """Whether an end alone is stated of an edge that begins only later, or at no moment: that is refused."""
+        state = copy.deepcopy(self.state)
+        state.said += [self.say(item) for item in items]
+        spells = state.spells(SINGLE)
+        return any(
+            item["start"] is None
+            and item["end"] is not None
+            and item["end"] <= item["at"]
+            and min(spells[state.now((item["source"], item["type"], item["target"]))], default=FOREVER) >= item["end"]
+            for item in items
+        )
+
     def observe(self, items: list[Row]) -> None:
         items = self.possible(items)
-        if not items:
+        if not items or self.ends_before_it_begins(items):
             return
         rows = [
             stated(
@@ -250,6 +275,28 @@ class Pair:
             row = rows[number % len(rows)]
             self.noted(lambda: self.world.rows("select * from loci_api.delete_edge(%(ns)s, %(id)s)", id=row["id"]))
             self.state.delete((row["source"], row["type"], row["target"]))
+
+    def correct_edge(self, number: int, stated_: Row) -> None:
+        rows = self.edges()
+        if not rows:
+            return
+        row = rows[number % len(rows)]
+        triple = row["source"], row["type"], row["target"]
+        self.order += 1
+        state, last = copy.deepcopy(self.state), "end" in stated_ and stated_["end"] is None
+        if stated_.keys() & {"confidence", "start", "end"} and not state.correct(
+            triple, stated_.get("start"), stated_.get("end"), stated_.get("confidence", -1), self.order, open_=last
+        ):
+            return
+        named = {"start": "valid_from", "end": "valid_to"}
+        changes = {named.get(k, k): at(v) if k in named and v is not None else v for k, v in stated_.items()}
+        self.noted(
+            lambda: self.world.rows(
+                "select * from loci_api.update_edge(%(ns)s, %(id)s, %(c)s)", id=row["id"], c=Jsonb(stated(changes))
+            )
+        )
+        self.state = state
+        event("edge corrected")
 
     def edges(self) -> list[Row]:
         return self.world.rows(

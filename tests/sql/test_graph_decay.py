@@ -247,7 +247,7 @@ def test_recalculating_on_demand_repairs_what_is_out_of_step(owned: World) -> No
 
 def test_without_a_change_there_is_nothing_to_do(world: World) -> None:
     age(world)
-    assert batch(world) == {"edges": 0, "faded": 0, "revived": 0, "done": True}
+    assert batch(world) == {"edges": 0, "faded": 0, "revived": 0, "faded_now": 0, "done": True}
 
 
 @pytest.mark.parametrize("limit", [0, -1, 100_001])

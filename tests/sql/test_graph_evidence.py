@@ -85,12 +85,42 @@ def test_every_observation_of_an_edge_is_a_row(world: World) -> None:
     ]
 
 
+@MODES
 @pytest.mark.parametrize("calls", [1, 2])
-def test_an_observation_of_an_edge_without_a_session_is_a_conversation_of_its_own(world: World, calls: int) -> None:
-    pair = [{**EDGE, "confidence": 0.4}, {**EDGE, "confidence": 0.4}]
+def test_an_observation_without_a_session_only_counts(world: World, mode: str, calls: int) -> None:
+    reinforce(world, mode)
+    pair = [{**EDGE, "confidence": 0.3, "observed_at": day(0.1)}, {**EDGE, "confidence": 0.1, "observed_at": day(0.9)}]
     made = observe(world, *pair) if calls == 1 else [observe(world, item)[0] for item in pair]
-    assert [row["restored"] for row in made] == [False, True]
-    assert (edge(world)["confidence"], edge(world)["observations"]) == (1.0, 2)
+    assert [row["restored"] for row in made] == [False, False]
+    assert (edge(world)["confidence"], edge(world)["observations"], edge(world)["restored_at"]) == (0.3, 2, day(0.1))
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+@pytest.mark.parametrize(("mode", "confidence"), [("full", 1.0), ("initial", 0.3), ("running_average", (0.3 * 1 + 0.5) / 2)])
+def test_an_observation_without_a_session_on_another_day_restores(
+    world: World, mode: str, confidence: float, order: tuple[int, ...]
+) -> None:
+    reinforce(world, mode)
+    pair = [{**EDGE, "confidence": 0.3, "observed_at": day(0.9)}, {**EDGE, "confidence": 0.5, "observed_at": day(1.1)}]
+    for place in order:
+        observe(world, pair[place])
+    assert (edge(world)["confidence"], edge(world)["restored_at"]) == (pytest.approx(confidence), day(1.1))
+
+
+def test_a_day_on_which_a_conversation_spoke_of_an_edge_is_no_new_one(world: World) -> None:
+    observe(world, {**EDGE, "confidence": 0.3, "session_id": "s1", "observed_at": day(0.2)})
+    (again,) = observe(world, {**EDGE, "observed_at": day(0.3)})
+    assert (again["restored"], edge(world)["confidence"]) == (False, 0.3)
+    (spoken,) = observe(world, {**EDGE, "session_id": "s2", "observed_at": day(0.4)})
+    assert (spoken["restored"], edge(world)["confidence"]) == (True, 1.0)
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_memories_without_a_session_that_say_the_same_on_one_day_are_one_conversation(world: World, together: bool) -> None:
+    items = [{"content": text, "edges": [{**EDGE, "confidence": 0.3}]} for text in ("a goes with b", "b goes with a")]
+    for part in [items] if together else [[item] for item in items]:
+        world.remember(*part)
+    assert (edge(world)["confidence"], edge(world)["observations"]) == (0.3, 2)
 
 
 def test_a_memory_is_evidence_of_an_edge_once(world: World) -> None:

@@ -659,3 +659,60 @@ def test_a_fact_goes_back_also_when_the_aspect_that_took_it_has_gone_back_before
     for made in [merge(world, "B", "A"), merge(world, "A", "C")]:  # the first one first
         undo(world, made)
     assert state(world) == before
+
+
+# What stays when a merge or a split is undone
+
+
+def undone(world: World, made: Any, **choice: Any) -> Row:
+    return world.row("select * from loci_api.undo_merge(%(ns)s, %(id)s, %(c)s)", id=made, c=Jsonb(choice))
+
+
+@pytest.mark.parametrize("keep", [None, True, False])
+@pytest.mark.parametrize("was_alias", [True, False])
+def test_undoing_a_split_says_which_names_stay_and_keeps_none_if_asked(world: World, keep: bool | None, was_alias: bool) -> None:
+    entities(world, {"name": "Ann", "aliases": ["Annie", *(["Anne B"] if was_alias else [])]})
+    split = Jsonb({"name": "Anne B", "aliases": ["Bee"]})
+    made = world.value("select merge_id from loci_api.split_entity(%(ns)s, 'Ann', %(s)s)", s=split)
+    row = undone(world, made, **({} if keep is None else {"keep_names": keep}))
+    left = ["Anne B", "Bee"] if keep is not False else ["Anne B"] if was_alias else []
+    assert row["aliases"] == left
+    assert get(world, "Ann")["aliases"] == ["Annie", *left]
+    assert row["edges"] == []
+
+
+def test_undoing_a_merge_says_which_edges_were_written_since_and_gives_those_that_are_chosen(world: World) -> None:
+    entities(world, {"name": "Ann"}, {"name": "Anne"})
+    observe(world, {"source": "Ann", "type": "knows", "target": "Bob"}, {"source": "Anne", "type": "knows", "target": "Cleo"})
+    made = merge(world, "Ann", "Anne")
+    items = [("Anne", "likes", "tea"), ("Anne", "likes", "rum"), ("Dan", "knows", "Anne")]
+    new = observe(world, *({"source": s, "type": t, "target": o} for s, t, o in items))
+    row = undone(world, made, edge_ids=[str(new[0]["id"]), str(new[2]["id"])])
+    assert [(e["source"], e["type"], e["target"]) for e in row["edges"]] == [("Ann", "likes", "rum")]
+    rows = world.rows("select source, target from loci.list_edges(%(ns)s) order by 1, 2")
+    assert [(e["source"], e["target"]) for e in rows] == [
+        ("Ann", "Bob"),
+        ("Ann", "rum"),
+        ("Anne", "Cleo"),
+        ("Anne", "tea"),
+        ("Dan", "Anne"),
+    ]
+    assert world.rows("select from loci.verify(%(ns)s) where broken > 0") == []
+
+
+def test_undoing_a_merge_leaves_what_was_written_since_unless_it_is_chosen(world: World) -> None:
+    entities(world, {"name": "Ann"}, {"name": "Anne"})
+    made = merge(world, "Ann", "Anne")
+    (new,) = observe(world, {"source": "Anne", "type": "likes", "target": "tea"})
+    assert [edge["id"] for edge in undone(world, made)["edges"]] == [str(new["id"])]
+    assert world.value("select source from loci.list_edges(%(ns)s)") == "Ann"
+
+
+def test_an_edge_that_the_kept_entity_does_not_have_is_refused_and_nothing_is_undone(world: World) -> None:
+    entities(world, {"name": "Ann"}, {"name": "Anne"})
+    made = merge(world, "Ann", "Anne")
+    (other,) = observe(world, {"source": "Bob", "type": "likes", "target": "tea"})
+    with pytest.raises(errors.NoDataFound, match="no such edge") as raised, world.connection.transaction():
+        undone(world, made, edge_ids=[str(other["id"])])
+    assert raised.value.diag.column_name == "edge_ids"
+    assert names(world) == ["Ann", "Bob", "tea"]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from psycopg.errors import InvalidParameterValue, NoDataFound
+from psycopg.errors import InvalidParameterValue, NoDataFound, UniqueViolation
 from psycopg.types.json import Jsonb
 
 from service.text.names import find_names, phrases
@@ -529,3 +529,43 @@ def test_a_question_holds_names_of_entities_and_of_single_memories_but_none_insi
     text = "Did grace  o'hara read the New York Times in york?"
     rows = world.rows("select * from loci_internal.question_names(%(ns_id)s, %(text)s)", text=text)
     assert {(row["name"], row["memory_id"]) for row in rows} == {("new york times", None), ("york", None), ("grace o'hara", alone)}
+
+
+# Found by an alias
+
+
+def upsert(world: World, *items: dict[str, Any]) -> list[dict[str, Any]]:
+    return world.rows("select * from loci_api.upsert_entities(%(ns)s, %(items)s)", items=Jsonb(list(items)))
+
+
+@pytest.mark.parametrize("together", [True, False])
+@pytest.mark.parametrize("spelling", ["Ada Lovelace", "ada  lovelace"])
+def test_an_entity_is_found_by_its_name_among_the_aliases_of_a_new_one(world: World, together: bool, spelling: str) -> None:
+    items = [{"name": "Ada Lovelace"}, {"name": "Countess", "aliases": [spelling, "Lady L"]}, {"name": "Countess"}]
+    made = upsert(world, *items) if together else [row for item in items for row in upsert(world, item)]
+    assert len({row["id"] for row in made}) == 1
+    assert [(row["name"], row["created"]) for row in made] == [
+        ("Ada Lovelace", True),
+        ("Ada Lovelace", False),
+        ("Ada Lovelace", False),
+    ]
+    row = world.row("select name, aliases from loci.get_entity(%(ns)s, 'countess')")
+    assert (row["name"], sorted(row["aliases"])) == ("Ada Lovelace", ["Countess", "Lady L"])
+
+
+def test_an_alias_that_others_have_as_an_alias_too_may_be_shared(world: World) -> None:
+    upsert(world, {"name": "Alexander Smith", "aliases": ["Alex"]})
+    assert upsert(world, {"name": "Alexandra Jones", "aliases": ["Alex"]})[0]["created"]
+
+
+def test_a_name_that_is_known_means_whom_it_meant_whatever_its_aliases(world: World) -> None:
+    ada, countess = upsert(world, {"name": "Ada Lovelace"}, {"name": "Countess"})
+    assert upsert(world, {"name": "Countess", "aliases": ["Ada Lovelace"]})[0]["id"] == countess["id"] != ada["id"]
+
+
+def test_aliases_that_are_the_names_of_two_entities_are_refused_with_both(world: World) -> None:
+    upsert(world, {"name": "Ada Lovelace"}, {"name": "Ada King"})
+    with pytest.raises(UniqueViolation, match="Ada King, Ada Lovelace") as raised, world.connection.transaction():
+        upsert(world, {"name": "Zeus"}, {"name": "Countess", "aliases": ["Ada Lovelace", "Ada King"]})
+    assert raised.value.diag.column_name == "entities[1].aliases"
+    assert world.value("select count(*) from loci.list_entities(%(ns)s)") == 2

@@ -6,7 +6,6 @@ from typing import Literal, cast
 from loci.descriptors import C, Group, listing, operation
 from loci.models.graph import (
     Constellation,
-    Decayed,
     Duplicates,
     EdgeDetail,
     EdgeOut,
@@ -24,6 +23,7 @@ from loci.models.graph import (
     EntityWritten,
     GraphContext,
     Merge,
+    Recalculated,
     Touched,
     Traversal,
     Undone,
@@ -225,9 +225,12 @@ class Graph(Group[C]):
         return page(Merge, "/merges", limit=limit, cursor=cursor, entity=entity)
 
     @operation
-    def undo_merge(self, id: Id) -> Request[Undone]:
-        """Undo a merge, or a split. What was written to the kept entity since stays with it."""
-        return post(Undone, "/merges/{id}/undo", {"id": id})
+    def undo_merge(self, id: Id, *, keep_names: bool | None = None, edge_ids: Iterable[Id] | None = None) -> Request[Undone]:
+        """Undo a merge, or a split. What was written to the kept entity since stays with it, but for `edge_ids`.
+
+        The names of a part stay as aliases of the whole, unless `keep_names` is false. The reply says what stays.
+        """
+        return post(Undone, "/merges/{id}/undo", {"id": id}, keep_names=keep_names, edge_ids=edge_ids)
 
     @operation
     def observe_edge(
@@ -282,11 +285,11 @@ class Graph(Group[C]):
         cursor: str | None = None,
         entity: str | None = None,
         type: str | None = None,
-        faded: bool | None = None,
+        faded: Literal["without", "with", "only"] | bool | None = None,
         as_of: Moment | None = None,
         known_at: Moment | None = None,
     ) -> Request[Page[EdgeOut]]:
-        """List edges with their effective confidence at `as_of`, as known at `known_at`; `faded`: faded ones too."""
+        """List edges with their effective confidence at `as_of`, as known at `known_at`; without faded ones, with, or only them."""
         return page(
             EdgeOut, "/edges", limit=limit, cursor=cursor, entity=entity, type=type, faded=faded, as_of=as_of, known_at=known_at
         )
@@ -297,6 +300,28 @@ class Graph(Group[C]):
     ) -> Request[EdgeDetail]:
         """Show an edge at `as_of`, as known at `known_at`, with the spells in which it holds and what was observed of it."""
         return get(EdgeDetail, "/edges/{id}", {"id": id}, limit=limit, as_of=as_of, known_at=known_at)
+
+    @operation
+    def change_edge(
+        self,
+        id: Id,
+        *,
+        confidence: float | Omitted = OMITTED,
+        strength: float | Omitted = OMITTED,
+        valid_from: Moment | Omitted = OMITTED,
+        valid_to: Moment | Omitted | None = OMITTED,
+    ) -> Request[EdgeOut]:
+        """Correct confidence, strength or validity of an edge, as one operation. `valid_to=None`: it still holds."""
+        return change(
+            "PATCH",
+            EdgeOut,
+            "/edges/{id}",
+            {"id": id},
+            confidence=confidence,
+            strength=strength,
+            valid_from=valid_from,
+            valid_to=valid_to,
+        )
 
     @operation
     def delete_edge(self, id: Id) -> Request[EdgeOut]:
@@ -321,7 +346,6 @@ class Graph(Group[C]):
         decay_rate: float | Omitted | None = OMITTED,
         single_valued: bool | Omitted = OMITTED,
         description: str | Omitted | None = OMITTED,
-        existing: bool | Omitted = OMITTED,
     ) -> Request[EdgeTypeChanged]:
         """Change settings of an edge type; says how many edges faded and how many came back. `decay_rate=None`: the namespace's."""
         return change(
@@ -332,13 +356,15 @@ class Graph(Group[C]):
             decay_rate=decay_rate,
             single_valued=single_valued,
             description=description,
-            existing=existing,
         )
 
     @operation
-    def decay_edges(self, *, type: str | None = None) -> Request[Decayed]:
-        """Recalculate when edges of a type, or of all, fade; says how many faded and how many came back. Reading never needs it."""
-        return post(Decayed, "/edges/decay", type=type)
+    def decay_edges(self, *, type: str | None = None) -> Request[Recalculated]:
+        """Recalculate when edges of a type, or of all, fade; says how many are faded, and how many since the last time.
+
+        Reading never needs it.
+        """
+        return post(Recalculated, "/edges/decay", type=type)
 
     @operation
     def traverse(

@@ -1,6 +1,6 @@
 """Edges: typed relations that decay unless they are observed again."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
@@ -9,9 +9,9 @@ from fastapi.responses import Response
 from db.pool import Transaction
 from loci.models.fields import Text
 from loci.models.graph import (
-    Decayed,
     DecayInput,
     EdgeBatch,
+    EdgeChanges,
     EdgeDetail,
     EdgeOut,
     EdgePage,
@@ -22,6 +22,7 @@ from loci.models.graph import (
     EdgeTypePage,
     EdgeWrite,
     EdgeWritten,
+    Recalculated,
 )
 from service.graph import decay, edges
 from service.http.caller import CallerDependency
@@ -31,6 +32,10 @@ from service.http.responses import problems
 
 router = APIRouter(tags=["graph"])
 EdgeId = Annotated[UUID, Path(description="Id of the edge")]
+Faded = Annotated[
+    Literal["without", "with", "only", "false", "true"],
+    Query(description="Edges without faded ones, with them, or only them; false and true mean without and with"),
+]
 EdgeTypeName = Annotated[Text, Path(description="A type of edges, such as works_on")]
 
 
@@ -60,11 +65,11 @@ async def list_edges(
     cursor: Cursor = None,
     entity: Annotated[Text | None, Query(description="Edges of this entity: id, name or alias")] = None,
     type: Annotated[Text | None, Query(description="Edges of this type")] = None,
-    faded: Annotated[bool, Query(description="Faded edges, too")] = False,
+    faded: Faded = "without",
     as_of: AsOf = None,
     known_at: KnownAt = None,
 ) -> Response:
-    """List edges with their effective confidence at `as_of`, as known at `known_at`; `faded`: faded ones too."""
+    """List edges with their effective confidence at `as_of`, as known at `known_at`; without faded ones, with, or only them."""
     return reply(
         await caller.read(
             lambda tx: edges.list_edges(
@@ -84,6 +89,12 @@ async def get_edge(
 ) -> Response:
     """Show an edge at `as_of`, as known at `known_at`, with the spells in which it holds and what was observed of it."""
     return reply(await caller.read(lambda tx: edges.get_edge(tx, id=id, as_of=as_of, known_at=known_at, limit=limit)))
+
+
+@router.patch("/edges/{id}", response_model=EdgeOut, responses=problems(404))
+async def change_edge(id: EdgeId, body: EdgeChanges, caller: CallerDependency) -> Response:
+    """Correct confidence, strength or validity of an edge, as one operation. `valid_to=null`: it still holds."""
+    return await caller.write(lambda tx: edges.update_edge(tx, id=id, changes=body.stated()))
 
 
 @router.delete("/edges/{id}", response_model=EdgeOut, responses=problems(404))
@@ -113,11 +124,14 @@ async def set_edge_type(type: EdgeTypeName, body: EdgeTypeChanges, caller: Calle
     return await caller.write_in_steps(lambda tx: edges.set_edge_type(tx, type=type, changes=body.stated()), decay.edge_type_step)
 
 
-@router.post("/edges/decay", response_model=Decayed, responses=problems(404))
+@router.post("/edges/decay", response_model=Recalculated, responses=problems(404))
 async def decay_edges(body: DecayInput, caller: CallerDependency) -> Response:
-    """Recalculate when edges of a type, or of all, fade; says how many faded and how many came back. Reading never needs it."""
+    """Recalculate when edges of a type, or of all, fade; says how many are faded, and how many since the last time.
+
+    Reading never needs it. A type need not be used yet.
+    """
 
     async def step(tx: Transaction, _: Any) -> Any:
-        return await decay.decay_step(tx, type=body.type, decaying=True)
+        return await decay.recalculation_step(tx, type=body.type)
 
     return await caller.write_in_steps(lambda tx: decay.begin_decay_change(tx, type=body.type), step)

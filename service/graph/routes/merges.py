@@ -14,6 +14,7 @@ from loci.models.graph import (
     MergeInput,
     MergePage,
     SplitInput,
+    UndoMergeInput,
     Undone,
 )
 from service.graph import merges
@@ -55,6 +56,12 @@ async def list_merges(
 
 
 @router.post("/merges/{id}/undo", response_model=Undone, responses=problems(404, 409))
-async def undo_merge(id: Annotated[UUID, Path(description="Id of the merge or split")], caller: CallerDependency) -> Response:
-    """Undo a merge, or a split. What was written to the kept entity since stays with it."""
-    return await caller.write(lambda tx: merges.undo_merge(tx, id=id))
+async def undo_merge(
+    id: Annotated[UUID, Path(description="Id of the merge or split")], caller: CallerDependency, body: UndoMergeInput | None = None
+) -> Response:
+    """Undo a merge, or a split. What was written to the kept entity since stays with it, but for `edge_ids`.
+
+    The names of a part stay as aliases of the whole, unless `keep_names` is false. The reply says what stays.
+    """
+    choice = body.stated() if body else {}
+    return await caller.write(lambda tx: merges.undo_merge(tx, id=id, choice=choice))

@@ -1,4 +1,5 @@
--- Start to bring edges.fades_at in step with the rates of decay and the threshold in force, for one type or for all.
+-- Start to bring edges.fades_at in step with the rates of decay and the threshold in force, for one type or for all; a
+-- type need not be used yet, as in set_edge_type.
 -- From the commit on, readers of the namespace reckon for themselves until the last batch (recalculate_decay_batch) is
 -- done: they
 -- are right at any moment, and nothing has to be finished for that. Begun again before it ended, it starts anew.
@@ -15,10 +16,7 @@ begin
         raise invalid_parameter_value using message = format('type must have 1 to 128 characters, not %L', p_type),
             column = 'type';
     end if;
-    if p_type is not null then
-        perform loci_internal.refuse_unknown_edge_type(v_namespace_id, loci.canonical_type(p_type));
-    end if;
-    perform loci_internal.enqueue_decay_change(v_namespace_id, loci.canonical_type(p_type));
+    perform loci_internal.enqueue_decay_change(v_namespace_id, loci.canonical_type(p_type), true);
 end $$;
 comment on function loci_api.begin_decay_change(text, text) is
     'Start to recalculate when edges of a type (null: of all) fade; call recalculate_decay_batch until it says done. '

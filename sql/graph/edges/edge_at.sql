@@ -1,9 +1,9 @@
--- An edge at as_of, as known at known_at, from its evidence and beliefs: for moments that its own row does not answer.
--- p_valid_from, p_valid_to, p_spells: what the row says now. The spell that holds then, else the last that had begun,
--- else the first; holds says which. Confidence rests on the observations of both times, and decay counts from
--- restored_at. Where the first one to speak of that spell comes later, nothing has decayed: confidence is what that one
--- states, and restored_at is null. Two or three index look-ups, about 20 µs. Not inlined on purpose: its
--- plan would be set up anew by every chunk of a traversal.
+-- An edge at as_of, as known at known_at, from its evidence and beliefs: for moments that its own row does not
+-- answer. p_valid_from, p_valid_to, p_spells: what the row says now. The spell that holds then, else the last that
+-- had begun, else the first; holds says which. Confidence rests on the observations of both times, and decay counts
+-- from restored_at. Where the first one to speak of that spell comes later, nothing has decayed: confidence is what
+-- that one states, or a later correction, and restored_at is null. Two or three index look-ups, about 20 µs. Not
+-- inlined on purpose: its plan would be set up anew by every chunk of a traversal.
 create or replace function loci_internal.edge_at(
     p_namespace_id integer, p_edge_id uuid, p_valid_from timestamptz, p_valid_to timestamptz, p_spells tstzmultirange,
     p_as_of timestamptz, p_known_at timestamptz, out holds boolean, out valid_from timestamptz,
@@ -36,11 +36,15 @@ begin
     from loci_data.edge_observations o
     cross join lateral (select loci_internal.speaks_of(o.observed_at, o.valid_from, o.valid_to, v_spell) as speaks) s
     where o.namespace_id = p_namespace_id and o.edge_id = p_edge_id and o.recorded_at <= p_known_at
-      and (o.withdrawn is null or not o.withdrawn @> p_known_at)
+      and (o.withdrawn is null or not o.withdrawn @> p_known_at) and o.reinforcement <> 'corrected'
     order by s.speaks desc, o.observed_at, o.recorded_at, coalesce(o.origin_id, o.id) limit 1;
     if observations = 0 or holds and v_first.speaks and v_first.observed_at > p_as_of then
         restored_at := null;
-        confidence := v_first.confidence;
+        confidence := coalesce((
+            select o.confidence from loci_data.edge_observations o
+            where o.namespace_id = p_namespace_id and o.edge_id = p_edge_id and o.recorded_at <= p_known_at
+              and o.reinforcement = 'corrected' and o.confidence is not null and o.observed_at >= v_first.observed_at
+            order by o.observed_at desc, o.recorded_at desc limit 1), v_first.confidence);
     end if;
 end $$;
 comment on function loci_internal.edge_at(integer, uuid, timestamptz, timestamptz, tstzmultirange, timestamptz,

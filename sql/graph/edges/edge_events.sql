@@ -1,6 +1,6 @@
--- What happened to the edges at an entity, and when? Each observation, but for those of forgotten memories; the end of
--- each spell; its being taken back. detail names both ends. p_known_at: as recorded by then (null: now); the caller
--- leaves out events of later. Indexes edges_source, edges_target, edge_observations_edge.
+-- What happened to the edges at an entity, and when? Each observation and correction, but for those of forgotten
+-- memories; the end of each spell; its being taken back. detail names both ends. p_known_at: as recorded by then
+-- (null: now); the caller leaves out events of later. Indexes edges_source, edges_target, edge_observations_edge.
 create or replace function loci_internal.edge_events(p_namespace_id integer, p_entity_id uuid,
                                                      p_known_at timestamptz default null)
 returns table (at timestamptz, recorded_at timestamptz, kind text, event text, id uuid, key text, detail jsonb)
@@ -25,15 +25,15 @@ as $$
                               where m.namespace_id = p_namespace_id and m.old_id = n.id))
     ), shown as (  -- a copy of what another edge here has already is no event
         select distinct on (coalesce(o.origin_id, o.id)) o.*, n.ends,
-               o.session_id is null or row_number() over (
-                   partition by o.edge_id, o.session_id
-                   order by o.observed_at, o.recorded_at, coalesce(o.origin_id, o.id)) = 1 as fresh
-        from named n join loci_data.edge_observations o on o.namespace_id = p_namespace_id and o.edge_id = n.id
-        where (p_known_at is null or o.recorded_at <= p_known_at)
-          and (o.withdrawn is null or not o.withdrawn @> coalesce(p_known_at, 'infinity'))
+               v.fresh and o.reinforcement <> 'corrected' as fresh
+        from named n
+        cross join lateral loci_internal.edge_evidence(p_namespace_id, n.id, 'infinity',
+                                                       coalesce(p_known_at, 'infinity')) v
+        join loci_data.edge_observations o on o.namespace_id = p_namespace_id and o.id = v.id
         order by coalesce(o.origin_id, o.id), n.recorded_at, n.id
     )
-    select o.observed_at, o.recorded_at, 'edge', 'observed', o.edge_id, o.id::text,
+    select o.observed_at, o.recorded_at, 'edge',
+           case o.reinforcement when 'corrected' then 'corrected' else 'observed' end, o.edge_id, o.id::text,
            o.ends || jsonb_build_object('confidence', o.confidence, 'restored', o.fresh, 'session_id', o.session_id,
                                         'memory_id', o.memory_id)
     from shown o

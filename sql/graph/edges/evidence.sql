@@ -27,7 +27,8 @@ comment on column loci.evidence.source is 'Name of the entity that the edge star
 comment on column loci.evidence.type is 'The predicate, such as works_on.';
 comment on column loci.evidence.target is 'Name of the entity it points to; null when the target is a literal.';
 comment on column loci.evidence.literal is 'A literal target.';
-comment on column loci.evidence.confidence is 'The confidence that was stated, 0 to 1; that of now is in edges.';
+comment on column loci.evidence.confidence is
+    'The confidence that was stated, 0 to 1; null: a correction that leaves it. That of now is in edges.';
 comment on column loci.evidence.observed_at is 'When it was said; it may speak of other times.';
 comment on column loci.evidence.session_id is 'The conversation that showed it; null: none.';
 comment on column loci.evidence.memory_id is 'The memory that showed it; null: none. Joins memory_versions.id.';
@@ -37,7 +38,8 @@ comment on column loci.evidence.valid_to is 'Valid time: until when, as stated; 
 comment on column loci.evidence.recorded_at is 'Recorded time: when it was written.';
 comment on column loci.evidence.counts is 'Whether it counts now; false: its memory was forgotten.';
 comment on column loci.evidence.reinforcement is
-    'What it does to confidence in a new conversation: full, initial or running_average.';
+    'What it does to confidence in a new conversation: full, initial or running_average; corrected: it is a '
+    'correction, which counts as no observation.';
 comment on column loci.evidence.operation_id is
     'The operation that observed it; null: not known any more. Joins operations.id.';
 comment on column loci.evidence.agent_id is 'Who observed it; null: not known any more.';

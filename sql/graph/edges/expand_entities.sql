@@ -1,14 +1,17 @@
 -- What is connected to these entities, and how far away? Breadth first and level by level, never by paths. Each edge
--- once, in order of discovery: hop, then order of the frontier, then id. Bounds: hops; p_limit edges; settings fan_out
--- edges a direction of an entity; settings traverse_ms. A last row without an ordinal names in truncated all that cut
--- it short, in the order in which they did: limit, fan_out, time. A level is read in chunks of entities, and of at most
--- v_room rows, so that little is read beyond the limit and the steps between two looks at the clock are small; an
--- entity that a chunk cut short is read again, unless the limit is reached. via: ordinal of the edge that led to
--- from_id; null at a start. confidence: the effective one at p_as_of as known at p_known_at (infinity: as believed
--- now), see adjacent_edges. An edge whose target is a literal ends a branch. Cost: about 3 µs an edge.
+-- once, in order of discovery: hop, then order of the frontier, then what matters most (types of p_named, effective
+-- confidence × strength, the newest). So what matters most is what every bound keeps. Bounds: hops; p_limit edges;
+-- settings fan_out edges a direction of an entity; settings traverse_ms. A last row without an ordinal names in
+-- truncated all that cut it short, in the order in which they did: limit, fan_out, time. A level is read in chunks
+-- of entities, and of at most v_room rows, so that little is read beyond the limit and the steps between two looks
+-- at the clock are small; an entity that a chunk cut short is read again, unless the limit is reached. via: ordinal
+-- of the edge that led to from_id; null at a start. confidence: the effective one at p_as_of as known at p_known_at
+-- (infinity: as believed now), see adjacent_edges. An edge whose target is a literal ends a branch. Cost: about 3 µs
+-- an edge.
 create or replace function loci_internal.expand_entities(
     p_namespace_id integer, p_ids uuid[], p_edge_types text[], p_direction text, p_max_hops integer, p_limit integer,
-    p_min_confidence double precision, p_min_strength double precision, p_as_of timestamptz, p_known_at timestamptz)
+    p_min_confidence double precision, p_min_strength double precision, p_as_of timestamptz, p_known_at timestamptz,
+    p_named text[] default '{}')
 returns table (ordinal integer, hop integer, via integer, from_id uuid, far_id uuid, id uuid, source_id uuid, type text,
                target_id uuid, literal text, confidence double precision, strength double precision, truncated text[])
 language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan
@@ -29,6 +32,14 @@ declare
     -- less: faded ones too
     v_alive     timestamptz := case when p_min_confidence < v_threshold or not v_trusted then '-infinity'
         else p_as_of end;
+    -- confidences are printed with six digits, and compared so
+    v_least     double precision := coalesce(p_min_confidence - 0.5e-6, v_threshold);
+    -- where all edges decay at the rate of the index, and their rows answer, it has them in order; at other moments it
+    -- has nearly, and at other rates it has not
+    v_read      integer := case
+        when v_rate <> 0.01 or v_rates is not null then null
+        when p_known_at < 'infinity' or p_as_of < clock_timestamp() - interval '1 minute'
+        then greatest(4 * (v_side + 1), 1000) else v_side + 1 end;
     v_frontier  uuid[] := p_ids;
     v_arrivals  integer[] := array_fill(0, array[cardinality(p_ids)]);  -- the edge that led to each
     v_visited   uuid[] := p_ids;
@@ -54,24 +65,25 @@ begin
             with near as materialized (
                 select a.* from loci_internal.adjacent_edges(p_namespace_id, v_frontier[v_done + 1 : v_done + v_size],
                                                              p_edge_types,
-                    p_direction, v_side, v_alive, p_min_confidence is null and v_trusted,
-                    coalesce(p_min_confidence, v_threshold), p_min_strength,
-                    v_rate, v_rates, p_as_of, p_known_at) a
+                    p_direction, v_side, v_alive, p_min_confidence is null and v_trusted, v_least, p_min_strength,
+                    v_rate, v_rates, p_as_of, p_known_at, p_named, v_read, v_deadline) a
                 limit v_room
             ), fresh as (
-                select n.* from near n
+                select n.*, row_number() over (order by n.place, n.named desc, n.weight desc,
+                                                     n.last_observed_at desc, n.id) as nth
+                from near n
                 where n.n <= v_side and not exists (  -- found before, or from an earlier entity of this chunk
                     select from (select s.id, 0 as place from unnest(v_ids) s(id)
                                  union all select t.id, t.place from near t where t.n <= v_side) k
                     where k.id = n.id and k.place < n.place)
             )
-            select array_agg(f.id order by f.place, f.id) as ids, array_agg(f.far_id order by f.place, f.id) as far,
-                   array_agg(f.place order by f.place, f.id) as places,
-                   array_agg(f.outward order by f.place, f.id) as outward,
-                   array_agg(f.type order by f.place, f.id) as types,
-                   array_agg(f.literal order by f.place, f.id) as literals,
-                   array_agg(f.strength order by f.place, f.id) as strengths,
-                   array_agg(f.worth order by f.place, f.id) as worths,
+            select array_agg(f.id order by f.nth) as ids, array_agg(f.far_id order by f.nth) as far,
+                   array_agg(f.place order by f.nth) as places,
+                   array_agg(f.outward order by f.nth) as outward,
+                   array_agg(f.type order by f.nth) as types,
+                   array_agg(f.literal order by f.nth) as literals,
+                   array_agg(f.strength order by f.nth) as strengths,
+                   array_agg(f.worth order by f.nth) as worths,
                    count(*)::integer as edges, (select count(*) from near) as rows,
                    (select max(n.place) from near n) as place,
                    (select bool_or(n.n > v_fan_out) from near n) as more
@@ -107,7 +119,7 @@ begin
             if v_count > p_limit then
                 v_truncated := v_truncated || 'limit'::text;
             end if;
-            if v_late and (v_done < cardinality(v_frontier) or v_hop < p_max_hops) then
+            if v_late and (v_read is null or v_done < cardinality(v_frontier) or v_hop < p_max_hops) then
                 v_truncated := v_truncated || 'time'::text;
             end if;
         end loop;
@@ -128,5 +140,5 @@ begin
     end if;
 end $$;
 comment on function loci_internal.expand_entities(integer, uuid[], text[], text, integer, integer, double precision,
-                                                  double precision, timestamptz, timestamptz) is
+                                                  double precision, timestamptz, timestamptz, text[]) is
     'Edges around entities, breadth first within hops, limit, fan-out and time.';

@@ -30,13 +30,15 @@ begin
     select r.*, loci_internal.edge_spells_known(p_namespace, p_id, v_known_at),
            (select coalesce(jsonb_agg(to_jsonb(v) - 'nth' order by v.nth desc), '[]')
             from (select e.id, e.nth, e.observed_at, e.valid_from, e.valid_to, e.confidence,
-                         e.fresh and e.nth > 1 as restored, e.session_id, e.memory_id, e.recorded_at
+                         e.fresh and e.nth > 1 and e.reinforcement <> 'corrected' as restored, e.session_id,
+                         e.memory_id, e.recorded_at, e.reinforcement = 'corrected' as corrects
                   from loci_internal.edge_evidence(v_ns, p_id, 'infinity', v_known_at) e
                   order by e.nth desc limit p_limit) v)
     from loci_data.edges x
     cross join lateral loci_internal.edge_rows(v_ns, array[x.id], coalesce(p_as_of, clock_timestamp()), v_known_at) r
     where x.namespace_id = v_ns and x.id = p_id and x.recorded_at <= v_known_at
-      and (exists (select from loci_internal.edge_evidence(v_ns, p_id, 'infinity', v_known_at)) or not exists (
+      and (exists (select from loci_internal.edge_evidence(v_ns, p_id, 'infinity', v_known_at) e
+                   where e.reinforcement <> 'corrected') or not exists (
            select from loci_data.edge_observations o where o.namespace_id = v_ns and o.edge_id = p_id));
     if not found then
         raise no_data_found using message = format('edge %s does not exist', p_id), column = 'id';

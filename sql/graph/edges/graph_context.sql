@@ -1,9 +1,10 @@
--- What does the graph know about a message? Two phases: match the entities that the text
--- names, then walk from them, breadth first, up to p_max_hops; the first p_limit edges found (null: settings max_hops,
--- context_triples). One row: entities as match_entities finds them, edges as traverse does, and rendered, the lines
--- that go before an inference, null where there is no edge. truncated says what ended the walk. Touching the entities
--- is touch_entities' business. Cost: that of match_entities and traverse, which do the work and check for themselves.
--- Security definer: reads the namespace's settings; checks the caller itself. Errors: 42501, P0002, 22023.
+-- What does the graph know about a message? Two phases: match the entities that the text names, then walk from them,
+-- breadth first, up to p_max_hops, of each entity what matters most first; the first p_limit edges found (null:
+-- settings max_hops, context_triples). One row: entities as match_entities finds them, edges as traverse does, and
+-- rendered, the lines that go before an inference, null where there is no edge. truncated says what ended the walk.
+-- Touching the entities is touch_entities' business. Cost: that of match_entities and traverse, which do the work
+-- and check for themselves. Security definer: reads the namespace's settings; checks the caller itself. Errors:
+-- 42501, P0002, 22023.
 create or replace function loci.graph_context(
     p_namespace text, p_text text, p_max_hops integer default null, p_limit integer default null,
     p_as_of timestamptz default null, p_known_at timestamptz default null)
@@ -28,7 +29,8 @@ begin
     from loci.traverse(p_namespace, v_start, p_max_hops => p_max_hops,
                        p_limit =>
                            coalesce(p_limit, (loci_internal.settings(v_namespace_id) ->> 'context_triples')::integer),
-                       p_as_of => p_as_of, p_known_at => p_known_at, p_text => '') t;
+                       p_as_of => p_as_of, p_known_at => p_known_at, p_text => '',
+                       p_question => p_text) t;
     return next;
 end $$;
 comment on function loci.graph_context(text, text, integer, integer, timestamptz, timestamptz) is

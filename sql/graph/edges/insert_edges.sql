@@ -59,9 +59,9 @@ begin
         returning edges.id
     ), noted as (
         insert into loci_data.edge_observations (namespace_id, id, edge_id, memory_id, session_id, observed_at,
-                                                 valid_from, valid_to, confidence, reinforcement, recorded_at)
+                                                 valid_from, valid_to, confidence, reinforcement, recorded_at, by_day)
         select p_namespace_id, f.id, f.id, f.memory_id, f.session_id, f.observed_at, f.valid_from, f.valid_to, f.given,
-               v_rates.reinforcement, p_at
+               v_rates.reinforcement, p_at, true
         from fresh f join added a on a.id = f.id
     )
     select array_agg(coalesce(f.id, a.id) order by i.ordinal), array_agg(a.id order by i.ordinal),
@@ -99,3 +99,31 @@ begin
 end $$;
 comment on function loci_internal.insert_edges(integer, loci_internal.edge_input[], timestamptz) is
     'Insert the new triples among observed edges, with their evidence; the edge of each item, and whether it is new.';
+
+-- After edges were written: an end alone that was stated of an edge which begins only later says nothing. It is
+-- refused, as it is of an edge that nobody has heard of (insert_edges). p_ids: edges, by the ordinal of items.
+-- Primary keys, of such items alone. Errors: 22023.
+create or replace function loci_internal.refuse_ends_before_edges(
+    p_namespace_id integer, p_items loci_internal.edge_input[], p_ids uuid[]) returns void
+language plpgsql stable set search_path = '' set enable_seqscan = off
+as $$
+declare
+    v_wrong record;
+begin
+    if not exists (select from unnest(p_items) i where i.valid_from is null and i.valid_to <= i.observed_at) then
+        return;
+    end if;
+    select i.ordinal - 1 as place, i.valid_to, e.valid_from into v_wrong
+    from unnest(p_items) i
+    join loci_data.edges e on e.namespace_id = p_namespace_id and e.id = p_ids[i.ordinal]
+    where i.valid_from is null and i.valid_to <= i.observed_at
+      and (e.valid_from >= i.valid_to or e.valid_to = e.valid_from)
+    order by i.ordinal limit 1;
+    if found then
+        raise invalid_parameter_value using column = format('edges[%s].valid_from', v_wrong.place),
+            message = format('edges[%s].valid_from is needed: it ended (%s) before the edge began (%s)', v_wrong.place,
+                             v_wrong.valid_to, v_wrong.valid_from);
+    end if;
+end $$;
+comment on function loci_internal.refuse_ends_before_edges is
+    'Refuse ends that were stated of edges which begin only later. Errors: 22023.';

@@ -1,11 +1,12 @@
--- Edges of a namespace, of an entity or of a type, in order of discovery, a page at a time. Faded ones only when asked
--- for; each row says whether it is. As of p_as_of, by what was known at p_known_at (null: by what is believed now).
--- cursor, on every row, is what to send for the page that starts after it. Cost follows the page: see edge_page.
--- Security definer: past the policies; checks the caller itself. Errors: 42501, P0002, 22023 (limit, cursor).
+-- Edges of a namespace, of an entity or of a type, in order of discovery, a page at a time. Without faded ones; with
+-- them (p_faded), or only them (p_only_faded); each row says whether it is. As of p_as_of, by what was known at
+-- p_known_at (null: by what is believed now). cursor, on every row, is what to send for the page that starts after
+-- it. Cost follows the page: see edge_page. Security definer: past the policies; checks the caller itself. Errors:
+-- 42501, P0002, 22023 (limit, cursor).
 create or replace function loci.list_edges(
     p_namespace text, p_entity text default null, p_type text default null, p_faded boolean default false,
     p_as_of timestamptz default null, p_limit integer default 50, p_cursor text default null,
-    p_known_at timestamptz default null)
+    p_known_at timestamptz default null, p_only_faded boolean default false)
 returns table (id uuid, source_id uuid, source text, type text, target_id uuid, target text, literal text,
                confidence double precision,
                strength double precision, faded boolean, observations integer, first_observed_at timestamptz,
@@ -30,11 +31,12 @@ begin
     end if;
     v_after := coalesce((loci_internal.read_cursor(p_cursor, 'uuid'))[1]::uuid, loci_internal.nil_uuid());
     return query select r.*, loci_internal.make_cursor(jsonb_build_array(r.id)) from loci_internal.edge_rows(
-        v_namespace_id, loci_internal.edge_page(v_namespace_id, v_entity_id, loci.canonical_type(p_type), p_faded,
-                                                v_as_of, v_known_at, v_after, p_limit),
+        v_namespace_id, loci_internal.edge_page(v_namespace_id, v_entity_id, loci.canonical_type(p_type),
+                                                p_faded or p_only_faded, v_as_of, v_known_at, v_after, p_limit,
+                                                p_only_faded),
         v_as_of, v_known_at) r order by r.id;
 end $$;
-comment on function loci.list_edges(text, text, text, boolean, timestamptz, integer, text, timestamptz) is
+comment on function loci.list_edges(text, text, text, boolean, timestamptz, integer, text, timestamptz, boolean) is
     'Edges as of a moment, as known at another, oldest first, with names and effective confidence; cursor pages. '
     'Errors: 42501, P0002, 22023.';
 
@@ -43,14 +45,14 @@ comment on function loci.list_edges(text, text, text, boolean, timestamptz, inte
 -- stops at the limit. Edges that do not answer for themselves at these moments are looked up in the evidence (see
 -- adjacent_edges, confidence_at). p_known_at infinity: the present belief.
 create or replace function loci_internal.edge_page(p_namespace_id integer, p_entity_id uuid, p_type text,
-                                                   p_faded boolean, p_as_of timestamptz,
-                                          p_known_at timestamptz, p_after uuid, p_limit integer) returns uuid[]
+                                                   p_faded boolean, p_as_of timestamptz, p_known_at timestamptz,
+                                                   p_after uuid, p_limit integer, p_only_faded boolean) returns uuid[]
 language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan
 set enable_sort = off set enable_bitmapscan = off set enable_seqscan = off  -- merge the orders of the indexes
 as $$
 declare
-    v_threshold double precision := case when p_faded then 0
-        else (loci_internal.settings(p_namespace_id) ->> 'edge_threshold')::double precision end;
+    v_fades     double precision := loci_internal.settings(p_namespace_id) ->> 'edge_threshold';
+    v_threshold double precision := case when p_faded then 0 else v_fades end;
     v_trusted   boolean := not loci_internal.is_decaying(p_namespace_id);
 begin
     return array(
@@ -79,7 +81,12 @@ begin
               else loci_internal.confidence_at(p_namespace_id, c.id, c.valid_from, c.valid_to, c.spells,
                                                loci_internal.decay_rate(p_namespace_id, c.type),
                                    p_as_of, p_known_at) >= v_threshold end
+          and (not p_only_faded or case when c.last_observed_at <= p_as_of and c.updated_at <= p_known_at and v_trusted
+               then c.fades_at <= p_as_of
+               else loci_internal.confidence_at(p_namespace_id, c.id, c.valid_from, c.valid_to, c.spells,
+                                                loci_internal.decay_rate(p_namespace_id, c.type), p_as_of,
+                                                p_known_at) < v_fades end)
         order by c.id limit p_limit);
 end $$;
-comment on function loci_internal.edge_page(integer, uuid, text, boolean, timestamptz, timestamptz, uuid, integer) is
+comment on function loci_internal.edge_page is
     'Ids of one page of edges.';

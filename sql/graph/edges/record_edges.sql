@@ -45,18 +45,17 @@ begin
 
     insert into loci_data.edge_observations (namespace_id, id, edge_id, memory_id, session_id, observed_at, valid_from,
                                              valid_to, confidence, reinforcement, recorded_at, origin_id, operation_id,
-                                             carried_by, withdrawn)
-    select p_namespace_id, loci_api.uuid7(), c.edge_id, c.memory_id, c.session_id, c.observed_at, c.valid_from,
+                                             carried_by, withdrawn, corrects, by_day)
+    select p_namespace_id, loci_api.uuid7(), c.edge_id_now, c.memory_id, c.session_id, c.observed_at, c.valid_from,
            c.valid_to, c.confidence, c.reinforcement, c.recorded_at, coalesce(c.origin_id, c.id), c.operation_id,
-           c.carried_by, c.withdrawn
-    from (select p.id as edge_id, o.id, o.memory_id, o.session_id, o.observed_at, o.valid_from, o.valid_to,
-                 o.confidence, o.reinforcement, o.recorded_at, o.origin_id, o.operation_id, o.carried_by, o.withdrawn,
-                 row_number() over (partition by p.id, coalesce(o.memory_id, o.id) order by x.place) as nth
+           c.carried_by, c.withdrawn, c.corrects, c.by_day
+    from (select o.*, p.id as edge_id_now, row_number() over (partition by p.id, coalesce(o.memory_id, o.id)
+                                                          order by x.place) as nth
           from jsonb_to_recordset(p_edges) p(id uuid, evidence uuid[])
           cross join lateral unnest(p.evidence) with ordinality x(id, place)
           cross join lateral (select i.* from loci_data.edge_observations i where i.namespace_id = p_namespace_id
                               and i.id = x.id limit 1) o) c
-    where c.nth = 1 order by c.edge_id, c.recorded_at, c.id;
+    where c.nth = 1 order by c.edge_id_now, c.recorded_at, c.id;
 
     perform loci_internal.refold_edges(p_namespace_id, p_gone || array(
         select (p ->> 'id')::uuid from jsonb_array_elements(p_edges) p), p_at);

@@ -1,12 +1,12 @@
--- Second half of writing edges: the observations of known edges become evidence, and what they do to the edges. An edge
--- that was observed once in this write, later than ever before and while it holds, with no times stated, moves on from
--- where it stood: an observation that is new to it (no session, or one never seen on this edge) sets confidence by the
--- setting reinforcement, and decay counts from there; another only counts. All others, and those of types with one
--- target at a time (p_single), are left to refold_edges: the same rule over all evidence. Of strength, aspect and
--- metadata the newest word counts, unless it is older than the edge's last observation. An observation by a memory that
--- said so before changes nothing. p_ids: edges, by the ordinal of items; insert_edges has locked or made them. Returns
--- the ordinals of the items that restored, and the edges that are left. Uses edge_observations_edge and
--- edge_observations_memory.
+-- Second half of writing edges: the observations of known edges become evidence, and what they do to the edges. An
+-- edge that was observed once in this write, later than ever before and while it holds, with no times stated, moves
+-- on from where it stood: an observation that is new to it (a session never seen on this edge; or none, and another
+-- day than the last) sets confidence by the setting reinforcement, and decay counts from there; another only counts.
+-- All others, and those of types with one target at a time (p_single), are left to refold_edges: the same rule over
+-- all evidence. Of strength, aspect and metadata the newest word counts, unless it is older than the edge's last
+-- observation. An observation by a memory that said so before changes nothing. p_ids: edges, by the ordinal of
+-- items; insert_edges has locked or made them. Returns the ordinals of the items that restored, and the edges that
+-- are left. Uses edge_observations_edge and edge_observations_memory.
 create or replace function loci_internal.reinforce_edges(p_namespace_id integer, p_items loci_internal.edge_input[],
                                                          p_ids uuid[], p_single text[], p_at timestamptz,
                                                          out restored integer[], out others uuid[])
@@ -29,12 +29,13 @@ begin
             where o.namespace_id = p_namespace_id and o.memory_id = i.memory_id and o.edge_id = i.edge_id) is null)
     ), noted as (
         insert into loci_data.edge_observations (namespace_id, id, edge_id, memory_id, session_id, observed_at,
-                                                 valid_from, valid_to, confidence, reinforcement, recorded_at)
+                                                 valid_from, valid_to, confidence, reinforcement, recorded_at, by_day)
         select p_namespace_id, k.id, k.edge_id, k.memory_id, k.session_id, k.observed_at, k.valid_from, k.valid_to,
-               k.given, v_rates.reinforcement, p_at
+               k.given, v_rates.reinforcement, p_at, true
         from kept k order by k.ordinal
     ), placed as materialized (
         select k.*, k.observed_at < e.last_observed_at as late,
+               loci_internal.day_of(k.observed_at) > loci_internal.day_of(e.last_observed_at) as later_day,
                case v_rates.reinforcement when 'full' then 1 when 'initial' then e.initial_confidence
                    else (e.confidence * e.observations + k.given) / (e.observations + 1) end as confident,
                k.type <> all (p_single) and count(*) over (partition by k.edge_id) = 1
@@ -46,10 +47,10 @@ begin
     ), known as (
         select p.*, p.plain and f.fresh as fresh from placed p
         cross join lateral (
-            select p.session_id is null or (
+            select case when p.session_id is null then p.later_day else (
                 select o.id from loci_data.edge_observations o
                 where o.namespace_id = p_namespace_id and o.edge_id = p.edge_id
-                  and o.session_id = p.session_id and upper_inf(o.withdrawn) is not true limit 1) is null as fresh
+                  and o.session_id = p.session_id and upper_inf(o.withdrawn) is not true limit 1) is null end as fresh
             offset 0) f
     ), described as (
         select p.edge_id, jsonb_object_agg(m.key, m.value order by p.observed_at, p.ordinal) as metadata

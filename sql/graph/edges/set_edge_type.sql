@@ -1,9 +1,7 @@
--- Change an edge type: {decay_rate?, single_valued?, description?, existing?}; existing: only one that is used or has
--- settings. decay_rate null returns to the namespace's. A
--- changed rate is in force for readers at once; decaying says that recalculate_decay_batch has to bring edges.fades_at
--- in step with
--- it, in transactions of its own. Security definer: writes past the policies; checks the caller itself. Errors: 42501,
--- P0002, 22023.
+-- Change an edge type, which need not be used yet: {decay_rate?, single_valued?, description?}. decay_rate null
+-- returns to the namespace's. A changed rate is in force for readers at once; decaying says that
+-- recalculate_decay_batch has to bring edges.fades_at in step with it, in transactions of its own. Security definer:
+-- writes past the policies; checks the caller itself. Errors: 42501, P0002, 22023.
 create or replace function loci_api.set_edge_type(p_namespace text, p_type text, p_changes jsonb)
 returns table (type text, decay_rate double precision, single_valued boolean, description text, updated_at timestamptz,
                decaying boolean)
@@ -26,7 +24,6 @@ begin
         when 'decay_rate' then case jsonb_typeof(c.value) when 'number' then c.value::numeric < 0
         or c.value::numeric > 1e9 when 'null' then false else true end
         when 'single_valued' then jsonb_typeof(c.value) <> 'boolean'
-        when 'existing' then jsonb_typeof(c.value) <> 'boolean'
         when 'description' then jsonb_typeof(c.value) not in ('string', 'null')
         else true end
     order by c.key limit 1;
@@ -34,9 +31,6 @@ begin
         raise invalid_parameter_value
             using message = format('%s: %s is not valid for an edge type', v_wrong, p_changes -> v_wrong),
             column = v_wrong;
-    end if;
-    if (p_changes ->> 'existing')::boolean then
-        perform loci_internal.refuse_unknown_edge_type(v_namespace_id, v_type);
     end if;
     perform from loci_data.namespaces n where n.id = v_namespace_id for no key update;  -- changes of rates take turns
     v_was := loci_internal.decay_rate(v_namespace_id, v_type);
@@ -56,5 +50,5 @@ begin
                  from loci.get_edge_type(p_namespace, v_type) g;
 end $$;
 comment on function loci_api.set_edge_type(text, text, jsonb) is
-    'Change an edge type: {decay_rate?, single_valued?, description?, existing?}; returns it, and whether '
+    'Change an edge type: {decay_rate?, single_valued?, description?}; returns it, and whether '
     'recalculate_decay_batch has edges to bring in step. Errors: 42501, P0002, 22023.';

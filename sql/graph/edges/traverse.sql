@@ -1,5 +1,6 @@
 -- What is connected to these entities? Breadth first from names, aliases or ids, and from those that p_text names, in
--- its order; each edge once, in order of discovery, with hop and effective confidence. On request, path: names, and
+-- its order; each edge once, in order of discovery (see expand_entities: within an entity what matters most, and first
+-- the types that p_question, else p_text, names), with hop and effective confidence. On request, path: names, and
 -- between them edge types with the way in which they point, from a start to the far end, the shortest way, found first;
 -- and score: the product of the effective confidences along it. truncated, the same on every row, says which bounds cut
 -- it short, in the order in which they did: limit, fan_out, time. p_min_confidence below the namespace's threshold
@@ -14,7 +15,7 @@ create or replace function loci.traverse(
     p_limit integer default 100, p_min_confidence double precision default null,
     p_min_strength double precision default 0,
     p_as_of timestamptz default null, p_paths boolean default false, p_known_at timestamptz default null,
-    p_text text default null, p_scores boolean default false)
+    p_text text default null, p_scores boolean default false, p_question text default null)
 returns table (id uuid, source_id uuid, source text, type text, target_id uuid, target text, literal text,
                confidence double precision,
                strength double precision, hop integer, path text[], score double precision, ordinal integer,
@@ -28,6 +29,7 @@ declare
     v_as_of        timestamptz := coalesce(p_as_of, clock_timestamp());
     v_known_at     timestamptz := coalesce(p_known_at, 'infinity');
     v_start        uuid[];
+    v_named        text[];
     v_wrong        record;
 begin
     select w.field, w.value, w.allowed into v_wrong
@@ -55,13 +57,16 @@ begin
                                     where f.id <> all(v_start) order by f.position, f.id limit 1000);
     end if;
 
+    v_named := case when coalesce(p_question, p_text, '') = '' then '{}'
+        else loci_internal.types_named_in_text(v_namespace_id, coalesce(p_question, p_text)) end;
+
     if p_paths or p_scores then
         return query
         select w.id, w.source_id, w.source, w.type, w.target_id, w.target, w.literal, w.confidence, w.strength, w.hop,
                case when p_paths then w.path end, case when p_scores then w.score end, w.ordinal, w.truncated
         from loci_internal.traversal_paths(v_namespace_id, v_start, p_edge_types, p_direction, v_max_hops, p_limit,
                                            p_min_confidence, p_min_strength,
-                             v_as_of, v_known_at) w
+                                           v_as_of, v_known_at, v_named) w
         order by w.ordinal;
         return;
     end if;
@@ -69,7 +74,7 @@ begin
     with found as materialized (
         select e.* from loci_internal.expand_entities(
             v_namespace_id, v_start, p_edge_types, p_direction, v_max_hops, p_limit, p_min_confidence, p_min_strength,
-            v_as_of, v_known_at) e
+            v_as_of, v_known_at, v_named) e
     ), named as materialized (  -- the ids at once, so that each page of the key is read once
         select o.id, o.name from loci_data.entities o
         where o.namespace_id = v_namespace_id and o.id = any(v_start || array(select f.far_id from found f))
@@ -84,16 +89,18 @@ begin
     order by f.ordinal;
 end $$;
 comment on function loci.traverse(text, text[], text[], text, integer, integer, double precision, double precision,
-                                  timestamptz, boolean, timestamptz, text, boolean) is
-    'Edges around entities (names, aliases, ids, or named in a text), breadth first, each once, with hop, effective '
-    'confidence and, on request, path and score. Errors: 42501, P0002, 22023.';
+                                  timestamptz, boolean, timestamptz, text, boolean, text) is
+    'Edges around entities (names, aliases, ids, or named in a text), breadth first, each once, what matters most '
+    'first within an entity, with hop, effective confidence and, on request, path and score. Errors: 42501, P0002, '
+    '22023.';
 
 -- A walk with the way to each edge: names, and between them steps, from a start to the far end, by the shortest way
 -- that was found first, and as its score the product of the effective confidences on it. A function of its own, because
 -- its recursion would cost every walk that asks for no paths. Cost: a hash join a hop over what expand_entities found.
 create or replace function loci_internal.traversal_paths(
     p_namespace_id integer, p_ids uuid[], p_edge_types text[], p_direction text, p_max_hops integer, p_limit integer,
-    p_min_confidence double precision, p_min_strength double precision, p_as_of timestamptz, p_known_at timestamptz)
+    p_min_confidence double precision, p_min_strength double precision, p_as_of timestamptz, p_known_at timestamptz,
+    p_named text[])
 returns table (id uuid, source_id uuid, source text, type text, target_id uuid, target text, literal text,
                confidence double precision,
                strength double precision, hop integer, path text[], score double precision, ordinal integer,
@@ -106,7 +113,7 @@ begin
     with recursive found as materialized (
         select e.* from loci_internal.expand_entities(
             p_namespace_id, p_ids, p_edge_types, p_direction, p_max_hops, p_limit, p_min_confidence, p_min_strength,
-            p_as_of, p_known_at) e
+            p_as_of, p_known_at, p_named) e
     ), named as materialized (  -- the ids in order, so that each page of the key is read once
         select o.id, o.name from loci_data.entities o
         where o.namespace_id = p_namespace_id
@@ -130,5 +137,5 @@ begin
     order by f.ordinal;
 end $$;
 comment on function loci_internal.traversal_paths(integer, uuid[], text[], text, integer, integer, double precision,
-                                                  double precision, timestamptz, timestamptz) is
+                                                  double precision, timestamptz, timestamptz, text[]) is
     'Edges around entities with their names and the path to each.';

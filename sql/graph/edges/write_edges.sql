@@ -66,6 +66,7 @@ begin
             join unnest(v_items) i on i.id = v.id
             where v.fresh and v.nth > 1 and not v_created[i.ordinal]);
     end if;
+    perform loci_internal.refuse_ends_before_edges(p_namespace_id, v_items, v_ids);
     return query
     select i.ordinal, v_ids[i.ordinal], i.source_id, i.target_id, v_created[i.ordinal], r.ordinal is not null,
            case when v_ended = '{}' then '[]' else

@@ -1,8 +1,9 @@
 -- Which entities are written, and what do they say of themselves? Upsert by canonical name, or by alias of one that
--- exists. A vaguer type (unknown, extracted) gives way to a more specific one; aliases unite; metadata merges; seen_at
--- lowers the first_seen_at of a new one. Nothing is counted: a new entity has no observations yet (observe_entities), a
--- known one is changed only where it says something new. Rows are inserted, then locked, in order of canonical_name:
--- two writers of one name make one entity, and no deadlock. One that is being merged into another is not written to
+-- exists; an item whose own name is new, and one of whose aliases is the name of one, means that one. A vaguer type
+-- (unknown, extracted) gives way to a more specific one; aliases unite; metadata merges; seen_at lowers the
+-- first_seen_at of a new one. Nothing is counted: a new entity has no observations yet (observe_entities), a known
+-- one is changed only where it says something new. Rows are inserted, then locked, in order of canonical_name: two
+-- writers of one name make one entity, and no deadlock. One that is being merged into another is not written to
 -- (40001, trigger entities_merged). A handful of set-based statements for one item or thousands. One row an item,
 -- ordinal from 1; created is true for the first item of a new entity.
 create or replace function loci_internal.describe_entities(p_namespace_id integer, p_entities jsonb, p_at timestamptz)
@@ -85,58 +86,3 @@ end $$;
 comment on function loci_internal.describe_entities(integer, jsonb, timestamptz) is
     'Upsert what entities say of themselves: JSON array of {name, type?, aliases?, description?, metadata?, '
     'confidence?, seen_at?}. Errors: 22023.';
-
--- The entities of a write, one row for each that is meant: known ones by name or alias; new ones by name, or by an
--- alias that an earlier item of the same write gave. What several items say of one is put together as if they came one
--- after the other. ordinals: the items. stated: the confidence that the first of them states. seen_at: the earliest
--- moment that one of them dates from. A few hash joins over the items.
-create or replace function loci_internal.entity_batch(p_namespace_id integer, p_entities jsonb)
-returns table (ordinals integer[], id uuid, name text, canonical_name text, type text, aliases text[], description text,
-               metadata jsonb, stated double precision, seen_at timestamptz)
-language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan
-set enable_nestloop = off set enable_seqscan = off
-as $$
-begin
-    return query
-    with recursive item as materialized (
-        select i.* from loci_internal.parse_entities(p_entities) i
-    ), known as materialized (
-        select k.* from loci_internal.resolve_names(p_namespace_id, (select array_agg(i.canonical_name) from item i)) k
-    ), alias as materialized (
-        select a.item, loci.canonical_name(a.alias) as canonical_name, a.alias, a.place
-        from (select i.ordinal as item, u.* from item i
-              cross join lateral unnest(i.aliases) with ordinality u(alias, place)) a
-    ), step as materialized (
-        select i.ordinal, k.id, min(i.ordinal) over (partition by i.canonical_name) as first,
-               case when k.id is null then a.item end as earlier
-        from item i left join known k using (canonical_name)
-        left join (select b.canonical_name, min(b.item) as item from alias b group by 1) a using (canonical_name)
-    ), member as (
-        select s.ordinal, coalesce(s.id::text, s.first::text) as key, s.id
-        from step s where s.earlier is null or s.earlier >= s.first
-        union all
-        select s.ordinal, m.key, m.id from member m join step s on s.earlier = m.ordinal and s.earlier < s.first
-    ), observed as (
-        select m.key, m.id, i.*, row_number() over (partition by m.key order by m.ordinal) as nth
-        from member m join item i using (ordinal)
-    ), named as (
-        select m.key, array_agg(a.alias order by a.item, a.place) as aliases
-        from alias a join member m on m.ordinal = a.item group by m.key
-    ), described as (
-        select o.key, jsonb_object_agg(e.key, e.value order by o.nth) as metadata
-        from observed o cross join lateral jsonb_each(o.metadata) e where jsonb_typeof(o.metadata) = 'object'
-        group by o.key
-    )
-    select array_agg(o.ordinal order by o.nth), o.id,
-           (array_agg(o.name order by o.nth))[1], (array_agg(o.canonical_name order by o.nth))[1],
-           (array_agg(o.type order by case o.type when 'unknown' then 2 when 'extracted' then 1 else 0 end, o.nth)
-                filter (where o.type is not null))[1],
-           n.aliases,
-           (array_agg(o.description order by o.nth desc) filter (where o.description is not null))[1],
-           d.metadata,
-           (array_agg(o.confidence order by o.nth))[1], min(o.seen_at)
-    from observed o left join named n using (key) left join described d using (key)
-    group by o.key, o.id, n.aliases, d.metadata;
-end $$;
-comment on function loci_internal.entity_batch(integer, jsonb) is
-    'Items of a write gathered by the entity they mean.';

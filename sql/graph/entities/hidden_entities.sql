@@ -18,9 +18,9 @@ $$;
 comment on function loci_internal.hidden_entities(integer, timestamptz) is
     'Entities that forgotten memories alone show, as known at a moment.';
 
--- Entities that nothing but forgotten memories shows any more are hidden, from a moment on: not observed by anybody
--- else, not pinned, without an aspect, and mentioned by a memory. Others stay as they are. The caller holds them. A
--- probe of each index an entity.
+-- Entities that nothing but forgotten memories shows any more are hidden, from a moment on: mentioned by a memory, and
+-- not stated otherwise (entity_is_stated). Others stay as they are. The caller holds them. A probe of each index an
+-- entity.
 create or replace function loci_internal.hide_entities(p_namespace_id integer, p_ids uuid[], p_at timestamptz)
 returns void
 language sql volatile set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
@@ -30,11 +30,10 @@ as $$
           select u.id from unnest(p_ids) u(id)
           cross join lateral (select x.* from loci_data.entities x
                               where x.namespace_id = p_namespace_id and x.id = u.id limit 1) x
-          where x.merged_into is null and not x.hidden and x.mentions = 0 and x.observations = 0 and not x.pinned
+          where x.merged_into is null and not x.hidden and x.mentions = 0
+            and not loci_internal.entity_is_stated(x, null)
             and exists (select from loci_data.memory_mentions m
-                        where m.namespace_id = p_namespace_id and m.entity_id = u.id offset 0)
-            and not exists (select from loci_data.aspects a
-                            where a.namespace_id = p_namespace_id and a.entity_id = u.id offset 0)))
+                        where m.namespace_id = p_namespace_id and m.entity_id = u.id offset 0)))
 $$;
 comment on function loci_internal.hide_entities(integer, uuid[], timestamptz) is
     'Hide those of some entities that forgotten memories alone show.';

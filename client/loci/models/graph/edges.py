@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 from pydantic.config import JsonDict
 
 from loci.models.fields import (
@@ -27,6 +27,7 @@ from loci.models.fields import (
     ValidFrom,
     ValidTo,
     as_items,
+    not_null,
     without_null,
 )
 
@@ -65,7 +66,8 @@ class EdgeWrite(EdgeInput):
     """An observation of an edge."""
 
     session_id: Label | None = Field(
-        default=None, description="The conversation; one that is new to the edge restores its confidence"
+        default=None,
+        description="The conversation; one that is new to the edge restores its confidence. Without one, another day does",
     )
     memory_id: UUID | None = Field(default=None, description="The memory that says so")
     valid_from: Moment | None = Field(default=None, description="From when it is true; default: when it was observed")
@@ -80,6 +82,19 @@ class EdgeBatch(Model):
     _bare = model_validator(mode="before")(as_items)
 
 
+class EdgeChanges(Model):
+    """What is corrected about an edge: what was believed of it until now stays known."""
+
+    model_config = ConfigDict(json_schema_extra=without_null("valid_to"))
+
+    confidence: Unit | None = Field(default=None, description="How sure it is, 0 to 1; decays from now on")
+    strength: Unit | None = Field(default=None, description="How strong the relation is, 0 to 1")
+    valid_from: Moment | None = Field(default=None, description="From when it is true, in the spell of now, or the last before")
+    valid_to: Moment | None = Field(default=None, description="Until when it is true (exclusive); null: still")
+
+    _not_null = field_validator("confidence", "strength", "valid_from", mode="before")(not_null)
+
+
 class EdgeTypeChanges(Model):
     """Settings of an edge type."""
 
@@ -88,7 +103,6 @@ class EdgeTypeChanges(Model):
     decay_rate: Rate | None = Field(default=None, le=1e9, description="Per day; null: the namespace's")
     single_valued: Flag | None = Field(default=None, description="Whether a new target ends the one before")
     description: Description | None = Field(default=None, description="What the type means, in words; null: nothing")
-    existing: Flag = Field(default=False, description="Only a type that is used or has settings: else 404, with the nearest")
 
 
 class DecayInput(Model):
@@ -141,7 +155,8 @@ class EdgeObservation(BaseModel):
     observed_at: datetime = Field(description="When it was observed")
     valid_from: datetime | None = Field(description="From when it is true, as stated; null: not stated")
     valid_to: datetime | None = Field(description="Until when it is true, as stated; null: not stated")
-    confidence: Unit = Field(description="How sure it was, 0 to 1, as stated")
+    confidence: Unit | None = Field(description="How sure it was, 0 to 1, as stated; null: a correction that leaves it")
+    corrects: bool = Field(description="It corrects what was said before, and is no observation")
     restored: bool = Field(description="Seen in a new conversation, so that confidence was set anew")
     session_id: str | None = Field(description="The conversation; null: none was stated")
     memory_id: UUID | None = Field(description="The memory that says so; null: none")
@@ -231,6 +246,14 @@ class Decayed(BaseModel):
 
     faded: int = Field(description="How many edges have faded by it")
     revived: int = Field(description="How many edges came back by it")
+
+
+class Recalculated(Decayed):
+    """How edges stand after they were recalculated."""
+
+    faded: int = Field(description="How many have faded since the last recalculation, by time or by a rate")
+    edges: int = Field(description="How many edges were looked at, those that are believed no longer included")
+    faded_now: int = Field(description="How many are faded now")
 
 
 class EdgeTypeChanged(EdgeTypeOut, Decayed):

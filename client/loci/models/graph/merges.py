@@ -57,12 +57,37 @@ class Duplicates(BaseModel):
     items: Items[Duplicate]
 
 
+class UndoMergeInput(Model):
+    """What becomes of what was written since, when a merge or a split is undone."""
+
+    keep_names: Flag = Field(
+        default=True, description="Of a split: the names of the part stay, as aliases of the whole; false: those it did not have go"
+    )
+    edge_ids: SplitIds | None = Field(
+        default=None, description="Of a merge: edges of the kept entity, written since, that go with the other; default: none"
+    )
+
+
+class EdgeSince(BaseModel):
+    """An edge that was written to the kept entity since the merge."""
+
+    id: Id
+    source: str = Field(description="Name of the entity that it starts at")
+    type: str = Field(description="Type of the edge, such as works_on")
+    target: str | None = Field(description="Name of the entity that it leads to; null: it leads to a literal")
+    literal: str | None = Field(description="The value that the edge leads to, where that is no entity")
+
+
 class Undone(BaseModel):
-    """The two entities that a merge joined; for a split, the merge that joins them again."""
+    """The two entities that a merge joined, and what stays with the kept one; for a split, the merge that joins them again."""
 
     merge_id: UUID | None = Field(description="Id of the merge or split")
     kept_id: UUID = Field(description="Id of the entity that stays")
     merged_id: UUID = Field(description="Id of the entity that went into it")
+    aliases: list[str] = Field(description="Of a split: names of the part that are aliases of the whole from now on")
+    edges: list[EdgeSince] = Field(
+        description="Of a merge: edges that were written since, under whichever name, and stay with the kept one; the newest 100"
+    )
 
 
 class Merge(BaseModel):

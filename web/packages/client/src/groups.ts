@@ -144,21 +144,24 @@ export const graphOf = (call: Call) => ({
   /** Merges and splits of the namespace, or of an entity, newest first; undone ones too. */
   listMerges: (query: Query<"/api/v1/merges", "get"> = {}) =>
     call("get", "/api/v1/merges", { query }),
-  /** Undo a merge, or a split. What was written to the kept entity since stays with it. */
-  undoMerge: (id: string) =>
-    call("post", "/api/v1/merges/{id}/undo", { path: { id } }),
+  /** Undo a merge, or a split. What was written to the kept entity since stays with it, but for `edge_ids`. */
+  undoMerge: (id: string, body: Fields<"/api/v1/merges/{id}/undo", "post"> = {}) =>
+    call("post", "/api/v1/merges/{id}/undo", { path: { id }, body }),
   /** Observe an edge. Names are resolved or created; seen in a new conversation, it has full confidence again. */
   observeEdge: (body: Fields<"/api/v1/edges", "post"> = {}) =>
     call("post", "/api/v1/edges", { body }),
   /** Observe up to 10,000 edges, all or nothing. */
   observeEdges: (body: Fields<"/api/v1/edges/batch", "post"> = {}) =>
     call("post", "/api/v1/edges/batch", { body }),
-  /** List edges with their effective confidence at `as_of`, as known at `known_at`; `faded`: faded ones too. */
+  /** List edges with their effective confidence at `as_of`, as known at `known_at`; without faded ones, with, or only them. */
   listEdges: (query: Query<"/api/v1/edges", "get"> = {}) =>
     call("get", "/api/v1/edges", { query }),
   /** Show an edge at `as_of`, as known at `known_at`, with the spells in which it holds and what was observed of it. */
   getEdge: (id: string, query: Query<"/api/v1/edges/{id}", "get"> = {}) =>
     call("get", "/api/v1/edges/{id}", { path: { id }, query }),
+  /** Correct confidence, strength or validity of an edge, as one operation. `valid_to=null`: it still holds. */
+  changeEdge: (id: string, body: Fields<"/api/v1/edges/{id}", "patch"> = {}) =>
+    call("patch", "/api/v1/edges/{id}", { path: { id }, body }),
   /** Take an edge back: no longer believed, kept as history. */
   deleteEdge: (id: string) =>
     call("delete", "/api/v1/edges/{id}", { path: { id } }),
@@ -171,7 +174,7 @@ export const graphOf = (call: Call) => ({
   /** Change settings of an edge type; says how many edges faded and how many came back. `decay_rate=null`: the namespace's. */
   setEdgeType: (type: string, body: Fields<"/api/v1/edge-types/{type}", "put"> = {}) =>
     call("put", "/api/v1/edge-types/{type}", { path: { type }, body }),
-  /** Recalculate when edges of a type, or of all, fade; says how many faded and how many came back. Reading never needs it. */
+  /** Recalculate when edges of a type, or of all, fade; says how many are faded, and how many since the last time. */
   decayEdges: (body: Fields<"/api/v1/edges/decay", "post"> = {}) =>
     call("post", "/api/v1/edges/decay", { body }),
   /** Walk the graph breadth first from entities, or from those that a text names; every bound that cut it short is named. */

@@ -1,9 +1,12 @@
--- Undo a merge, or a split. Merges may be undone in any order, unless a later one moved the same things again (the kept
--- entity, or an edge that this one moved): that one is undone first. Undoing a split is a merge of the two, which can
--- be undone again; its id is returned. Undoing twice is a conflict. Security definer: writes past the policies; checks
--- the caller itself. Errors: 42501, P0002, 23505 (undone already, merged or removed since, name taken), 40001.
-create or replace function loci_api.undo_merge(p_namespace text, p_id uuid)
-returns table (merge_id uuid, kept_id uuid, merged_id uuid)
+-- Undo a merge, or a split. Merges may be undone in any order, unless a later one moved the same things again (the
+-- kept entity, or an edge that this one moved): that one is undone first. Undoing a split is a merge of the two,
+-- which can be undone again; its id is returned. Undoing twice is a conflict. p_choice: {keep_names?, edge_ids?}. Of
+-- a split, the names of the part become aliases of the whole; keep_names false: only those that it had before. Of a
+-- merge, what was written to the kept one since stays with it, but for edge_ids (edges_written_since). The reply
+-- says what stays. Security definer: writes past the policies; checks the caller itself. Errors: 42501, P0002, 23505
+-- (undone already, merged or removed since, name taken), 40001.
+create or replace function loci_api.undo_merge(p_namespace text, p_id uuid, p_choice jsonb default '{}')
+returns table (merge_id uuid, kept_id uuid, merged_id uuid, aliases text[], edges jsonb)
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
@@ -47,11 +50,16 @@ begin
         raise unique_violation using message = format('%L was removed since', v_removed), column = 'id',
             hint = 'Undo its removal first.';
     end if;
+    aliases := '{}';
+    edges := '[]';
     if v_merge.kind = 'merge' then
         perform loci_internal.reverse_entity_merge(v_namespace_id, v_merge);
+        perform loci_internal.give_edges_written_since(v_namespace_id, v_merge, p_choice);
+        edges := loci_internal.edges_written_since(v_namespace_id, v_merge.kept_id, v_merge.decided_at);
     else
-        merge_id := loci_internal.apply_entity_merge(v_namespace_id, v_merge.kept_id, v_merge.merged_id,
-                                                     format('undoes the split %s', p_id), false);
+        select u.merge_id, u.aliases into merge_id, aliases
+        from loci_internal.undo_split(v_namespace_id, v_merge,
+                                      coalesce((p_choice ->> 'keep_names')::boolean, true)) u;
         update loci_data.entity_merges m set undone_at = greatest(clock_timestamp(), m.decided_at)
         where m.namespace_id = v_namespace_id and m.id = p_id;
     end if;
@@ -59,6 +67,6 @@ begin
     merged_id := v_merge.merged_id;
     return next;
 end $$;
-comment on function loci_api.undo_merge(text, uuid) is
-    'Undo a merge or a split; the two entities, and for a split the merge that joins them again. Errors: 42501, '
-    'P0002, 23505, 40001.';
+comment on function loci_api.undo_merge(text, uuid, jsonb) is
+    'Undo a merge or a split ({keep_names?, edge_ids?}); the two entities, what stays with the kept one, and for a '
+    'split the merge that joins them again. Errors: 42501, P0002, 23505, 40001.';

@@ -1,0 +1,66 @@
+-- The entities of a write, one row for each that is meant: known ones by name or alias, or by their name among its
+-- aliases (resolve_new_names); new ones likewise by what an earlier item of the same write gave. What several items
+-- say of one is put together as if they came one after the other. ordinals: the items. stated: the confidence that
+-- the first of them states. seen_at: the earliest moment that one of them dates from. A few hash joins over the
+-- items.
+create or replace function loci_internal.entity_batch(p_namespace_id integer, p_entities jsonb)
+returns table (ordinals integer[], id uuid, name text, canonical_name text, type text, aliases text[], description text,
+               metadata jsonb, stated double precision, seen_at timestamptz)
+language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan
+set enable_nestloop = off set enable_seqscan = off
+as $$
+begin
+    return query
+    with recursive item as materialized (
+        select i.* from loci_internal.parse_entities(p_entities) i
+    ), known as materialized (
+        select k.*, false as by_alias
+        from loci_internal.resolve_names(p_namespace_id, (select array_agg(i.canonical_name) from item i)) k
+        union all
+        select a.*, true from loci_internal.resolve_new_names(p_namespace_id, (
+            select jsonb_agg(to_jsonb(i)) from item i where i.aliases <> '{}')) a
+    ), alias as materialized (
+        select a.item, loci.canonical_name(a.alias) as canonical_name, a.alias, a.place
+        from (select i.ordinal as item, u.* from item i
+              cross join lateral unnest(i.aliases) with ordinality u(alias, place)) a
+    ), step as materialized (
+        select i.ordinal, k.id, i.name, min(i.ordinal) over (partition by i.canonical_name) as first,
+               case when k.id is null
+                    then least(a.item, min(f.item) over (partition by i.canonical_name)) end as earlier,
+               k.by_alias or k.id is null and f.item is not null as by_alias
+        from item i left join known k using (canonical_name)
+        left join (select b.canonical_name, min(b.item) as item from alias b group by 1) a using (canonical_name)
+        left join (select b.item as ordinal, min(e.ordinal) as item from alias b
+                   join item e on e.canonical_name = b.canonical_name and e.ordinal < b.item group by 1) f
+             on f.ordinal = i.ordinal
+    ), member as (
+        select s.ordinal, coalesce(s.id::text, s.first::text) as key, s.id
+        from step s where s.earlier is null or s.earlier >= s.first
+        union all
+        select s.ordinal, m.key, m.id from member m join step s on s.earlier = m.ordinal and s.earlier < s.first
+    ), observed as (
+        select m.key, m.id, i.*, row_number() over (partition by m.key order by m.ordinal) as nth
+        from member m join item i using (ordinal)
+    ), named as (
+        select m.key, array_agg(a.alias order by a.item, a.place) as aliases
+        from (select b.item, b.alias, b.place from alias b
+              union all select s.ordinal, s.name, 0 from step s where s.by_alias) a  -- found by an alias: one more name
+        join member m on m.ordinal = a.item group by m.key
+    ), described as (
+        select o.key, jsonb_object_agg(e.key, e.value order by o.nth) as metadata
+        from observed o cross join lateral jsonb_each(o.metadata) e where jsonb_typeof(o.metadata) = 'object'
+        group by o.key
+    )
+    select array_agg(o.ordinal order by o.nth), o.id,
+           (array_agg(o.name order by o.nth))[1], (array_agg(o.canonical_name order by o.nth))[1],
+           (array_agg(o.type order by case o.type when 'unknown' then 2 when 'extracted' then 1 else 0 end, o.nth)
+                filter (where o.type is not null))[1],
+           n.aliases,
+           (array_agg(o.description order by o.nth desc) filter (where o.description is not null))[1],
+           d.metadata,
+           (array_agg(o.confidence order by o.nth))[1], min(o.seen_at)
+    from observed o left join named n using (key) left join described d using (key)
+    group by o.key, o.id, n.aliases, d.metadata;
+end $$;
+comment on function loci_internal.entity_batch(integer, jsonb) is
+    'Items of a write gathered by the entity they mean.';
