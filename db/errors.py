@@ -182,7 +182,7 @@ EXPECTED = {
     "entities_metadata_check": ("metadata", LARGE_OBJECT),
     "edges_metadata_check": ("metadata", LARGE_OBJECT),
     "conversation_turns_metadata_check": ("metadata", LARGE_OBJECT),
-    "memories_category_check": ("category", "must be a path such as work/projects, without empty segments"),
+    "memories_category_check": ("category", "must be a path such as work/projects, without empty or blank segments"),
     "memory_links_self_check": ("target_id", "must be another memory"),
     "memory_mentions_memory_fkey": ("memory_id", "must be the id of a memory in this namespace"),
     "edge_observations_memory_fkey": ("memory_id", "must be the id of a memory in this namespace"),

@@ -25,8 +25,9 @@ begin
     delete from loci_data.edge_observations o where o.namespace_id = p_namespace_id and o.memory_id = any (p_ids);
     v_gone := array(
         select d from unnest(v_dangling) d union
-        select s from unnest(v_shown) s where not exists (
-               select from loci_data.edge_observations o where o.namespace_id = p_namespace_id and o.edge_id = s));
+        select s from unnest(v_shown) s where not exists (  -- a correction alone shows nothing
+               select from loci_data.edge_observations o
+               where o.namespace_id = p_namespace_id and o.edge_id = s and o.reinforcement <> 'corrected'));
     v_rivals := array(  -- of edges that go: one of the same source and type that stays, believed or not
         select distinct on (e.source_id, e.type) o.id from loci_data.edges e
         join loci_data.edge_types y on y.namespace_id = p_namespace_id and y.type = e.type and y.single_valued

@@ -1,8 +1,8 @@
 -- Erase memories for good: unlike forgetting, which only sets a status, nothing of them is left in any table. One
 -- transaction. versions 'all': every version of their lineages; 'this': the named ones alone, the node keeps its place.
 -- subtree: with everything that stands under them now. What rested on them goes too: facts; evidence, and edges left
--- without any; entities that nothing else mentions, unless pinned; kept replies; what the change feed and reports of
--- passes said of it; signals about it; and what a merge or a lesson made of it (derived_lineages), whose other sources
+-- without any; entities that nothing else mentions, unless somebody stated them by hand; kept replies; what the change
+-- feed and reports of passes said of it; signals about it; and what a merge or a lesson made of it (derived_lineages), whose other sources
 -- come back. Whoever may write may erase, as with forgetting. Turns of conversation that hold all the words of an
 -- erased text stay, unless they are to go as well (p_with_turns). The receipt names them (turns: [{session_id, id}],
 -- the first 1,000, and how many there are), and says what the server counted in this transaction, triggers and cascades
@@ -77,8 +77,8 @@ comment on function loci_api.erase_memories(text, uuid[], text, boolean, boolean
     'Erase memories physically: all versions of their lineages or only the named ones, with their subtrees if asked; '
     'a receipt of rows by table, with the turns that hold the same words. Errors: 42501, P0002, 22023, 40001.';
 
--- Delete entities that nothing mentions any more, with what hangs under them. Returns aspects and attributes that went.
--- Edges are gone, and the entities locked. Cascades follow the foreign keys.
+-- Delete entities that nothing mentions any more and nobody stated, with what hangs under them. Returns aspects and
+-- attributes that went. Edges are gone, and the entities locked. Cascades follow the foreign keys.
 create or replace function loci_internal.erase_entities(p_namespace_id integer, p_ids uuid[]) returns uuid[]
 language plpgsql volatile set search_path = ''
 as $$

@@ -1,16 +1,17 @@
 -- What memories mention, once they are gone: the mentions go, the counters of the entities sink by those of memories
 -- that were not forgotten, never below 0, and so do those of the sessions that the memories were observations of; a
--- session that has nothing else on an entity goes. An entity that one observation is left of has its initial confidence
--- again; of more, it is not known which of them restored, and confidence stays. Returns the entities that nothing
--- mentions any more, not even what is forgotten, and that go with them: those that are not pinned, those that were
--- removed before, and what was merged into them. Locked in order of canonical_name, like everywhere. Index ranges of
--- memory_mentions.
+-- session that has nothing else on an entity goes. An entity that one observation is left of has its initial
+-- confidence again; of more, it is not known which of them restored, and confidence stays. Returns the entities that
+-- nothing mentions any more, not even what is forgotten, and that go with them: those that nobody stated
+-- (entity_is_stated), those that were removed before, and what was merged into them. Locked in order of
+-- canonical_name, like everywhere. Index ranges of memory_mentions.
 create or replace function loci_internal.erase_mentions(p_namespace_id integer, p_ids uuid[]) returns uuid[]
 language plpgsql volatile set search_path = ''
 as $$
 declare
     v_entities uuid[] := array(select distinct m.entity_id from loci_data.memory_mentions m
                                where m.namespace_id = p_namespace_id and m.memory_id = any (p_ids));
+    v_standing jsonb := loci_internal.entities_standing_for(p_namespace_id, v_entities);
     v_active   uuid[] := array(select m.id from loci_data.memories m where m.namespace_id = p_namespace_id
                                and m.id = any (p_ids) and m.status = 'active');
     v_gone     uuid[];
@@ -18,6 +19,7 @@ begin
     if v_entities = '{}' then
         return '{}';
     end if;
+    v_entities := array(select unnest(v_entities) union select value::uuid from jsonb_each_text(v_standing));
     perform from loci_data.entities e where e.namespace_id = p_namespace_id and e.id = any (v_entities)
         and (e.merged_into is null or e.merged_into = e.id)
     order by e.canonical_name for update;
@@ -36,10 +38,13 @@ begin
         where s.namespace_id = p_namespace_id and s.entity_id = t.entity_id and s.session_id = t.session_id
           and s.observations > t.times
     ), counted as materialized (
-        select g.entity_id, (count(*) filter (where g.memory_id = any (v_active)))::integer as mentions,
+        select s.id as entity_id,
+               (count(*) filter (where g.memory_id = any (v_active) and s.id = g.entity_id))::integer as mentions,
                (count(*) filter (where g.observed and g.memory_id = any (v_active)))::integer as observations,
                bool_or(g.observed) as observed
-        from gone g group by g.entity_id
+        from gone g
+        cross join lateral (select coalesce((v_standing ->> g.entity_id::text)::uuid, g.entity_id) as id) s
+        group by s.id
     ), lowered as (
         update loci_data.entities e
         set mentions = greatest(e.mentions - c.mentions, 0),
@@ -48,12 +53,14 @@ begin
                 then e.initial_confidence else e.confidence end
         from counted c
         where e.namespace_id = p_namespace_id and e.id = c.entity_id and e.merged_into is null
-        returning e.id, e.mentions, e.pinned
+        returning e.id, e.mentions
     )
-    select array_agg(l.id) into v_gone from lowered l where l.mentions = 0 and not l.pinned;
+    select array_agg(l.id) into v_gone from lowered l where l.mentions = 0;
     v_gone := array(
-        select u.id from unnest(v_gone) u(id) where not exists (  -- a forgotten memory may come back
-               select from loci_data.memory_mentions m where m.namespace_id = p_namespace_id and m.entity_id = u.id));
+        select e.id from loci_data.entities e
+        where e.namespace_id = p_namespace_id and e.id = any (v_gone)
+          and not loci_internal.entity_is_stated(e, p_ids) and not exists (  -- a forgotten memory may come back
+               select from loci_data.memory_mentions m where m.namespace_id = p_namespace_id and m.entity_id = e.id));
     perform loci_internal.hide_entities(p_namespace_id, v_entities, clock_timestamp());
     v_gone := v_gone || array(
         select e.id from loci_data.entities e
@@ -77,3 +84,16 @@ as $$
 $$;
 comment on function loci_internal.with_merged(integer, uuid[]) is
     'Entities and those that were merged into them.';
+
+-- Which entities stand for those of some that were merged, by now? {id: id}; the others are left out. What a memory
+-- observed of a merged entity, it observed of this one. A primary key look-up an entity, and one more a merge.
+create or replace function loci_internal.entities_standing_for(p_namespace_id integer, p_ids uuid[]) returns jsonb
+language sql stable set search_path = ''
+as $$
+    select coalesce(jsonb_object_agg(e.id, s.id) filter (where s.id is not null), '{}')
+    from loci_data.entities e
+    cross join lateral (select loci_internal.surviving_entity_id(p_namespace_id, e.id) as id) s
+    where e.namespace_id = p_namespace_id and e.id = any (p_ids) and e.merged_into is not null
+$$;
+comment on function loci_internal.entities_standing_for(integer, uuid[]) is
+    'Entities that stand for merged ones, by their ids.';

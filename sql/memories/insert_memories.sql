@@ -75,23 +75,37 @@ comment on function loci_internal.fold_key(loci_internal.memory_input) is
     'What exact duplicates have in common.';
 
 -- Which memory says exactly what an item says that may fold, of the same subject and party, and in the category that
--- the item states, if it states one? By the place of the item; null where there is none. One probe of memories_fold an
--- item. Without sorts, because only that index has the scopes in order: in a namespace that the statistics do not know
+-- the item states, if it states one? One that is open, or lasts until a version that was announced begins. By the
+-- place of the item; null where there is none. One probe of memories_fold an item, and one of memories_announced.
+-- Without sorts, because only that index has the scopes in order: in a namespace that the statistics do not know
 -- yet, every index that begins with the namespace looks as good, and reads all of it.
 create or replace function loci_internal.find_duplicates(p_namespace_id integer, p_items loci_internal.memory_input[],
                                                          p_at timestamptz) returns jsonb
 language sql stable set search_path = '' set enable_seqscan = off set enable_sort = off
 as $$
-    select jsonb_object_agg(i.ordinal, k.id)
+    select jsonb_object_agg(i.ordinal, coalesce(k.id, a.id))
     from unnest(p_items) i
-    cross join lateral (
+    left join lateral (
         select m.id from loci_data.memories m
         where i.lineage is null and i.fold_scope is not null
           and m.namespace_id = p_namespace_id and m.content_hash = i.content_hash
           and m.valid_to is null and m.status = 'active' and m.layer <> 3 and m.valid_from <= p_at
           and m.category = coalesce((i.details).category, m.category)
           and loci_internal.wording_scope(m.content, m.about, m.source, m.created_by) = i.fold_scope
-        order by m.fold_scope, m.category limit 1) k
+        order by m.fold_scope, m.category limit 1) k on true
+    left join lateral (
+        select m.id from loci_data.memories m
+        where k.id is null and i.lineage is null and i.fold_scope is not null
+          and m.namespace_id = p_namespace_id and m.content_hash = i.content_hash
+          and m.valid_to is not null and m.superseded_at is null and m.status = 'active' and m.fold_scope is not null
+          and m.layer <> 3 and m.valid_from <= p_at and m.valid_to > p_at
+          and m.category = coalesce((i.details).category, m.category)
+          and loci_internal.wording_scope(m.content, m.about, m.source, m.created_by) = i.fold_scope
+          and exists (select from loci_data.memories n
+                      where n.namespace_id = p_namespace_id and n.lineage_id = m.lineage_id and n.status = 'active'
+                        and n.valid_from = m.valid_to offset 0)
+        limit 1) a on true
+    where coalesce(k.id, a.id) is not null
 $$;
 comment on function loci_internal.find_duplicates(integer, loci_internal.memory_input[], timestamptz) is
     'Items that a current memory says exactly, by their place, each with the id of that memory.';

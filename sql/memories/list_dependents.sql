@@ -44,7 +44,8 @@ as $$
            case when r.superseded_at is null then 'active' else 'superseded' end, r.confidence, r.valid_from,
            r.valid_to,
            not exists (select from loci_data.edge_observations x where x.namespace_id = p_namespace_id
-                       and x.edge_id = r.id and x.memory_id is distinct from p_id)
+                       and x.edge_id = r.id and x.memory_id is distinct from p_id
+                       and x.reinforcement <> 'corrected')
     from loci_data.edge_observations o
     join loci_data.edges r on r.namespace_id = o.namespace_id and r.id = o.edge_id
     join loci_data.entities e on e.namespace_id = r.namespace_id and e.id = r.source_id
@@ -53,6 +54,8 @@ as $$
     select 'entity', e.id, e.name, e.id, e.name, null, 'active', n.confidence, null, null,
            not exists (select from loci_data.memory_mentions x where x.namespace_id = p_namespace_id
                        and x.entity_id = e.id and x.memory_id <> p_id)
+           and not loci_internal.entity_is_stated(jsonb_populate_record(e, jsonb_build_object(
+                       'pinned', false, 'observations', e.observations - n.observed::integer)), array[p_id])
     from loci_data.memory_mentions n
     join loci_data.entities e on e.namespace_id = n.namespace_id and e.id = n.entity_id
     where n.namespace_id = p_namespace_id and n.memory_id = p_id

@@ -63,18 +63,23 @@ declare
         union
         select o.id from loci_data.edge_observations o
         where o.namespace_id = p_namespace_id and o.carried_by && p_ids);
-    v_edges uuid[];
-    v_named record;
+    v_edges    uuid[];
+    v_named    record;
+    v_standing jsonb := loci_internal.entities_standing_for(p_namespace_id, array(
+        select m.entity_id from loci_data.memory_mentions m
+        where m.namespace_id = p_namespace_id and m.memory_id = any (p_ids)));
 begin
     select coalesce(array_agg(t.entity_id), '{}') as ids, array_agg(t.mentions) as mentions,
            array_agg(t.observed) as observed,
-           coalesce(array_agg(t.entity_id) filter (where t.mentions < 0), '{}') as less
+           coalesce(array_agg(t.entity_id) filter (where t.mentions < 0 or t.observed < 0), '{}') as less
     into v_named
-    from (select m.entity_id, sum(u.step) as mentions, coalesce(sum(u.step) filter (where m.observed), 0) as observed
+    from (select s.id as entity_id, coalesce(sum(u.step) filter (where s.id = m.entity_id), 0) as mentions,
+                 coalesce(sum(u.step) filter (where m.observed), 0) as observed
           from unnest(p_ids, p_steps) u(id, step)
           cross join lateral (select x.entity_id, x.observed from loci_data.memory_mentions x
                               where x.namespace_id = p_namespace_id and x.memory_id = u.id offset 0) m
-          where u.step <> 0 group by m.entity_id) t;
+          cross join lateral (select coalesce((v_standing ->> m.entity_id::text)::uuid, m.entity_id) as id) s
+          where u.step <> 0 group by s.id) t;
     if v_named.ids = '{}' and v_shown = '{}' then
         return;
     end if;

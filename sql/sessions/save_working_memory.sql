@@ -84,9 +84,10 @@ declare
             then array['ttl_seconds',
                        format('ttl_seconds must be more than 0 and at most 31622400 (366 days), not %s', p_ttl_seconds)]
         when length(p_category) not between 1 and 255 or p_category !~ '^[^/]+(/[^/]+)*$'
+             or p_category ~ '(^|/)\s+(/|$)'
             then array['category',
-                       format('category must be a path such as work/projects, without empty segments, at most 255 '
-                              'characters, not %L', left(p_category, 100))]
+                       format('category must be a path such as work/projects, without empty or blank segments, at '
+                              'most 255 characters, not %L', left(p_category, 100))]
         when cardinality(p_tags) > 100
             then array['tags', format('tags must be at most 100, not %s', cardinality(p_tags))]
         when exists (select from unnest(p_tags) t(tag) where t.tag is null or length(t.tag) not between 1 and 255)

@@ -21,13 +21,14 @@ $$;
 comment on function loci_internal.own_space(text) is
     'The caller''s own space of working memory under the path that its writes are bound to.';
 
--- A declared space as it is: two segments, at most 255 characters, none of them a control character. Null: none. Pure.
--- Errors: 22023 (space).
+-- A declared space as it is: two segments, none of them blank, at most 255 characters, none of them a control
+-- character. Null: none. Pure. Errors: 22023 (space).
 create or replace function loci_internal.check_space(p_space text) returns text
 language plpgsql immutable
 as $$
 begin
-    if p_space !~ '^[^/]+/[^/]+$' or p_space ~ '[\u0001-\u001f\u007f-\u009f]' or p_space ~ '(^|/)\.\.?(/|$)'
+    if p_space !~ '^[^/]+/[^/]+$' or p_space ~ '(^|/)\s+(/|$)'
+        or p_space ~ '[\u0001-\u001f\u007f-\u009f]' or p_space ~ '(^|/)\.\.?(/|$)'
         or length(p_space) > 255 then
         raise invalid_parameter_value using column = 'space',
             message = format('space must be two segments such as session/abc, at most 255 characters, not %L',

@@ -270,11 +270,48 @@ def test_a_memory_that_is_forgotten_or_restored_again_is_not_changed(world: Worl
 
 
 def test_a_forgotten_version_is_not_restored_into_a_place_that_is_taken(world: World) -> None:
-    old = world.write("Oslo", lineage="city")
+    old = world.write("Oslo", lineage="city", valid_from=day(10))
     world.forget(old["id"])
-    world.write("Paris", lineage="city")
+    world.write("Paris", lineage="city", valid_from=day(5))
     with pytest.raises((errors.ExclusionViolation, errors.UniqueViolation)):
         world.forget(old["id"], False)
+
+
+@pytest.mark.parametrize("end", [None, 30, 15], ids=["open", "ended after", "ended before"])
+@pytest.mark.parametrize("later", [["Paris"], ["Paris", "Rome"], ["Rome", "Paris"]])
+def test_a_forgotten_version_comes_back_until_the_next_one_begins(world: World, later: list[str], end: int | None) -> None:
+    starts = {"Paris": 20, "Rome": 40}
+    old = world.write("Oslo", lineage="city", valid_from=day(10), **({} if end is None else {"valid_to": day(end)}))
+    world.forget(old["id"])
+    for content in later:
+        world.write(content, lineage="city", valid_from=day(starts[content]))
+    restored = world.forget(old["id"], False)
+    assert (restored["status"], restored["valid_to"]) == ("active", day(min(20, end or 20)))
+    assert world.visible(as_of=day(12)) == ["Oslo"]
+    assert world.visible(as_of=day(21)) == ["Paris"]
+    assert [version["content"] for version in world.history("city")][:2] == ["Oslo", "Paris"]
+    world.forget(old["id"])
+    assert world.visible(as_of=day(12)) == []
+
+
+def test_a_forgotten_version_comes_back_beside_one_that_was_announced_and_is_the_present_one(world: World) -> None:
+    old = world.write("Oslo", lineage="city")
+    world.forget(old["id"])
+    world.write("Paris", lineage="city", valid_from=day(10_000))
+    assert world.forget(old["id"], False)["valid_to"] == day(10_000)
+    assert (world.visible(), world.visible(as_of=day(10_001))) == (["Oslo"], ["Paris"])
+
+
+@pytest.mark.parametrize("lineage", ["home", None])
+def test_what_is_said_again_reinforces_although_another_version_is_announced(world: World, lineage: str | None) -> None:
+    named = {} if lineage is None else {"lineage": lineage}
+    first = world.write("Nora lives in Kiel", **named)
+    world.write("Nora lives in Bonn", lineage=first["lineage"], valid_from=day(10_000))
+    again = [world.write("Nora lives in Kiel", **named) for _ in range(3)]
+    assert [row["id"] for row in again] == [first["id"]] * 3
+    assert [(v["version"], v["observations"]) for v in world.history(first["lineage"])] == [(1, 4), (2, 1)]
+    other = world.write("Nora lives in Ulm", **named) if lineage else None
+    assert other is None or (other["version"], other["valid_to"]) == (3, day(10_000))
 
 
 def test_a_write_after_forgetting_supersedes_nothing(world: World) -> None:

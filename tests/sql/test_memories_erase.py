@@ -116,7 +116,7 @@ def test_the_receipt_is_what_every_table_has_lost(owned: World) -> None:
         "select loci_api.store_found_names(array[%(ns_id)s, %(ns_id)s], array[%(g)s, %(g)s]::uuid[], array['Lone Phrase', 'Own Corp'])",
         g=gone["id"],
     )
-    add_attribute(owned, "Own Corp", after["id"])
+    add_attribute(owned, "Own Corp", gone["id"])
     add_attribute(owned, "Kept", gone["id"])
     observe(owned, {"source": "Shared", "type": "sees", "target": "Kept", "memory_id": after["id"], "session_id": "z"})
     owned.rows("select * from loci_api.claim_idempotency_key(%(ns)s, 'key', 'hash')")
@@ -278,10 +278,11 @@ def test_paths_of_the_past_that_went_over_an_erased_memory_go_too(chain: tuple[W
     ids=["alone", "pinned", "shared", "both"],
 )
 def test_an_entity_goes_with_its_last_mention_unless_it_is_pinned(world: World, pinned: bool, shared: bool, stays: bool) -> None:
-    gone = world.write("one", entities=[{"name": "Zeus", "aliases": ["Jupiter"]}])
+    hera = {"source": "Hera", "type": "knows"}
+    world.write("told", edges=[{**hera, "target": "Ares"}])
+    gone = world.write("one", entities=[{"name": "Zeus", "aliases": ["Jupiter"]}], edges=[{**hera, "target": "Zeus"}])
     if shared:
         world.write("two", entities=[{"name": "Zeus"}])
-    observe(world, {"source": "Hera", "type": "knows", "target": "Zeus"}, {"source": "Hera", "type": "knows", "target": "Ares"})
     if pinned:
         pin(world, "Zeus")
     world.erase(gone["id"])
@@ -295,8 +296,85 @@ def test_an_entity_goes_with_its_last_mention_unless_it_is_pinned(world: World, 
         """select t.name from loci_data.edges e join loci_data.entities t on t.namespace_id = e.namespace_id and t.id = e.target_id
            where e.namespace_id = %(ns_id)s order by 1"""
     )
-    assert [row["name"] for row in targets] == (["Ares", "Zeus"] if stays else ["Ares"])
+    assert [row["name"] for row in targets] == ["Ares"]
     assert entity(world, "Hera") is not None
+
+
+def state_fact(world: World, name: str, memory: UUID | None) -> None:
+    aspect = world.row('select * from loci_api.upsert_aspect(%(ns)s, %(name)s, \'{"name": "rules"}\')', name=name)["id"]
+    fact = Jsonb({"content": "two signatures"} | ({} if memory is None else {"memory_id": str(memory)}))
+    world.rows("select * from loci_api.add_attribute(%(ns)s, %(a)s, %(f)s)", a=aspect, f=fact)
+
+
+def state_by_hand(world: World, what: str) -> None:
+    """Something about Quill Bank that no memory says."""
+    bank = {"name": "Quill Bank"}
+    if what in {"itself", "in a conversation"}:
+        item = bank if what == "itself" else {**bank, "session_id": "s"}
+        world.rows("select * from loci_api.upsert_entities(%(ns)s, %(e)s)", e=Jsonb([item]))
+    elif what == "an edge":
+        observe(world, {"source": "Quill Bank", "type": "owned_by", "target": "Holding Nine"})
+    elif what == "an edge to it":
+        observe(world, {"source": "Holding Nine", "type": "owns", "target": "Quill Bank"})
+    elif what == "an aspect":
+        world.rows("select * from loci_api.upsert_aspect(%(ns)s, 'Quill Bank', '{\"name\": \"rules\"}')")
+    else:
+        state_fact(world, "Quill Bank", None)
+
+
+@pytest.mark.parametrize("erase", [True, False], ids=["erasing", "forgetting"])
+@pytest.mark.parametrize("before", [True, False], ids=["before", "since"])
+@pytest.mark.parametrize("what", ["itself", "in a conversation", "an edge", "an edge to it", "an aspect", "a fact"])
+def test_what_was_stated_by_hand_stays_when_the_only_memory_of_an_entity_goes(
+    world: World, what: str, before: bool, erase: bool
+) -> None:
+    if before and what in {"an aspect", "a fact"}:
+        state_by_hand(world, "itself")
+    if before:
+        state_by_hand(world, what)
+    note = world.write("called Quill Bank today", layer=3, entities=[{"name": "Quill Bank"}])["id"]
+    if not before:
+        state_by_hand(world, what)
+    kept = world.rows("select type from loci.list_edges(%(ns)s)")
+    (world.erase if erase else world.forget)(note)
+    found = entity(world, "Quill Bank")
+    assert found is not None
+    assert (found["mentions"], found["hidden"]) == (0, False)
+    assert world.rows("select type from loci.list_edges(%(ns)s)") == kept
+    assert len(world.rows("select * from loci.list_aspects(%(ns)s, 'Quill Bank')")) == (what in {"an aspect", "a fact"})
+    assert broken(world) == []
+
+
+@pytest.mark.parametrize("erase", [True, False], ids=["erasing", "forgetting"])
+def test_what_only_the_memory_said_of_an_entity_does_not_keep_it(world: World, erase: bool) -> None:
+    edge = {"source": "Zork", "type": "sells_to", "target": "Blorb", "aspect": "business"}
+    note = world.write("Zork sells to Blorb", entities=[{"name": "Zork"}], edges=[edge])["id"]
+    state_fact(world, "Zork", note)
+    (world.erase if erase else world.forget)(note)
+    assert world.rows("select from loci.list_entities(%(ns)s)") == []
+    if not erase:
+        world.forget(note, forget=False)
+        assert len(world.rows("select from loci.list_entities(%(ns)s)")) == 2
+
+
+@pytest.mark.parametrize("erase", [True, False], ids=["erasing", "forgetting"])
+def test_what_a_memory_observed_of_two_that_are_one_by_now_is_taken_from_the_one(world: World, erase: bool) -> None:
+    note = world.write("x", entities=[{"name": "A"}, {"name": "B"}])["id"]
+    world.rows("select * from loci_api.merge_entities(%(ns)s, 'A', 'B')")
+    (world.erase if erase else world.forget)(note)
+    assert world.rows("select from loci.list_entities(%(ns)s)") == []
+    if not erase:
+        world.forget(note, forget=False)
+        assert (entity(world, "A") or {})["observations"] == 2
+
+
+@pytest.mark.parametrize(("what", "alone"), [(None, True), ("itself", False), ("an edge", False), ("a fact", False)])
+def test_dependents_say_whether_an_entity_falls_with_its_memory(world: World, what: str | None, alone: bool) -> None:
+    note = world.write("called Quill Bank today", entities=[{"name": "Quill Bank"}])["id"]
+    if what:
+        state_by_hand(world, what)
+    rows = world.rows("select * from loci.list_dependents(%(ns)s, %(id)s)", id=note)
+    assert [(row["kind"], row["alone"]) for row in rows] == [("entity", alone)]
 
 
 def test_a_counter_that_was_too_low_stops_at_nothing(owned: World) -> None:

@@ -141,7 +141,7 @@ CALLS: dict[str, tuple[Callable[[World], Any], Callable[[World], Any], Counts]] 
             w.write("tea", entities=[{"name": "Alice"}], edges=[{"source": "Alice", "type": "likes", "literal": "tea"}]),
             w.write("green", parent_id=memory(w)),
             w.rows("select * from loci_api.link_memories(%(ns)s, %(a)s, %(b)s, 'x')", a=memory(w), b=memory(w, "green")),
-            attribute(w, "drinks tea", memory_id=w.write("cup")["id"]),
+            attribute(w, "drinks tea", memory_id=memory(w)),
         ),
         lambda w: w.erase(memory(w)),
         {"memory.erased": 1, "placement.erased": 1, "link.erased": 1, "entity.erased": 1, "edge.erased": 1,

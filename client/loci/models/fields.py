@@ -143,14 +143,14 @@ def canonical_type(kind: str) -> str:
     return WORD_BEGINS.sub("_", kind).lower().strip("_")
 
 
-CATEGORY = re.compile(r"(?=.{1,255}$)[^/\x00]+(/[^/\x00]+)*")
+CATEGORY = re.compile(r"(?=.{1,255}$)[^/\x00]*[^/\s\x00][^/\x00]*(/[^/\x00]*[^/\s\x00][^/\x00]*)*")
 Category = Annotated[
     str,
     Field(
         min_length=1,
         max_length=255,
-        pattern=r"^[^/]+(/[^/]+)*$",
-        json_schema_extra={"pattern": r"^[^/\u0000]+(/[^/\u0000]+)*$"},
+        pattern=r"^[^/]*[^/\s][^/]*(/[^/]*[^/\s][^/]*)*$",
+        json_schema_extra={"pattern": r"^[^/\u0000]*[^/\s\u0000][^/\u0000]*(/[^/\u0000]*[^/\s\u0000][^/\u0000]*)*$"},
     ),
     AfterValidator(_storable),
 ]
