@@ -236,7 +236,7 @@ def test_types_of_edges_are_listed_with_rates_and_counts(api: Api) -> None:
 def test_a_type_need_not_be_used_yet_whatever_is_asked_of_it(api: Api) -> None:
     assert ok(api.post("/edges/decay", {"type": "new"})) == {"edges": 0, "faded": 0, "revived": 0, "faded_now": 0}
     assert ok(api.client.put("/edge-types/new", json={"decay_rate": 1}))["decay_rate"] == 1
-    assert problem(api.client.put("/edge-types/new", json={"existing": True}), 422, "invalid-input")
+    assert problem(api.client.put("/edge-types/new", json={"existing": True}), 422, "invalid-request")
 
 
 def test_a_type_of_entities_has_one_form_too(api: Api) -> None:
@@ -331,3 +331,41 @@ def test_undoing_a_new_name_gives_back_the_old_one(api: Api) -> None:
     back = ok(api.get(f"/entities/{made['id']}"))
     assert (back["name"], back["aliases"]) == ("Facebook", ["FB"])
     problem(api.get("/entities/Meta"), 404, "not-found")
+
+
+def test_an_edge_is_corrected_and_the_operation_undone(api: Api) -> None:
+    made = ok(api.post("/edges", {**EDGE, "confidence": 0.3}), 201)
+    assert ok(api.post("/edges", EDGE), 201)["confidence"] == 0.3  # no session: it only counts
+    body = {"confidence": 0.1, "strength": 0.9, "valid_from": "2020-01-01T00:00:00Z", "valid_to": None}
+    changed = ok(api.client.patch(f"/edges/{made['id']}", json=body))
+    assert (changed["confidence"], changed["strength"], changed["valid_from"][:4], changed["valid_to"]) == (0.1, 0.9, "2020", None)
+    assert [e["corrects"] for e in ok(api.get(f"/edges/{made['id']}"))["evidence"]] == [True, False, False]
+    operation = ok(api.get("/operations", limit=1))["items"][0]["id"]
+    ok(api.post(f"/operations/{operation}/undo", {}))
+    (edge,) = ok(api.get("/edges"))["items"]
+    assert (edge["confidence"], edge["strength"], edge["valid_from"]) == (0.3, made["strength"], made["valid_from"])
+    for wrong in (
+        {},
+        {"confidence": None},
+        {"target": "x"},
+        {"valid_to": "2019-01-01T00:00:00Z", "valid_from": "2020-01-01T00:00:00Z"},
+    ):
+        problem(api.client.patch(f"/edges/{edge['id']}", json=wrong), 422, "invalid-request")
+    problem(api.client.patch(f"/edges/{uuid4()}", json={"confidence": 0.1}), 404, "not-found")
+
+
+@pytest.mark.parametrize(
+    ("faded", "targets"),
+    [(None, ["b"]), ("without", ["b"]), ("with", ["b", "c"]), ("only", ["c"]), ("true", ["b", "c"]), ("false", ["b"])],
+)
+def test_a_list_of_edges_leaves_faded_ones_out_or_has_them_or_only_them(api: Api, faded: str | None, targets: list[str]) -> None:
+    ok(api.post("/edges", {"source": "a", "type": "t", "target": "b"}), 201)
+    ok(api.post("/edges", {"source": "a", "type": "t", "target": "c", "observed_at": "2010-01-01T00:00:00Z"}), 201)
+    for asked in ({}, {"entity": "a"}, {"type": "t"}):
+        items = ok(api.get("/edges", **asked, **({} if faded is None else {"faded": faded})))["items"]
+        assert [edge["target"] for edge in items] == targets
+
+
+def test_another_choice_of_faded_edges_is_refused_with_the_three(api: Api) -> None:
+    body = problem(api.get("/edges", faded="some"), 422, "invalid-request")
+    assert all(word in body["detail"] for word in ("without", "with", "only"))

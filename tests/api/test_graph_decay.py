@@ -1,5 +1,7 @@
 """Evidence, aspects and changes of decay over REST."""
 
+import math
+import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -102,3 +104,16 @@ def test_an_edge_shows_the_aspect_that_it_was_observed_with(api: Api) -> None:
     api.write("Alice likes tea", edges=[{"source": "Alice", "type": "likes", "literal": "tea", "aspect": "Taste"}])
     assert [edge["aspect"] for edge in ok(api.get("/edges"))["items"]] == ["Work", "Taste"]
     assert sorted(aspect["name"] for aspect in ok(api.get("/entities/Alice/aspects"))["items"]) == ["Taste", "Work"]
+
+
+def test_a_recalculation_counts_what_time_has_faded_since_the_last_one(api: Api) -> None:
+    aged(api, 10, 300)
+    first = ok(api.post("/edges/decay", {}))
+    assert first == {"edges": 2, "faded": 1, "revived": 0, "faded_now": 1}
+    assert ok(api.post("/edges/decay", {})) == {"edges": 2, "faded": 0, "revived": 0, "faded_now": 1}
+    edge = {**EDGE, "target": "soon", "confidence": 0.1 * math.exp(0.01 * 1 / 86400)}  # falls below 0.1 in a second
+    ok(api.post("/edges", edge), 201)
+    assert ok(api.post("/edges/decay", {}))["faded"] == 0
+    time.sleep(1.1)
+    assert ok(api.post("/edges/decay", {})) == {"edges": 3, "faded": 1, "revived": 0, "faded_now": 2}
+    assert ok(api.post("/edges/decay", {"type": "works_on"}))["faded"] == 2  # the first of this type alone

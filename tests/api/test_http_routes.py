@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from urllib.parse import quote
 from uuid import uuid4
 
 import psycopg
@@ -681,3 +682,19 @@ def test_the_databases_role_is_the_restricted_one(service_database: Any) -> None
     with psycopg.connect(service_database.app_url) as connection:
         row = connection.execute("select session_user").fetchone()
     assert row == ("loci_app",)
+
+
+@pytest.mark.parametrize("category", [" ", "a/ /b", "a/\t", " /a"])
+def test_a_category_with_a_blank_segment_is_refused_wherever_it_is_stated(api: Api, category: str) -> None:
+    for body in ({"content": "x", "category": category}, {"content": "x", "corrects": None, "category": category}):
+        assert "category" in problem(api.post("/memories", body), 422, "invalid-request")["detail"]
+    kept = api.write("tea", category="a b/c")
+    problem(api.client.patch(f"/memories/{kept['id']}", json={"category": category}), 422, "invalid-request")
+    with pytest.raises(psycopg.errors.CheckViolation), api.service.database.admin() as admin:
+        admin.execute("update loci_data.memories set category = %s where id = %s", [category, kept["id"]])
+
+
+@pytest.mark.parametrize("key", [" ", "agent/x/ ", "agent/ /x"])
+def test_a_key_of_working_memory_with_a_blank_segment_is_refused(api: Api, key: str) -> None:
+    body = problem(api.client.put(f"/working-memory/{quote(key)}", json={"value": 1}), 422, "invalid-request")
+    assert "blank" in body["detail"]

@@ -54,13 +54,6 @@ def test_types_that_a_question_names_come_first_however_weak(vault: World, quest
     assert walked(vault, question=question)[0] == first
 
 
-def test_a_question_is_read_in_the_language_of_the_namespace(vault: World) -> None:
-    observe(vault, {"source": "Vault", "type": "lieferungen_von", "target": "Tresor GmbH", "confidence": 0.15, "observed_at": NOW})
-    assert walked(vault, question="Welche Lieferung kam zum Vault?")[0] == "Carla"
-    vault.rows("select loci_api.update_namespace(%(ns)s, %(c)s)", c=Jsonb({"language": "german"}))
-    assert walked(vault, question="Welche Lieferung kam zum Vault?")[0] == "Tresor GmbH"
-
-
 @pytest.mark.parametrize("limit", [1, 2, 16])
 def test_a_limit_keeps_what_matters_most(vault: World, limit: int) -> None:
     assert walked(vault, limit=limit) == ["Carla", *(f"Old {n:02}" for n in range(15))][:limit]
