@@ -19,6 +19,7 @@ UPGRADE: LiteralString = """
 set role loci_owner;
 alter table loci_data.edge_observations
     add column corrects tstzrange,
+    add column keeps_end boolean,
     add column by_day boolean,
     alter column confidence drop not null,
     drop constraint edge_observations_reinforcement_check,
@@ -26,9 +27,13 @@ alter table loci_data.edge_observations
         check (reinforcement in ('full', 'initial', 'running_average', 'corrected')),
     add constraint edge_observations_corrected_check check (
         case when reinforcement = 'corrected' then memory_id is null and (corrects is null) = (valid_from is null)
-             else corrects is null and confidence is not null end);
+             else corrects is null and confidence is not null end
+        and (keeps_end is null) = (corrects is null));
 comment on column loci_data.edge_observations.corrects is
     'Of a correction: the spell for which valid_from and valid_to stand; null: it corrects no validity.';
+comment on column loci_data.edge_observations.keeps_end is
+    'Of a correction of a spell: it says nothing of the end, which stays that of what it corrects (valid_to: what that '
+    'was then); null: it corrects no validity.';
 comment on column loci_data.edge_observations.by_day is
     'Whether, without a session, it is of the conversation of its day; null: it is one of its own, as all were before '
     'this was told apart.';
@@ -93,7 +98,8 @@ alter table loci_data.edge_observations
         check (reinforcement in ('full', 'initial', 'running_average')),
     alter column confidence set not null,
     drop column by_day cascade,
-    drop column corrects cascade;
+    drop column keeps_end cascade,
+    drop column corrects cascade, drop column keeps_end;
 reset role
 """
 

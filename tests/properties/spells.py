@@ -1,7 +1,7 @@
 """A plain model of the graph's two times: who said what when, and what follows from it, on a calendar of five-day steps."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 STEPS = 40  # that are spoken of and asked about
 FOREVER = STEPS + 30
@@ -25,6 +25,7 @@ class Said:
     memory: int | None = None  # that shows it
     correction: bool = False  # and no observation; confidence below 0: it leaves that
     corrects: tuple[int, int] | None = None  # the steps for which its start and end stand
+    keeps_end: bool = False  # that of what it corrects
 
     def speaks_of(self, spell: tuple[int, int]) -> bool:
         first = self.start if self.start is not None else min(self.at, self.at if self.end is None else self.end)
@@ -85,7 +86,7 @@ class State:
 
     def correct(self, triple: Triple, start: int | None, end: int | None, confidence: float, order: int, *, open_: bool) -> bool:
         """Correct the last spell of an edge, as it is without its rivals; false: there is none, or it would end before it begins."""
-        corrects = None
+        corrects, keeps = None, end is None and not open_
         if start is not None or end is not None or open_:
             steps = self.spells("", {triple: self.edges().get(triple, [])})[triple]
             if not steps:
@@ -97,7 +98,7 @@ class State:
             if end is not None and end < start:
                 return False
             corrects = spell[0], FOREVER
-        self.said.append(Said(triple, LAST, start, end, confidence, None, "", order, None, True, corrects))
+        self.said.append(Said(triple, LAST, start, end, confidence, None, "", order, None, True, corrects, keeps))
         return True
 
     def spells(self, single: str, edges: dict[Triple, list[Said]] | None = None) -> dict[Triple, set[int]]:
@@ -110,12 +111,17 @@ class State:
         told = sorted(
             ((one, triple) for triple, all_said in edges.items() for one in all_said), key=lambda t: (t[0].at, t[0].order)
         )
-        for place, (one, triple) in enumerate(told):
+        for place, (spoken, triple) in enumerate(told):
+            one, pauses = spoken, set[int]()
             own, limit = heard[triple], FOREVER if one.memory is None else self.ends.get(one.memory, FOREVER)
             start = one.start
             later = {s for other, its in told[place + 1 :] if its == triple and other.corrects for s in range(*other.corrects)}
-            if one.correction and not (one.corrects and wrong[triple] & set(range(*one.corrects))):
+            shown = wrong[triple] & set(range(*one.corrects or (0, 0)))
+            if one.correction and not shown:
                 continue
+            if one.corrects and one.keeps_end:  # it ends with those that speak of it
+                last = max(shown) + 1
+                one, pauses = replace(one, end=None if last == FOREVER else last), set(range(min(shown), last)) - shown
             if start is None and not (one.end is not None and one.end <= one.at):
                 start = one.at
             if one.end is not None and (start is None or one.end > start) and {one.end - 1, one.end} <= own:
@@ -133,16 +139,14 @@ class State:
             bound, sure = min(after, default=FOREVER), max(start, one.at)
             if one.end is not None:
                 until = one.end
-            elif bound <= sure:
-                until = bound
             elif sure in own:
                 until = run(own, sure)[1]
             else:
                 until = min((s for s in own if s > sure), default=FOREVER)
             said = set(range(start, min(until, bound)))
-            wrong[triple] |= {step for step in said & later if step < limit}
+            wrong[triple] |= {step for step in set(range(start, until)) & later if step < limit}
             own |= said - later
-            gained = {step for step in said - later if step < limit} - held[triple]
+            gained = {step for step in said - later if step < limit} - held[triple] - pauses
             held[triple] |= gained
             for other in rivals:
                 held[other] -= gained

@@ -220,3 +220,55 @@ def test_an_end_in_a_spell_or_after_one_is_taken_and_so_is_one_whose_beginning_i
     observe(world, {**EDGE, "valid_from": day(0), "valid_to": day(10)}, {**EDGE, "valid_to": day(5)})
     observe(world, {**EDGE, "valid_to": day(60)})
     assert spells(world) == [(day(0), day(5)), (day(50), day(60))]
+
+
+# Memories that end
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"valid_from": day(5)}, (day(5), day(50))),
+        ({"valid_from": day(20)}, (day(20), day(50))),
+        ({"valid_to": None}, (day(10), None)),
+        ({"valid_to": day(30)}, (day(10), day(30))),
+        ({"valid_to": day(90)}, (day(10), day(90))),
+    ],
+)
+@pytest.mark.parametrize("first", ["end", "correction"])
+def test_a_corrected_edge_ends_where_somebody_says_so_or_else_with_its_memory(
+    world: World, changes: Row, expected: tuple[Any, Any], first: str
+) -> None:
+    world.write("Pia works at Acme", lineage="job", valid_from=day(10), edges=[EDGE])
+    edge = world.value("select id from loci.list_edges(%(ns)s)")
+    if first == "correction":
+        correct(world, edge, **changes)
+    world.write("Pia works nowhere", lineage="job", valid_from=day(50))
+    if first == "end":
+        correct(world, edge, **changes)
+    assert spells(world) == [expected]
+    assert world.rows("select from loci.verify(%(ns)s) where broken > 0") == []
+
+
+def test_an_edge_whose_beginning_was_corrected_follows_its_memory_to_a_later_end(world: World) -> None:
+    note = world.write("Pia works at Acme", valid_from=day(10), valid_to=day(50), edges=[EDGE])["id"]
+    correct(world, _edge(world), valid_from=day(5))
+    world.change(note, valid_to=day(70))
+    assert spells(world) == [(day(5), day(70))]
+    world.change(note, valid_to=None)
+    assert spells(world) == [(day(5), None)]
+
+
+def test_an_edge_whose_beginning_was_corrected_pauses_with_its_memory(world: World) -> None:
+    world.write("Pia works at Acme", lineage="job", valid_from=day(10), edges=[EDGE])
+    correct(world, _edge(world), valid_from=day(5))
+    world.write("Pia travels", lineage="job", valid_from=day(30), valid_to=day(40))
+    assert spells(world) == [(day(5), day(30)), (day(40), None)]
+
+
+@pytest.mark.parametrize("changes", [{"valid_from": day(5)}, {"valid_to": None}])
+def test_a_correction_shows_nothing_once_the_memory_that_it_rests_on_was_never_true(world: World, changes: Row) -> None:
+    note = world.write("Pia works at Acme", valid_from=day(10), edges=[EDGE])["id"]
+    correct(world, _edge(world), **changes)
+    world.remember({"content": "Pia works nowhere", "corrects": note})
+    assert spells(world) == []

@@ -10,8 +10,9 @@
 --   what a memory says it says of the time until that memory ends, and no longer: a version of a lineage until the next
 --   one begins (evidence_span). What somebody else said in the meantime goes on
 --   a correction stands for its spell (corrects, which lasts until the next spell begins), whatever was said of that
---   before: what was said earlier speaks of what is outside it. No memory says it, so it lasts as it states, whenever
---   memories end. Where nobody had spoken of its spell, or no memory speaks of it any more, it says nothing
+--   before: what was said earlier speaks of what is outside it. No memory says it, so what it states holds whenever
+--   memories end; where it states no end (keeps_end), its spell ends and pauses with those that speak of it. Where nobody
+--   has spoken of its spell, or nobody does so any more, it says nothing
 -- p_older, p_newer: pairs that hold beside each other (an undone supersession): neither cuts the other. An end alone,
 -- before it was observed, begins nothing. spells, in the order of p_ids, with the first beginning that was said
 -- (starts); older, newer, ended_at: which edge ended which, and when in valid time. Index edge_observations_edge; about
@@ -33,7 +34,8 @@ declare
     v_place integer;      -- of that other
     v_gain  tstzmultirange;
     v_told  tstzmultirange[] := array_fill('{}'::tstzmultirange, array[cardinality(p_ids)]);  -- as if no memory ended
-    v_wrong tstzmultirange[] := v_told;  -- what was said of spells that are corrected later
+    v_wrong tstzmultirange[] := v_told;  -- what is said, as long as memories say it, of spells that are corrected later
+    v_shown tstzmultirange;              -- of that, what is corrected here
 begin
     spells := v_told;
     starts := array_fill(null::timestamptz, array[cardinality(p_ids)]);
@@ -41,7 +43,8 @@ begin
     newer := '{}';
     ended_at := '{}';
     for v_one in
-        select u.place, o.observed_at, o.valid_from, o.valid_to, o.corrects, o.reinforcement = 'corrected' as corrected,
+        select u.place, o.observed_at, o.valid_from, o.valid_to, o.corrects, o.keeps_end,
+               o.reinforcement = 'corrected' as corrected,
                range_agg(o.corrects) over (partition by o.edge_id
                                            order by o.observed_at, o.recorded_at, coalesce(o.origin_id, o.id)
                                            rows between 1 following and unbounded following) as corrected_later,
@@ -54,7 +57,12 @@ begin
         order by o.observed_at, o.recorded_at, coalesce(o.origin_id, o.id), o.edge_id
     loop
         v_own := v_told[v_one.place];
-        continue when v_one.corrected and not coalesce(v_wrong[v_one.place] && v_one.corrects, false);
+        v_shown := v_wrong[v_one.place] * tstzmultirange(v_one.corrects);
+        continue when v_one.corrected and coalesce(isempty(v_shown), true);
+        if v_one.keeps_end then
+            v_one.valid_to := upper(v_shown);
+            v_one.span := '{(,)}'::tstzmultirange - (tstzmultirange(range_merge(v_shown)) - v_shown);
+        end if;
         continue when v_one.valid_from is null and v_one.valid_to is null and v_own @> v_one.observed_at
             and spells[v_one.place] = v_own;
         v_from := coalesce(v_one.valid_from, case when v_one.valid_to <= v_one.observed_at then null
@@ -78,9 +86,13 @@ begin
             order by lower(r), s.place limit 1;
         end if;
         v_seen := greatest(v_from, v_one.observed_at);
-        v_to := coalesce(v_one.valid_to, case when v_next <= v_seen then v_next else (
+        v_to := coalesce(v_one.valid_to, (
             select case when r @> v_seen then upper(r) else lower(r) end from unnest(v_own) r
-            where upper(r) is null or upper(r) > v_seen order by lower(r) limit 1) end);
+            where upper(r) is null or upper(r) > v_seen order by lower(r) limit 1));
+        if v_one.corrected_later is not null then
+            v_wrong[v_one.place] := v_wrong[v_one.place] + coalesce(v_one.span, '{(,)}') * v_one.corrected_later
+                                    * tstzmultirange(tstzrange(v_from, v_to));
+        end if;
         if v_next < coalesce(v_to, 'infinity') or v_next = v_to and v_one.valid_to is null then
             v_to := v_next;
             if v_one.corrected_later @> tstzrange(v_from, v_next) is not true then
@@ -91,10 +103,6 @@ begin
         end if;
         v_gain := tstzmultirange(tstzrange(v_from, v_to)) - coalesce(v_one.corrected_later, '{}');
         v_told[v_one.place] := v_own + v_gain;
-        if v_one.corrected_later is not null then
-            v_wrong[v_one.place] := v_wrong[v_one.place] + coalesce(v_one.span, '{(,)}') * v_one.corrected_later
-                                    * tstzmultirange(tstzrange(v_from, v_to));
-        end if;
         v_gain := coalesce(v_one.span, '{(,)}') * v_gain - spells[v_one.place];
         spells[v_one.place] := spells[v_one.place] + v_gain;
         for v_other in 1 .. cardinality(p_ids) loop

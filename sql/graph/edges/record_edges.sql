@@ -45,10 +45,10 @@ begin
 
     insert into loci_data.edge_observations (namespace_id, id, edge_id, memory_id, session_id, observed_at, valid_from,
                                              valid_to, confidence, reinforcement, recorded_at, origin_id, operation_id,
-                                             carried_by, withdrawn, corrects, by_day)
+                                             carried_by, withdrawn, corrects, keeps_end, by_day)
     select p_namespace_id, loci_api.uuid7(), c.edge_id_now, c.memory_id, c.session_id, c.observed_at, c.valid_from,
            c.valid_to, c.confidence, c.reinforcement, c.recorded_at, coalesce(c.origin_id, c.id), c.operation_id,
-           c.carried_by, c.withdrawn, c.corrects, c.by_day
+           c.carried_by, c.withdrawn, c.corrects, c.keeps_end, c.by_day
     from (select o.*, p.id as edge_id_now, row_number() over (partition by p.id, coalesce(o.memory_id, o.id)
                                                           order by x.place) as nth
           from jsonb_to_recordset(p_edges) p(id uuid, evidence uuid[])

@@ -38,9 +38,10 @@ begin
         into v_spell;
     end if;
     insert into loci_data.edge_observations (namespace_id, id, edge_id, observed_at, valid_from, valid_to, confidence,
-                                             reinforcement, recorded_at, corrects)
+                                             reinforcement, recorded_at, corrects, keeps_end)
     select v_ns, loci_api.uuid7(), p_id, greatest(v_at, v_edge.last_observed_at), v_spell.valid_from, v_spell.valid_to,
-           (p_changes ->> 'confidence')::double precision, 'corrected', v_at, v_spell.corrects
+           (p_changes ->> 'confidence')::double precision, 'corrected', v_at, v_spell.corrects,
+           case when v_spell.corrects is not null then not p_changes ? 'valid_to' end
     where p_changes ?| '{confidence,valid_from,valid_to}';
     update loci_data.edges e set strength = (p_changes ->> 'strength')::double precision, updated_at = v_at
     where p_changes ? 'strength' and e.namespace_id = v_ns and e.id = p_id;
