@@ -73,6 +73,9 @@ begin
                 when v_status is null then a.taken_back_at end,
             ended_at = case when v_status = 'superseded' then coalesce(a.ended_at, greatest(v_at, a.valid_from))
                 when v_status is distinct from 'active' then a.ended_at end,
+            status = case when v_status = 'deleted' then v_status else a.status end,  -- one change
+            superseded_at = case when v_status = 'deleted' then coalesce(a.superseded_at, v_at)
+                else a.superseded_at end,
             updated_at = greatest(a.updated_at, v_at)
         where a.namespace_id = v_namespace_id and a.id = p_id;
         if v_status = 'active' then  -- by hand, against what was decided: a sweep does not decide it again

@@ -11,8 +11,8 @@
 --   one begins (evidence_span). What somebody else said in the meantime goes on
 --   a correction stands for its spell (corrects, which lasts until the next spell begins), whatever was said of that
 --   before: what was said earlier speaks of what is outside it. No memory says it, so what it states holds whenever
---   memories end; where it states no end (keeps_end), its spell ends and pauses with those that speak of it. Where nobody
---   has spoken of its spell, or nobody does so any more, it says nothing
+--   memories end; where it states no end (keeps_end), its spell ends and pauses with those that speak of it. Where
+--   nobody has spoken of its spell, or nobody does so any more, it says nothing
 -- p_older, p_newer: pairs that hold beside each other (an undone supersession): neither cuts the other. An end alone,
 -- before it was observed, begins nothing. spells, in the order of p_ids, with the first beginning that was said
 -- (starts); older, newer, ended_at: which edge ended which, and when in valid time. Index edge_observations_edge; about
