@@ -121,7 +121,7 @@ async def effect(work: Resources, job: Job, step: str) -> None:
     async with job.holding(work, "effect") as tx:
         await tx.post("insert into public.effects (job, step, process) values (%(job)s, %(step)s, %(process)s)",
                       job=job.id, step=step, process=os.getpid())  # fmt: skip
-        await dreams.record_pass(tx, job_id=job.id, name=step, report={"outcome": "applied"})
+        await dreams.record_pass(tx, job_id=job.id, name=step, turns=[], episodes=[], report={"outcome": "applied"})
 
 
 async def allowed(work: Resources, job: Job) -> bool:

@@ -1,7 +1,7 @@
 """What passes have read: of each turn by which of them, and how often an answer failed for a turn or an episode.
 
-Revision ID: 0004
-Revises: 0003
+Revision ID: 0005
+Revises: 0004
 """
 
 from typing import LiteralString
@@ -10,8 +10,8 @@ from alembic import op
 
 from migrations.schema_files import execute
 
-revision = "0004"
-down_revision = "0003"
+revision = "0005"
+down_revision = "0004"
 branch_labels = None
 depends_on = None
 
