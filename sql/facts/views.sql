@@ -53,20 +53,29 @@ comment on column loci.constraints.recorded_at is 'Recorded time: when it was wr
 comment on column loci.constraints.entity_id is 'Identifier of the entity. Joins entities.id.';
 comment on column loci.constraints.aspect_id is 'Identifier of the aspect. Joins aspects.id.';
 
--- What superseded what, and why, in words. Under the policies: rows of granted namespaces only.
+-- What superseded what, and why, in words. Under the policies: rows of granted namespaces only. A decision whose newer
+-- fact does not hold any more is shown as dismissed, in a part of its own: so an index finds the others by status.
 create or replace view loci.supersessions with (security_invoker = true) as
 select n.name as namespace, s.id, e.name as entity, p.name as aspect, o.content as older, w.content as newer, s.signal,
-       s.confidence,
-       s.evidence, case when s.status = 'applied' and (w.taken_back_at is not null or w.own_to = w.valid_from)
-           then 'dismissed' else s.status end as status, s.origin, s.created_at, s.decided_at, s.decided_by,
-       s.undone_at, e.id as entity_id, p.id as aspect_id,
-       s.older_id, s.newer_id, s.ended_at
+       s.confidence, s.evidence, s.status, s.origin, s.created_at, s.decided_at, s.decided_by, s.undone_at,
+       e.id as entity_id, p.id as aspect_id, s.older_id, s.newer_id, s.ended_at
 from loci_data.supersessions s
 join loci_data.namespaces n on n.id = s.namespace_id
 join loci_data.attributes o on o.namespace_id = s.namespace_id and o.id = s.older_id
 join loci_data.attributes w on w.namespace_id = s.namespace_id and w.id = s.newer_id
 join loci_data.aspects p on p.namespace_id = o.namespace_id and p.id = o.aspect_id
 join loci_data.entities e on e.namespace_id = p.namespace_id and e.id = p.entity_id
+where s.status <> 'applied' or (w.taken_back_at is not null or w.own_to = w.valid_from) is not true
+union all
+select n.name, s.id, e.name, p.name, o.content, w.content, s.signal, s.confidence, s.evidence, 'dismissed', s.origin,
+       s.created_at, s.decided_at, s.decided_by, s.undone_at, e.id, p.id, s.older_id, s.newer_id, s.ended_at
+from loci_data.supersessions s
+join loci_data.namespaces n on n.id = s.namespace_id
+join loci_data.attributes o on o.namespace_id = s.namespace_id and o.id = s.older_id
+join loci_data.attributes w on w.namespace_id = s.namespace_id and w.id = s.newer_id
+join loci_data.aspects p on p.namespace_id = o.namespace_id and p.id = o.aspect_id
+join loci_data.entities e on e.namespace_id = p.namespace_id and e.id = p.entity_id
+where s.status = 'applied' and (w.taken_back_at is not null or w.own_to = w.valid_from)
 union all
 select n.name, s.id, e.name, null, concat_ws(' ', o.type, coalesce(ot.name, o.literal)),
        concat_ws(' ', w.type, coalesce(wt.name, w.literal)), s.signal, s.confidence, s.evidence, s.status, s.origin,
