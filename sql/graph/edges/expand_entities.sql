@@ -66,7 +66,8 @@ begin
                 select a.* from loci_internal.adjacent_edges(p_namespace_id, v_frontier[v_done + 1 : v_done + v_size],
                                                              p_edge_types,
                     p_direction, v_side, v_alive, p_min_confidence is null and v_trusted, v_least, p_min_strength,
-                    v_rate, v_rates, p_as_of, p_known_at, p_named, v_read, v_deadline) a
+                    v_rate, v_rates, p_as_of, p_known_at, p_named, v_read,
+                    case when v_count = 0 then 'infinity' else v_deadline end) a  -- however late, something is found
                 limit v_room
             ), fresh as (
                 select n.*, row_number() over (order by n.place, n.named desc, n.weight desc,
