@@ -19,7 +19,7 @@ comment on function loci_api.delete_turns(text, text) is
     'Delete the turns of a session; how many. Errors: 42501, P0002.';
 
 -- Delete turns for good, with what else says them: reports of passes that read them, and kept replies that quote them,
--- which say so from now on (a short turn, only where it stands by itself). The caller has locked them. Reads the
+-- which say so from now on (a short turn, only where it is a whole content). The caller has locked them. Reads the
 -- replies that are kept.
 create or replace function loci_internal.erase_turns(p_namespace_id integer, p_ids bigint[]) returns void
 language plpgsql volatile set search_path = '' set enable_seqscan = off
@@ -31,7 +31,8 @@ begin
         delete from loci_data.conversation_turns t where t.namespace_id = p_namespace_id and t.id = any (p_ids)
         returning to_jsonb(t.content)::text as said
     )
-    select array_agg(case when length(g.said) > 20 then btrim(g.said, '"') else g.said end) into v_quotes from gone g;
+    select array_agg(case when length(g.said) > 20 then btrim(g.said, '"') else '"content": ' || g.said end)
+    into v_quotes from gone g;
     perform loci_internal.erase_idempotent_replies(p_namespace_id, '{}', v_quotes);
     perform loci_internal.erase_pass_plans(p_namespace_id, p_ids);
 end $$;

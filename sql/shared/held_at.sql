@@ -2,7 +2,7 @@
 -- of holds_at, which inlines and asks this only where it must.
 create or replace function loci.held_at(p_memory loci_data.memories, p_as_of timestamptz, p_known_at timestamptz)
 returns boolean
-language plpgsql stable parallel safe
+language plpgsql stable parallel safe set search_path = ''
 as $$
 begin
     return exists (
@@ -16,7 +16,7 @@ comment on function loci.held_at(loci_data.memories, timestamptz, timestamptz) i
 -- The same of an attribute. What changed without another belief (a counter) is believed as it stands.
 create or replace function loci.held_at(p_attribute loci_data.attributes, p_as_of timestamptz, p_known_at timestamptz)
 returns boolean
-language plpgsql stable parallel safe
+language plpgsql stable parallel safe set search_path = ''
 as $$
 declare
     v_belief loci_data.attribute_beliefs;
@@ -36,7 +36,7 @@ comment on function loci.held_at(loci_data.attributes, timestamptz, timestamptz)
 -- The same of an edge.
 create or replace function loci.held_at(p_edge loci_data.edges, p_as_of timestamptz, p_known_at timestamptz)
 returns boolean
-language plpgsql stable parallel safe
+language plpgsql stable parallel safe set search_path = ''
 as $$
 declare
     v_belief loci_data.edge_beliefs;
@@ -56,7 +56,7 @@ comment on function loci.held_at(loci_data.edges, timestamptz, timestamptz) is
 -- Do both ends of a link hold? Of each lineage one version must. Two ranges of memories_chain.
 create or replace function loci.held_at(p_link loci_data.memory_links, p_as_of timestamptz, p_known_at timestamptz)
 returns boolean
-language plpgsql stable parallel safe
+language plpgsql stable parallel safe set search_path = ''
 as $$
 begin
     return exists (select from loci_data.memories m where m.namespace_id = p_link.namespace_id

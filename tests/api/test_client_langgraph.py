@@ -147,7 +147,24 @@ def test_keys_with_equal_values_are_items_of_their_own(store: LociStore) -> None
     assert sorted(keys(store.search(("users",)))) == ["a", "a", "b"]
 
 
-ODD = ["", " ", "a/b", "/", "~", "%2F", "..", "ключ", "a\nb\n", "x" * 300, "x" * 299 + "y", "prefs", "*", "'; drop table"]
+ODD = [
+    "",
+    " ",
+    "a/b",
+    "/",
+    "~",
+    "%2F",
+    "..",
+    "ключ",
+    "\u00e9",
+    "e\u0301",
+    "a\nb\n",
+    "x" * 300,
+    "x" * 299 + "y",
+    "prefs",
+    "*",
+    "'; drop table",
+]
 
 
 def test_any_key_and_any_label_is_itself_and_no_other(store: LociStore) -> None:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any, Literal
+from unicodedata import is_normalized
+from urllib.parse import quote, unquote
 
 from langgraph.store.base import Item, PutOp, SearchItem, get_text_at_path, tokenize_path
 
@@ -32,7 +34,7 @@ class Layout:
 
     def path(self, namespace: Sequence[str]) -> str:
         """A namespace as a path, of any length."""
-        return "/".join([self.root, *(segment.translate(ESCAPED) for segment in namespace)])
+        return "/".join([self.root, *map(_escaped, namespace)])
 
     def category(self, namespace: Sequence[str]) -> str:
         """The category of a namespace's items."""
@@ -56,7 +58,7 @@ class Layout:
         segments = category.split("/")[1:]
         if segments and segments[-1].startswith("~"):
             return None
-        return tuple(s.replace("%7E", "~").replace("%2F", "/").replace("%25", "%") for s in segments)
+        return tuple(map(unquote, segments))
 
     def memory(self, op: PutOp, before: MemoryOut | None) -> dict[str, Any]:
         """The memory that a put writes; `before` is what stands there."""
@@ -144,3 +146,9 @@ def _lines(value: Any, name: str) -> Iterator[str]:
 
 def _hash(path: str) -> str:
     return sha256(path.encode()).hexdigest()[:40]
+
+
+def _escaped(segment: str) -> str:
+    """A segment as a path can hold it: never blank, and no other text once its characters are composed."""
+    as_stored = segment.strip() and is_normalized("NFC", segment)
+    return segment.translate(ESCAPED) if as_stored else quote(segment, safe="").replace("~", "%7E")
