@@ -177,7 +177,7 @@ def _tiers(world: World) -> None:
         )
         admin.execute(
             """insert into loci_data.attributes (namespace_id, id, aspect_id, kind, content, memory_id)
-               select %s, loci_api.uuid7(), a.id, k, 'Satz ' || k || n, (select id from loci_data.memories where namespace_id = %s limit 1)
+               select %s, loci_api.uuid7(), a.id, k, 'Satz ' || k || n, (select id from loci_data.memories where namespace_id = %s and status = 'active' and valid_to is null limit 1)
                from loci_data.aspects a, unnest(array['attribute', 'constraint']) k, generate_series(1, 3) n where a.namespace_id = %s""",
             [ns, ns, ns],
         )
@@ -194,6 +194,8 @@ def _tiers(world: World) -> None:
                from loci_data.attributes where namespace_id = %s and superseded_by is not null""",
             [ns],
         )
+        act_as(admin, OPERATOR)
+        admin.execute("select loci_api.propagate_memory_status(%s)", [world.name])  # what the rows above say of each other
         admin.execute(
             """insert into loci_data.supersession_verdicts (namespace_id, older_id, newer_id, contradicts, confidence)
                select namespace_id, older_id, newer_id, true, 0.8 from loci_data.supersessions where namespace_id = %s""",

@@ -226,8 +226,9 @@ class Around:
         given = lent({key: alone[key] for key in ranked(alone)[:LENDERS]}, self.near)
         naming = linear((part, 1.0) for name, part in parts.items() if name in NAMING_ARMS)
         added = {key: plan.standing_part(standing, naming.get(key, 0.0)) for key, standing in self.standings.items()}
-        given = {key: share * (LENT_TO_STANDING if self.standings.get(key) in SUBJECTS else 1.0) for key, share in given.items()}
         kinds = set(self.standings.values())
+        if kinds & SUBJECTS:
+            given = {key: share * LENT_TO_STANDING for key, share in given.items()}
         beside = {
             "several": len({first_word(source) for source in self.named(plan)}) > 1,
             "spoken": bool(kinds & {"told", "said"}),

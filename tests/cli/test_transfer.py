@@ -20,9 +20,9 @@ from tests.rich import NASTY, contents, fill, moments
 from tests.services import PATIENCE, eventually
 
 # Blocks follow the batches of the writes, and what they say is compared apart; restoring reckons fades_at by the rates in force, and is
-# an operation of its own. Feeds and locks belong to the namespace that is there.
+# an operation of its own. Feeds and locks belong to the namespace that is there. The worker compares restored facts anew.
 NUMBERED = frozenset({
-    *("postings", "lexical_ranges", "lexical_impacts", "corpus_counts", "decay_changes", "feeds", "namespace_locks"),
+    *("postings", "lexical_ranges", "lexical_impacts", "corpus_counts", "decay_changes", "feeds", "namespace_locks", "aspects_to_sweep"),
     *("operations", "operation_counts", "outbox", "changes", "memory_mentions.operation_id", "edge_observations.operation_id"),
 })  # fmt: skip
 INDEX = """
