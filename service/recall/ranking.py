@@ -185,8 +185,9 @@ async def _around(plan: Plan, asked: Asked, arms: dict[str, Hits], near: Mapping
     for place, expansion in found:
         count_arm_seconds(expansion.took)
         around.add(place, expansion)
+    linked = [] if around.spoken else found  # who speaks is named so often that names which hits share say little
     for name, more in (
-        ("names", [hits_at_place(each.linked, place) for place, each in found if each.linked.scores]),
+        ("names", [hits_at_place(each.linked, place) for place, each in linked if each.linked.scores]),
         ("hierarchy", [hits_at_place(each.hierarchy, place) for place, each in found if each.hierarchy.scores]),
     ):
         if more:
@@ -216,22 +217,26 @@ class Around:
         for number, near in found.near.items():
             self.near[base | number] = [(base | other, found.share * SHARES[distance - 1]) for other, distance in near]
 
+    @property
+    def spoken(self) -> bool:
+        """Whether one whom the question names also speaks."""
+        return bool({"told", "said"} & set(self.standings.values()))
+
     def named(self, plan: Plan) -> set[str]:
         """Sources that the question names."""
         return {source for source in self.sources.values() if first_word(source) in plan.words}
 
     def fused(self, plan: Plan, parts: dict[str, dict[int, float]], evidence: dict[int, Evidence]) -> Fused:
         """Scores with what neighbours lend, times what it counts who said it."""
-        alone = plan.fuse(parts)
+        alone, kinds = plan.fuse(parts), set(self.standings.values())
         given = lent({key: alone[key] for key in ranked(alone)[:LENDERS]}, self.near)
         naming = linear((part, 1.0) for name, part in parts.items() if name in NAMING_ARMS)
         added = {key: plan.standing_part(standing, naming.get(key, 0.0)) for key, standing in self.standings.items()}
-        kinds = set(self.standings.values())
         if kinds & SUBJECTS:
             given = {key: share * LENT_TO_STANDING for key, share in given.items()}
         beside = {
             "several": len({first_word(source) for source in self.named(plan)}) > 1,
-            "spoken": bool(kinds & {"told", "said"}),
+            "spoken": self.spoken,
             "own": "own" in kinds,
         }
         factors = {
