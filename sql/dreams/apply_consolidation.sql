@@ -44,9 +44,7 @@ begin
     v_removed := jsonb_array_length(v_plan -> 'deletes')
         + (select coalesce(sum(jsonb_array_length(m -> 'sources') - 1), 0)
            from jsonb_array_elements(v_plan -> 'merges') m);
-    select count(*) into v_current from loci_data.memories m
-    where m.namespace_id = v_ns and m.status = 'active' and m.valid_from <= clock_timestamp()
-      and (m.valid_to is null or m.valid_to > clock_timestamp());
+    v_current := loci_internal.count_current_memories(v_ns);
     v_allowed := loci_internal.removal_allowance(v_ns, v_current);
     if v_removed > greatest(v_allowed, case when jsonb_array_length(v_plan -> 'deletes') = 0 then 1 else 0 end) then
         changes := '[]';

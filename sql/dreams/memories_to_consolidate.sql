@@ -23,8 +23,7 @@ begin
         select m.id, m.category, m.recorded_at, m.doc_id, count(*) over () as total,
                row_number() over (order by m.recorded_at desc, m.doc_id desc) as nth
         from loci_data.memories m
-        where m.namespace_id = v_ns and m.layer in (1, 2) and m.status = 'active' and m.valid_from <= p_at
-          and (m.valid_to is null or m.valid_to > p_at)
+        where m.namespace_id = v_ns and m.layer in (1, 2) and loci.holds_at(m, p_at, null)
     ), older as (
         select s.id, s.total - (v_limit + 1) / 2 as total,
                row_number() over (order by s.category, s.doc_id) - 1 as place

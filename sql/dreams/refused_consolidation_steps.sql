@@ -20,15 +20,14 @@ as $$
         cross join lateral jsonb_array_elements(case a.action when 'merge' then t.step -> 'sources'
                                                 else jsonb_build_array(t.step) end) i(value)
     ), met as (
-        select s.*, m.id is not null and m.status = 'active' and m.valid_from <= clock_timestamp()
-                    and (m.valid_to is null or m.valid_to > clock_timestamp()) as current,
+        select s.*, coalesce(m.holds, false) as current,
                m.updated_at, m.importance, m.observations, m.layer, m.valid_to,
                m.lineage <> m.lineage_id::text as named,
                loci.canonical_name(m.about) as subject,
                loci_internal.text_with_subject(s.step ->> 'content', m.about) <> s.step ->> 'content' as unnamed
         from stated s
-        left join lateral (select o.* from loci_data.memories o where o.namespace_id = p_namespace_id
-                           and o.id = s.id limit 1) m on true
+        left join lateral (select o.*, loci.holds_at(o, clock_timestamp(), null) as holds from loci_data.memories o
+                           where o.namespace_id = p_namespace_id and o.id = s.id limit 1) m on true
     ), fault as (
         select m.action, m.place, m.id,
                case when not coalesce(m.current, false) then 'gone' when m.updated_at <> m.seen then 'changed'

@@ -7,13 +7,24 @@ declare
     v_ns integer := loci_internal.authorize(p_namespace, 'reader');
 begin
     return loci_internal.removal_limit(v_ns,
-                                       (loci_internal.settings(v_ns) ->> 'dream_removed_share')::double precision, (
-        select count(*) from loci_data.memories m
-        where m.namespace_id = v_ns and m.status = 'active' and m.valid_from <= clock_timestamp()
-          and (m.valid_to is null or m.valid_to > clock_timestamp())));
+                                       (loci_internal.settings(v_ns) ->> 'dream_removed_share')::double precision,
+                                       loci_internal.count_current_memories(v_ns));
 end $$;
 comment on function loci_api.removable_memories(text) is
     'How many memories a model may end at once. Errors: 42501, P0002.';
+
+-- How many memories of a namespace hold now? Reads them once.
+create or replace function loci_internal.count_current_memories(p_namespace_id integer) returns bigint
+language plpgsql stable set search_path = ''
+as $$
+declare
+    v_now timestamptz := clock_timestamp();
+begin
+    return (select count(*) from loci_data.memories m
+            where m.namespace_id = p_namespace_id and loci.holds_at(m, v_now, null));
+end $$;
+comment on function loci_internal.count_current_memories(integer) is
+    'How many memories of a namespace hold now.';
 
 -- How many of p_of things may a model remove? Their share, rounded down: of ten things at 10 % one, of nine none. More
 -- is a mistake of the model or of what it was shown, and the pass applies nothing. p_of counts what is current and in
@@ -57,10 +68,7 @@ declare
     v_ns integer := loci_internal.authorize(p_namespace, 'reader');
 begin
     return query
-    select loci_internal.removal_allowance(v_ns, (
-               select count(*) from loci_data.memories m
-               where m.namespace_id = v_ns and m.status = 'active' and m.valid_from <= clock_timestamp()
-                 and (m.valid_to is null or m.valid_to > clock_timestamp()))),
+    select loci_internal.removal_allowance(v_ns, loci_internal.count_current_memories(v_ns)),
            loci_internal.removal_allowance(v_ns, (
                select count(*) from loci_data.edges e where e.namespace_id = v_ns and e.superseded_at is null)),
            loci_internal.removal_allowance(v_ns, (

@@ -44,8 +44,8 @@ begin
                                'passes', coalesce(v_then.status = 'active', false)),
             jsonb_build_object('name', 'as_of', 'asked', v_filter.as_of,
                                'has', jsonb_build_array(v_then.valid_from, v_then.valid_to),
-                               'passes', coalesce(v_then.valid_from <= v_filter.as_of
-                                   and (v_then.valid_to is null or v_then.valid_to > v_filter.as_of), false)))
+                               'passes', coalesce(loci.holds_at(v_then.valid_from, v_then.valid_to, null, null,
+                                                                 v_filter.as_of, null), false)))
         || loci_internal.filter_checks(v_ns, v_then, p_filter, p_as_of, p_known_at);
     select c.covered[1] into covered from loci_internal.question_coverage(v_ns, p_query, array[v_now.doc_id]) c;
     v_query := case when p_words is null then p_embedding::vector
